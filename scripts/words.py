@@ -13,11 +13,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["Riddle", "main", "python_riddles", "rust_riddles"]
+__all__ = ["WIDTH", "Riddle", "main", "python_riddles", "rust_riddles", "wide_comments"]
 
 ROOT = Path(__file__).resolve().parent.parent
 _RIDDLE = re.compile(r"(?:What|Who|Whose|Whether|Those|That of|The same|So many|Of)\b")
 _PYTHON_FOLDERS = ("python/jeton", "scripts", "benches", "tests")
+
+WIDTH = 100
+"""Columns of a comment."""
 
 Riddle = tuple[str, int, str]
 """File, line, first line of the text."""
@@ -33,6 +36,14 @@ def rust_riddles(root: Path = ROOT) -> Iterator[Riddle]:
             if mark in ("///", "//!") and before != mark and _RIDDLE.match(text[3:].strip()):
                 yield path.relative_to(root).as_posix(), number, text[3:].strip()
             before = mark if text.startswith(("///", "//!")) else ""
+
+
+def wide_comments(root: Path = ROOT) -> Iterator[Riddle]:
+    """Yield the comment lines of all crates that are wider than `WIDTH` columns."""
+    for path in sorted((root / "crates").rglob("src/**/*.rs")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if len(line) > WIDTH and line.lstrip().startswith("//"):
+                yield path.relative_to(root).as_posix(), number, line.strip()
 
 
 def python_riddles(root: Path = ROOT) -> Iterator[Riddle]:

@@ -1,8 +1,9 @@
-//! Encodes the documents of a file so many times: what `benches/instructions.py` counts under callgrind, and what
-//! `benches/core_alone.py` times.
+//! Encodes the documents of a file so many times: what `benches/instructions.py` counts under
+//! callgrind, and what `benches/core_alone.py` times.
 //!
 //! Arguments: rank file, pattern (a published name or a regular expression), file of documents that
-//! U+0000 separates, passes. Prints the number of ids of one pass, a hash of them, and the seconds of each pass.
+//! U+0000 separates, passes. Prints the number of ids of one pass, a hash of them, and the seconds
+//! of each pass.
 
 #![allow(clippy::print_stdout)] // A program: what it prints is its result.
 

@@ -1,8 +1,8 @@
 //! The closed list of errors of the core.
 //!
-//! An [`Error`] is one pointer wide and says what was wrong with fields, not prose: callers match on
-//! [`ErrorKind`], people read its `Display`. The binding crate maps each kind to one Python class in
-//! one exhaustive match, so a new kind cannot be forgotten there.
+//! An [`Error`] is one pointer wide and says what was wrong with fields, not prose: callers match
+//! on [`ErrorKind`], people read its `Display`. The binding crate maps each kind to one Python
+//! class in one exhaustive match, so a new kind cannot be forgotten there.
 
 use std::fmt;
 

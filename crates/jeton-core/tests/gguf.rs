@@ -1,5 +1,5 @@
-//! Published vocabularies, written as GGUF the way llama.cpp's converter does, give the ids of their
-//! reference libraries, and those of llama.cpp's own test files.
+//! Published vocabularies, written as GGUF the way llama.cpp's converter does, give the ids of
+//! their reference libraries, and those of llama.cpp's own test files.
 
 // A panic in a test's helper is a failed test.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -91,8 +91,8 @@ fn spell(bytes: &[u8]) -> String {
     bytes.iter().copied().map(letter).collect()
 }
 
-/// A rank file as GGUF. Every way to cut a token in two tokens is a merge, in the order of the ranks, as the
-/// converters of rank files have it.
+/// A rank file as GGUF. Every way to cut a token in two tokens is a merge, in the order of the
+/// ranks, as the converters of rank files have it.
 fn from_ranks(file: &str, pre: &str) -> Pairs {
     let file = shared::read(file).unwrap();
     let tokens: Vec<Vec<u8>> = std::str::from_utf8(&file)
@@ -216,7 +216,8 @@ fn encode(tokenizer: &Tokenizer, text: &str, allow: &Allow) -> Vec<u32> {
     ids
 }
 
-/// Where llama.cpp, which is followed, differs from the library of a golden set: set, cases, which texts, why.
+/// Where llama.cpp, which is followed, differs from the library of a golden set: set, cases, which
+/// texts, why.
 type Difference = (&'static str, usize, fn(&str) -> bool);
 const DIFFERENCES: &[Difference] = &[
     // llama.cpp does not normalize; the library puts text in NFC first.

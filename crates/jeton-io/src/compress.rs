@@ -1,8 +1,9 @@
 //! Compressed data: told by its first bytes, decompressed as a stream, bounded.
 //!
-//! zstd (RFC 8878; several frames, skippable frames) and gzip (RFC 1952; several members). What is neither passes
-//! through untouched. Three limits hold against files made to fill memory: an optional number of decompressed
-//! bytes, a ratio of decompressed to stored bytes, and the window that a zstd frame may ask for.
+//! zstd (RFC 8878; several frames, skippable frames) and gzip (RFC 1952; several members). What is
+//! neither passes through untouched. Three limits hold against files made to fill memory: an
+//! optional number of decompressed bytes, a ratio of decompressed to stored bytes, and the window
+//! that a zstd frame may ask for.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,8 +15,9 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{IoError, Result};
 
-/// How many times larger than its stored form decompressed data may be, once it is past [`RATIO_FREE_BYTES`].
-/// Plain text compresses 3 to 10 times, monotonous logs up to a few hundred; gzip cannot exceed 1032.
+/// How many times larger than its stored form decompressed data may be, once it is past
+/// [`RATIO_FREE_BYTES`]. Plain text compresses 3 to 10 times, monotonous logs up to a few hundred;
+/// gzip cannot exceed 1032.
 pub const MAX_RATIO: u64 = 1000;
 
 /// Decompressed bytes (64 MiB) up to which no ratio is asked: small files cannot do harm.
@@ -80,8 +82,8 @@ pub(crate) struct Source {
     n_bytes: u64,
 }
 
-/// The compression is told at the first read, not at opening, so that waiting for standard input can be
-/// interrupted like any other read.
+/// The compression is told at the first read, not at opening, so that waiting for standard input
+/// can be interrupted like any other read.
 enum State {
     Undetected {
         head: Vec<u8>,
@@ -115,8 +117,8 @@ impl Read for Counting {
                 self.stored.n_bytes.fetch_add(n as u64, Ordering::Relaxed);
                 Ok(n)
             }
-            // Decoders try again by themselves on `Interrupted`, and Ctrl-C would be lost; `WouldBlock` is
-            // the kind on which they give up for now and keep their state.
+            // Decoders try again by themselves on `Interrupted`, and Ctrl-C would be lost;
+            // `WouldBlock` is the kind on which they give up for now and keep their state.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 Err(io::Error::new(io::ErrorKind::WouldBlock, Interrupted))
             }
@@ -270,7 +272,8 @@ impl Source {
             };
         }
         let reason = error.to_string();
-        // zstd's name for ZSTD_error_frameParameter_windowTooLarge (zstd 1.5, lib/common/error_private.c).
+        // zstd's name for ZSTD_error_frameParameter_windowTooLarge (zstd 1.5,
+        // lib/common/error_private.c).
         if reason.contains("requires too much memory") {
             let what = "the window that a zstd frame asks for".to_owned();
             return IoError::Limit {
@@ -292,8 +295,8 @@ fn is_interrupt(error: &io::Error) -> bool {
 
 /// Decompress zstd or gzip, told by magic number; anything else is returned as it is.
 ///
-/// `path` names the data in errors. Errors: `Limit` past `max_bytes`, past [`MAX_RATIO`] or for a window above
-/// [`WINDOW_LOG_MAX`]; `BadCompression` for damaged data.
+/// `path` names the data in errors. Errors: `Limit` past `max_bytes`, past [`MAX_RATIO`] or for a
+/// window above [`WINDOW_LOG_MAX`]; `BadCompression` for damaged data.
 ///
 /// ```
 /// let stored = jeton_io::compress_zstd(b"text", 3)?;
@@ -318,8 +321,9 @@ pub fn decompress<'a>(data: &'a [u8], max_bytes: u64, path: Option<&str>) -> Res
     }
 }
 
-/// Compress as one zstd frame that states its size and carries a checksum. The same data, level and version of
-/// zstd give the same bytes. Levels are those of zstd (1 to 22); others are brought into its range.
+/// Compress as one zstd frame that states its size and carries a checksum. The same data, level and
+/// version of zstd give the same bytes. Levels are those of zstd (1 to 22); others are brought into
+/// its range.
 pub fn compress_zstd(data: &[u8], level: i32) -> Result<Vec<u8>> {
     let frame = || -> io::Result<Vec<u8>> {
         let mut encoder = zstd::Encoder::new(Vec::new(), level)?;

@@ -1,7 +1,7 @@
 //! The closed list of errors of reading and writing files.
 //!
-//! Fields instead of prose: the binding crate matches on them; people read `Display`, which is one line and,
-//! where there is something to do about it, a second line that starts with `hint:`.
+//! Fields instead of prose: the binding crate matches on them; people read `Display`, which is one
+//! line and, where there is something to do about it, a second line that starts with `hint:`.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,8 @@ pub type Result<T> = std::result::Result<T, IoError>;
 /// Everything that can go wrong with a file. `path` is what the caller gave; `-` is standard input.
 #[derive(Debug)]
 pub enum IoError {
-    /// The operating system refused. Of kind `Interrupted`, nothing is lost: the call can be made again.
+    /// The operating system refused. Of kind `Interrupted`, nothing is lost: the call can be made
+    /// again.
     Io {
         /// The file.
         path: String,
@@ -52,8 +53,8 @@ pub enum IoError {
         path: String,
         /// 1-based line, where a document is a line or a record.
         line: Option<u64>,
-        /// Where the text stops being valid: from the start of the document where there is a line, else from the
-        /// start of the (decompressed) file.
+        /// Where the text stops being valid: from the start of the document where there is a line,
+        /// else from the start of the (decompressed) file.
         byte_offset: u64,
     },
     /// A file of counts is not one, is damaged or ends early.

@@ -1,11 +1,13 @@
 //! One text out of a JSON object, without building the object.
 //!
-//! A visitor descends only into the wanted field; everything else is checked for being JSON and skipped. Strings
-//! are taken as bytes: `serde_json` guarantees (documentation of `Deserializer::deserialize_bytes`, 1.0) that bytes
-//! which are not UTF-8 come through as they are, and that a lone surrogate escape comes as its three bytes of WTF-8.
-//! So both can be replaced and counted here, where a `&str` would have been an error.
+//! A visitor descends only into the wanted field; everything else is checked for being JSON and
+//! skipped. Strings are taken as bytes: `serde_json` guarantees (documentation of
+//! `Deserializer::deserialize_bytes`, 1.0) that bytes which are not UTF-8 come through as they are,
+//! and that a lone surrogate escape comes as its three bytes of WTF-8. So both can be replaced and
+//! counted here, where a `&str` would have been an error.
 //!
-//! Cost: O(bytes of the line); a string without escapes is borrowed, one with escapes is copied once.
+//! Cost: O(bytes of the line); a string without escapes is borrowed, one with escapes is copied
+//! once.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -67,7 +69,8 @@ impl Field {
         Ok(())
     }
 
-    /// The bytes of the text, in which lone surrogates are three bytes. Of repeated keys the last one counts.
+    /// The bytes of the text, in which lone surrogates are three bytes. Of repeated keys the last
+    /// one counts.
     fn find<'a>(&self, line: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<&'a [u8], String> {
         // Strings taken as bytes are not checked for raw control characters, which JSON forbids.
         if line.iter().copied().min().is_some_and(|byte| byte < b' ') {
@@ -96,10 +99,12 @@ impl Field {
         })
     }
 
-    /// The slow path: the text with U+FFFD for each maximal subpart of invalid bytes and for each lone surrogate.
+    /// The slow path: the text with U+FFFD for each maximal subpart of invalid bytes and for each
+    /// lone surrogate.
     ///
-    /// Surrogates come as invalid bytes too, so the two kinds are told apart by replacing the bytes in the line
-    /// before parsing (they are never ASCII, so its structure stays): what is invalid afterwards are surrogates.
+    /// Surrogates come as invalid bytes too, so the two kinds are told apart by replacing the bytes
+    /// in the line before parsing (they are never ASCII, so its structure stays): what is invalid
+    /// afterwards are surrogates.
     fn replace_invalid(&self, line: &[u8], first: &[u8]) -> Result<(String, u64), String> {
         let mut scratch = Vec::new();
         let valid_line = String::from_utf8_lossy(line);
@@ -130,7 +135,8 @@ impl Field {
             names: Vec::new(),
             n_more: 0,
         };
-        // The line has been parsed before, so this cannot fail; if it did, there would be no names to show.
+        // The line has been parsed before, so this cannot fail; if it did, there would be no names
+        // to show.
         let _ = NamesSeed {
             keys: &self.keys,
             names: &mut names,

@@ -2,9 +2,10 @@
 //!
 //! Counts of pretokens are kept in [`counts`], in memory as far as it reaches and on disk beyond.
 //!
-//! [`DocumentReader`] streams one file (or standard input) of text or JSON lines; [`decompress`] and
-//! [`compress_zstd`] serve whole small files. Compression is told from the first bytes, never from the name.
-//! Memory is bounded by options, not by the input: hostile files meet a limit, and say so as an [`IoError`].
+//! [`DocumentReader`] streams one file (or standard input) of text or JSON lines; [`decompress`]
+//! and [`compress_zstd`] serve whole small files. Compression is told from the first bytes, never
+//! from the name. Memory is bounded by options, not by the input: hostile files meet a limit, and
+//! say so as an [`IoError`].
 
 pub mod compress;
 pub mod counts;

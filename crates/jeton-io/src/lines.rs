@@ -49,7 +49,8 @@ impl Lines {
         &self.window
     }
 
-    /// The next line, none at the end. A last line needs no line end. After an interruption, call again.
+    /// The next line, none at the end. A last line needs no line end. After an interruption, call
+    /// again.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line>> {
         loop {
             let unread = self.window.unread();
@@ -112,7 +113,8 @@ impl Lines {
         }
         let cut = character_cut(self.window.unread(), self.max_line_bytes);
         let bytes = self.window.take(cut);
-        // What was searched holds no line end up to `n_searched`, unless one was found: then it is found again.
+        // What was searched holds no line end up to `n_searched`, unless one was found: then it is
+        // found again.
         self.n_searched = self.n_searched.saturating_sub(cut);
         self.inside_cut = true;
         Ok(Line {

@@ -17,7 +17,8 @@ use crate::window::Window;
 /// The longest character in bytes: the smallest document that always can be cut.
 const MIN_DOCUMENT_BYTES: usize = 4;
 
-/// What a document costs in a batch besides its bytes: its offset. Keeps batches of empty documents finite.
+/// What a document costs in a batch besides its bytes: its offset. Keeps batches of empty documents
+/// finite.
 const OFFSET_BYTES: usize = size_of::<i64>();
 
 /// How a file holds documents.
@@ -61,8 +62,8 @@ pub struct ReaderOptions {
 }
 
 impl Default for ReaderOptions {
-    /// Batches of 8 MiB (enough work for many threads, small beside any memory), documents up to 64 MiB, lines up
-    /// to 1 GiB.
+    /// Batches of 8 MiB (enough work for many threads, small beside any memory), documents up to 64
+    /// MiB, lines up to 1 GiB.
     fn default() -> Self {
         Self {
             format: Format::Text,
@@ -79,8 +80,8 @@ impl Default for ReaderOptions {
 
 /// Streams the documents of one file.
 ///
-/// Memory: one batch, and the longest line or document (twice, while its buffer grows). A byte order mark at the
-/// start of the file is dropped; NUL bytes are text like any other.
+/// Memory: one batch, and the longest line or document (twice, while its buffer grows). A byte
+/// order mark at the start of the file is dropped; NUL bytes are text like any other.
 ///
 /// ```
 /// use jeton_io::{DocumentReader, Format, ReaderOptions};
@@ -268,7 +269,8 @@ impl DocumentReader {
         Ok(true)
     }
 
-    /// Bytes taken from the file so far, as stored (compressed). The counter may be read from another thread.
+    /// Bytes taken from the file so far, as stored (compressed). The counter may be read from
+    /// another thread.
     pub fn n_bytes_read(&self) -> &Arc<AtomicU64> {
         &self.n_bytes_read
     }

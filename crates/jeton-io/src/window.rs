@@ -1,17 +1,19 @@
 //! The unread stretch of a stream: the one place where bytes are buffered.
 //!
-//! Cost: every byte is read once; moving unread bytes to the front is O(1) for each byte read, because it is done
-//! only when at least half of the buffer is free.
+//! Cost: every byte is read once; moving unread bytes to the front is O(1) for each byte read,
+//! because it is done only when at least half of the buffer is free.
 
 use memchr::{memchr, memrchr};
 
 use crate::compress::Source;
 use crate::error::Result;
 
-/// Bytes asked of the source at a time, and the smallest buffer (256 KiB: fits the L2 cache, few system calls).
+/// Bytes asked of the source at a time, and the smallest buffer (256 KiB: fits the L2 cache, few
+/// system calls).
 const READ_BYTES: usize = 256 << 10;
 
-/// The UTF-8 byte order mark, which some editors write at the start of a file. It is no part of the text.
+/// The UTF-8 byte order mark, which some editors write at the start of a file. It is no part of the
+/// text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) struct Window {
@@ -62,8 +64,8 @@ impl Window {
         self.at_end
     }
 
-    /// Take the first `n` unread bytes (at most all of them) out of the window; they stay readable through
-    /// [`Window::taken`] until the next `fill`.
+    /// Take the first `n` unread bytes (at most all of them) out of the window; they stay readable
+    /// through [`Window::taken`] until the next `fill`.
     pub(crate) fn take(&mut self, n: usize) -> Taken {
         let start = self.start;
         self.start = self.end.min(start + n);
@@ -127,8 +129,9 @@ impl Taken {
     }
 }
 
-/// Where to cut `bytes`, which are more than `max` long, so that no character is cut: the last place at or before
-/// `max` where a character can start. Bytes that are no UTF-8 at all are cut at `max`. Needs `max >= 4`.
+/// Where to cut `bytes`, which are more than `max` long, so that no character is cut: the last
+/// place at or before `max` where a character can start. Bytes that are no UTF-8 at all are cut at
+/// `max`. Needs `max >= 4`.
 pub(crate) fn character_cut(bytes: &[u8], max: usize) -> usize {
     let is_continuation = |&at: &usize| bytes.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
     (max.saturating_sub(3)..=max)
@@ -137,8 +140,8 @@ pub(crate) fn character_cut(bytes: &[u8], max: usize) -> usize {
         .unwrap_or(max)
 }
 
-/// Where to cut text that is more than `max` long: after the last line end at or before `max`, else between two
-/// characters.
+/// Where to cut text that is more than `max` long: after the last line end at or before `max`, else
+/// between two characters.
 pub(crate) fn line_cut(bytes: &[u8], max: usize) -> usize {
     memrchr(b'\n', &bytes[..max]).map_or_else(|| character_cut(bytes, max), |at| at + 1)
 }

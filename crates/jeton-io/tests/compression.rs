@@ -63,7 +63,8 @@ fn a_flipped_bit_never_gives_wrong_text() {
         for at in 4..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x10;
-            // Some bits mean nothing (gzip's header names a time and a system, deflate pads its last byte).
+            // Some bits mean nothing (gzip's header names a time and a system, deflate pads its
+            // last byte).
             if let Ok(read) = decompress(&damaged, NO_LIMIT, None) {
                 assert!(*read == *content, "{stored:?} byte {at}: wrong text");
                 n_harmless += 1;
@@ -186,8 +187,8 @@ fn an_error_of_the_system_is_not_blamed_on_the_data() {
     }
 }
 
-/// Interrupted in its header, flate2 loses its place and ends as if the file were empty, unless the interruption
-/// comes to it as `WouldBlock`.
+/// Interrupted in its header, flate2 loses its place and ends as if the file were empty, unless the
+/// interruption comes to it as `WouldBlock`.
 #[test]
 fn an_interruption_at_any_byte_loses_nothing() {
     let content = "some text\n".repeat(50);

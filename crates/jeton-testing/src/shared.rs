@@ -1,5 +1,5 @@
-//! The published vocabularies and golden cases, where they are at hand: a folder `shared` beside the
-//! project. Tests that need them are skipped, with a line that says so, where there is none.
+//! The published vocabularies and golden cases, where they are at hand: a folder `shared` beside
+//! the project. Tests that need them are skipped, with a line that says so, where there is none.
 
 use std::io::Read;
 use std::path::PathBuf;

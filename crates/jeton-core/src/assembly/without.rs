@@ -1,6 +1,7 @@
 //! An engine like another one, but in which text never becomes certain tokens.
 //!
-//! On text that does not spell those tokens the two give equal ids; where the text does, this one spells it in others.
+//! On text that does not spell those tokens the two give equal ids; where the text does, this one
+//! spells it in others.
 
 use super::models::{ModelParts, to_config, unigram};
 use crate::engine::Engine;
@@ -13,8 +14,9 @@ use crate::special::AddedToken;
 use crate::vocab::Vocab;
 
 impl Engine {
-    /// The engine without the ids `unmatched` (rising). `inside`: for a part of a sentence that others come before, so
-    /// that nothing is put in front of it or taken from its ends (SentencePiece only).
+    /// The engine without the ids `unmatched` (rising). `inside`: for a part of a sentence that
+    /// others come before, so that nothing is put in front of it or taken from its ends
+    /// (SentencePiece only).
     pub(crate) fn without(
         &self,
         unmatched: &[u32],
@@ -45,7 +47,8 @@ impl Engine {
                 options,
             } => {
                 let prefix_bytes = options.continuing_prefix.len();
-                // Tokens of bytes stand for bytes by their names, so that the vocabulary must go on finding them.
+                // Tokens of bytes stand for bytes by their names, so that the vocabulary must go on
+                // finding them.
                 let is_byte =
                     |id: &u32| vocab.id_to_bytes(*id).is_some_and(|b| byte_of(b).is_some());
                 let (bytes, others): (Vec<u32>, Vec<u32>) =
@@ -88,7 +91,8 @@ impl Engine {
             ModelParts::SentencePiece(model) => {
                 ModelParts::SentencePiece(without_pieces(model, unmatched, inside))
             }
-            // A byte is a token whatever it is part of; the canonical form has its merges as they were given.
+            // A byte is a token whatever it is part of; the canonical form has its merges as they
+            // were given.
             parts @ (ModelParts::RawBytes { .. } | ModelParts::CompiledBpe { .. }) => parts,
         };
         parts.build(cut, added)
@@ -107,7 +111,8 @@ fn without_tokens(vocab: &Vocab, unmatched: &[u32]) -> Result<Vocab> {
     Ok(left)
 }
 
-/// Merges but for those that make one of the tokens. `prefix_bytes`: what the right one of a pair begins with and loses.
+/// Merges but for those that make one of the tokens. `prefix_bytes`: what the right one of a pair
+/// begins with and loses.
 fn without_merges(
     vocab: &Vocab,
     merges: Vec<(u32, u32)>,

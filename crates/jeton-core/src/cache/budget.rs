@@ -1,7 +1,7 @@
 //! What the word caches of a tokenizer may take together, and what each has of it.
 //!
-//! A cache that may not grow forgets older words, and one that may not even begin keeps none: ids are the same, only
-//! slower.
+//! A cache that may not grow forgets older words, and one that may not even begin keeps none: ids
+//! are the same, only slower.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -10,12 +10,12 @@ use crate::cache::tables::CacheMemory;
 use crate::memory::arena::HugeArena;
 use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
-/// Most bytes of one cache of one thread, however many pretokens a text has. A thread has four of them;
-/// that of phrases also has some kilobytes for what came once.
+/// Most bytes of one cache of one thread, however many pretokens a text has. A thread has four of
+/// them; that of phrases also has some kilobytes for what came once.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 
-/// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256 MiB, that is 8
-/// threads with full caches.
+/// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256
+/// MiB, that is 8 threads with full caches.
 pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_BYTES;
 
 /// What the caches of one tokenizer may take, and what they do take.
@@ -23,8 +23,8 @@ pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_BYTES;
 pub(crate) struct CacheBudget {
     limit: AtomicUsize,
     used: AtomicUsize,
-    /// Whose bytes are counted. What was lent out when a process forked never comes back in the child: that
-    /// counts anew, beside what it inherited.
+    /// Whose bytes are counted. What was lent out when a process forked never comes back in the
+    /// child: that counts anew, beside what it inherited.
     process: AtomicU32,
     memory: CacheMemory,
 }
@@ -116,8 +116,8 @@ impl Share {
         self.budget.as_deref().is_some_and(CacheBudget::is_exceeded)
     }
 
-    /// Takes `new` bytes in place of `old` ones, which are there until their contents have moved: both must fit at once. Says
-    /// whether they do.
+    /// Takes `new` bytes in place of `old` ones, which are there until their contents have moved:
+    /// both must fit at once. Says whether they do.
     pub(crate) fn exchange(&mut self, old: usize, new: usize) -> bool {
         let Some(budget) = &self.budget else {
             return true;

@@ -1,7 +1,8 @@
-//! What came lately and was not kept, by its hash: what comes once is not worth the room and the time of keeping it.
+//! What came lately and was not kept, by its hash: what comes once is not worth the room and the
+//! time of keeping it.
 //!
-//! A filter of bits: of one in seven that did not come, in the test below, it says that it came, which is kept the first time then. When it
-//! is full, it becomes larger, or forgets all.
+//! A filter of bits: of one in seven that did not come, in the test below, it says that it came,
+//! which is kept the first time then. When it is full, it becomes larger, or forgets all.
 
 use crate::memory::bloom::filter_bits;
 use crate::memory::huge_pages::HugeSlice;
@@ -44,7 +45,8 @@ impl Doorkeeper {
 
     /// Uses more room, which must be zeros.
     pub(crate) fn grow(&mut self, mut room: HugeSlice<u64>) {
-        // A hash chooses its word by its upper bits: what was in one word may be in any of so many now.
+        // A hash chooses its word by its upper bits: what was in one word may be in any of so many
+        // now.
         for (there, &before) in room.chunks_mut(GROWTH).zip(&*self.words) {
             there.fill(before);
         }

@@ -12,19 +12,21 @@ static FIRST_BYTES: [[u64; 2]; 17] = {
     masks
 };
 
-/// What bytes are to the model. Where a pretoken may be a token that merging its bytes does not make, a part of a longer
-/// pretoken with the same bytes has other ids.
+/// What bytes are to the model. Where a pretoken may be a token that merging its bytes does not
+/// make, a part of a longer pretoken with the same bytes has other ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Role {
     Pretoken = 0,
     /// A bit that no length of a short word has, as the next.
     Unit = 0x80,
-    /// The first word of a text, which stands for itself where a model puts something in front of it or takes something off.
+    /// The first word of a text, which stands for itself where a model puts something in front of
+    /// it or takes something off.
     First = 0x40,
 }
 
-/// A short pretoken as a number of `W` times 16 bytes: its bytes, zeros, in the last byte its length.
+/// A short pretoken as a number of `W` times 16 bytes: its bytes, zeros, in the last byte its
+/// length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Key<const W: usize>([u128; W]);
@@ -45,8 +47,8 @@ impl<const W: usize> Key<W> {
             return None;
         }
         let mut key = [0; W];
-        // Loads of 16 bytes and a mask where the text goes on for so long. At its end, its last 16 bytes; in one that has not so
-        // many, a copy.
+        // Loads of 16 bytes and a mask where the text goes on for so long. At its end, its last 16
+        // bytes; in one that has not so many, a copy.
         if let Some((_, rest)) = text.split_at_checked(start)
             && let Some(bytes) = rest.get(..W * 16)
         {
@@ -106,18 +108,19 @@ impl<const W: usize> Key<W> {
 
 /// Keys that tell where a word is kept.
 pub(crate) trait Hashed {
-    /// What tells the set of a word, however many sets there are. Keys can be made that share a set; they push each other out, no
-    /// more.
+    /// What tells the set of a word, however many sets there are. Keys can be made that share a
+    /// set; they push each other out, no more.
     fn hash(self) -> usize;
 }
 
-/// What the halves of a short key's hash are multiplied with: odd numbers of 32 bits, their bits as good as drawn.
+/// What the halves of a short key's hash are multiplied with: odd numbers of 32 bits, their bits as
+/// good as drawn.
 pub(crate) const LOW_FACTOR: u32 = 0x9E37_79B1;
 pub(crate) const HIGH_FACTOR: u32 = 0x85EB_CA77;
 
 impl Hashed for Key<1> {
-    /// Two products of 32 bits each, which vectors have too ([`crate::cache::key_simd`]), and both halves of them, so that the lowest bits
-    /// depend on all of the key.
+    /// Two products of 32 bits each, which vectors have too ([`crate::cache::key_simd`]), and both
+    /// halves of them, so that the lowest bits depend on all of the key.
     #[inline(always)]
     fn hash(self) -> usize {
         let [both] = self.0;

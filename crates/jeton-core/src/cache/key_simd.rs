@@ -1,8 +1,9 @@
-//! Keys of eight words that follow one another, and where these would be kept, by vector instructions.
+//! Keys of eight words that follow one another, and where these would be kept, by vector
+//! instructions.
 //!
-//! The same word by word ([`Key::new`], [`Hashed`](crate::cache::key::Hashed)) takes three times the instructions, which are what
-//! words that are known cost. AVX-512 only: it cuts each word off behind its end by one comparison, and narrower vectors hold too
-//! few words.
+//! The same word by word ([`Key::new`], [`Hashed`](crate::cache::key::Hashed)) takes three times
+//! the instructions, which are what words that are known cost. AVX-512 only: it cuts each word off
+//! behind its end by one comparison, and narrower vectors hold too few words.
 
 use crate::cache::key::{Key, Role};
 use crate::cpu::dispatch::Kernel;
@@ -20,10 +21,11 @@ pub(crate) struct KeyBatch<'a> {
 }
 
 impl Kernel {
-    /// Makes the keys of the words that begin at `start` and end at `ends`; long ones have [`Key::NONE`]. `first`: the number of the
-    /// first of them, `role`: what they are. Returns how many are long, and the hashes once more: who needs them at once does not wait for
-    /// memory then. None, and nothing is made, where the text may end before sixteen bytes of the last word, and where there are no
-    /// instructions for it.
+    /// Makes the keys of the words that begin at `start` and end at `ends`; long ones have
+    /// [`Key::NONE`]. `first`: the number of the first of them, `role`: what they are. Returns how
+    /// many are long, and the hashes once more: who needs them at once does not wait for memory
+    /// then. None, and nothing is made, where the text may end before sixteen bytes of the last
+    /// word, and where there are no instructions for it.
     #[inline(always)]
     pub(crate) fn keys_of_eight(
         self,
@@ -44,8 +46,8 @@ impl Kernel {
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
-    //! Called only where `Kernel::of` found AVX-512, which is all that makes the call unsafe, but for the text: that is read where
-    //! a comparison has shown that it goes on for sixteen bytes.
+    //! Called only where `Kernel::of` found AVX-512, which is all that makes the call unsafe, but
+    //! for the text: that is read where a comparison has shown that it goes on for sixteen bytes.
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{
@@ -68,7 +70,8 @@ mod avx512 {
     /// The last byte of each of four keys.
     const LAST_BYTES: u64 = 0x8000_8000_8000_8000;
 
-    /// Of four keys, for each byte its place in the key, and where the length of the word is among eight numbers of 64 bits.
+    /// Of four keys, for each byte its place in the key, and where the length of the word is among
+    /// eight numbers of 64 bits.
     static PLACES: [u8; 64] = {
         let mut places = [0; 64];
         let mut n = 0;
@@ -147,7 +150,8 @@ mod avx512 {
         let [low_keys, high_keys] = keys else {
             return None;
         };
-        // SAFETY: there is room for eight numbers of 64 bits, or four keys, which are sixteen bytes each and may be any.
+        // SAFETY: there is room for eight numbers of 64 bits, or four keys, which are sixteen bytes
+        // each and may be any.
         unsafe {
             _mm512_storeu_si512(low_keys.as_mut_ptr().cast(), low);
             _mm512_storeu_si512(high_keys.as_mut_ptr().cast(), high);
@@ -158,8 +162,9 @@ mod avx512 {
         Some((long.count_ones() as usize, numbers_of(places)))
     }
 
-    /// A vector's numbers. Read from memory behind the vector, those of its upper half would wait until it has arrived there: an Intel
-    /// processor of 2023 hands on only what a lower half has (4 and 8.5 ns, a throwaway program).
+    /// A vector's numbers. Read from memory behind the vector, those of its upper half would wait
+    /// until it has arrived there: an Intel processor of 2023 hands on only what a lower half has
+    /// (4 and 8.5 ns, a throwaway program).
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn numbers_of(vector: __m512i) -> [usize; EIGHT] {

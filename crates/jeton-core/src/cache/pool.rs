@@ -1,7 +1,7 @@
 //! A small pool of things that threads borrow for a call: word caches above all.
 //!
-//! Lock-free, so that a fork while another thread holds one leaves nothing locked in the child: what
-//! was lent out at that moment is simply not there, and the child makes its own.
+//! Lock-free, so that a fork while another thread holds one leaves nothing locked in the child:
+//! what was lent out at that moment is simply not there, and the child makes its own.
 
 use std::sync::Arc;
 
@@ -87,7 +87,8 @@ impl<T: Pooled> Pool<T> {
     }
 
     fn lay_aside(&self, item: Box<T>) {
-        // Put it into the first free slot; whatever it displaces moves on, and the last one is dropped.
+        // Put it into the first free slot; whatever it displaces moves on, and the last one is
+        // dropped.
         let mut item = Some(item);
         for slot in &self.slots {
             item = slot.swap(item);

@@ -1,10 +1,13 @@
-//! Long pretokens as a whole, and short ones of many ids: what the entries of [`crate::cache::two_way`] have no room for.
+//! Long pretokens as a whole, and short ones of many ids: what the entries of
+//! [`crate::cache::two_way`] have no room for.
 //!
-//! In scripts without spaces a pretoken is what stands between two commas, and texts repeat those. A record is as long as its
-//! bytes and ids need; records lie one behind the other, and a table of slots tells where. When there is no more room, all is
-//! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
+//! In scripts without spaces a pretoken is what stands between two commas, and texts repeat those.
+//! A record is as long as its bytes and ids need; records lie one behind the other, and a table of
+//! slots tells where. When there is no more room, all is forgotten at once. A search looks at a few
+//! slots only, so that bytes which somebody has chosen for their hash do no harm.
 //!
-//! Most phrases come once: they are kept when they come again, so that they do not push out what is worth more.
+//! Most phrases come once: they are kept when they come again, so that they do not push out what is
+//! worth more.
 
 mod record;
 
@@ -30,17 +33,18 @@ const BYTES_PER_SLOT: usize = 32;
 const FIRST_SLOTS: usize = 256;
 /// Slots that are looked at for a pretoken, from the one that its hash chooses.
 const PROBES: usize = 16;
-/// As many times a cache that may not begin is asked to keep something before it asks again whether it may.
+/// As many times a cache that may not begin is asked to keep something before it asks again whether
+/// it may.
 const RETRY_AFTER: usize = 512;
 
 /// Pretokens and their ids.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
-    /// A power of two of them; none until the first pretoken is kept. The hash above the place where the record begins,
-    /// counted from 1; 0 where there is none.
+    /// A power of two of them; none until the first pretoken is kept. The hash above the place
+    /// where the record begins, counted from 1; 0 where there is none.
     slots: HugeSlice<u64>,
-    /// How many of the slots are in use, less one: no more than it takes for few texts that are long, so that they stay in a
-    /// cache that is near.
+    /// How many of the slots are in use, less one: no more than it takes for few texts that are
+    /// long, so that they stay in a cache that is near.
     mask: usize,
     /// How many slots are taken.
     n_kept: usize,
@@ -55,7 +59,8 @@ pub(crate) struct Records {
     share: Share,
 }
 
-/// The hash of a pretoken: for one of 16 to 31 bytes that of its key, by which it may be kept elsewhere.
+/// The hash of a pretoken: for one of 16 to 31 bytes that of its key, by which it may be kept
+/// elsewhere.
 #[inline(always)]
 pub(crate) fn hash(word: &[u8]) -> u32 {
     if word.len() > Key::<1>::MAX_WORD_BYTES
@@ -109,8 +114,8 @@ impl Records {
         self.slots.len() * size_of::<u64>() + self.numbers.len() * size_of::<u32>()
     }
 
-    /// Takes `new` bytes from the budget in place of `old` ones, and says whether it has them. All that is here is counted with them, as a
-    /// forked child counts anew what it gives back later.
+    /// Takes `new` bytes from the budget in place of `old` ones, and says whether it has them. All
+    /// that is here is counted with them, as a forked child counts anew what it gives back later.
     fn exchange(&mut self, old: usize, new: usize) -> bool {
         let bytes = self.n_bytes();
         self.share.exchange(bytes, bytes - old + new)
@@ -208,7 +213,8 @@ impl Records {
         self.seen.insert_seen(hash(word))
     }
 
-    /// Makes room for a record of so many numbers: by more memory if the budget allows it, or else by forgetting. Says whether there is any.
+    /// Makes room for a record of so many numbers: by more memory if the budget allows it, or else
+    /// by forgetting. Says whether there is any.
     #[cold]
     fn make_room(&mut self, len: usize) -> bool {
         if self.refused > 0 {
@@ -245,7 +251,8 @@ impl Records {
     }
 }
 
-/// How many ids a pretoken has, as its record's head says it, and where the record has them: what is behind them follows.
+/// How many ids a pretoken has, as its record's head says it, and where the record has them: what
+/// is behind them follows.
 #[inline(always)]
 fn search<'r>(
     slots: &[u64],
@@ -320,7 +327,8 @@ mod tests {
         known
     }
 
-    /// Returns a word for each number, some of them too long to be kept, and ids that tell the word.
+    /// Returns a word for each number, some of them too long to be kept, and ids that tell the
+    /// word.
     fn word(number: u32) -> (Vec<u8>, Vec<u32>) {
         let len = 1 + number as usize * 7 % (MAX_RECORD_BYTES + 20);
         let word: Vec<u8> = number

@@ -1,7 +1,8 @@
 //! Where the tables of caches lie: beside each other in huge pages.
 //!
-//! The system takes five times as long for the same memory in ordinary pages (docs/log/engine-2026-11.md), and a cache that grows needs several
-//! hundred of them. Tables are too small for a huge page each, until they have grown to that.
+//! The system takes five times as long for the same memory in ordinary pages
+//! (docs/log/engine-2026-11.md), and a cache that grows needs several hundred of them. Tables are
+//! too small for a huge page each, until they have grown to that.
 
 use crossbeam_utils::atomic::AtomicCell;
 
@@ -11,10 +12,12 @@ use crate::memory::huge_pages::{HUGE_PAGE, HugeSlice, Zeroed, is_mapped};
 /// What a cache takes at first, so that a short text does not pay for memory it will not use.
 pub(crate) const MIN_BYTES: usize = 64 << 10;
 
-/// The memory of the caches of one tokenizer. What a table gives back is free when the others on its shelf are.
+/// The memory of the caches of one tokenizer. What a table gives back is free when the others on
+/// its shelf are.
 #[derive(Default)]
 pub(crate) struct CacheMemory {
-    /// Not there while a thread takes a part of it: nobody waits, and nothing is locked in a child that forked meanwhile.
+    /// Not there while a thread takes a part of it: nobody waits, and nothing is locked in a child
+    /// that forked meanwhile.
     shelf: AtomicCell<Option<Box<HugeArena>>>,
 }
 

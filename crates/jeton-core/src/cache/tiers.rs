@@ -1,6 +1,7 @@
 //! What a thread knows of words: four caches, by how long words are and how many ids they have.
 //!
-//! A few short words with few ids are where those with more are: what a cache of medium size has no room for.
+//! A few short words with few ids are where those with more are: what a cache of medium size has no
+//! room for.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ pub(crate) const RICH_IDS: usize = RichWords::MAX_IDS;
 /// The same for a longer word.
 pub(crate) const LONG_IDS: usize = LongWords::MAX_IDS;
 
-/// Of about so many long words that were kept last so many may have had too many ids, in units of which one word is [`OF_LAST`].
+/// Of about so many long words that were kept last so many may have had too many ids, in units of
+/// which one word is [`OF_LAST`].
 const OF_LAST: u32 = 64;
 const MANY: u32 = OF_LAST * OF_LAST / 4;
 
@@ -31,7 +33,8 @@ pub(crate) struct PretokenCache {
     small_ids: bool,
     /// The ids of such an entry.
     unpacked: [u32; IDS_PER_ENTRY],
-    /// How many of the long words that were kept last had too many ids for `medium`: see [`Self::are_phrases`].
+    /// How many of the long words that were kept last had too many ids for `medium`: see
+    /// [`Self::are_phrases`].
     many_ids_share: u32,
     /// True if a short word had too many ids for `many_ids`.
     are_crowded: bool,
@@ -46,8 +49,9 @@ impl PretokenCache {
         self.records.set_budget(budget);
     }
 
-    /// Has entries for short words keep ids of two bytes each, or of four. What was kept in the other way is forgotten. Only who asks for
-    /// [`Self::has_small_ids`] may look into entries then.
+    /// Has entries for short words keep ids of two bytes each, or of four. What was kept in the
+    /// other way is forgotten. Only who asks for [`Self::has_small_ids`] may look into entries
+    /// then.
     #[inline]
     pub(crate) fn keep_small_ids(&mut self, small: bool) {
         if self.small_ids != small {
@@ -79,14 +83,16 @@ impl PretokenCache {
         self.are_crowded = false;
     }
 
-    /// True if words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last ones had many ids: to look for each
-    /// in both places costs more than records do. What was kept before stays where it is.
+    /// True if words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last
+    /// ones had many ids: to look for each in both places costs more than records do. What was kept
+    /// before stays where it is.
     #[inline(always)]
     pub(crate) fn are_phrases(&self) -> bool {
         self.many_ids_share > MANY
     }
 
-    /// True if there may be short words among phrases: those with very many ids, which few texts have.
+    /// True if there may be short words among phrases: those with very many ids, which few texts
+    /// have.
     #[inline(always)]
     pub(crate) fn are_crowded(&self) -> bool {
         self.are_crowded

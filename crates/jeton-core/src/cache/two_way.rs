@@ -1,7 +1,7 @@
 //! A cache of words: what the model made of short pretokens.
 //!
-//! Each thread that encodes borrows a cache of its own, so that none waits for another; what they have together
-//! never exceeds the tokenizer's budget ([`crate::cache::budget`]).
+//! Each thread that encodes borrows a cache of its own, so that none waits for another; what they
+//! have together never exceeds the tokenizer's budget ([`crate::cache::budget`]).
 
 use std::sync::Arc;
 
@@ -11,27 +11,33 @@ use crate::cache::tables::MIN_BYTES;
 use crate::cpu::prefetch::prefetch;
 use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
-/// Words up to 15 bytes with up to three ids, or seven small ones ([`crate::cache::inline_ids`]), nearly all of most texts: two to a cache line.
+/// Words up to 15 bytes with up to three ids, or seven small ones ([`crate::cache::inline_ids`]),
+/// nearly all of most texts: two to a cache line.
 pub(crate) type ShortWords = WordCache<1, 4>;
-/// Words up to 15 bytes with up to eleven ids, in a cache line each: scripts that the vocabulary knows little of.
+/// Words up to 15 bytes with up to eleven ids, in a cache line each: scripts that the vocabulary
+/// knows little of.
 pub(crate) type RichWords = WordCache<1, 12>;
-/// Words of 16 to 31 bytes with up to seven ids, in a cache line each: scripts of longer characters that have spaces.
+/// Words of 16 to 31 bytes with up to seven ids, in a cache line each: scripts of longer characters
+/// that have spaces.
 pub(crate) type LongWords = WordCache<2, 8>;
 
-/// A cache grows when there are so many displaced words for sixteen sets: soon, since what it loses is merged again and most texts have
-/// more words, but for the last step, which takes memory that few texts need.
+/// A cache grows when there are so many displaced words for sixteen sets: soon, since what it loses
+/// is merged again and most texts have more words, but for the last step, which takes memory that
+/// few texts need.
 const SOON: usize = 2;
 const LATE: usize = 4;
-/// The same for a large cache whose entries take a line each, which words of many ids or bytes seldom fill: zeros for four times as many
-/// sets take as long as some thousand words (docs/log/engine-2026-11.md).
+/// The same for a large cache whose entries take a line each, which words of many ids or bytes
+/// seldom fill: zeros for four times as many sets take as long as some thousand words
+/// (docs/log/engine-2026-11.md).
 const LATE_IF_LARGE: usize = 6;
 const LARGE_BYTES: usize = 1 << 20;
 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
-/// For each set that there is so many words found elsewhere make a cache grow: to wait for their lines takes about as long, then, as to fill
-/// the new sets with zeros and with words (estimated, not measured by itself).
+/// For each set that there is so many words found elsewhere make a cache grow: to wait for their
+/// lines takes about as long, then, as to fill the new sets with zeros and with words (estimated,
+/// not measured by itself).
 const NEIGHBOUR_HITS: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +97,8 @@ impl<const W: usize, const P: usize> Set<W, P> {
         (is_first | is_second).then_some(&entry.payload)
     }
 
-    /// The same in half the instructions, but for words in the first entry that begin like the one in the second: these are not
-    /// found.
+    /// The same in half the instructions, but for words in the first entry that begin like the one
+    /// in the second: these are not found.
     #[inline(always)]
     fn find_fast(&self, key: Key<W>) -> Option<&Payload<P>> {
         let entry = self.entry_fast(key);
@@ -107,14 +113,16 @@ impl<const W: usize, const P: usize> Set<W, P> {
     }
 }
 
-/// A cache of words: each has a set of two entries, and the set beside it in the same pair of cache lines for what does
-/// not find room in its own. An entry with key 0 is empty: no word has that key, since the length of a word is at least 1.
+/// A cache of words: each has a set of two entries, and the set beside it in the same pair of cache
+/// lines for what does not find room in its own. An entry with key 0 is empty: no word has that
+/// key, since the length of a word is at least 1.
 #[derive(Debug, Default)]
 pub(crate) struct WordCache<const W: usize, const P: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
     sets: HugeSlice<Set<W, P>>,
-    /// Words that are guests, were lost or were not kept, since the cache last grew or was not allowed to.
+    /// Words that are guests, were lost or were not kept, since the cache last grew or was not
+    /// allowed to.
     displaced: usize,
     /// How often words were found somewhere else than in their own set since then.
     n_neighbour_hits: usize,
@@ -184,8 +192,9 @@ where
         }
     }
 
-    /// The same, but not where a cache is as large as those of most texts become: there the word is not kept, as this says. What it would
-    /// push out comes again in the next pass over a text, and pushes out another one.
+    /// The same, but not where a cache is as large as those of most texts become: there the word is
+    /// not kept, as this says. What it would push out comes again in the next pass over a text, and
+    /// pushes out another one.
     pub(crate) fn put_in_room(&mut self, key: Key<W>, payload: Payload<P>) -> bool {
         if !self.make_room() {
             return false;
@@ -200,8 +209,9 @@ where
         placed.is_some()
     }
 
-    /// Notes that words were found somewhere else than in their own set, so often; the cache grows when that has taken as long as growing
-    /// does. Says whether it has become as large as it may be.
+    /// Notes that words were found somewhere else than in their own set, so often; the cache grows
+    /// when that has taken as long as growing does. Says whether it has become as large as it may
+    /// be.
     pub(crate) fn note_neighbour_hits(&mut self, n: usize) -> bool {
         self.n_neighbour_hits += n;
         let n_sets = self.sets.len();
@@ -279,8 +289,8 @@ impl<'a, const W: usize, const P: usize> Places<'a, W, P>
 where
     Key<W>: Hashed,
 {
-    /// What tells the set that a word would be in, however many there are; it is on its way from memory when this
-    /// returns.
+    /// What tells the set that a word would be in, however many there are; it is on its way from
+    /// memory when this returns.
     #[inline(always)]
     pub(crate) fn fetch(&self, key: Key<W>) -> usize {
         let place = key.hash();
@@ -308,8 +318,8 @@ where
         }
     }
 
-    /// What is kept of a word in its own set: nearly always it is there, if it is anywhere. `place`: what
-    /// [`Self::fetch`] said.
+    /// What is kept of a word in its own set: nearly always it is there, if it is anywhere.
+    /// `place`: what [`Self::fetch`] said.
     #[inline(always)]
     pub(crate) fn find(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         self.sets
@@ -332,8 +342,9 @@ where
         Some(set.entry_fast(key))
     }
 
-    /// What is kept of a word in the set beside its own. There are guests only of sets that are full, and these remain so. So for most
-    /// words that are not known at all no line is read that nobody asked for ahead: a tenth of first passes went into that.
+    /// What is kept of a word in the set beside its own. There are guests only of sets that are
+    /// full, and these remain so. So for most words that are not known at all no line is read that
+    /// nobody asked for ahead: a tenth of first passes went into that.
     #[inline]
     pub(crate) fn find_beside(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         let home = self.sets.get(place & self.sets.len().wrapping_sub(1))?;
@@ -345,8 +356,9 @@ where
     }
 }
 
-/// Puts an entry into its set, of a power of two of them, or as a guest into the set beside it. Where both are full, it takes the
-/// place of the one in its set that came first. Says how many (0 or 1) are not where they belong or are lost.
+/// Puts an entry into its set, of a power of two of them, or as a guest into the set beside it.
+/// Where both are full, it takes the place of the one in its set that came first. Says how many (0
+/// or 1) are not where they belong or are lost.
 fn insert<const W: usize, const P: usize>(sets: &mut [Set<W, P>], entry: Entry<W, P>) -> usize
 where
     Key<W>: Hashed,

@@ -34,7 +34,8 @@ pub(crate) fn spell(token: &str) -> Option<Vec<u8>> {
     token.chars().map(char_to_byte).collect()
 }
 
-/// Puts the bytes that a string of the alphabet spells into `bytes`; false if some character stands for no byte.
+/// Puts the bytes that a string of the alphabet spells into `bytes`; false if some character stands
+/// for no byte.
 pub(crate) fn spell_into(token: &str, bytes: &mut Vec<u8>) -> bool {
     bytes.clear();
     token.chars().all(|c| {

@@ -1,4 +1,5 @@
-//! Numbers in as few bytes as they need, seven bits to each (LEB128, unsigned; DWARF 5, section 7.6).
+//! Numbers in as few bytes as they need, seven bits to each (LEB128, unsigned; DWARF 5, section
+//! 7.6).
 
 /// Appends a number.
 #[inline]
@@ -10,7 +11,8 @@ pub fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// The number that begins at a place, which moves behind it; none where there is none, or one of more than 64 bits.
+/// The number that begins at a place, which moves behind it; none where there is none, or one of
+/// more than 64 bits.
 #[inline]
 pub fn take_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut number = 0_u64;

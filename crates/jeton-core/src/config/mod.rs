@@ -1,8 +1,8 @@
 //! The one canonical form of a tokenizer.
 //!
-//! Whatever file a tokenizer came from, this is what it is: everything that decides ids and decoding,
-//! and nothing else (no name, no path, no comments). It is written as JSON with a fixed order of
-//! fields; the SHA-256 of those bytes is the tokenizer's fingerprint, and a tokenizer is
+//! Whatever file a tokenizer came from, this is what it is: everything that decides ids and
+//! decoding, and nothing else (no name, no path, no comments). It is written as JSON with a fixed
+//! order of fields; the SHA-256 of those bytes is the tokenizer's fingerprint, and a tokenizer is
 //! pickled as them.
 
 mod models;
@@ -21,7 +21,8 @@ use crate::normalize::NormalizerConfig;
 use crate::pretokenize::StepConfig;
 use crate::special::AddedToken;
 
-/// Version of the canonical form. It changes only when the same tokenizer would be written differently.
+/// Version of the canonical form. It changes only when the same tokenizer would be written
+/// differently.
 pub const CANONICAL_VERSION: u32 = 1;
 
 /// Name of the canonical form in messages.
@@ -91,8 +92,8 @@ pub struct Config {
     pub model: ModelConfig,
 }
 
-/// A text and the ids that the tokenizer gave it when it was saved, to see at every load that it still does. Samples
-/// are no part of the canonical form, and so not of the fingerprint.
+/// A text and the ids that the tokenizer gave it when it was saved, to see at every load that it
+/// still does. Samples are no part of the canonical form, and so not of the fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
@@ -121,7 +122,8 @@ struct File {
     samples: Vec<Sample>,
 }
 
-/// A number by the bits of its 64-bit float, so that every one of a file is written and read as it is.
+/// A number by the bits of its 64-bit float, so that every one of a file is written and read as it
+/// is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Real(u64);
 

@@ -17,7 +17,8 @@ pub enum ModelConfig {
         tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
-        /// Pairs of ids in merge order; null: any pair whose concatenation is a token, lowest id first.
+        /// Pairs of ids in merge order; null: any pair whose concatenation is a token, lowest id
+        /// first.
         merges: Option<Vec<(u32, u32)>>,
         /// True if a pretoken that is a token is never cut.
         whole_pretokens: bool,

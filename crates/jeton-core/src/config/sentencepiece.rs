@@ -1,5 +1,5 @@
-//! The canonical form of a SentencePiece model: what decides ids and decoding, and nothing of how it
-//! was trained.
+//! The canonical form of a SentencePiece model: what decides ids and decoding, and nothing of how
+//! it was trained.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! Which vector instructions are used: the widest that the machine has, unless it is told to use less.
+//! Which vector instructions are used: the widest that the machine has, unless it is told to use
+//! less.
 #![allow(unsafe_code)] // calls of functions that are compiled for more than every machine has
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -31,8 +32,8 @@ impl Level {
 
 static LIMIT: AtomicU8 = AtomicU8::new(Level::Avx512 as u8);
 
-/// Uses nothing wider from now on, in tokenizers that are made later. For tests and measurements: the widest is the
-/// fastest.
+/// Uses nothing wider from now on, in tokenizers that are made later. For tests and measurements:
+/// the widest is the fastest.
 pub fn set_limit(level: Level) {
     LIMIT.store(level as u8, Ordering::Relaxed);
 }
@@ -67,8 +68,8 @@ pub fn level() -> Level {
     Level::ALL[usize::from(limit.min(detected as u8))]
 }
 
-/// The vector code that loops may use: only [`Kernel::of`] and [`Kernel::fastest`] make one, so that who holds one may
-/// call what is compiled for it.
+/// The vector code that loops may use: only [`Kernel::of`] and [`Kernel::fastest`] make one, so
+/// that who holds one may call what is compiled for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     /// With the instructions that every machine has.
@@ -114,18 +115,19 @@ pub(crate) fn gather_bits(bytes: u64) -> u64 {
     (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// Work that is compiled twice: for every machine, and for those that count and find bits in one instruction.
+/// Work that is compiled twice: for every machine, and for those that count and find bits in one
+/// instruction.
 pub(crate) trait Work {
     /// What comes of it.
     type Output;
 
-    /// Does it. To be `#[inline(always)]`, and so must be all that it calls and that shall gain from the instructions:
-    /// what is not inlined is compiled for every machine.
+    /// Does it. To be `#[inline(always)]`, and so must be all that it calls and that shall gain
+    /// from the instructions: what is not inlined is compiled for every machine.
     fn run(self) -> Self::Output;
 }
 
-/// Does work, with instructions on bits where the kernel may use them. Not with wider vectors: the compiler would use them
-/// for loops over the bits of one number, and those become slower.
+/// Does work, with instructions on bits where the kernel may use them. Not with wider vectors: the
+/// compiler would use them for loops over the bits of one number, and those become slower.
 #[inline]
 pub(crate) fn run_at<W: Work>(kernel: Kernel, work: W) -> W::Output {
     match kernel {
@@ -136,7 +138,8 @@ pub(crate) fn run_at<W: Work>(kernel: Kernel, work: W) -> W::Output {
     }
 }
 
-/// Does work whose loops over bits are written with vectors: with all instructions that the kernel may use.
+/// Does work whose loops over bits are written with vectors: with all instructions that the kernel
+/// may use.
 #[inline]
 pub(crate) fn run_wide<W: Work>(kernel: Kernel, work: W) -> W::Output {
     match kernel {

@@ -1,4 +1,5 @@
-//! Which process has a thread that makes something for all: the others go on without it, so that a process may fork at any time.
+//! Which process has a thread that makes something for all: the others go on without it, so that a
+//! process may fork at any time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -14,7 +14,8 @@ pub(crate) fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
-/// The same for a cache that holds more, and where what is used all the time stays in the smallest one.
+/// The same for a cache that holds more, and where what is used all the time stays in the smallest
+/// one.
 #[inline(always)]
 fn prefetch_far(address: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -27,8 +28,9 @@ fn prefetch_far(address: usize) {
     let _ = address;
 }
 
-/// How far ahead of where text is read it is asked for: text is read in bursts of some blocks, between which all is done for
-/// their pretokens, and hardware that sees but a few reads in a row does not ask for enough.
+/// How far ahead of where text is read it is asked for: text is read in bursts of some blocks,
+/// between which all is done for their pretokens, and hardware that sees but a few reads in a row
+/// does not ask for enough.
 pub(crate) const TEXT_AHEAD: usize = 1 << 10;
 
 const CACHE_LINE: usize = 64;
@@ -41,14 +43,16 @@ pub(crate) fn prefetch_beginning(text: &[u8]) {
     lines.for_each(prefetch);
 }
 
-/// What [`ReadLater`] asks for at a time: of characters as many as a block of a text has bytes, after each of which it is called.
+/// What [`ReadLater`] asks for at a time: of characters as many as a block of a text has bytes,
+/// after each of which it is called.
 const AT_ONCE: usize = 64;
 
-/// Memory that is read when something else is done, asked for bit by bit meanwhile: read at once, it comes no faster than a core may have
-/// reads under way.
+/// Memory that is read when something else is done, asked for bit by bit meanwhile: read at once,
+/// it comes no faster than a core may have reads under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadLater {
-    /// From where to where it is not asked for yet: addresses and no references, because nothing is read there.
+    /// From where to where it is not asked for yet: addresses and no references, because nothing is
+    /// read there.
     from: usize,
     to: usize,
     /// Bytes that are asked for at a time.

@@ -41,7 +41,8 @@ impl Decoder {
         self.with_broken_bytes(tokens, text)
     }
 
-    /// Decodes bytes that are no text as a character that no token has, and then puts them in its places.
+    /// Decodes bytes that are no text as a character that no token has, and then puts them in its
+    /// places.
     fn with_broken_bytes(&self, mut tokens: Vec<String>, text: String) -> Result<Vec<u8>> {
         let is_free = |c: &char| !tokens.iter().any(|token| token.contains(*c));
         let Some(mark) = ('\u{f0000}'..'\u{f0100}').find(is_free) else {

@@ -1,12 +1,14 @@
 //! Replacing a text in a stream.
 
-/// Replaces a text in a stream: Knuth, Morris and Pratt's way, so that what is held back is as long as what
-/// of the text to replace has been seen, and each character costs a constant time on average.
+/// Replaces a text in a stream: Knuth, Morris and Pratt's way, so that what is held back is as long
+/// as what of the text to replace has been seen, and each character costs a constant time on
+/// average.
 #[derive(Clone, Debug)]
 pub(super) struct Literal {
     from: Vec<char>,
     to: String,
-    /// For each beginning of `from` (by its length less 1), the longest shorter one that it ends with.
+    /// For each beginning of `from` (by its length less 1), the longest shorter one that it ends
+    /// with.
     borders: Vec<usize>,
     /// How much of `from` is held back.
     seen: usize,

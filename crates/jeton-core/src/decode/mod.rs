@@ -42,7 +42,8 @@ pub enum DecoderConfig {
         /// True if the first mark is text or was put there.
         prepend: PrependScheme,
     },
-    /// Tokens `<0x00>` to `<0xFF>` back to bytes; a run that is not UTF-8 becomes one U+FFFD a byte.
+    /// Tokens `<0x00>` to `<0xFF>` back to bytes; a run that is not UTF-8 becomes one U+FFFD a
+    /// byte.
     ByteFallback,
     /// All tokens become one.
     Fuse,
@@ -186,8 +187,9 @@ enum Mid {
 }
 
 impl Decoder {
-    /// The bytes that a token adds to a text in which others stand before and behind it, and whether it is a byte by its
-    /// name. What a step says of the beginning and the end of a text does not count.
+    /// The bytes that a token adds to a text in which others stand before and behind it, and
+    /// whether it is a byte by its name. What a step says of the beginning and the end of a text
+    /// does not count.
     pub(crate) fn bytes_in_mid_text(&self, token: &str) -> (Vec<u8>, bool) {
         if self.steps.is_empty() {
             return (format!(" {token}").into_bytes(), false);
@@ -362,8 +364,8 @@ fn step(
     })
 }
 
-/// The spaces that splitting English apart leaves before punctuation and contractions, taken out in the
-/// order in which `tokenizers` does it.
+/// The spaces that splitting English apart leaves before punctuation and contractions, taken out in
+/// the order in which `tokenizers` does it.
 const CLEAN_UP: &[(&str, &str)] = &[
     (" .", "."),
     (" ?", "?"),

@@ -1,4 +1,5 @@
-//! A stream of tokens gives what the chain gives for all of them at once, and nothing that it takes back.
+//! A stream of tokens gives what the chain gives for all of them at once, and nothing that it takes
+//! back.
 
 use proptest::prelude::*;
 

@@ -1,12 +1,13 @@
 //! Documents as one UTF-8 buffer and offsets: the exchange unit between files, core and Python.
 //!
-//! Document `i` is `data[offsets[i]..offsets[i + 1]]`, the layout of an Arrow large-string array, so that
-//! both arrays reach Python without a copy.
+//! Document `i` is `data[offsets[i]..offsets[i + 1]]`, the layout of an Arrow large-string array,
+//! so that both arrays reach Python without a copy.
 //!
-//! Invariants of a [`DocumentBatch`]: the bytes are valid UTF-8; `offsets` is never empty, starts at 0, never
-//! falls, ends at the number of bytes, and cuts no character. Bytes that are not UTF-8 are replaced on the way
-//! in by U+FFFD, one for each maximal subpart (The Unicode Standard, chapter 3.9, "U+FFFD Substitution of
-//! Maximal Subparts"), which is what [`String::from_utf8_lossy`] does, and counted.
+//! Invariants of a [`DocumentBatch`]: the bytes are valid UTF-8; `offsets` is never empty, starts
+//! at 0, never falls, ends at the number of bytes, and cuts no character. Bytes that are not UTF-8
+//! are replaced on the way in by U+FFFD, one for each maximal subpart (The Unicode Standard,
+//! chapter 3.9, "U+FFFD Substitution of Maximal Subparts"), which is what
+//! [`String::from_utf8_lossy`] does, and counted.
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -25,8 +26,8 @@ pub struct DocumentBatch {
 
 /// A borrowed view of documents: what the core's batch functions take.
 ///
-/// `offsets` has one entry more than there are documents. A view of a [`DocumentBatch`] keeps its invariants;
-/// one built by hand has to.
+/// `offsets` has one entry more than there are documents. A view of a [`DocumentBatch`] keeps its
+/// invariants; one built by hand has to.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchRef<'a> {
     /// The bytes of all documents, one after the other.
@@ -116,8 +117,9 @@ impl DocumentBatch {
         })
     }
 
-    /// Append one document. Bytes that are not UTF-8 are replaced and counted; under `strict` they are the error
-    /// `InvalidUtf8`, whose offset counts from the start of `bytes`, and the batch stays as it was.
+    /// Append one document. Bytes that are not UTF-8 are replaced and counted; under `strict` they
+    /// are the error `InvalidUtf8`, whose offset counts from the start of `bytes`, and the batch
+    /// stays as it was.
     pub fn push(&mut self, bytes: &[u8], strict: bool) -> Result<()> {
         if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
             self.push_str(text);
@@ -145,8 +147,8 @@ impl DocumentBatch {
         self.push_replaced(text, 0);
     }
 
-    /// Append one document in which the caller has already replaced something that was not Unicode (a lone
-    /// surrogate of JSON or Python), so many times.
+    /// Append one document in which the caller has already replaced something that was not Unicode
+    /// (a lone surrogate of JSON or Python), so many times.
     pub fn push_replaced(&mut self, text: &str, n_replacements: u64) {
         self.data.push_str(text);
         self.close_document(n_replacements);

@@ -1,8 +1,8 @@
 //! Work on many documents with several threads.
 //!
-//! Threads are scoped: they live as long as one call. There is no pool, so nothing survives a fork to
-//! be confused by it, and the core keeps no global state. Starting a thread is not
-//! free, so small batches stay on the caller's thread.
+//! Threads are scoped: they live as long as one call. There is no pool, so nothing survives a fork
+//! to be confused by it, and the core keeps no global state. Starting a thread is not free, so
+//! small batches stay on the caller's thread.
 //!
 //! Results come back in the order of the documents, whatever thread made them.
 
@@ -95,8 +95,8 @@ pub(crate) fn map_texts<T: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// As many threads as this process may use. How many those are is found out only where more than one is of use: asking the
-/// system takes longer than a short text.
+/// As many threads as this process may use. How many those are is found out only where more than
+/// one is of use: asking the system takes longer than a short text.
 pub const ALL_THREADS: usize = usize::MAX;
 
 /// How many threads bring more than they cost for so many bytes.
@@ -139,13 +139,15 @@ pub(crate) fn chunks(
 pub(crate) struct Work<'w, W, P> {
     /// What a thread needs as long as it works.
     pub(crate) worker: &'w (dyn Fn() -> W + Sync),
-    /// Does the task of a number. What it makes goes into the last argument, in which something older may be.
+    /// Does the task of a number. What it makes goes into the last argument, in which something
+    /// older may be.
     pub(crate) task: &'w (dyn Fn(&mut W, usize, &mut P) -> Result<()> + Sync),
 }
 
-/// Does `n_tasks` tasks on up to `threads` threads and gives what each made to `take`, in the order of the tasks; while one
-/// result is taken, no other is. As [`map_documents`], but the results need not all be there at once: a thread makes its
-/// next one where the one that was taken lay. [`ALL_THREADS`] are as many as this process may use.
+/// Does `n_tasks` tasks on up to `threads` threads and gives what each made to `take`, in the order
+/// of the tasks; while one result is taken, no other is. As [`map_documents`], but the results need
+/// not all be there at once: a thread makes its next one where the one that was taken lay.
+/// [`ALL_THREADS`] are as many as this process may use.
 pub(crate) fn in_order<W, P: Default + Send>(
     n_tasks: usize,
     threads: usize,

@@ -79,8 +79,8 @@ pub(crate) struct EngineScratch {
     text: String,
 }
 
-/// Memory for texts up to this many bytes is kept for the next; a longer one would leave its merges or paths,
-/// some 24 to 35 bytes for each of its own (docs/memory.md), behind in every thread's.
+/// Memory for texts up to this many bytes is kept for the next; a longer one would leave its merges
+/// or paths, some 24 to 35 bytes for each of its own (docs/memory.md), behind in every thread's.
 const MAX_KEPT_TEXT_BYTES: usize = 1 << 20;
 
 impl EngineScratch {
@@ -318,7 +318,8 @@ impl Engine {
         }
     }
 
-    /// As [`Self::encode_spans`], with the cache of words: for the engine that the scratch belongs to.
+    /// As [`Self::encode_spans`], with the cache of words: for the engine that the scratch belongs
+    /// to.
     pub(crate) fn encode_known_spans(
         &self,
         text: &str,
@@ -337,8 +338,9 @@ impl Engine {
         }
     }
 
-    /// The ids of a text with the bytes of it that each id stands for, the word it belongs to, and what the model saw
-    /// there: `each(id, start, end, word, surface)`. Returns the number of words.
+    /// The ids of a text with the bytes of it that each id stands for, the word it belongs to, and
+    /// what the model saw there: `each(id, start, end, word, surface)`. Returns the number of
+    /// words.
     pub(crate) fn encode_spans(
         &self,
         text: &str,
@@ -363,7 +365,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Appends the ids of a part of a text, normalized unless SentencePiece does it, without the cache of words.
+    /// Appends the ids of a part of a text, normalized unless SentencePiece does it, without the
+    /// cache of words.
     pub(crate) fn encode_part(
         &self,
         text: &str,

@@ -22,8 +22,8 @@ impl Engine {
         }
     }
 
-    /// The `n` best segmentations of each part of a text that the model sees by itself: pretokens, or all
-    /// of it. Nothing from models without scores.
+    /// The `n` best segmentations of each part of a text that the model sees by itself: pretokens,
+    /// or all of it. Nothing from models without scores.
     pub(crate) fn nbest(
         &self,
         text: &str,

@@ -1,9 +1,10 @@
 //! Pretokens that still grow: the places in them that no token crosses, whatever follows.
 //!
-//! A pretoken is usually a word, and then nothing is gained. But there are tokenizers that see a whole text as one
-//! pretoken, and for these it matters. What limits a token's reach, by model:
-//! - Merges join neighbours, so a token is a piece of text that stands in the vocabulary. Where no token has the
-//!   two characters (bytes) beside each other, none crosses, and what merges on one side does not look at the other.
+//! A pretoken is usually a word, and then nothing is gained. But there are tokenizers that see a
+//! whole text as one pretoken, and for these it matters. What limits a token's reach, by model:
+//! - Merges join neighbours, so a token is a piece of text that stands in the vocabulary. Where no
+//!   token has the two characters (bytes) beside each other, none crosses, and what merges on one
+//!   side does not look at the other.
 //! - The longest token that fits is known where no token reaches to the end of what is there.
 //! - Characters and bytes are tokens by themselves.
 //! - Most probable paths: see [`crate::models::unigram`].
@@ -161,7 +162,8 @@ fn knows(vocab: &Vocab, c: char) -> bool {
 
 /// The character that bytes begin with.
 fn first_char(bytes: &[u8]) -> Option<char> {
-    // No more than a character may have: a look at all that is valid would be one at all that follows.
+    // No more than a character may have: a look at all that is valid would be one at all that
+    // follows.
     let few = bytes.get(..bytes.len().min(4))?;
     few.utf8_chunks().next()?.valid().chars().next()
 }
@@ -185,7 +187,8 @@ fn paths(
     Ok(open.ends.iter().find_map(place).into_iter().collect())
 }
 
-/// Places between characters that no token has beside each other; `good(before, at)`: what else must hold.
+/// Places between characters that no token has beside each other; `good(before, at)`: what else
+/// must hold.
 fn crossed(piece: &GrowingPiece, seams: &Seams, good: impl Fn(char, usize) -> bool) -> Vec<Place> {
     let mut out = Vec::new();
     let Ok(text) = std::str::from_utf8(&piece.bytes) else {

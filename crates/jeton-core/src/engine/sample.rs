@@ -1,4 +1,5 @@
-//! Drawn segmentations, whatever the kind of tokenizer. No word cache: a word is drawn anew each time.
+//! Drawn segmentations, whatever the kind of tokenizer. No word cache: a word is drawn anew each
+//! time.
 
 use super::{Engine, EngineScratch};
 use crate::error::{ErrorKind, Result};
@@ -42,8 +43,8 @@ impl SamplingMethod {
 /// A method with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
-    /// BPE-dropout: that of `tokenizers`, where a merge that was left out may come again, or SentencePiece's
-    /// own, where it is gone for good.
+    /// BPE-dropout: that of `tokenizers`, where a merge that was left out may come again, or
+    /// SentencePiece's own, where it is gone for good.
     Dropout {
         /// How often a merge is left out when its turn comes, 0 to 1.
         probability: f64,
@@ -83,7 +84,8 @@ pub(crate) struct Draw<'a> {
 }
 
 impl Draw<'_> {
-    /// Any of the segmentations of a pretoken. One that has none becomes what the model makes of it.
+    /// Any of the segmentations of a pretoken. One that has none becomes what the model makes of
+    /// it.
     fn uniform<M: Model>(
         &mut self,
         model: &M,
@@ -127,8 +129,9 @@ impl Engine {
         }
     }
 
-    /// A sampler of all segmentations into the model's own tokens: those that `is_added` says are not, the
-    /// unknown token and tokens that stand for a byte are never drawn. None for kinds without it.
+    /// A sampler of all segmentations into the model's own tokens: those that `is_added` says are
+    /// not, the unknown token and tokens that stand for a byte are never drawn. None for kinds
+    /// without it.
     pub(crate) fn uniform_sampler(
         &self,
         is_added: impl Fn(u32) -> bool,

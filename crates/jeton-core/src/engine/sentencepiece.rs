@@ -1,5 +1,5 @@
-//! SentencePiece as an engine: it normalizes by rules of its own, sees a whole sentence at once, and has its
-//! own way back.
+//! SentencePiece as an engine: it normalizes by rules of its own, sees a whole sentence at once,
+//! and has its own way back.
 
 use crate::error::Result;
 use crate::models::unigram::SpannedId;
@@ -15,7 +15,8 @@ pub(crate) struct SentencePiece {
     pub(crate) processor: SpmProcessor,
     /// The bytes that each id stands for: spaces as spaces, `<0x41>` as the byte.
     pub(super) bytes: Vocab,
-    /// What else the file said that the model was read from, to write it again; the tokenizer does not need it.
+    /// What else the file said that the model was read from, to write it again; the tokenizer does
+    /// not need it.
     pub(crate) unread: Option<UnreadFields>,
 }
 

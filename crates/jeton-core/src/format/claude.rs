@@ -1,9 +1,9 @@
-//! The JSON of Anthropic's old public tokenizer (`claude.json` of anthropic-tokenizer-typescript, the form
-//! that js-tiktoken calls "lite").
+//! The JSON of Anthropic's old public tokenizer (`claude.json` of anthropic-tokenizer-typescript,
+//! the form that js-tiktoken calls "lite").
 //!
-//! `bpe_ranks` is text: on each line a word that says nothing, the first rank, and then tokens in base64, each
-//! one rank higher than the one before. Text is put in NFKC before it is encoded, which is the
-//! published code's doing and not the file's.
+//! `bpe_ranks` is text: on each line a word that says nothing, the first rank, and then tokens in
+//! base64, each one rank higher than the one before. Text is put in NFKC before it is encoded,
+//! which is the published code's doing and not the file's.
 //!
 //! `explicit_n_vocab` is not believed: the published file says 64,739 and has 65,000 ids.
 
@@ -25,8 +25,8 @@ pub(super) use write::write;
 
 const FORMAT: &str = "claude.json";
 
-/// The Unicode version whose NFKC is applied: Python 3.11's, with which the reference ids were made. (The
-/// published code takes whatever version the JavaScript engine has.)
+/// The Unicode version whose NFKC is applied: Python 3.11's, with which the reference ids were
+/// made. (The published code takes whatever version the JavaScript engine has.)
 const NORMALIZATION: UnicodeVersion = UnicodeVersion(14, 0);
 
 #[derive(Deserialize)]

@@ -1,13 +1,13 @@
 //! `vocab.json` and `merges.txt`: GPT-2's two files, as `tokenizers` 0.23.3 reads them.
 //!
-//! `vocab.json` maps tokens, written in GPT-2's alphabet, to ids; of a token listed twice the last id counts.
-//! `merges.txt` has one merge a line, two tokens with one space between; lines that begin with
-//! `#version` are skipped wherever they stand, and `\r\n` ends a line as `\n` does. Empty lines are
-//! skipped, where the reference refuses the file; nothing else is forgiven: spaces in other places would
-//! leave open which two tokens were meant.
+//! `vocab.json` maps tokens, written in GPT-2's alphabet, to ids; of a token listed twice the last
+//! id counts. `merges.txt` has one merge a line, two tokens with one space between; lines that
+//! begin with `#version` are skipped wherever they stand, and `\r\n` ends a line as `\n` does.
+//! Empty lines are skipped, where the reference refuses the file; nothing else is forgiven: spaces
+//! in other places would leave open which two tokens were meant.
 //!
-//! The files say nothing of special tokens, of a space before the text, or of what goes around it: that comes
-//! from the caller.
+//! The files say nothing of special tokens, of a space before the text, or of what goes around it:
+//! that comes from the caller.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -34,8 +34,8 @@ use crate::error::{Error, Result};
 use crate::special::Allow;
 use crate::tokenizer::Tokenizer;
 
-/// Reads the canonical form. Samples that the file has are tried: a tokenizer that gives a sample other ids than it
-/// gave when it was saved is refused.
+/// Reads the canonical form. Samples that the file has are tried: a tokenizer that gives a sample
+/// other ids than it gave when it was saved is refused.
 pub fn from_canonical(bytes: &[u8]) -> Result<Tokenizer> {
     let (config, samples) = Config::from_file(bytes)?;
     let tokenizer = Tokenizer::from_config(config)?;

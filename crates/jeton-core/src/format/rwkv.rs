@@ -1,9 +1,9 @@
-//! `rwkv_vocab_*.txt`: RWKV's World vocabulary, one token a line: its id, Python's way of writing it, its
-//! length in bytes.
+//! `rwkv_vocab_*.txt`: RWKV's World vocabulary, one token a line: its id, Python's way of writing
+//! it, its length in bytes.
 //!
-//! The middle field is what `repr` prints for a `str` or `bytes`; it is read as such and nothing else (the
-//! published reader evaluates it as Python code). The id 0 is not in the file: the published model uses
-//! it for the end of a text.
+//! The middle field is what `repr` prints for a `str` or `bytes`; it is read as such and nothing
+//! else (the published reader evaluates it as Python code). The id 0 is not in the file: the
+//! published model uses it for the end of a text.
 
 use crate::assembly::{ModelParts, Parts};
 use crate::config::Reference;
@@ -18,7 +18,8 @@ pub(super) use write::write;
 
 const FORMAT: &str = "RWKV vocabulary";
 
-/// Reads the list as a tokenizer. The reference keeps id 0 for the end of a text and does not list it.
+/// Reads the list as a tokenizer. The reference keeps id 0 for the end of a text and does not list
+/// it.
 pub fn from_rwkv(bytes: &[u8]) -> Result<Tokenizer> {
     let vocab = read(bytes)?;
     let added_tokens = match vocab.id_to_bytes(END_OF_TEXT_ID) {
@@ -31,7 +32,8 @@ pub fn from_rwkv(bytes: &[u8]) -> Result<Tokenizer> {
     })
 }
 
-/// The id that ends a text: <https://github.com/BlinkDL/ChatRWKV>, `rwkv_tokenizer.py` and `chat.py`.
+/// The id that ends a text: <https://github.com/BlinkDL/ChatRWKV>, `rwkv_tokenizer.py` and
+/// `chat.py`.
 const END_OF_TEXT_ID: u32 = 0;
 /// What that id is called here; the list has no text for it.
 const END_OF_TEXT: &str = "<|endoftext|>";

@@ -1,9 +1,9 @@
 //! `tekken.json`: Mistral's rank vocabularies, as `mistral_common` 1.13 reads them.
 //!
-//! The file has more ranks than the model has rows. The first ids are special tokens; then come as many
-//! ranks as fit below `default_vocab_size`, each shifted by the number of special tokens. Files up to
-//! version 7 may leave the special tokens out: those of that time are then meant. Ids of special tokens
-//! that nobody named are called `<SPECIAL_20>` and so on.
+//! The file has more ranks than the model has rows. The first ids are special tokens; then come as
+//! many ranks as fit below `default_vocab_size`, each shifted by the number of special tokens.
+//! Files up to version 7 may leave the special tokens out: those of that time are then meant. Ids
+//! of special tokens that nobody named are called `<SPECIAL_20>` and so on.
 //!
 //! A text can get `<s>` before it and `</s>` after it. Text that spells a special token stays
 //! text, as there.
@@ -50,7 +50,8 @@ const UNLISTED: [&str; 20] = [
 
 /// The last version whose files may leave the special tokens out.
 const LAST_UNLISTED_VERSION: u32 = 7;
-/// Special tokens that a file may ask for: each gets a text, listed or not. Published files have 1,000.
+/// Special tokens that a file may ask for: each gets a text, listed or not. Published files have
+/// 1,000.
 const MAX_SPECIAL: usize = 1 << 16;
 
 #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! `.tiktoken` rank files: one token a line, base64 and rank.
 //!
-//! The file holds ranks only; the split pattern and the special tokens belong to the vocabulary's name and
-//! come from the caller.
+//! The file holds ranks only; the split pattern and the special tokens belong to the vocabulary's
+//! name and come from the caller.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 
@@ -25,8 +25,8 @@ pub(super) use write::{pattern, ranks, special_tokens, write};
 
 const FORMAT: &str = "tiktoken";
 
-/// How Whisper's multilingual file spells a token without bytes (its id 50256, which no text becomes):
-/// padding alone, which Python's base64 reads as nothing.
+/// How Whisper's multilingual file spells a token without bytes (its id 50256, which no text
+/// becomes): padding alone, which Python's base64 reads as nothing.
 const EMPTY_TOKEN: &[u8] = b"=";
 
 /// What a rank file does not say.
@@ -48,7 +48,8 @@ pub fn from_tiktoken(bytes: &[u8], options: TiktokenOptions) -> Result<Tokenizer
     build(vocab?, options)
 }
 
-/// A rank file that was read before anybody knows what it does not say: its digest tells whose it is.
+/// A rank file that was read before anybody knows what it does not say: its digest tells whose it
+/// is.
 #[derive(Debug)]
 pub struct RankFile {
     vocab: Result<Vocab>,
@@ -198,7 +199,8 @@ fn check_ranks(vocab: Vocab) -> Result<Vocab> {
     if vocab.n_tokens() == 0 {
         return Err(Error::format(FORMAT, "it holds no ranks"));
     }
-    // A few holes are usual; a file of a hundred tokens with ids in the millions is not a vocabulary.
+    // A few holes are usual; a file of a hundred tokens with ids in the millions is not a
+    // vocabulary.
     if vocab.size() / 16 > vocab.n_tokens() + 4096 {
         let reason = format!(
             "{} ranks spread over {} ids",

@@ -38,7 +38,8 @@ pub fn from_trained_characters(
     for (id, text) in (0u32..).zip(&trained.tokens) {
         if (id as usize) < trained.n_special {
             added_tokens.push(AddedToken::special(id, text.as_str()));
-            // Merges of characters never make a special token; the other models find one by its text.
+            // Merges of characters never make a special token; the other models find one by its
+            // text.
             if matches!(kind, CharacterModelKind::Bpe(_)) {
                 vocab.insert_opaque(id, text.as_bytes())?;
                 continue;

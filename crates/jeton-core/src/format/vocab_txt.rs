@@ -1,11 +1,11 @@
 //! `vocab.txt`: BERT's vocabulary, one token a line; the line's number, from 0, is the id.
 //!
-//! Lines are read as `tokenizers` 0.23.3 reads them: white space at their end is no part of the token,
-//! white space at their start is; of equal lines the last counts, and the earlier ids have no
-//! token. (So one empty line at the end of a file costs an id that no text becomes.)
+//! Lines are read as `tokenizers` 0.23.3 reads them: white space at their end is no part of the
+//! token, white space at their start is; of equal lines the last counts, and the earlier ids have
+//! no token. (So one empty line at the end of a file costs an id that no text becomes.)
 //!
-//! The file says nothing else: whether text is put in lower case and which tokens are special comes from the
-//! caller.
+//! The file says nothing else: whether text is put in lower case and which tokens are special comes
+//! from the caller.
 
 use std::collections::HashMap;
 
@@ -75,8 +75,8 @@ impl Default for BertOptions {
 
 /// Reads a vocabulary.
 ///
-/// A vocabulary without the unknown token is read: a word that no tokens spell is then an error when
-/// it is met, as in the reference.
+/// A vocabulary without the unknown token is read: a word that no tokens spell is then an error
+/// when it is met, as in the reference.
 pub fn from_vocab_txt(bytes: &[u8], options: &BertOptions) -> Result<Tokenizer> {
     let vocab = parse(bytes)?;
     let id = |token: &str| {

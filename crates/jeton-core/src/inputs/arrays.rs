@@ -135,7 +135,8 @@ impl Layout {
         })
     }
 
-    /// 0 and 1 for ids of the first and the second text, -1 for those of the template and what fills.
+    /// 0 and 1 for ids of the first and the second text, -1 for those of the template and what
+    /// fills.
     pub fn sequence_ids(&self, threads: usize) -> Result<Vec<i8>> {
         self.fill(-1, threads, &|row, out| {
             let mut rest = Cells(out);
@@ -159,8 +160,9 @@ impl Layout {
         })
     }
 
-    /// A value of each token of a text, `missing` for the others. `first` and `second` hold a value for each
-    /// token; where `opening` is given, the first token of a window has the value from there.
+    /// A value of each token of a text, `missing` for the others. `first` and `second` hold a value
+    /// for each token; where `opening` is given, the first token of a window has the value from
+    /// there.
     pub fn per_token<T: Copy + Send + Sync>(
         &self,
         texts: [Option<PerToken<'_, T>>; 2],
@@ -195,7 +197,8 @@ impl Layout {
         })
     }
 
-    /// An array in which `write` has been given the cells of each row's ids; the others hold `padding`.
+    /// An array in which `write` has been given the cells of each row's ids; the others hold
+    /// `padding`.
     fn fill<T: Copy + Send + Sync>(
         &self,
         padding: T,

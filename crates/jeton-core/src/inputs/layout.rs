@@ -1,7 +1,7 @@
 //! Which rows come of texts, and where each token of them lies.
 //!
-//! A row is the template with one window of each text in it. Of two texts that both overflow every window of the
-//! one meets every window of the other.
+//! A row is the template with one window of each text in it. Of two texts that both overflow every
+//! window of the one meets every window of the other.
 
 use super::rows::{
     MAX_ROWS, check_ids, fewer_seconds, next_windows, no_room, to_index, to_usize, too_long,
@@ -218,7 +218,8 @@ impl Layout {
         check_ids(self.n_ids() as u64)
     }
 
-    /// Refuses more windows of one text or pair than there may be rows, before the first of them is made.
+    /// Refuses more windows of one text or pair than there may be rows, before the first of them is
+    /// made.
     fn check_windows(&self, sample: &Sample, counts: [usize; 2]) -> Result<()> {
         let n_rows = self
             .segments

@@ -1,8 +1,9 @@
-//! Texts cut and filled up for a model: what is asked for, the windows of a text, rows and their arrays.
+//! Texts cut and filled up for a model: what is asked for, the windows of a text, rows and their
+//! arrays.
 //!
-//! The two settings are those that the canonical form keeps of a file. What is cut and filled equals
-//! `tokenizers` 0.23.3: [`windows`] says which tokens of a text stay together, [`layout`] which rows come of
-//! that, [`arrays`] writes them.
+//! The two settings are those that the canonical form keeps of a file. What is cut and filled
+//! equals `tokenizers` 0.23.3: [`windows`] says which tokens of a text stay together, [`layout`]
+//! which rows come of that, [`arrays`] writes them.
 
 pub mod arrays;
 pub mod layout;

@@ -1,22 +1,24 @@
-//! The order of a row's windows, the most that rows may come to, and what is said of rows that cannot be.
+//! The order of a row's windows, the most that rows may come to, and what is said of rows that
+//! cannot be.
 
 use super::windows::TooLong;
 use super::{Truncation, TruncationStrategy};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Most ids in all rows together, padding included: what `int32` offsets can address (`cu_seqlens` of attention
-/// kernels), and a bound to what windows that share nearly all tokens can ask for.
+/// Most ids in all rows together, padding included: what `int32` offsets can address (`cu_seqlens`
+/// of attention kernels), and a bound to what windows that share nearly all tokens can ask for.
 pub const MAX_IDS: u64 = i32::MAX as u64;
 
 /// Most rows: each takes memory of its own, however few tokens it has.
 pub const MAX_ROWS: usize = 1 << 27;
 
-/// The windows of the next row: the kept ones come first, then all others in the order in which `tokenizers` joins
-/// the parts of a template. There, what has overflowed meets every window of the part that follows; then the kept
-/// beginning meets what overflows in that part. So the kept window of a part comes last where only kept ones stand
-/// before it, and first elsewhere.
+/// The windows of the next row: the kept ones come first, then all others in the order in which
+/// `tokenizers` joins the parts of a template. There, what has overflowed meets every window of the
+/// part that follows; then the kept beginning meets what overflows in that part. So the kept window
+/// of a part comes last where only kept ones stand before it, and first elsewhere.
 ///
-/// `digits` counts through all choices in that order; the last of them is that of the kept ones, which has been.
+/// `digits` counts through all choices in that order; the last of them is that of the kept ones,
+/// which has been.
 pub(super) fn next_windows(
     digits: &mut [usize],
     chosen: &mut [usize],

@@ -96,8 +96,8 @@ impl Template {
         }
     }
 
-    /// BERT's: `[CLS] first [SEP]`, and `[CLS] first [SEP] second [SEP]` with the token type 1 for the second
-    /// text and what ends it.
+    /// BERT's: `[CLS] first [SEP]`, and `[CLS] first [SEP] second [SEP]` with the token type 1 for
+    /// the second text and what ends it.
     pub fn bert(cls: u32, sep: u32) -> Self {
         let token = |id, type_id| Part::Token { id, type_id };
         let text = |segment, type_id| Part::Text { segment, type_id };
@@ -111,9 +111,10 @@ impl Template {
         }
     }
 
-    /// From the parts as people write them: `[CLS] $A [SEP]` and `[CLS] $A [SEP] $B:1 [SEP]:1`, the notation of
-    /// `tokenizers`. `$A` (or `$`) and `$B` are the texts; a number behind a colon is a token-type id, 0 unless it
-    /// is given. Without `pair` the parts of `single` are put around the second text as around the first.
+    /// From the parts as people write them: `[CLS] $A [SEP]` and `[CLS] $A [SEP] $B:1 [SEP]:1`, the
+    /// notation of `tokenizers`. `$A` (or `$`) and `$B` are the texts; a number behind a colon is a
+    /// token-type id, 0 unless it is given. Without `pair` the parts of `single` are put around the
+    /// second text as around the first.
     ///
     /// `id_of` gives the id of a token, if it is one.
     pub fn parse(

@@ -1,8 +1,9 @@
 //! Which tokens of a text stay together when it is too long.
 //!
-//! Windows are half-open ranges of tokens. The first is what is kept; the others are what overflows, and
-//! neighbours share `stride` tokens. All of it is that of `tokenizers` 0.23.3, property-tested here against a
-//! definition that takes tokens away one by one, and against the library itself through Python.
+//! Windows are half-open ranges of tokens. The first is what is kept; the others are what
+//! overflows, and neighbours share `stride` tokens. All of it is that of `tokenizers` 0.23.3,
+//! property-tested here against a definition that takes tokens away one by one, and against the
+//! library itself through Python.
 
 use super::{Side, TruncationStrategy};
 
@@ -15,11 +16,11 @@ pub enum TooLong {
     OtherText,
 }
 
-/// How many tokens of each of two texts are kept (0 of a second that is not there), given their lengths and
-/// the room for both.
+/// How many tokens of each of two texts are kept (0 of a second that is not there), given their
+/// lengths and the room for both.
 ///
-/// `longest_first` takes tokens from the longer text, and of two of equal length from the one that was the shorter
-/// in the beginning, the first if neither was.
+/// `longest_first` takes tokens from the longer text, and of two of equal length from the one that
+/// was the shorter in the beginning, the first if neither was.
 pub fn kept(
     first: usize,
     second: Option<usize>,
@@ -55,10 +56,11 @@ pub fn kept(
     }
 }
 
-/// A window of a text, as a range of its tokens; `stride` must be below `room` for all but the first.
+/// A window of a text, as a range of its tokens; `stride` must be below `room` for all but the
+/// first.
 ///
-/// Cutting on the right goes from the beginning to the end, on the left from the end to the beginning: the last
-/// window is the one that may be shorter.
+/// Cutting on the right goes from the beginning to the end, on the left from the end to the
+/// beginning: the last window is the one that may be shorter.
 pub fn window(
     length: usize,
     room: usize,
@@ -119,8 +121,8 @@ mod tests {
         Ok((a, b))
     }
 
-    /// By its definition: the first `room` tokens; then again, `stride` tokens before where that ended. On the
-    /// left the same of the reversed text.
+    /// By its definition: the first `room` tokens; then again, `stride` tokens before where that
+    /// ended. On the left the same of the reversed text.
     fn naive_windows(length: usize, room: usize, stride: usize, side: Side) -> Vec<Vec<usize>> {
         let mut tokens: Vec<usize> = (0..length).collect();
         if side == Side::Left {

@@ -1,7 +1,8 @@
-//! Sixty-four bytes of text at once: which of them are white space, and how many are letters or digits.
+//! Sixty-four bytes of text at once: which of them are white space, and how many are letters or
+//! digits.
 //!
-//! Only ASCII characters are told apart here; of the others, the places are known. `x86_64` has the instructions
-//! for this (SSE2, which every such processor has); elsewhere each byte is looked at.
+//! Only ASCII characters are told apart here; of the others, the places are known. `x86_64` has the
+//! instructions for this (SSE2, which every such processor has); elsewhere each byte is looked at.
 
 #![allow(unsafe_code)] // one call of a function that needs SSE2
 
@@ -27,7 +28,8 @@ impl Block {
     /// Looks at a block.
     #[inline]
     pub(super) fn of(bytes: &[u8; BLOCK]) -> Self {
-        // SAFETY: SSE2 is a part of the architecture; `sse2` needs nothing else and takes no pointers.
+        // SAFETY: SSE2 is a part of the architecture; `sse2` needs nothing else and takes no
+        // pointers.
         #[cfg(target_arch = "x86_64")]
         return unsafe { sse2(bytes) };
         #[cfg(not(target_arch = "x86_64"))]

@@ -1,8 +1,8 @@
 //! What a character is: its script, and whether it is a letter, a mark, a digit or white space.
 //!
-//! One table for all code points, made once from the Unicode tables of `regex-syntax` and never changed
-//! after that: counting looks at every character of a corpus, and a binary search for each would cost
-//! more than encoding does.
+//! One table for all code points, made once from the Unicode tables of `regex-syntax` and never
+//! changed after that: counting looks at every character of a corpus, and a binary search for each
+//! would cost more than encoding does.
 
 use std::sync::LazyLock;
 
@@ -46,9 +46,9 @@ const NEWER_SCRIPTS: &[&str] = &[
     "Zanabazar_Square",
 ];
 
-/// Scripts whose writers put no spaces between words, so that a run of letters is no word: line breaking
-/// class SA of Unicode 16 (UAX #14), the ideographs and syllables of class ID, and Tibetan, which parts
-/// syllables.
+/// Scripts whose writers put no spaces between words, so that a run of letters is no word: line
+/// breaking class SA of Unicode 16 (UAX #14), the ideographs and syllables of class ID, and
+/// Tibetan, which parts syllables.
 const WITHOUT_SPACES: &[&str] = &[
     "Ahom",
     "Bopomofo",
@@ -177,7 +177,8 @@ impl Table {
     fn build() -> Self {
         let mut flat = vec![Character::default(); char::MAX as usize + 1];
         let mut mark = |class: &str, change: &dyn Fn(&mut Character)| {
-            // The names are constants, and a test parses each: a class that failed would be empty there.
+            // The names are constants, and a test parses each: a class that failed would be empty
+            // there.
             let Ok(class) = parse_class(class, false, UnicodeVersion::REFERENCES) else {
                 return;
             };
@@ -290,7 +291,8 @@ impl CharacterCounts {
         self.n_bad_bytes
     }
 
-    /// Characters with a count and the number of their script, by falling count, then by rising code point.
+    /// Characters with a count and the number of their script, by falling count, then by rising
+    /// code point.
     pub fn sorted(&self) -> Vec<(char, u64, u8)> {
         let mut found = Vec::new();
         for (page, counts) in (0_u32..).zip(&self.pages) {

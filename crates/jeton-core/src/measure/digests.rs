@@ -1,8 +1,8 @@
 //! Documents by a 128-bit digest of their bytes, and their beginnings by a key each.
 //!
-//! XXH3 of 128 bits (Collet 2021, xxHash 0.8), without a seed, so that a digest is the same on every machine and
-//! run. It is no cryptographic hash: whoever writes two texts for that purpose can give them one digest, and
-//! gains that they are counted as copies.
+//! XXH3 of 128 bits (Collet 2021, xxHash 0.8), without a seed, so that a digest is the same on
+//! every machine and run. It is no cryptographic hash: whoever writes two texts for that purpose
+//! can give them one digest, and gains that they are counted as copies.
 
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
@@ -29,8 +29,8 @@ pub fn digests(
     Ok(parts.concat())
 }
 
-/// The digest of each document together with its companion, whose number must be the same: that of both digests,
-/// big-endian, one after the other.
+/// The digest of each document together with its companion, whose number must be the same: that of
+/// both digests, big-endian, one after the other.
 pub fn pair_digests(digests: &[u128], companions: &[u128]) -> Result<Vec<u128>> {
     if digests.len() != companions.len() {
         let (n, m) = (digests.len(), companions.len());
@@ -49,8 +49,8 @@ pub fn pair_digests(digests: &[u128], companions: &[u128]) -> Result<Vec<u128>> 
         .collect())
 }
 
-/// Appends a key of all text up to the end of each whole block, at most `max_blocks`: each block is hashed with the
-/// key before it as the seed. `block_bytes` must not be 0.
+/// Appends a key of all text up to the end of each whole block, at most `max_blocks`: each block is
+/// hashed with the key before it as the seed. `block_bytes` must not be 0.
 pub(super) fn push_block_keys(
     text: &[u8],
     block_bytes: usize,

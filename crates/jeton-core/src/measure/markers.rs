@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 /// Bytes by which markers are told apart before they are compared.
 const START: usize = 3;
 
-/// Finds given markers in text, byte by byte as they are written. Those that begin with the same three bytes do not
-/// overlap: of two at one place the longer one counts, and what begins inside it is a part of it.
+/// Finds given markers in text, byte by byte as they are written. Those that begin with the same
+/// three bytes do not overlap: of two at one place the longer one counts, and what begins inside it
+/// is a part of it.
 #[derive(Clone, Debug)]
 pub struct Markers {
     texts: Vec<Vec<u8>>,
@@ -93,7 +94,8 @@ impl Markers {
         counts.n_documents += u64::from(!ends.is_empty());
     }
 
-    /// Counts the marker that begins here, if one does. `ends`: where the last one of each group ended.
+    /// Counts the marker that begins here, if one does. `ends`: where the last one of each group
+    /// ended.
     #[inline]
     fn at(&self, text: &[u8], at: usize, ends: &mut Vec<usize>, counts: &mut MarkerCounts) {
         let Some(start) = text[at..].first_chunk::<START>() else {

@@ -1,7 +1,7 @@
 //! Counting, once over each batch: mergeable integers and nothing else.
 //!
-//! Everything here can be added up in any order with the same result, so one thread, many threads and many
-//! machines agree. Ratios, quantiles and money are made of it elsewhere.
+//! Everything here can be added up in any order with the same result, so one thread, many threads
+//! and many machines agree. Ratios, quantiles and money are made of it elsewhere.
 
 mod blocks;
 mod characters;

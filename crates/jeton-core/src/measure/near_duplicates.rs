@@ -1,14 +1,17 @@
-//! Documents that are nearly alike: MinHash signatures (Broder 1997) in bands (locality-sensitive hashing, Indyk and
-//! Motwani 1998; Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, chapter 3).
+//! Documents that are nearly alike: MinHash signatures (Broder 1997) in bands (locality-sensitive
+//! hashing, Indyk and Motwani 1998; Leskovec, Rajaraman and Ullman, Mining of Massive Datasets,
+//! chapter 3).
 //!
-//! A document is the set of its shingles, runs of so many words. Each of `bands x rows` hash functions keeps the least
-//! value over the set; two documents have one function's value in common with a probability equal to the Jaccard
-//! similarity of their sets. They resemble one another here where they have all `rows` values of some band in common:
-//! of similarity s that happens with probability `1 - (1 - s^rows)^bands`. Nothing else is compared.
+//! A document is the set of its shingles, runs of so many words. Each of `bands x rows` hash
+//! functions keeps the least value over the set; two documents have one function's value in common
+//! with a probability equal to the Jaccard similarity of their sets. They resemble one another here
+//! where they have all `rows` values of some band in common: of similarity s that happens with
+//! probability `1 - (1 - s^rows)^bands`. Nothing else is compared.
 //!
-//! A word is a run of letters, marks and digits in lower case; a letter of a script that puts no spaces
-//! between words is one by itself. A document of fewer words than a shingle has is one shingle; one without words
-//! resembles nothing. The same documents in the same order give the same result, on any machine and number of threads.
+//! A word is a run of letters, marks and digits in lower case; a letter of a script that puts no
+//! spaces between words is one by itself. A document of fewer words than a shingle has is one
+//! shingle; one without words resembles nothing. The same documents in the same order give the same
+//! result, on any machine and number of threads.
 
 use std::collections::VecDeque;
 
@@ -46,7 +49,8 @@ pub const BETWEEN: u8 = u8::MAX;
 pub struct Placed {
     /// Number of the earliest document that it resembles; none: of no earlier one.
     pub resembles: Option<u32>,
-    /// Where it belongs: with what it resembles, or where it was to go; [`BETWEEN`] where it resembles several.
+    /// Where it belongs: with what it resembles, or where it was to go; [`BETWEEN`] where it
+    /// resembles several.
     pub side: u8,
 }
 
@@ -94,9 +98,10 @@ impl NearDuplicates {
         })
     }
 
-    /// Places every document of a batch, in order: each against all before it. `sides`: where each is to go unless it
-    /// resembles another; none: all to the same side. With `keep_all`, those that resemble others are
-    /// remembered as well (but for those between); without, what resembles them alone does not count.
+    /// Places every document of a batch, in order: each against all before it. `sides`: where each
+    /// is to go unless it resembles another; none: all to the same side. With `keep_all`, those
+    /// that resemble others are remembered as well (but for those between); without, what resembles
+    /// them alone does not count.
     pub fn place(
         &mut self,
         batch: BatchRef<'_>,
@@ -337,8 +342,8 @@ mod tests {
 
     #[test]
     fn the_chance_to_be_found_is_the_one_that_is_stated() {
-        // Pairs of sets of 200 shingles of which 180 are common to both: similarity 180 / 220 = 0.818. Shingles of one
-        // word make sets easy to choose.
+        // Pairs of sets of 200 shingles of which 180 are common to both: similarity 180 / 220 =
+        // 0.818. Shingles of one word make sets easy to choose.
         let options = NearDuplicateOptions {
             shingle_words: 1,
             ..OPTIONS
@@ -374,7 +379,8 @@ mod tests {
         ];
         let placed = place(&texts, Some(&[0, 1, 1, 0, 0, 1]), 1);
         let sides: Vec<u8> = placed.iter().map(|p| p.side).collect();
-        // Half of the fifth is like the first and half like the second: whether it is like enough is up to chance.
+        // Half of the fifth is like the first and half like the second: whether it is like enough
+        // is up to chance.
         assert_eq!(
             [sides[0], sides[1], sides[2], sides[3], sides[5]],
             [0, 1, 0, 1, 0]

@@ -1,12 +1,13 @@
 //! Which beginnings many documents share, block by block, in bounded memory.
 //!
-//! A document's first `k` whole blocks are known by one chained hash, so that documents with the same hash begin
-//! alike. The index keeps a count for each beginning that occurred; when it is full, the rarest are
-//! forgotten, as in lossy counting (Manku and Motwani, "Approximate frequency counts over data
-//! streams", VLDB 2002): a count is then too small by at most [`PrefixIndex::max_undercount`], never too large.
+//! A document's first `k` whole blocks are known by one chained hash, so that documents with the
+//! same hash begin alike. The index keeps a count for each beginning that occurred; when it is
+//! full, the rarest are forgotten, as in lossy counting (Manku and Motwani, "Approximate frequency
+//! counts over data streams", VLDB 2002): a count is then too small by at most
+//! [`PrefixIndex::max_undercount`], never too large.
 //!
-//! Hashes have 64 bits: among four million beginnings, the chance that any two differ and have the same
-//! is below one in a million.
+//! Hashes have 64 bits: among four million beginnings, the chance that any two differ and have the
+//! same is below one in a million.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher};
@@ -57,7 +58,8 @@ pub struct PrefixIndex {
 }
 
 impl PrefixIndex {
-    /// An empty index. `block_bytes`: beginnings are told apart in steps of so many bytes, at least 16.
+    /// An empty index. `block_bytes`: beginnings are told apart in steps of so many bytes, at least
+    /// 16.
     pub fn new(block_bytes: usize) -> Result<Self> {
         Self::with_limit(block_bytes, MAX_PREFIXES)
     }
@@ -141,13 +143,15 @@ impl PrefixIndex {
         self.n_documents
     }
 
-    /// Counts may be too small by so much, because beginnings were forgotten for want of room; 0: exact.
+    /// Counts may be too small by so much, because beginnings were forgotten for want of room; 0:
+    /// exact.
     pub fn max_undercount(&self) -> u64 {
         self.max_undercount
     }
 
-    /// Beginnings that at least `min_documents` documents share and no longer beginning as often, by the
-    /// bytes that repeat: length times further documents. Of equal ones the longest first, then the first added.
+    /// Beginnings that at least `min_documents` documents share and no longer beginning as often,
+    /// by the bytes that repeat: length times further documents. Of equal ones the longest first,
+    /// then the first added.
     pub fn shared_prefixes(&self, min_documents: u64, limit: usize) -> Vec<SharedPrefix> {
         let min_documents = min_documents.max(2);
         let mut longest = HashMap::<u64, u64, _>::with_hasher(hasher());

@@ -1,8 +1,9 @@
 //! What published filters of web text look at, one row of figures for each document.
 //!
-//! The rules themselves (which figure may be how large) are not here; see `jeton.corpus.quality`, which names the origin of
-//! each. Words are what white space separates; a line that holds nothing but white space does not count; paragraphs
-//! are separated by such lines. All shares are between 0 and 1, and 0 where there is nothing to share.
+//! The rules themselves (which figure may be how large) are not here; see `jeton.corpus.quality`,
+//! which names the origin of each. Words are what white space separates; a line that holds nothing
+//! but white space does not count; paragraphs are separated by such lines. All shares are between 0
+//! and 1, and 0 where there is nothing to share.
 
 use std::hash::BuildHasher;
 
@@ -197,7 +198,8 @@ fn gram_hash(hashes: &[u64]) -> u64 {
     })
 }
 
-/// The share of characters that the run of `n` words has which covers most by coming again; 0 if none comes twice.
+/// The share of characters that the run of `n` words has which covers most by coming again; 0 if
+/// none comes twice.
 fn top_gram(hashes: &[u64], word_chars: &[usize], n: usize, n_chars: usize) -> f64 {
     let mut counts = HashMap::with_hasher(hasher());
     for (words, lengths) in hashes.windows(n).zip(word_chars.windows(n)) {

@@ -29,14 +29,16 @@ pub struct Survey {
     pub n_chars: Vec<i64>,
     /// Markers found.
     pub markers: MarkerCounts,
-    /// A key of each document's beginning up to the end of each of its blocks, document after document.
+    /// A key of each document's beginning up to the end of each of its blocks, document after
+    /// document.
     pub block_keys: Vec<u64>,
     /// Blocks up to there, from 1.
     pub block_depths: Vec<i64>,
 }
 
 impl Surveyor {
-    /// Looks for these markers, and at beginnings in steps of `block_bytes`, at most `max_blocks` of a document.
+    /// Looks for these markers, and at beginnings in steps of `block_bytes`, at most `max_blocks`
+    /// of a document.
     pub fn new<T: AsRef<str>>(
         markers: &[T],
         block_bytes: usize,

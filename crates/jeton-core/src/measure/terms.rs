@@ -7,8 +7,8 @@ use crate::documents::parallel::map_documents;
 use crate::error::{Error, Result};
 use crate::tokenizer::as_text;
 
-/// Counts terms in text: whole words (no alphanumeric character on either side), ASCII case ignored,
-/// of overlapping occurrences the leftmost, of those the longest.
+/// Counts terms in text: whole words (no alphanumeric character on either side), ASCII case
+/// ignored, of overlapping occurrences the leftmost, of those the longest.
 #[derive(Debug)]
 pub struct TermCounter {
     automaton: AhoCorasick,

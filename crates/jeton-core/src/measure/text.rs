@@ -115,7 +115,8 @@ impl TextStats {
     }
 }
 
-/// Characters beyond ASCII by script, and by their bytes less one: added up once for many documents.
+/// Characters beyond ASCII by script, and by their bytes less one: added up once for many
+/// documents.
 pub(super) struct WideCounts([[u64; 4]; 256]);
 
 impl Default for WideCounts {
@@ -163,7 +164,8 @@ impl Sums {
         self.n_digits += block.n_digits;
     }
 
-    /// Looks at the characters beyond ASCII that begin in a block; says which bytes of it are white space.
+    /// Looks at the characters beyond ASCII that begin in a block; says which bytes of it are white
+    /// space.
     fn add_wide(
         &mut self,
         text: &[u8],

@@ -25,8 +25,8 @@ pub struct TokenStats {
     /// How often each id was produced.
     pub id_counts: Vec<u64>,
     pub tokens_per_document: LengthHistogram,
-    /// Tokens of each document in order, where that was asked for. Of one batch only: a sum of batches has
-    /// none, because it has no order.
+    /// Tokens of each document in order, where that was asked for. Of one batch only: a sum of
+    /// batches has none, because it has no order.
     pub document_tokens: Vec<u32>,
     /// Words and scripts, where that was asked for.
     pub words: WordCounts,
@@ -89,7 +89,8 @@ struct Worker<'a> {
     tokenizer: &'a Tokenizer,
     counted: Counted<'a>,
     stats: TokenStats,
-    /// Counts of documents whose tokens' bytes are their text, and of all where words are not counted.
+    /// Counts of documents whose tokens' bytes are their text, and of all where words are not
+    /// counted.
     joined: Joined,
     /// The id that stands for text without a token.
     unknown: Option<u32>,
@@ -161,8 +162,8 @@ impl<'a> Worker<'a> {
         Ok(n_tokens)
     }
 
-    /// True if the bytes of the tokens, joined, are the text, as far as that has to be known. Decodes the ids where
-    /// the round trip is looked at.
+    /// True if the bytes of the tokens, joined, are the text, as far as that has to be known.
+    /// Decodes the ids where the round trip is looked at.
     fn is_text(&mut self, text: &str) -> Result<bool> {
         let Counted {
             round_trip, words, ..

@@ -1,15 +1,16 @@
 //! Words and scripts as a tokenizer's tokens meet them in running text.
 //!
-//! A *letter word* is a maximal run of letters and the marks on them, of scripts that put spaces between
-//! words. It was *kept* if exactly one token overlaps it (the token may hold more: the space before
-//! it, say). This is what the share of words kept as one token (STRR, arXiv:2510.09947) and the share of continued
-//! words (Rust et al. 2021, arXiv:2012.15613) are made of, in running text instead of a list of words.
+//! A *letter word* is a maximal run of letters and the marks on them, of scripts that put spaces
+//! between words. It was *kept* if exactly one token overlaps it (the token may hold more: the
+//! space before it, say). This is what the share of words kept as one token (STRR,
+//! arXiv:2510.09947) and the share of continued words (Rust et al. 2021, arXiv:2012.15613) are made
+//! of, in running text instead of a list of words.
 //!
 //! It needs to be known which bytes of the text each token covers. Encoding does not say, and
-//! asking for offsets takes several times as long, so the tokens are laid along the text anew: byte by
-//! byte where they are its bytes, else as the usual markings of spaces and word starts have it. A
-//! document whose tokens do not fit its text that way is left out, and the number of documents that
-//! did fit is counted.
+//! asking for offsets takes several times as long, so the tokens are laid along the text anew: byte
+//! by byte where they are its bytes, else as the usual markings of spaces and word starts have it.
+//! A document whose tokens do not fit its text that way is left out, and the number of documents
+//! that did fit is counted.
 
 use super::characters::{COMMON, Character, ScriptCounts, character, table};
 use crate::tokenizer::Tokenizer;
@@ -68,7 +69,8 @@ impl WordCounts {
     }
 }
 
-/// What is in a token's bytes, known without looking at them again. Of tokens that are [`APART`], only the length.
+/// What is in a token's bytes, known without looking at them again. Of tokens that are [`APART`],
+/// only the length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outline {
     n_bytes: u32,
@@ -84,8 +86,8 @@ const BEGINS: u8 = 1;
 const ENDS: u8 = 2;
 /// Of one that is nothing but a part of one word.
 const INSIDE: u8 = 4;
-/// Of one whose bytes must be looked at where it stands: it holds parts of characters, begins with a mark, is empty
-/// or very long.
+/// Of one whose bytes must be looked at where it stands: it holds parts of characters, begins with
+/// a mark, is empty or very long.
 const APART: u8 = 8;
 
 /// Outlines of all ids of a tokenizer: letters, digits and scripts of each token, found out once.
@@ -149,9 +151,9 @@ impl Outline {
 
 /// Counts of many texts whose tokens' bytes, joined, are the text.
 ///
-/// How often each id occurs says nearly everything: scripts, digits, and the words that each token overlaps. What it
-/// does not say is which neighbours share a word, and that takes three bits of each token. A token of which
-/// nothing can be said by itself is read where it stands.
+/// How often each id occurs says nearly everything: scripts, digits, and the words that each token
+/// overlaps. What it does not say is which neighbours share a word, and that takes three bits of
+/// each token. A token of which nothing can be said by itself is read where it stands.
 pub(super) struct Joined {
     /// How often each id occurred since the last [`Joined::flush`].
     counts: Vec<u32>,
@@ -213,7 +215,8 @@ impl Joined {
         self.n_documents += 1;
         self.n_waiting += ids.len() as u64;
         let flags_of = outlines.flags.as_slice();
-        // Whether the text so far ends inside a word, and whether more than one token overlaps that.
+        // Whether the text so far ends inside a word, and whether more than one token overlaps
+        // that.
         let (mut open, mut shared) = (0, 0);
         self.place = Place::default();
         // How far the bytes of the tokens were added up.
@@ -307,8 +310,8 @@ impl Joined {
         self.n_waiting + n_tokens as u64 > u64::from(u32::MAX)
     }
 
-    /// Moves the counts of ids to `id_counts`, and what follows of them to `words`. All texts since the last time must
-    /// have been added with the same outlines; none: words were not counted.
+    /// Moves the counts of ids to `id_counts`, and what follows of them to `words`. All texts since
+    /// the last time must have been added with the same outlines; none: words were not counted.
     pub(super) fn flush(
         &mut self,
         outlines: Option<&Outlines>,
@@ -334,7 +337,8 @@ impl Joined {
             }
         }
         self.n_waiting = 0;
-        // Tokens that share a word count it once each; a word has one token more than it has joints.
+        // Tokens that share a word count it once each; a word has one token more than it has
+        // joints.
         sums.n_words = sums.n_word_tokens - std::mem::take(&mut self.n_joints);
         sums.n_words_kept = sums.n_words - std::mem::take(&mut self.n_cut);
         words.merge(&sums);
@@ -416,8 +420,8 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// Lays the tokens of a text along it: where each begins and ends. False if they do not fit. `unknown`: the id that
-/// stands for text without a token, which fits nothing.
+/// Lays the tokens of a text along it: where each begins and ends. False if they do not fit.
+/// `unknown`: the id that stands for text without a token, which fits nothing.
 pub(super) fn lay_out(
     tokenizer: &Tokenizer,
     unknown: Option<u32>,
@@ -451,8 +455,8 @@ fn fit(text: &[u8], position: usize, token: &[u8]) -> Option<(usize, usize)> {
     fit_spaced(text, position, token)
 }
 
-/// The same where a space of the token stands for one space of the text or none, white space before visible
-/// characters is left out, and ASCII letters may have lost their case.
+/// The same where a space of the token stands for one space of the text or none, white space before
+/// visible characters is left out, and ASCII letters may have lost their case.
 fn fit_spaced(text: &[u8], position: usize, mut token: &[u8]) -> Option<(usize, usize)> {
     let byte_at = |at: usize| text.get(at).copied();
     let (mut start, mut at) = (position, position);

@@ -1,7 +1,8 @@
 //! Lists that stay as they were made, one behind the other in huge pages.
 //!
-//! What a loaded tokenizer knows is half a dozen lists of some hundred kilobytes, none of which fills a huge page by itself. In
-//! ordinary pages each of a thousand is missed once while they are made, and looked up in memory again and again later.
+//! What a loaded tokenizer knows is half a dozen lists of some hundred kilobytes, none of which
+//! fills a huge page by itself. In ordinary pages each of a thousand is missed once while they are
+//! made, and looked up in memory again and again later.
 #![allow(unsafe_code)] // parts of one allocation have owners of their own
 
 use std::fmt;
@@ -13,7 +14,8 @@ use crate::memory::plain_numbers::Number;
 
 /// Lists begin where a vector of the widest registers does.
 const ALIGNMENT: usize = 64;
-/// Far above the lists of any published vocabulary, and so little that it may be asked for whatever a file claims.
+/// Far above the lists of any published vocabulary, and so little that it may be asked for whatever
+/// a file claims.
 const MOST_BYTES: usize = 64 << 20;
 
 /// Where lists are put, as long as there is room; then each has memory of its own.
@@ -27,8 +29,8 @@ pub(crate) struct HugeArena {
 }
 
 impl HugeArena {
-    /// Room for lists of so many bytes at most; none for what does not fill a huge page. What stays empty costs nothing but
-    /// the rest of a page.
+    /// Room for lists of so many bytes at most; none for what does not fill a huge page. What stays
+    /// empty costs nothing but the rest of a page.
     pub(crate) fn with_room(bytes: usize) -> Self {
         let whole = bytes.min(MOST_BYTES).next_multiple_of(HUGE_PAGE);
         Self {
@@ -38,8 +40,9 @@ impl HugeArena {
         }
     }
 
-    /// A shelf that begins with lists as a file has them, so many words in all, which `write` writes, and that has room for lists of
-    /// so many bytes with them. None where there is no such memory.
+    /// A shelf that begins with lists as a file has them, so many words in all, which `write`
+    /// writes, and that has room for lists of so many bytes with them. None where there is no such
+    /// memory.
     pub(crate) fn begun_with<T>(
         n_words: usize,
         bytes: usize,
@@ -68,8 +71,9 @@ impl HugeArena {
         if list_end > end {
             return None;
         }
-        // SAFETY: any bytes are numbers; these were written by whoever had all of the room before anything was lent, and what was
-        // lent since lies before or behind them, as does whatever is lent later.
+        // SAFETY: any bytes are numbers; these were written by whoever had all of the room before
+        // anything was lent, and what was lent since lies before or behind them, as does whatever
+        // is lent later.
         let part = unsafe { HugeSlice::part_of(self.room.as_ref()?, start, len)? };
         self.written.start = list_end.next_multiple_of(ALIGNMENT).min(end);
         Some(ArenaVec {
@@ -100,7 +104,8 @@ impl HugeArena {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let begin = self.used;
         let end = len.checked_mul(size_of::<T>())?.checked_add(begin)?;
-        // SAFETY: zeros at first, and what lies behind all that was lent before; whatever is lent later lies behind it.
+        // SAFETY: zeros at first, and what lies behind all that was lent before; whatever is lent
+        // later lies behind it.
         let part = unsafe { HugeSlice::part_of(self.room.as_ref()?, begin, len)? };
         self.used = end.next_multiple_of(ALIGNMENT);
         Some(part)

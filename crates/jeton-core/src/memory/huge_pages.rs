@@ -1,8 +1,8 @@
 //! Large tables that are read here and there: in huge pages where the system has them.
 //!
-//! A table of some megabytes lies in thousands of ordinary pages, more than a core remembers the places of; each read
-//! then looks the place up in memory first, in a virtual machine twice. Linux gives pages of 2 MiB to those who ask
-//! before they touch the memory.
+//! A table of some megabytes lies in thousands of ordinary pages, more than a core remembers the
+//! places of; each read then looks the place up in memory first, in a virtual machine twice. Linux
+//! gives pages of 2 MiB to those who ask before they touch the memory.
 #![allow(unsafe_code)] // the only reason for this module
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 /// Bytes of a huge page, and from how many bytes on it is asked for.
 pub const HUGE_PAGE: usize = 2 << 20;
-/// Bytes of an ordinary page (where they are larger, the system refuses what is asked for), and from how many bytes on pages are
-/// asked for: what is smaller was written to before, most probably.
+/// Bytes of an ordinary page (where they are larger, the system refuses what is asked for), and
+/// from how many bytes on pages are asked for: what is smaller was written to before, most
+/// probably.
 const PAGE: usize = 4 << 10;
 const MANY_PAGES: usize = 64 << 10;
 
@@ -68,10 +69,12 @@ impl<T: Zeroed> HugeSlice<T> {
         })
     }
 
-    /// So many elements in memory that somebody lends, from a byte of it on; none where they do not fit or are not aligned.
+    /// So many elements in memory that somebody lends, from a byte of it on; none where they do not
+    /// fit or are not aligned.
     ///
     /// # Safety
-    /// These bytes must be values of the type, as zeros are, that nobody else refers to, now or later.
+    /// These bytes must be values of the type, as zeros are, that nobody else refers to, now or
+    /// later.
     pub(crate) unsafe fn part_of(
         lender: &Arc<HugeSlice<u64>>,
         begin: usize,
@@ -102,7 +105,8 @@ impl<T: Zeroed> HugeSlice<T> {
     }
 }
 
-/// True if so many bytes have pages of their own: these are zeros when they come, and need not be written by us once more.
+/// True if so many bytes have pages of their own: these are zeros when they come, and need not be
+/// written by us once more.
 pub(crate) fn is_mapped(bytes: usize) -> bool {
     cfg!(target_os = "linux") && bytes >= HUGE_PAGE
 }
@@ -123,7 +127,8 @@ fn map(bytes: usize) -> Option<NonNull<u8>> {
     }
     let start: *mut u8 = start.cast();
     let before = start.align_offset(HUGE_PAGE);
-    // SAFETY: all of it lies in what was mapped, begins and ends at pages, and nobody knows of what is given back.
+    // SAFETY: all of it lies in what was mapped, begins and ends at pages, and nobody knows of what
+    // is given back.
     let used = unsafe {
         let used = start.add(before);
         unmap(start, before);
@@ -162,8 +167,8 @@ pub(crate) fn prefer_huge_pages<T: Zeroed>(room: &mut Vec<T>) {
     }
 }
 
-/// The whole pages in which values lie, if there are any: where they begin, and their bytes. What shares a page with others of the
-/// allocator is left alone.
+/// The whole pages in which values lie, if there are any: where they begin, and their bytes. What
+/// shares a page with others of the allocator is left alone.
 fn whole_pages<T>(values: &mut [T], page: usize) -> Option<(*mut u8, usize)> {
     let start = values.as_mut_ptr().cast::<u8>();
     let before = start.align_offset(page);
@@ -171,8 +176,9 @@ fn whole_pages<T>(values: &mut [T], page: usize) -> Option<(*mut u8, usize)> {
     (whole > 0).then(|| (start.wrapping_add(before), whole))
 }
 
-/// Asks for all pages at once of room, such as a vector has to spare, that was not written to and will be now. Each page that the
-/// system finds missing by itself interrupts whoever writes to it. A hint.
+/// Asks for all pages at once of room, such as a vector has to spare, that was not written to and
+/// will be now. Each page that the system finds missing by itself interrupts whoever writes to it.
+/// A hint.
 pub(crate) fn prepare_pages<T>(room: &mut [T]) {
     if let Some((start, bytes)) = whole_pages(room, PAGE)
         && bytes >= MANY_PAGES
@@ -194,7 +200,8 @@ fn ask_for_pages(_: *mut u8, _: usize) {}
 /// A hint: whether it is followed does not matter.
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
-    // SAFETY: the range is allocated, ours alone, and begins at a page; the advice changes no contents.
+    // SAFETY: the range is allocated, ours alone, and begins at a page; the advice changes no
+    // contents.
     let _ = unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
 }
 

@@ -1,17 +1,19 @@
 //! Greedy longest-match segmentation in linear time.
 //!
-//! A word is cut into tokens, each the longest that fits where the one before it ended. Written down
-//! plainly that is quadratic: a search may run far and come back with a short match, again and again. Here
-//! one automaton reads each byte once: where a search fails, the node knows which tokens the text
-//! read so far begins with (its *pops*) and where the search for the rest stands (its *failure link*).
-//! Song, Salcianu, Song, Dopson and Zhou, "Fast `WordPiece` Tokenization" (EMNLP 2021).
+//! A word is cut into tokens, each the longest that fits where the one before it ended. Written
+//! down plainly that is quadratic: a search may run far and come back with a short match, again and
+//! again. Here one automaton reads each byte once: where a search fails, the node knows which
+//! tokens the text read so far begins with (its *pops*) and where the search for the rest stands
+//! (its *failure link*). Song, Salcianu, Song, Dopson and Zhou, "Fast `WordPiece` Tokenization"
+//! (EMNLP 2021).
 //!
-//! There are two sets of tokens: those that may begin a word and those that may continue it (the `##` of
-//! `WordPiece`, which the text does not have). Where the two are one set (RWKV's vocabulary), one root does.
+//! There are two sets of tokens: those that may begin a word and those that may continue it (the
+//! `##` of `WordPiece`, which the text does not have). Where the two are one set (RWKV's
+//! vocabulary), one root does.
 //!
 //! The trie is numbered breadth first, so the children of a node are neighbours: a node is one byte
-//! of label, where its children begin, and nothing else. Building takes time and memory linear in the
-//! vocabulary's bytes, whatever they are.
+//! of label, where its children begin, and nothing else. Building takes time and memory linear in
+//! the vocabulary's bytes, whatever they are.
 
 use std::ops::Range;
 

@@ -19,8 +19,9 @@ pub trait Model: Send + Sync {
         out: &mut Vec<u32>,
     ) -> Result<()>;
 
-    /// The id of a pretoken that is a token, where that counts whatever its parts make: it may not be what the same bytes
-    /// become inside another pretoken. `search`: what [`Self::prefetch_whole`] said of it, if it was asked.
+    /// The id of a pretoken that is a token, where that counts whatever its parts make: it may not
+    /// be what the same bytes become inside another pretoken. `search`: what
+    /// [`Self::prefetch_whole`] said of it, if it was asked.
     fn lookup_whole(&self, _pretoken: &[u8], _search: Search) -> Option<u32> {
         None
     }
@@ -30,20 +31,22 @@ pub trait Model: Send + Sync {
         Search::NotBegun
     }
 
-    /// True if there may be such tokens: what caches know of units is then not what they know of pretokens.
+    /// True if there may be such tokens: what caches know of units is then not what they know of
+    /// pretokens.
     fn has_whole(&self) -> bool {
         false
     }
 
-    /// True if [`Self::safe_cuts`] may find more than one in a pretoken of so many bytes, and is ready to look for them or it is
-    /// worth to make it so.
+    /// True if [`Self::safe_cuts`] may find more than one in a pretoken of so many bytes, and is
+    /// ready to look for them or it is worth to make it so.
     fn can_cut(&self, _n_bytes: usize) -> bool {
         false
     }
 
-    /// Cuts a pretoken that is no token as a whole into units whose ids, each encoded by [`Self::encode_segment`], are its own:
-    /// fills `ends` with the ends of the next of them and returns how many there are. The first one begins at
-    /// `from`, which is 0 or an end that was given before; the last one of all ends where the pretoken ends.
+    /// Cuts a pretoken that is no token as a whole into units whose ids, each encoded by
+    /// [`Self::encode_segment`], are its own: fills `ends` with the ends of the next of them and
+    /// returns how many there are. The first one begins at `from`, which is 0 or an end that was
+    /// given before; the last one of all ends where the pretoken ends.
     fn safe_cuts(&self, pretoken: &[u8], _from: usize, ends: &mut [usize]) -> usize {
         ends[0] = pretoken.len();
         1

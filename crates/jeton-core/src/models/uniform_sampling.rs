@@ -1,14 +1,16 @@
-//! Unbiased sampling: every way to cut a text into tokens of a vocabulary is drawn with the same probability.
+//! Unbiased sampling: every way to cut a text into tokens of a vocabulary is drawn with the same
+//! probability.
 //!
-//! BPE-dropout prefers some segmentations by far and never draws others; here all are alike, whatever
-//! algorithm the vocabulary was made for. Cognetta, Zouhar and Okazaki, "Distributional Properties of
-//! Subword Regularization" (EMNLP 2024). How many ways there are to go on from each place is counted from
-//! the end of the text, and a walk from its beginning chooses each token in proportion.
+//! BPE-dropout prefers some segmentations by far and never draws others; here all are alike,
+//! whatever algorithm the vocabulary was made for. Cognetta, Zouhar and Okazaki, "Distributional
+//! Properties of Subword Regularization" (EMNLP 2024). How many ways there are to go on from each
+//! place is counted from the end of the text, and a walk from its beginning chooses each token in
+//! proportion.
 //!
-//! Counts grow exponentially with the text, so each is kept as a fraction and a power of two; an addition
-//! rounds once, so that the relative error of a count is below 2^-53 for each addition behind it. Time is
-//! linear in the text times the bytes that a search reads at each place (the longest token at most),
-//! memory 16 bytes for each byte of text.
+//! Counts grow exponentially with the text, so each is kept as a fraction and a power of two; an
+//! addition rounds once, so that the relative error of a count is below 2^-53 for each addition
+//! behind it. Time is linear in the text times the bytes that a search reads at each place (the
+//! longest token at most), memory 16 bytes for each byte of text.
 
 #[cfg(test)]
 #[path = "uniform_sampling_tests.rs"]
@@ -80,7 +82,8 @@ impl Count {
     }
 }
 
-/// `2^power`; 0 below the range of normal numbers. Made from bits, so that it is the same on every machine.
+/// `2^power`; 0 below the range of normal numbers. Made from bits, so that it is the same on every
+/// machine.
 fn power_of_two(power: i64) -> f64 {
     if power < -1022 {
         return 0.0;
@@ -91,10 +94,10 @@ fn power_of_two(power: i64) -> f64 {
 impl UniformSampler {
     /// Compiles the tokens that can be found in a vocabulary.
     ///
-    /// `prefix` marks tokens that continue a text (`##` of `WordPiece`) and `suffix` tokens that end one
-    /// (`</w>`); the text has neither, and a token that bears one covers what is left of it. Both may be
-    /// empty. As in these models, a token without the prefix stands at the beginning only, one without the
-    /// suffix anywhere but at the end.
+    /// `prefix` marks tokens that continue a text (`##` of `WordPiece`) and `suffix` tokens that
+    /// end one (`</w>`); the text has neither, and a token that bears one covers what is left of
+    /// it. Both may be empty. As in these models, a token without the prefix stands at the
+    /// beginning only, one without the suffix anywhere but at the end.
     pub fn new(vocab: &Vocab, prefix: &[u8], suffix: &[u8]) -> Result<Self> {
         let mut affixes = Vec::with_capacity(4);
         let by_place = [(false, false), (true, false), (false, true), (true, true)].map(
@@ -173,7 +176,8 @@ impl UniformSampler {
         Ok(all.fraction.log2() + all.exponent as f64)
     }
 
-    /// Draws a segmentation: calls `each` with each token's id and the bytes of the text that it covers.
+    /// Draws a segmentation: calls `each` with each token's id and the bytes of the text that it
+    /// covers.
     ///
     /// Fails with `Unencodable` if the text cannot be cut into tokens; `each` is not called then.
     pub fn sample(
@@ -200,7 +204,8 @@ impl UniformSampler {
                     left -= weight;
                 }
             }
-            // Only the beginning can be without a choice: every token chosen leads to a place that has one.
+            // Only the beginning can be without a choice: every token chosen leads to a place that
+            // has one.
             let Some((id, end)) = chosen else {
                 let piece = String::from_utf8_lossy(text).into_owned();
                 return Err(ErrorKind::Unencodable { piece }.into());

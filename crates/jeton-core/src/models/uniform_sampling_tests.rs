@@ -125,7 +125,8 @@ fn long_texts_neither_overflow_nor_lose_the_way() {
     let tokens = strings(&["a", "aa", "ab", "b"]);
     let sampler = UniformSampler::new(&vocab(&tokens), b"", b"").unwrap();
     let scratch = &mut UniformScratch::default();
-    // Ways to cut n letters into ones and twos: a Fibonacci number, which grows with the golden ratio.
+    // Ways to cut n letters into ones and twos: a Fibonacci number, which grows with the golden
+    // ratio.
     let n = 1 << 20;
     let text = "a".repeat(n);
     let log2 = sampler

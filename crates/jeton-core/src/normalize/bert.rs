@@ -174,7 +174,8 @@ impl BertNormalizer {
         self.starts(c)
     }
 
-    /// True if what a character becomes begins with a starter. (U+0F73 is one and becomes two marks.)
+    /// True if what a character becomes begins with a starter. (U+0F73 is one and becomes two
+    /// marks.)
     fn starts(&self, c: char) -> bool {
         if c < '\u{300}' || !self.config.strip_accents || !self.knows(c) {
             return true;
@@ -198,9 +199,10 @@ impl BertNormalizer {
 
 /// One pass over a text. Decomposed marks wait until they can be put in their canonical order.
 ///
-/// A character may become several; the first of them *opens* its source, the others share it. In the
-/// canonical order the marks of two characters may mix; then, as in the reference, each opening takes
-/// the next source in the order of the text, and what does not open shares that of what precedes it.
+/// A character may become several; the first of them *opens* its source, the others share it. In
+/// the canonical order the marks of two characters may mix; then, as in the reference, each opening
+/// takes the next source in the order of the text, and what does not open shares that of what
+/// precedes it.
 struct Pass<'n, 't, S> {
     normalizer: &'n BertNormalizer,
     sink: &'n mut S,

@@ -1,8 +1,8 @@
 //! Lower case, character by character.
 //!
-//! No context: a sigma at the end of a word becomes `σ` (U+03C3) like any other, as in `tokenizers`,
-//! which maps each character on its own with the tables of its Rust compiler (Unicode 17 in
-//! 0.23.3, found by asking it for every code point).
+//! No context: a sigma at the end of a word becomes `σ` (U+03C3) like any other, as in
+//! `tokenizers`, which maps each character on its own with the tables of its Rust compiler (Unicode
+//! 17 in 0.23.3, found by asking it for every code point).
 
 use crate::text::alignment::Alignment;
 use crate::text::rewrite::{Change, Sink, aligned, each_char, rewritten};
@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn the_tables_are_those_of_the_reference() {
-        // Digest of "code point, target" over all code points that change, as `tokenizers` 0.23.3 maps
-        // them: fails when a compiler brings tables of a newer Unicode version.
+        // Digest of "code point, target" over all code points that change, as `tokenizers` 0.23.3
+        // maps them: fails when a compiler brings tables of a newer Unicode version.
         let mut digest = Sha256::new();
         for c in '\0'..=char::MAX {
             if let Some(target) = normalize(c.encode_utf8(&mut [0; 4])) {

@@ -1,8 +1,8 @@
 //! The precompiled rules of SentencePiece: which character sequences become which.
 //!
 //! A blob of four bytes (size of the trie), a double array in the layout of Darts-clone, and the
-//! replacements, each ended by a NUL. At a position the longest sequence that the text begins with is
-//! replaced. Cost: one load per byte looked at.
+//! replacements, each ended by a NUL. At a position the longest sequence that the text begins with
+//! is replaced. Cost: one load per byte looked at.
 
 mod parts;
 
@@ -161,7 +161,8 @@ impl Charsmap {
         true
     }
 
-    /// What replaces the shortest sequence that the text begins with, however much of the text that is.
+    /// What replaces the shortest sequence that the text begins with, however much of the text that
+    /// is.
     ///
     /// So `tokenizers` looks up: it replaces the whole text that it asks for.
     #[inline]

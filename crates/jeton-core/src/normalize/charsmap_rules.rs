@@ -1,8 +1,8 @@
 //! Rules to a precompiled charsmap, and back: what SentencePiece's normalizer is compiled from.
 //!
-//! The array is a double array in the layout of Darts-clone, which `sentencepiece` 0.2.3 reads. A state is
-//! a place; the state after a byte is at `place ^ offset ^ byte`, and the leaf of a sequence that ends is its
-//! child for the byte 0. Cost: about linear in the bytes of the rules.
+//! The array is a double array in the layout of Darts-clone, which `sentencepiece` 0.2.3 reads. A
+//! state is a place; the state after a byte is at `place ^ offset ^ byte`, and the leaf of a
+//! sequence that ends is its child for the byte 0. Cost: about linear in the bytes of the rules.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Unicode normalization forms as of a given version.
 //!
-//! Reference libraries carry tables of different ages (`tokenizers` 0.23: Unicode 9, found by asking
-//! which combining marks it reorders). A character unknown to a version is inert in it: it is a
-//! starter that neither composes nor decomposes, so text can be cut at it and the parts normalized
-//! with newer tables.
+//! Reference libraries carry tables of different ages (`tokenizers` 0.23: Unicode 9, found by
+//! asking which combining marks it reorders). A character unknown to a version is inert in it: it
+//! is a starter that neither composes nor decomposes, so text can be cut at it and the parts
+//! normalized with newer tables.
 
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
@@ -79,8 +79,8 @@ impl Form {
 #[derive(Debug)]
 pub struct FormNormalizer {
     form: Form,
-    /// Characters that the version knows. (Not those it does not know: the composition tables at hand may
-    /// be newer than the tables that tell a character's age.)
+    /// Characters that the version knows. (Not those it does not know: the composition tables at
+    /// hand may be newer than the tables that tell a character's age.)
     known: ClassUnicode,
 }
 
@@ -120,8 +120,9 @@ impl FormNormalizer {
 
     /// Where each character of the normalized text comes from.
     ///
-    /// As the reference tells it: what a character decomposes to comes from it, a composed character from the
-    /// first of its parts, and marks that change places take the sources in the order of the text.
+    /// As the reference tells it: what a character decomposes to comes from it, a composed
+    /// character from the first of its parts, and marks that change places take the sources in the
+    /// order of the text.
     pub fn align(&self, text: &str) -> Alignment {
         self.align_in_parts(text, LONG_LIST)
     }
@@ -268,8 +269,8 @@ mod tests {
 
     #[test]
     fn every_composing_starter_is_known() {
-        // All primary composites whose second character is a starter, found by trying every pair of a
-        // first character that occurs in some decomposition with every starter of one.
+        // All primary composites whose second character is a starter, found by trying every pair of
+        // a first character that occurs in some decomposition with every starter of one.
         for composite in '\0'..=char::MAX {
             let mut parts = Vec::new();
             unicode_normalization::char::decompose_canonical(composite, |c| parts.push(c));

@@ -174,7 +174,8 @@ impl Step {
 }
 
 impl Normalizer {
-    /// Compiles a sequence of steps. What they replace is tried, so that a sequence which makes a book of it is refused.
+    /// Compiles a sequence of steps. What they replace is tried, so that a sequence which makes a
+    /// book of it is refused.
     pub fn new(configs: &[NormalizerConfig]) -> Result<Self> {
         let made = Self {
             steps: configs.iter().map(Step::new).collect::<Result<_>>()?,

@@ -1,10 +1,11 @@
 //! `Precompiled`: the rules of a SentencePiece model, as `tokenizers` applies them.
 //!
-//! Not as SentencePiece does (see [`super::charsmap`]): the text is cut into grapheme clusters (UAX #29
-//! with the tables of Unicode 17, which `tokenizers` 0.23.3 has as well). A cluster of fewer than six bytes that begins with the
-//! left side of a rule is replaced as a whole by what the shortest such rule says; any other is replaced
-//! character by character. Sources are told as the reference tells them: a character that goes takes
-//! its place from the one before, so those after a character that goes at the very start are one off.
+//! Not as SentencePiece does (see [`super::charsmap`]): the text is cut into grapheme clusters (UAX
+//! #29 with the tables of Unicode 17, which `tokenizers` 0.23.3 has as well). A cluster of fewer
+//! than six bytes that begins with the left side of a rule is replaced as a whole by what the
+//! shortest such rule says; any other is replaced character by character. Sources are told as the
+//! reference tells them: a character that goes takes its place from the one before, so those after
+//! a character that goes at the very start are one off.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -93,7 +94,8 @@ impl Precompiled {
         takes.finish()
     }
 
-    /// Bytes at the start that stay: ASCII, of which the last may belong to a cluster with what follows.
+    /// Bytes at the start that stay: ASCII, of which the last may belong to a cluster with what
+    /// follows.
     fn plain_prefix(&self, text: &str) -> usize {
         let stays = |byte: u8| self.plain.get(byte as usize).is_some_and(|&plain| plain);
         let end = text.bytes().position(|byte| !stays(byte));

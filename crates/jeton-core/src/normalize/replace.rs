@@ -67,7 +67,8 @@ impl Replace {
 
     fn pattern(pattern: &str) -> Result<Engine> {
         let (dialect, unicode) = (Dialect::Oniguruma, UnicodeVersion::REFERENCES);
-        // An automaton does not report empty matches; a pattern that has some goes to the other engine.
+        // An automaton does not report empty matches; a pattern that has some goes to the other
+        // engine.
         if let ParsedPattern::NeverEmpty = ParsedPattern::of(pattern, dialect, unicode)? {
             let splitter = Splitter::new(&SplitConfig {
                 pattern: pattern.to_owned(),
@@ -121,8 +122,8 @@ impl Replace {
         result.map(|()| out)
     }
 
-    /// True if the new text may be as long as it would be. A replacement comes at most once for each byte, and once more, so
-    /// that nearly no text has to be looked through.
+    /// True if the new text may be as long as it would be. A replacement comes at most once for
+    /// each byte, and once more, so that nearly no text has to be looked through.
     fn check(&self, text: &str, room: Room) -> Result<()> {
         let most = (text.len() + 1).saturating_mul(self.content.len());
         if room.check(STAGE, text.len().saturating_add(most)).is_ok() {

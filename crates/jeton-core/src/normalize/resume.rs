@@ -1,8 +1,9 @@
 //! Normalization of a text that may go on: where it can be taken up again.
 //!
-//! A place is good if normalizing what is before it and what is behind it gives the whole's result, whatever
-//! follows the text. Each step says which places are good for it; the next step sees that place in the text
-//! that the step makes, of which only the part up to the step's own last good place is certain.
+//! A place is good if normalizing what is before it and what is behind it gives the whole's result,
+//! whatever follows the text. Each step says which places are good for it; the next step sees that
+//! place in the text that the step makes, of which only the part up to the step's own last good
+//! place is certain.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -73,8 +74,9 @@ impl Apart<'_> {
     }
 }
 
-/// True if there is a cluster boundary between any two such characters (UAX #29: they are neither extending,
-/// prepended, joining nor regional indicators, and no line feed follows a carriage return among them).
+/// True if there is a cluster boundary between any two such characters (UAX #29: they are neither
+/// extending, prepended, joining nor regional indicators, and no line feed follows a carriage
+/// return among them).
 pub(crate) fn is_cluster(c: char) -> bool {
     matches!(c,
         ' '..='~' | '\n' | '\t' | '\u{a1}'..='\u{a8}' | '\u{aa}'..='\u{ac}' | '\u{af}'..='\u{2ff}'
@@ -101,8 +103,8 @@ impl Step {
         }
     }
 
-    /// What the step makes of a part of a text between good places; `continues`: in a text of which the beginning
-    /// is not there.
+    /// What the step makes of a part of a text between good places; `continues`: in a text of which
+    /// the beginning is not there.
     ///
     /// A match may depend on the character behind it, so the part is not to be seen as if it ended.
     fn of_part(
@@ -203,7 +205,8 @@ impl Normalizer {
         Ok(seen)
     }
 
-    /// Where a place of the text is in the normalized text, if the text can be taken up again there.
+    /// Where a place of the text is in the normalized text, if the text can be taken up again
+    /// there.
     pub(crate) fn cut(&self, text: &str, at: usize, continues: bool) -> Result<Option<usize>> {
         let Some((before, after)) = text.split_at_checked(at) else {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! A text taken up again at any place that is said to be good gives the whole's result, whatever follows.
+//! A text taken up again at any place that is said to be good gives the whole's result, whatever
+//! follows.
 
 use proptest::prelude::*;
 

@@ -1,8 +1,8 @@
 //! Pretokens by the batch: where many of them end, then all their keys, then what they are.
 //!
-//! Each step is a short loop whose turns do not wait for one another, whereas a pretoken that is cut and looked
-//! up before the next one is cut waits for memory each time: while keys are made, the sets of the cache where the words
-//! would be are on their way already.
+//! Each step is a short loop whose turns do not wait for one another, whereas a pretoken that is
+//! cut and looked up before the next one is cut waits for memory each time: while keys are made,
+//! the sets of the cache where the words would be are on their way already.
 
 mod long;
 
@@ -16,8 +16,8 @@ use crate::cpu::dispatch::{Kernel, Work, run_at, run_wide};
 use crate::pretokenize::TextPieces;
 use crate::vocab::Search;
 
-/// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that
-/// the ends of a block are always taken together.
+/// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block
+/// of 64 bytes, so that the ends of a block are always taken together.
 pub(crate) const IDS_PER_ENTRY: usize = 192;
 
 /// Room for the ids of a batch: those of a hundred phrases or so, or of rich words only.
@@ -26,13 +26,14 @@ const ROOM: usize = IDS_PER_ENTRY * RICH_IDS + RICH_IDS + 1;
 /// One in so many words of a batch must be rich, so that those of the next one are asked for ahead.
 const OFTEN: usize = 8;
 
-/// One in so many must be rich, so that both caches are looked at for each word of the next one: which of them has it cannot
-/// be guessed then.
+/// One in so many must be rich, so that both caches are looked at for each word of the next one:
+/// which of them has it cannot be guessed then.
 const MIXED: usize = 6;
 
 /// Pieces that follow one another, by where they end.
 pub(crate) trait Ends {
-    /// Puts the next ends there, as many as fit, and returns how many there are: none when all were given.
+    /// Puts the next ends there, as many as fit, and returns how many there are: none when all were
+    /// given.
     fn ends(&mut self, ends: &mut [usize]) -> usize;
 }
 
@@ -43,16 +44,17 @@ impl Ends for TextPieces<'_, '_> {
     }
 }
 
-/// A batch of pretokens, and the ids of those that are known. What is lent to one call after the other needs no
-/// clearing in between.
+/// A batch of pretokens, and the ids of those that are known. What is lent to one call after the
+/// other needs no clearing in between.
 ///
 /// Arrays come first, and begin with cache lines: no vector is in two of them.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct BatchLookup {
     ends: [usize; IDS_PER_ENTRY],
-    /// The key of each that is short, and what tells its place in a cache. Long ones all have the same, which is not there: whether a
-    /// pretoken is long is seen behind a look at that place, and to wait for memory there would be in vain.
+    /// The key of each that is short, and what tells its place in a cache. Long ones all have the
+    /// same, which is not there: whether a pretoken is long is seen behind a look at that place,
+    /// and to wait for memory there would be in vain.
     keys: [Key<1>; IDS_PER_ENTRY],
     places: [usize; IDS_PER_ENTRY],
     /// Which are long, and their hashes, by the same indices as all.
@@ -71,7 +73,8 @@ pub(crate) struct BatchLookup {
     search: Search,
     /// Short words with few ids that were not in their own set, in this text so far.
     n_neighbour_hits: usize,
-    /// Short words that were not among those with few ids, in this batch so far; whether there were many in the last one.
+    /// Short words that were not among those with few ids, in this batch so far; whether there were
+    /// many in the last one.
     n_rich: usize,
     is_rich: bool,
     is_mixed: bool,
@@ -84,7 +87,8 @@ pub(crate) struct Miss {
     pub(crate) end: usize,
     /// That of a short one, if it was made.
     pub(crate) key: Key<1>,
-    /// True if it is in no cache for certain: it may be too long to be looked for by the batch, or there was no room for its ids.
+    /// True if it is in no cache for certain: it may be too long to be looked for by the batch, or
+    /// there was no room for its ids.
     pub(crate) is_new: bool,
     /// The model's search for it as a whole.
     pub(crate) search: Search,
@@ -159,7 +163,8 @@ impl BatchLookup {
                 pieces,
             },
         );
-        // There may be as many of them now. Where a text begins, the last batch is that of another one.
+        // There may be as many of them now. Where a text begins, the last batch is that of another
+        // one.
         if batch.n > 0 {
             batch.is_rich = batch.n_rich * OFTEN > batch.n;
             batch.is_mixed = batch.n_rich * MIXED > batch.n;
@@ -178,8 +183,8 @@ impl BatchLookup {
 
     // `RICH`: words with more ids are asked for, too, before it is known which these are.
     //
-    // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of memory, and what a turn needs
-    // fits the registers, as it would not beside the loop that cuts.
+    // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of
+    // memory, and what a turn needs fits the registers, as it would not beside the loop that cuts.
     #[inline(always)]
     fn make_keys<const RICH: bool>(&mut self, text: &[u8], caches: &PretokenCache) -> usize {
         let (places, rich) = (caches.few_ids.places(), caches.many_ids.places());
@@ -247,8 +252,8 @@ impl BatchLookup {
         before.unwrap_or(self.start)
     }
 
-    /// Looks pretokens up until one is not known ([`Self::unknown`] tells of it); says whether there is one left in the batch.
-    /// `search` asks memory for what the model will look at.
+    /// Looks pretokens up until one is not known ([`Self::unknown`] tells of it); says whether
+    /// there is one left in the batch. `search` asks memory for what the model will look at.
     pub(crate) fn next_unknown(
         &mut self,
         text: &[u8],
@@ -350,7 +355,8 @@ impl BatchLookup {
         }
     }
 
-    /// Looks for a short pretoken where most are not, and puts its ids behind those that are known so far; how many they are.
+    /// Looks for a short pretoken where most are not, and puts its ids behind those that are known
+    /// so far; how many they are.
     #[inline(never)]
     fn look_up_slow(
         &mut self,
@@ -372,7 +378,8 @@ impl BatchLookup {
             {
                 return self.take_rich(n_known, payload);
             }
-            // All that it may take until the word is known, at once: else one would wait for the other.
+            // All that it may take until the word is known, at once: else one would wait for the
+            // other.
             short.fetch_beside(place);
             rich.fetch_at(place);
             self.search = search(&text[begin..end]);
@@ -392,7 +399,8 @@ impl BatchLookup {
         self.take_rich(n_known, payload)
     }
 
-    /// Puts ids of a word that was among those with many behind those that are known so far; how many they are.
+    /// Puts ids of a word that was among those with many behind those that are known so far; how
+    /// many they are.
     #[inline(always)]
     fn take_rich(&mut self, n_known: usize, payload: &Payload<{ RICH_IDS + 1 }>) -> Option<usize> {
         let n_ids = payload[RICH_IDS] as usize;
@@ -476,7 +484,8 @@ mod tests {
         }
     }
 
-    /// A word for each number, of 1 to 40 bytes or a phrase, and ids that tell which word they are of. `many`: one for each byte.
+    /// A word for each number, of 1 to 40 bytes or a phrase, and ids that tell which word they are
+    /// of. `many`: one for each byte.
     fn word(number: u32, many: bool) -> (Vec<u8>, Vec<u32>) {
         let len = match number % 20 {
             0 => 40 + number as usize * 3 % (MAX_RECORD_BYTES - 40),

@@ -1,7 +1,7 @@
 //! Text that needs no special tokens and no normalization any more: pretokens, cache, model.
 //!
-//! The cache belongs to the pipeline so that no model re-invents it: most pretokens of a text were seen
-//! before, and for those the work is one hash and one cache line.
+//! The cache belongs to the pipeline so that no model re-invents it: most pretokens of a text were
+//! seen before, and for those the work is one hash and one cache line.
 
 pub(crate) mod lookup;
 pub(crate) mod offsets;
@@ -94,8 +94,8 @@ impl WordScratch {
         self.caches.has_small_ids()
     }
 
-    /// The ids of a short word, and how many of them count. `place`: where [`fetch`](Self::fetch) said; `SMALL`: what
-    /// [`has_small_ids`](Self::has_small_ids) says.
+    /// The ids of a short word, and how many of them count. `place`: where [`fetch`](Self::fetch)
+    /// said; `SMALL`: what [`has_small_ids`](Self::has_small_ids) says.
     #[inline(always)]
     pub(crate) fn find<const SMALL: bool>(
         &self,
@@ -204,7 +204,8 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         if let Some(automaton) = self.pretokenizer.only_automaton() {
             let bytes = text.as_bytes();
-            // Made where they stay: to move what was written just now waits for it, which counts in a short text (docs/log/engine-2026-11.md).
+            // Made where they stay: to move what was written just now waits for it, which counts in
+            // a short text (docs/log/engine-2026-11.md).
             let mut pieces = automaton.pieces(bytes);
             return self.encode_pieces(bytes, &mut pieces, words, scratch, sink);
         }
@@ -334,7 +335,8 @@ impl<M: Model> Pipeline<M> {
         result
     }
 
-    /// A pretoken, the first `n` bytes of a text, unit by unit: most of those that are new have units that are not. Appends its ids.
+    /// A pretoken, the first `n` bytes of a text, unit by unit: most of those that are new have
+    /// units that are not. Appends its ids.
     fn units(
         &self,
         text: &[u8],
@@ -393,7 +395,8 @@ impl<M: Model> Pipeline<M> {
         Ok(())
     }
 
-    /// What units are for the caches: the same as pretokens unless a pretoken may be a token as a whole.
+    /// What units are for the caches: the same as pretokens unless a pretoken may be a token as a
+    /// whole.
     #[inline]
     fn role_of_units(&self) -> Role {
         if self.model.has_whole() {
@@ -403,8 +406,9 @@ impl<M: Model> Pipeline<M> {
         }
     }
 
-    /// Encodes text without the cache: `each(id, start, end, word, surface)`, in bytes of the text, with the number
-    /// of the pretoken and the bytes of it that the model saw. Returns how many pretokens there were.
+    /// Encodes text without the cache: `each(id, start, end, word, surface)`, in bytes of the text,
+    /// with the number of the pretoken and the bytes of it that the model saw. Returns how many
+    /// pretokens there were.
     pub(crate) fn encode_spans(
         &self,
         text: &str,

@@ -7,8 +7,9 @@ use crate::pipeline::lookup::IDS_PER_ENTRY;
 use crate::pipeline::{EachSpan, Pipeline, WordScratch};
 
 impl Pipeline<BpeModel> {
-    /// As [`Self::encode_spans`], with the cache, where no step rewrites and every byte has a token: what a token stands
-    /// for are its own bytes, and the last of a pretoken ends where that ends.
+    /// As [`Self::encode_spans`], with the cache, where no step rewrites and every byte has a
+    /// token: what a token stands for are its own bytes, and the last of a pretoken ends where that
+    /// ends.
     pub(crate) fn encode_known_spans(
         &self,
         text: &str,

@@ -1,12 +1,13 @@
 //! A part of a text for one thread, with exactly the ids that the text has there.
 //!
-//! What a pretoken is depends only on where it begins and on the text from there on: a match of the pattern begins where
-//! the one before ended, and looks at nothing before it. So two threads that begin at different places cut the text alike
-//! from the first place on where both have an end. Each thread therefore begins at a place that is probably an end (some
-//! ends after a guess), and goes on to the place where the next one began. If it has an end exactly there, what the next
-//! one made follows what it made. If it has none, it goes on until it meets an end of the next one's, and says how many ids
-//! the two of them have in common. Should they not meet before the stretch after, the text is encoded by one thread: the
-//! guesses cost time, never ids.
+//! What a pretoken is depends only on where it begins and on the text from there on: a match of the
+//! pattern begins where the one before ended, and looks at nothing before it. So two threads that
+//! begin at different places cut the text alike from the first place on where both have an end.
+//! Each thread therefore begins at a place that is probably an end (some ends after a guess), and
+//! goes on to the place where the next one began. If it has an end exactly there, what the next one
+//! made follows what it made. If it has none, it goes on until it meets an end of the next one's,
+//! and says how many ids the two of them have in common. Should they not meet before the stretch
+//! after, the text is encoded by one thread: the guesses cost time, never ids.
 //!
 //! That holds where the text is cut as it was given, by one automaton.
 
@@ -58,9 +59,10 @@ impl Ends for Until<'_, '_> {
 }
 
 impl<M: Model> Pipeline<M> {
-    /// Appends the ids of a stretch of a section, and of what follows it until the next stretch is met. Returns how many
-    /// of the ids that the next one begins with are among them; None if the two do not meet, and where the section is
-    /// not cut by one automaton. `later` is what will be read next.
+    /// Appends the ids of a stretch of a section, and of what follows it until the next stretch is
+    /// met. Returns how many of the ids that the next one begins with are among them; None if the
+    /// two do not meet, and where the section is not cut by one automaton. `later` is what will be
+    /// read next.
     pub(crate) fn encode_stretch(
         &self,
         section: &str,

@@ -1,6 +1,8 @@
-//! Units of a pretoken: whether it is worth to cut it and, some at a time, where they end, their keys, and where these would be kept.
+//! Units of a pretoken: whether it is worth to cut it and, some at a time, where they end, their
+//! keys, and where these would be kept.
 //!
-//! A batch has the same of pretokens ([`crate::pipeline::lookup`]), but more of them, and room for their ids.
+//! A batch has the same of pretokens ([`crate::pipeline::lookup`]), but more of them, and room for
+//! their ids.
 
 use crate::cache::key::{Hashed, Key, Role};
 use crate::cache::key_simd::{EIGHT, KeyBatch};
@@ -23,8 +25,9 @@ const OF_LONG: u32 = 16;
 
 /// How long units were lately: whether it is worth to cut pretokens that could be merged at once.
 ///
-/// Where units are short, most of them came before, and are found. Where they are long (10 bytes of Russian under `cl100k_base`, 21
-/// under `o200k_base`; short ones have 3 to 5 in Chinese, Japanese, Korean and Thai), it takes longer to look for them than to merge the word.
+/// Where units are short, most of them came before, and are found. Where they are long (10 bytes of
+/// Russian under `cl100k_base`, 21 under `o200k_base`; short ones have 3 to 5 in Chinese, Japanese,
+/// Korean and Thai), it takes longer to look for them than to merge the word.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentLengthStats {
     bytes: u32,
@@ -42,7 +45,8 @@ impl SegmentLengthStats {
             LEAST..=MOST => {}
             _ => return true,
         }
-        // Words of ASCII are merged quickly, and letters of two bytes are cut while they are ([`crate::models::bpe`]).
+        // Words of ASCII are merged quickly, and letters of two bytes are cut while they are
+        // ([`crate::models::bpe`]).
         if ends_with_two_bytes(pretoken) || pretoken.is_ascii() {
             return false;
         }
@@ -99,7 +103,8 @@ impl Segments {
         &mut self.ends
     }
 
-    /// Makes the keys of `n` units of a text, the first of which begins at `start`, and asks for where they would be.
+    /// Makes the keys of `n` units of a text, the first of which begins at `start`, and asks for
+    /// where they would be.
     pub(crate) fn make_keys(
         &mut self,
         text: &[u8],

@@ -1,8 +1,8 @@
 //! The engine for patterns that no automaton expresses: back-references, long looks and the like.
 //!
-//! It backtracks, so it counts its steps. A match may take a million of them, but a text of a million characters
-//! must not take a million matches times that: only so many matches of a text may take more than
-//! [`QUICK_STEPS`]. All in all that is some 2,000 steps for a byte of text.
+//! It backtracks, so it counts its steps. A match may take a million of them, but a text of a
+//! million characters must not take a million matches times that: only so many matches of a text
+//! may take more than [`QUICK_STEPS`]. All in all that is some 2,000 steps for a byte of text.
 
 use super::pattern::{Dialect, ParseError, translate};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,8 +45,8 @@ impl Backtracking {
         })
     }
 
-    /// The byte ranges of all matches, left to right. Empty ones are among them, but not where another match
-    /// ends. After an error nothing comes.
+    /// The byte ranges of all matches, left to right. Empty ones are among them, but not where
+    /// another match ends. After an error nothing comes.
     pub(crate) fn matches<'r, 't>(&'r self, text: &'t str) -> Matches<'r, 't> {
         Matches {
             pattern: self,

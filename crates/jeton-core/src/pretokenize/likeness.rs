@@ -4,8 +4,8 @@ use super::pattern::{Ast, Greed, parse};
 use super::{SplitConfig, StepConfig};
 
 impl SplitConfig {
-    /// True if two splits cut every text alike: the same pattern, perhaps in two dialects. Different patterns
-    /// that happen to cut alike are not found out.
+    /// True if two splits cut every text alike: the same pattern, perhaps in two dialects.
+    /// Different patterns that happen to cut alike are not found out.
     pub fn cuts_like(&self, other: &Self) -> bool {
         if self == other {
             return true;
@@ -34,7 +34,8 @@ impl StepConfig {
     }
 }
 
-/// True if two patterns are the same; `kept`: what is repeated without giving back counts as greedy.
+/// True if two patterns are the same; `kept`: what is repeated without giving back counts as
+/// greedy.
 fn same(one: &Ast, two: &Ast, kept: bool) -> bool {
     let all = |one: &[Ast], two: &[Ast]| {
         one.len() == two.len() && one.iter().zip(two).all(|(one, two)| same(one, two, kept))

@@ -38,8 +38,9 @@ impl MetaspaceConfig {
         self.prepend_scheme == PrependScheme::First
     }
 
-    /// True if a piece gets a prefix. `at_start`: the piece is at the very beginning of the text that was
-    /// given: of the section, if nothing was split before; else where its first character came from.
+    /// True if a piece gets a prefix. `at_start`: the piece is at the very beginning of the text
+    /// that was given: of the section, if nothing was split before; else where its first character
+    /// came from.
     fn prepends(self, piece: &str, at_start: bool) -> bool {
         let wanted = match self.prepend_scheme {
             PrependScheme::Always => true,
@@ -95,7 +96,8 @@ impl MetaspaceConfig {
             }
             (Some("first"), _) => PrependScheme::First,
             (Some("always"), _) | (None, None | Some(true)) => PrependScheme::Always,
-            // Without a scheme, the reference refuses `false` since it has schemes; before, it meant this.
+            // Without a scheme, the reference refuses `false` since it has schemes; before, it
+            // meant this.
             (Some("never"), _) | (None, Some(false)) => PrependScheme::Never,
             (Some(other), _) => {
                 return Err(bad(format!(

@@ -4,8 +4,8 @@
 //! scheme in use is such a sequence: the published patterns are one split; `tokenizer.json`
 //! combines several (digits apart, punctuation apart, GPT-2's pattern).
 //!
-//! A few steps of `tokenizer.json` also rewrite their pieces (see [`rewriting`]); what follows them works on
-//! the new text, and an alignment leads back.
+//! A few steps of `tokenizer.json` also rewrite their pieces (see [`rewriting`]); what follows them
+//! works on the new text, and an alignment leads back.
 
 mod automaton;
 mod backtracking;
@@ -75,8 +75,8 @@ pub struct SplitConfig {
     pub behavior: Behavior,
     /// True if matches and non-matches trade places.
     pub invert: bool,
-    /// True if the pattern sees bytes as characters of GPT-2's alphabet (a step after `ByteLevel` does).
-    /// Such a split may cut characters.
+    /// True if the pattern sees bytes as characters of GPT-2's alphabet (a step after `ByteLevel`
+    /// does). Such a split may cut characters.
     pub in_byte_alphabet: bool,
 }
 
@@ -243,8 +243,8 @@ impl PreTokenizer {
         self.stages.iter().any(|stage| stage.rewrite.needs_origin())
     }
 
-    /// What gives the pretokens of a text, if all of it is cut by one pattern and nothing is left out: the shape of every
-    /// published pattern.
+    /// What gives the pretokens of a text, if all of it is cut by one pattern and nothing is left
+    /// out: the shape of every published pattern.
     #[inline]
     pub(crate) fn only_automaton(&self) -> Option<&Automaton> {
         match (
@@ -264,8 +264,8 @@ impl PreTokenizer {
         Some(automaton.pieces(text.as_bytes()))
     }
 
-    /// A place of a part of a text where a pretoken ends, whatever is around that part, if its characters tell of one; only where
-    /// [`Self::pieces_of_text`] gives pretokens.
+    /// A place of a part of a text where a pretoken ends, whatever is around that part, if its
+    /// characters tell of one; only where [`Self::pieces_of_text`] gives pretokens.
     pub(crate) fn sure_end(&self, part: &str) -> Option<usize> {
         match self.text.as_slice() {
             [Cut::Pattern(only)] => only.sure_end(part),
@@ -273,8 +273,8 @@ impl PreTokenizer {
         }
     }
 
-    /// Calls `emit` with the byte range of each pretoken of `text`, left to right. For a pre-tokenizer
-    /// that [rewrites](Self::rewrites), use [`Self::pieces`].
+    /// Calls `emit` with the byte range of each pretoken of `text`, left to right. For a
+    /// pre-tokenizer that [rewrites](Self::rewrites), use [`Self::pieces`].
     pub fn split(
         &self,
         text: &str,

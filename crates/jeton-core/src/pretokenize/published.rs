@@ -10,9 +10,10 @@ pub const GPT2: &str =
 
 /// Jeton's own pattern for source code; docs/code.md tells what each part is for.
 ///
-/// Identifiers are cut where the case changes and before underscores (one sign of those that are written close to names, and
-/// underscores, begin the part behind them), operators of several characters and quotes of three are whole, every bracket is
-/// apart, a line end and the indentation behind it are one pretoken.
+/// Identifiers are cut where the case changes and before underscores (one sign of those that are
+/// written close to names, and underscores, begin the part behind them), operators of several
+/// characters and quotes of three are whole, every bracket is apart, a line end and the indentation
+/// behind it are one pretoken.
 pub const CODE: &str = concat!(
     // What a backslash makes of one character.
     r#"\\[abefnrtv0'"\\]"#,

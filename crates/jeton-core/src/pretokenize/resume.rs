@@ -1,19 +1,21 @@
 //! Pre-tokenization of a text that may go on: the places at which it can be taken up again.
 //!
-//! A place is good if, whatever follows, the pretokens before it stay as they are and those after it are what the
-//! text from there on gives by itself. Two kinds of place are: one where some step begins a new piece, which
-//! later steps then see apart from all before; and, as far as that step goes, one inside a piece that the step would
-//! go on with in the same way if the text began there. The second kind hands on to the next step, and after the
-//! last one to the model.
+//! A place is good if, whatever follows, the pretokens before it stay as they are and those after
+//! it are what the text from there on gives by itself. Two kinds of place are: one where some step
+//! begins a new piece, which later steps then see apart from all before; and, as far as that step
+//! goes, one inside a piece that the step would go on with in the same way if the text began there.
+//! The second kind hands on to the next step, and after the last one to the model.
 //!
 //! Why it holds, step by step:
-//! - A pattern's automaton looks from the start of a search to where it is dead, and never back. So all up to the
-//!   first search that comes to the text's end is decided, and a search from any place that is not inside a match
-//!   finds the same matches from there on. What joins matches and gaps knows of the piece before only whether it
-//!   was a match, and lets nothing pass a place where it did not join. A piece of which the beginning is missing is
-//!   a piece all the same, shorter on the left.
+//! - A pattern's automaton looks from the start of a search to where it is dead, and never back. So
+//!   all up to the first search that comes to the text's end is decided, and a search from any
+//!   place that is not inside a match finds the same matches from there on. What joins matches and
+//!   gaps knows of the piece before only whether it was a match, and lets nothing pass a place
+//!   where it did not join. A piece of which the beginning is missing is a piece all the same,
+//!   shorter on the left.
 //! - A pattern on the backtracking engine may look anywhere: there is no good place in it.
-//! - Scripts: the script of the piece is all that is known of it, and a character that has one tells it.
+//! - Scripts: the script of the piece is all that is known of it, and a character that has one
+//!   tells it.
 //! - Pieces of so many characters can be taken up at their ends only.
 
 use super::metaspace::MetaspaceConfig;
@@ -40,7 +42,8 @@ pub(crate) struct GrowingPiece {
     pub(crate) bytes: Vec<u8>,
     /// True if it begins where the text begins; otherwise it begins at a cut.
     pub(crate) from_the_beginning: bool,
-    /// Where bytes of it come from: (place in `bytes`, place in the text), rising; only places that are good for all steps.
+    /// Where bytes of it come from: (place in `bytes`, place in the text), rising; only places that
+    /// are good for all steps.
     pub(crate) places: Vec<(usize, usize)>,
 }
 

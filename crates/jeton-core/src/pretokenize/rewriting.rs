@@ -1,7 +1,7 @@
 //! Steps of a pre-tokenizer that rewrite their pieces.
 //!
-//! What they return is a text of its own with the ends of its pieces: further cuts work inside them, and
-//! an alignment leads back.
+//! What they return is a text of its own with the ends of its pieces: further cuts work inside
+//! them, and an alignment leads back.
 
 use crate::codec::gpt2_alphabet;
 use crate::text::alignment::Alignment;
@@ -9,7 +9,8 @@ use crate::text::rewrite::{Sink, aligned};
 
 use super::metaspace::MetaspaceConfig;
 
-/// Where a text that is to be cut stands in the text that was given: in a section of it, normalized.
+/// Where a text that is to be cut stands in the text that was given: in a section of it,
+/// normalized.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Origin<'a> {
     /// True if the section begins where the given text begins.
@@ -18,7 +19,8 @@ pub struct Origin<'a> {
     pub alignment: Option<&'a Alignment>,
     /// Where the text begins in the normalized section.
     pub offset: usize,
-    /// True if the text goes on with a piece of which the beginning is not there: it gets no prefix.
+    /// True if the text goes on with a piece of which the beginning is not there: it gets no
+    /// prefix.
     pub continues: bool,
 }
 
@@ -96,7 +98,8 @@ impl Rewrite {
     }
 
     /// Rewrites pieces: byte ranges of a text, each with whether it is at the very beginning of the
-    /// given text. `continues`: the one at the beginning of the text goes on with a piece that is not there.
+    /// given text. `continues`: the one at the beginning of the text goes on with a piece that is
+    /// not there.
     pub fn apply(self, text: &str, pieces: &[(usize, usize, bool)], continues: bool) -> Rewritten {
         let mut out = Rewritten {
             text: String::with_capacity(text.len() + text.len() / 4),

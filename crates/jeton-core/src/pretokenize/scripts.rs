@@ -1,8 +1,8 @@
 //! `UnicodeScripts`: a cut wherever the script changes.
 //!
-//! `tokenizers` 0.23.3 uses the Scripts property of Unicode 9 (found by asking it for every code point),
-//! counts Hiragana, Katakana and U+30FC as Han, and lets spaces and unassigned characters go with
-//! whatever stands before them. What stands before the first character that has a script is
+//! `tokenizers` 0.23.3 uses the Scripts property of Unicode 9 (found by asking it for every code
+//! point), counts Hiragana, Katakana and U+30FC as Han, and lets spaces and unassigned characters
+//! go with whatever stands before them. What stands before the first character that has a script is
 //! dropped, as the reference does: a text of spaces has no pieces.
 
 use crate::error::{Error, Result};

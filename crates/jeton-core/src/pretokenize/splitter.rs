@@ -45,8 +45,8 @@ enum Engine {
 impl Splitter {
     /// Compiles a split.
     ///
-    /// Patterns that a small automaton can express get one; the others run on a backtracking engine with a
-    /// limit.
+    /// Patterns that a small automaton can express get one; the others run on a backtracking engine
+    /// with a limit.
     pub fn new(config: &SplitConfig) -> Result<Self> {
         let pattern = &config.pattern;
         let engine = match parse(pattern, config.dialect, config.unicode) {
@@ -100,8 +100,8 @@ impl Splitter {
         Ok(Engine::Backtracking(Box::new(pattern)))
     }
 
-    /// The automaton, if parts of a text have the matches that they have in the whole: not on the backtracking engine, nor
-    /// where matches depend on what is before them.
+    /// The automaton, if parts of a text have the matches that they have in the whole: not on the
+    /// backtracking engine, nor where matches depend on what is before them.
     pub(super) fn automaton(&self) -> Option<&Automaton> {
         match &self.engine {
             Engine::Automaton(automaton) if !automaton.looks_behind() => Some(automaton),
@@ -109,8 +109,9 @@ impl Splitter {
         }
     }
 
-    /// Calls `each` with the matches that nothing behind the text can change; returns up to where all is
-    /// decided. On the backtracking engine nothing is, nor where matches depend on what is before them.
+    /// Calls `each` with the matches that nothing behind the text can change; returns up to where
+    /// all is decided. On the backtracking engine nothing is, nor where matches depend on what is
+    /// before them.
     pub(crate) fn decided_matches(&self, text: &str, each: impl FnMut(usize, usize)) -> usize {
         self.automaton().map_or(0, |automaton| {
             automaton.decided_matches(text.as_bytes(), each)
@@ -141,7 +142,8 @@ impl Splitter {
         }
     }
 
-    /// A place of a part of a text where a piece ends, whatever is around that part; only where [`Self::isolating`] gives an automaton.
+    /// A place of a part of a text where a piece ends, whatever is around that part; only where
+    /// [`Self::isolating`] gives an automaton.
     pub(crate) fn sure_end(&self, part: &str) -> Option<usize> {
         match &self.engine {
             Engine::Automaton(automaton) => automaton.sure_end(part),
@@ -163,7 +165,8 @@ impl Splitter {
         }
     }
 
-    /// The text with every match replaced. `n_before`: bytes that were made of other texts, which share the room.
+    /// The text with every match replaced. `n_before`: bytes that were made of other texts, which
+    /// share the room.
     pub(crate) fn replace(
         &self,
         text: &str,
@@ -378,7 +381,8 @@ mod tests {
 
     #[test]
     fn behaviors_are_those_of_the_reference() {
-        // The examples are those of the `tokenizers` documentation: splitting "the-final--countdown" at "-".
+        // The examples are those of the `tokenizers` documentation: splitting
+        // "the-final--countdown" at "-".
         let text = "the-final--countdown";
         assert_eq!(
             split("-", Behavior::Removed, false, text),

@@ -1,4 +1,5 @@
-//! Raw words without a model: what a trainer counts, so that each distinct word is normalized and cut once.
+//! Raw words without a model: what a trainer counts, so that each distinct word is normalized and
+//! cut once.
 
 use super::plan::is_cut_at_white_space;
 use super::scan::{Found, ODD, Scan, WORD};
@@ -69,8 +70,8 @@ impl RawCuts {
         self.0.spell(word, pretoken)
     }
 
-    /// The first place at or behind another at which a text can be cut in two: white space between characters of ASCII
-    /// that join nothing.
+    /// The first place at or behind another at which a text can be cut in two: white space between
+    /// characters of ASCII that join nothing.
     pub(crate) fn place(&self, text: &[u8], from: usize) -> Option<usize> {
         let members = &self.0.scanner.members;
         let is_word = |byte: u8| {

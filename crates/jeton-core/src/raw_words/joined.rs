@@ -1,4 +1,5 @@
-//! Which characters stand beside each other in a token, and where words that follow one another may be cut for it.
+//! Which characters stand beside each other in a token, and where words that follow one another may
+//! be cut for it.
 
 use hashbrown::HashSet;
 
@@ -11,10 +12,11 @@ use crate::normalize::Separate;
 #[derive(Debug, Default)]
 pub(super) struct Joined {
     pairs: HashSet<(char, char), foldhash::fast::FixedState>,
-    /// By code point: whether a pair begins, or ends, with the character. Most of Chinese is in none where a vocabulary
-    /// was made for other scripts (Llama 2).
+    /// By code point: whether a pair begins, or ends, with the character. Most of Chinese is in
+    /// none where a vocabulary was made for other scripts (Llama 2).
     sides: Vec<u8>,
-    /// True if characters without a token are left out, so that what is on either side of them is joined as neighbours are.
+    /// True if characters without a token are left out, so that what is on either side of them is
+    /// joined as neighbours are.
     leaves_out: bool,
 }
 
@@ -106,14 +108,15 @@ impl Joined {
         barred.sort_unstable();
         barred.dedup();
         let mut members = [0; 256];
-        // Of each byte: what it becomes, whether it is inside of nothing, and whether nothing begins with it either.
+        // Of each byte: what it becomes, whether it is inside of nothing, and whether nothing
+        // begins with it either.
         let images = |byte: usize| {
             let image = known.images[byte]?;
             let is_apart = !known.inside[byte];
             Some((image, is_apart, is_apart && !known.leads[byte]))
         };
-        // Whether a character before one of ASCII, and behind one, is what its image says. (Where rules look at
-        // clusters, steps before them may make marks of ASCII.)
+        // Whether a character before one of ASCII, and behind one, is what its image says. (Where
+        // rules look at clusters, steps before them may make marks of ASCII.)
         let stays = |byte: usize| {
             !(known.inside[byte] || known.opens[byte] || known.clusters && known.leads[byte])
         };
@@ -121,7 +124,8 @@ impl Joined {
             match images(byte) {
                 Some((SPACE, _, true)) => *member |= BLANK,
                 Some((image, is_apart, _)) if image.is_ascii_graphic() => {
-                    // Where something joins a space, what is there must be known, and not be left out.
+                    // Where something joins a space, what is there must be known, and not be left
+                    // out.
                     if barred.binary_search(&image).is_err() && (!crosses || is_apart && has(image))
                     {
                         *member |= PLAIN;

@@ -1,8 +1,9 @@
-//! Blocks of 64 bytes as masks: for each set of classes, a bit for each byte that is a character of it.
+//! Blocks of 64 bytes as masks: for each set of classes, a bit for each byte that is a character of
+//! it.
 //!
-//! A byte's sets are looked up in a table of 128 (ASCII), which vector registers hold: AVX-512 VBMI looks 64 bytes
-//! up at once, AVX2 does it in eight slices of the table; the portable twin loads one byte of the table for each
-//! byte of text and gathers bits by multiplication.
+//! A byte's sets are looked up in a table of 128 (ASCII), which vector registers hold: AVX-512 VBMI
+//! looks 64 bytes up at once, AVX2 does it in eight slices of the table; the portable twin loads
+//! one byte of the table for each byte of text and gathers bits by multiplication.
 
 use crate::cpu::dispatch::{Kernel, gather_bits};
 
@@ -15,7 +16,8 @@ pub(super) const KINDS_AT_ONCE: usize = 8;
 type Masks = [u64; KINDS_AT_ONCE];
 
 impl Kernel {
-    /// Makes the masks of the single-byte characters of the block at `start`; returns the mask of the other bytes.
+    /// Makes the masks of the single-byte characters of the block at `start`; returns the mask of
+    /// the other bytes.
     #[inline]
     pub(super) fn single_bytes(
         self,
@@ -74,8 +76,8 @@ fn portable(members: &[u8; 256], n_kinds: usize, block: &[u8; BLOCK], masks: &mu
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! The same with vector instructions. They are called only where `Kernel::of` found them, which is all
-    //! that makes the calls unsafe; memory is read and written through references to arrays.
+    //! The same with vector instructions. They are called only where `Kernel::of` found them, which
+    //! is all that makes the calls unsafe; memory is read and written through references to arrays.
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{
@@ -128,8 +130,8 @@ mod x86 {
                 _mm256_permute2x128_si256::<0x11>(pair, pair)
             };
             for (sets, &half) in sets.iter_mut().zip(&halves) {
-                // Zero to 15 where the high half of the byte is `high`; elsewhere the top bit, which the shuffle
-                // makes a zero of.
+                // Zero to 15 where the high half of the byte is `high`; elsewhere the top bit,
+                // which the shuffle makes a zero of.
                 let low = _mm256_xor_si256(half, _mm256_set1_epi8((high << 4).cast_signed()));
                 let index = _mm256_adds_epu8(low, _mm256_set1_epi8(0x70));
                 *sets = _mm256_or_si256(*sets, _mm256_shuffle_epi8(table, index));

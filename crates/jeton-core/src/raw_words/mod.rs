@@ -1,8 +1,10 @@
-//! Words of the raw text: cuts at which normalization, pre-tokenization and the model all start afresh.
+//! Words of the raw text: cuts at which normalization, pre-tokenization and the model all start
+//! afresh.
 //!
-//! Where such cuts are known (see [`plan`]), a word needs to be normalized, cut and segmented once: what became of
-//! it is kept under its raw bytes, and most words of most texts were seen before. What happens between two cuts is
-//! done by the same steps as ever, on that part of the text alone, so that cuts are all that has to be proved.
+//! Where such cuts are known (see [`plan`]), a word needs to be normalized, cut and segmented once:
+//! what became of it is kept under its raw bytes, and most words of most texts were seen before.
+//! What happens between two cuts is done by the same steps as ever, on that part of the text alone,
+//! so that cuts are all that has to be proved.
 
 mod counted;
 mod joined;
@@ -32,7 +34,8 @@ use joined::Joined;
 use scan::{Found, Layout, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;
 
-/// Words up to so many bytes are searched as a whole in sentences whose scores are added up, and remembered.
+/// Words up to so many bytes are searched as a whole in sentences whose scores are added up, and
+/// remembered.
 const MAX_WHOLE_WORD: usize = 31;
 /// Words that are looked up together.
 const KNOWN_AT_ONCE: usize = 192;
@@ -135,7 +138,8 @@ fn ends_phrase(c: char) -> bool {
 #[derive(Debug)]
 pub(crate) struct RawWords {
     scanner: Scanner,
-    /// What a byte of ASCII becomes in a word all of which this table knows: the word is one pretoken then.
+    /// What a byte of ASCII becomes in a word all of which this table knows: the word is one
+    /// pretoken then.
     quick: [u8; 128],
     /// True if each pretoken begins with a space that the text does not have.
     spaced: bool,
@@ -446,7 +450,8 @@ impl RawWords {
         Ok(())
     }
 
-    /// Replaces a text by what a word becomes if the table knows all of its bytes; says whether it did.
+    /// Replaces a text by what a word becomes if the table knows all of its bytes; says whether it
+    /// did.
     fn spell(&self, word: &[u8], normalized: &mut String) -> bool {
         normalized.clear();
         let mut rest = word;
@@ -486,7 +491,8 @@ impl FullPath<'_> {
         }
     }
 
-    /// Appends the ids of a part of the text by all the steps. `anew`: it does not go on with what was before it.
+    /// Appends the ids of a part of the text by all the steps. `anew`: it does not go on with what
+    /// was before it.
     fn encode(
         &self,
         part: &str,

@@ -1,20 +1,25 @@
 //! Which tokenizers can be cut into raw words, and how.
 //!
 //! What has to hold at a cut, and why it does:
-//! - *Normalization* starts afresh there: nothing that is changed as one goes across a place before a character that
-//!   is inside of no such text (see [`Separate`]). What is in front of the place ends neither in nothing nor in a
-//!   space, so that spaces which are taken off an end, or made one, are on one side.
-//! - *Pre-tokenization* does: either white space that it drops lies there, before anything else looks at the text (and
-//!   a punctuation mark that it sets apart before anything else does is a word by itself); or spaces become U+2581,
-//!   and each piece begins with one, or there is only one piece.
-//! - *The model* does: it sees a pretoken at a time; or, where the whole text is one, no token that merges make has
-//!   the two characters of the cut beside each other, so that none is made across it, and what merges on one side
-//!   does not look at the other. These are the characters *after* normalization: what becomes of the one behind is
-//!   known if nothing longer begins with it, or begins with it and what follows; what becomes of the one in front, if
-//!   it is inside of nothing. A character that no token has but its own (the end of a line in Llama 2) is joined with
-//!   nothing: of what is beside it nothing has to be known. On one side of a cut at least the character has tokens,
-//!   so that no unknown text is joined across it; and unknown tokens merge with nothing. Where unknown characters are left out and spaces
-//!   merge with spaces, the one in front of the cut must have a token: else the space before it would be what the one behind is joined with.
+//! - *Normalization* starts afresh there: nothing that is changed as one goes across a place before
+//!   a character that is inside of no such text (see [`Separate`]). What is in front of the place
+//!   ends neither in nothing nor in a space, so that spaces which are taken off an end, or made
+//!   one, are on one side.
+//! - *Pre-tokenization* does: either white space that it drops lies there, before anything else
+//!   looks at the text (and a punctuation mark that it sets apart before anything else does is a
+//!   word by itself); or spaces become U+2581, and each piece begins with one, or there is only one
+//!   piece.
+//! - *The model* does: it sees a pretoken at a time; or, where the whole text is one, no token that
+//!   merges make has the two characters of the cut beside each other, so that none is made across
+//!   it, and what merges on one side does not look at the other. These are the characters *after*
+//!   normalization: what becomes of the one behind is known if nothing longer begins with it, or
+//!   begins with it and what follows; what becomes of the one in front, if it is inside of nothing.
+//!   A character that no token has but its own (the end of a line in Llama 2) is joined with
+//!   nothing: of what is beside it nothing has to be known. On one side of a cut at least the
+//!   character has tokens, so that no unknown text is joined across it; and unknown tokens merge
+//!   with nothing. Where unknown characters are left out and spaces merge with spaces, the one in
+//!   front of the cut must have a token: else the space before it would be what the one behind is
+//!   joined with.
 
 use super::joined::Joined;
 use super::scan::{ALONE, Edge, Layout, ODD, Scanner, WORD};
@@ -133,7 +138,8 @@ impl RawWords {
                         .bytes_to_id(c.encode_utf8(&mut [0; 4]).as_bytes())
                         .is_some()
                 };
-                // Unknown characters that merge, or their bytes: what these join is not told by their texts.
+                // Unknown characters that merge, or their bytes: what these join is not told by
+                // their texts.
                 let unknown = match options.missing {
                     Missing::Unknown(id) => vocab.id_to_bytes(id),
                     Missing::Skip | Missing::Fail => None,
@@ -162,7 +168,8 @@ impl RawWords {
         }))
     }
 
-    /// Words with white space between them, which is dropped: see [`is_cut_at_white_space`]. Whatever the model.
+    /// Words with white space between them, which is dropped: see [`is_cut_at_white_space`].
+    /// Whatever the model.
     pub(super) fn apart(
         normalizer: &Normalizer,
         configs: &[NormalizerConfig],
@@ -175,7 +182,8 @@ impl RawWords {
             .transpose()
     }
 
-    /// The same with cuts around ideographs, and around marks of their scripts, where BERT's steps are all there is.
+    /// The same with cuts around ideographs, and around marks of their scripts, where BERT's steps
+    /// are all there is.
     fn with_ideographs(
         mut self,
         normalizer: &Normalizer,
@@ -251,8 +259,8 @@ fn has_all_bytes(vocab: &Vocab) -> bool {
     })
 }
 
-/// True if the first step is that of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no pretoken has white space
-/// in it.
+/// True if the first step is that of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no
+/// pretoken has white space in it.
 pub(super) fn is_cut_at_white_space(steps: &[StepConfig]) -> bool {
     let [StepConfig::Split(split), ..] = steps else {
         return false;

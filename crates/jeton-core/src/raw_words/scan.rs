@@ -1,8 +1,8 @@
 //! Where raw words begin and end, found 64 bytes at a time.
 //!
-//! What a byte is to the cuts is looked up in a table of ASCII, for a whole block at once (`masks`); the
-//! cuts are then a few operations on masks of 64 bits. Characters of several bytes are looked at one by one, and only
-//! where they touch a place that may be a cut.
+//! What a byte is to the cuts is looked up in a table of ASCII, for a whole block at once
+//! (`masks`); the cuts are then a few operations on masks of 64 bits. Characters of several bytes
+//! are looked at one by one, and only where they touch a place that may be a cut.
 
 use super::masks::BLOCK;
 use crate::cpu::dispatch::Kernel;
@@ -14,7 +14,8 @@ pub(super) const ALONE: u8 = 1 << 1;
 /// Part of a word, and joined with what is beside it, whatever that is.
 pub(super) const ODD: u8 = 1 << 2;
 
-/// What a byte of ASCII is where words follow one another: a word may begin with it after one that ends.
+/// What a byte of ASCII is where words follow one another: a word may begin with it after one that
+/// ends.
 pub(super) const BLANK: u8 = 1;
 /// A word may end with it where the next one begins with a blank.
 pub(super) const PLAIN: u8 = 1 << 1;
@@ -45,7 +46,8 @@ pub(super) enum Layout {
 pub(super) struct Scanner {
     pub(super) layout: Layout,
     pub(super) members: [u8; 256],
-    /// True if letters and others may become something else together with a character of several bytes behind them.
+    /// True if letters and others may become something else together with a character of several
+    /// bytes behind them.
     pub(super) leads: bool,
     /// True if a character of several bytes may stand beside a cut; None: every one may.
     pub(super) may_touch: Option<Edge>,
@@ -114,8 +116,8 @@ pub(super) struct Scan<'s, 't> {
     text: &'t str,
     /// Where the next block begins.
     at: usize,
-    /// The last bits of the block before: of words, those by themselves, odd ones; of blanks, plain, letters, others,
-    /// lone, wide.
+    /// The last bits of the block before: of words, those by themselves, odd ones; of blanks,
+    /// plain, letters, others, lone, wide.
     last: [u64; 6],
     done: bool,
 }

@@ -1,9 +1,10 @@
 //! Words of a sentence whose scores are added up as `sentencepiece` does: see `unigram::words`.
 //!
-//! What is kept of a word is certain for sums up to a limit. Most words are certain up to the largest sum there is. A
-//! few are so up to a smaller one; these have a cache of their own, and the sum is looked at before it is asked. The
-//! rest is searched each time, from the sum at its place. That sum is worked out when it is needed, from the
-//! ids since it was known; until then it is known to be no larger than so many times the largest score.
+//! What is kept of a word is certain for sums up to a limit. Most words are certain up to the
+//! largest sum there is. A few are so up to a smaller one; these have a cache of their own, and the
+//! sum is looked at before it is asked. The rest is searched each time, from the sum at its place.
+//! That sum is worked out when it is needed, from the ids since it was known; until then it is
+//! known to be no larger than so many times the largest score.
 
 use super::scan::{Found, Scan};
 use super::{FullPath, KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords};
@@ -14,9 +15,11 @@ use crate::models::Sink;
 use crate::models::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
 use crate::pipeline::WordScratch;
 
-/// The largest sum for which words of the second cache are certain: that of a text of some 1,500 tokens.
+/// The largest sum for which words of the second cache are certain: that of a text of some 1,500
+/// tokens.
 const NEAR: f64 = 16_384.0;
-/// Ids since the sum was known that are kept, at most (and those of the words that are found at once).
+/// Ids since the sum was known that are kept, at most (and those of the words that are found at
+/// once).
 const MAX_PENDING: usize = 1 << 12;
 
 /// What a sentence needs beside the words that are certain.
@@ -54,7 +57,8 @@ struct Sentence<'a, 'k, K> {
 impl<K: Sink> Sentence<'_, '_, K> {
     /// A sum that the true one does not exceed.
     fn at_most(&self) -> f64 {
-        // Rounding adds a part in 2^24 of the sum for each id; a thousandth is more than all that are pending.
+        // Rounding adds a part in 2^24 of the sum for each id; a thousandth is more than all that
+        // are pending.
         (self.sum.magnitude() + self.pending.len() as f64 * self.largest) * 1.001
     }
 
@@ -160,7 +164,8 @@ impl RawWords {
                         continue;
                     }
                 }
-                // The quick way is for what goes on: at the beginning spaces may go, or be added to.
+                // The quick way is for what goes on: at the beginning spaces may go, or be added
+                // to.
                 if anew || !self.spell(word.as_bytes(), normalized) {
                     *normalized = full.normalize_sentence(word, anew)?;
                 }

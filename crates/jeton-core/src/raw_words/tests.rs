@@ -36,7 +36,8 @@ impl Pair {
 
     fn check(&self, text: &str) {
         let expected = ids(&self.whole, text);
-        // The second time words are known, the third time those that are longer than phrases, and then whole texts of few words.
+        // The second time words are known, the third time those that are longer than phrases, and
+        // then whole texts of few words.
         for _ in 0..4 {
             assert_eq!(
                 ids(&self.cutting, text),
@@ -167,7 +168,8 @@ fn line_ends_are_cuts_where_nothing_joins_them() {
     assert!(n_lone > 12, "{n_lone}");
 }
 
-/// A single space, or what becomes one, at the beginning: it goes, stays, or a second one comes before it.
+/// A single space, or what becomes one, at the beginning: it goes, stays, or a second one comes
+/// before it.
 #[test]
 fn a_text_may_begin_with_a_space() {
     for pair in tokenizers() {

@@ -1,12 +1,12 @@
-//! SentencePiece's BPE: of all neighbours that make a piece, those of the highest score merge first, ties
-//! from the left.
+//! SentencePiece's BPE: of all neighbours that make a piece, those of the highest score merge
+//! first, ties from the left.
 //!
-//! Follows `sentencepiece` 0.2.3: user-defined pieces are found first and never merge; unused pieces may
-//! form on the way and are taken apart again; characters without a piece are unknown. Which pairs make
-//! which piece is worked out once, from every way to cut a piece in two, so that merging compares
-//! numbers and not strings. Text is merged in stretches that no piece can cross; where spaces only
-//! stand at the beginning of pieces that is a word. Time O(n log n) in the longest stretch, memory 20 to 40
-//! bytes for each of its characters.
+//! Follows `sentencepiece` 0.2.3: user-defined pieces are found first and never merge; unused
+//! pieces may form on the way and are taken apart again; characters without a piece are unknown.
+//! Which pairs make which piece is worked out once, from every way to cut a piece in two, so that
+//! merging compares numbers and not strings. Text is merged in stretches that no piece can cross;
+//! where spaces only stand at the beginning of pieces that is a word. Time O(n log n) in the
+//! longest stretch, memory 20 to 40 bytes for each of its characters.
 
 use hashbrown::HashMap;
 
@@ -25,11 +25,11 @@ use crate::vocab::Vocab;
 const FROZEN: u32 = 1 << 31;
 /// Symbol of a character that is in no piece.
 const NOTHING: u32 = u32::MAX;
-/// Most pairs of symbols that make a piece: five times those of the largest published vocabulary, and a
-/// bound on memory for a hostile one.
+/// Most pairs of symbols that make a piece: five times those of the largest published vocabulary,
+/// and a bound on memory for a hostile one.
 const MAX_PAIRS: usize = 1 << 24;
-/// Pieces up to so many bytes have each of their halves looked up: there are few, and hashing them is quicker than two
-/// tries of all symbols are made.
+/// Pieces up to so many bytes have each of their halves looked up: there are few, and hashing them
+/// is quicker than two tries of all symbols are made.
 const LOOKED_UP: usize = 64;
 /// How deep an unused piece is taken apart (`sentencepiece` 0.2.3); what is deeper stays.
 const MAX_DEPTH: u32 = 100;
@@ -178,8 +178,9 @@ impl SpmBpe {
         self.encode_to(text, None, scratch, out)
     }
 
-    /// Encodes with BPE-dropout: each merge is left out with a probability when its turn comes, and for
-    /// good (`sentencepiece`: `enable_sampling` with `alpha`; in `tokenizers` it may come again).
+    /// Encodes with BPE-dropout: each merge is left out with a probability when its turn comes, and
+    /// for good (`sentencepiece`: `enable_sampling` with `alpha`; in `tokenizers` it may come
+    /// again).
     pub fn sample(
         &self,
         text: &[u8],
@@ -398,7 +399,8 @@ impl<'p> Symbols<'p> {
         self.vocab.bytes_to_id(text).or_else(stranger)
     }
 
-    /// Appends every way to make a piece of two symbols, of pieces up to so many bytes, each half being looked for.
+    /// Appends every way to make a piece of two symbols, of pieces up to so many bytes, each half
+    /// being looked for.
     fn halves_of_short(&self, most: usize, found: &mut Vec<(u32, u32, u32)>) {
         for (piece, id) in self.matched().filter(|(piece, _)| piece.len() <= most) {
             let mut at = 0;
@@ -415,8 +417,8 @@ impl<'p> Symbols<'p> {
         }
     }
 
-    /// The same of longer ones. Linear in the bytes of all pieces: one walk down a trie finds the symbols that begin a
-    /// piece, one down a trie of reversed symbols those that end it.
+    /// The same of longer ones. Linear in the bytes of all pieces: one walk down a trie finds the
+    /// symbols that begin a piece, one down a trie of reversed symbols those that end it.
     fn halves_of_long(&self, least: usize, found: &mut Vec<(u32, u32, u32)>) -> Result<()> {
         if self.pieces.iter().all(|piece| piece.bytes.len() <= least) {
             return Ok(());
@@ -476,7 +478,8 @@ fn find_pairs(symbols: &Symbols<'_>) -> Result<PairTable> {
     symbols.halves_of_short(LOOKED_UP, &mut found);
     check_number(&found)?;
     symbols.halves_of_long(LOOKED_UP, &mut found)?;
-    // Of two scores the larger comes first; -0 is below 0 and NaN is ordered by its sign, as bits are.
+    // Of two scores the larger comes first; -0 is below 0 and NaN is ordered by its sign, as bits
+    // are.
     let mut order: Vec<u32> = found.iter().map(|&(_, _, id)| id).collect();
     order.sort_unstable();
     order.dedup();

@@ -15,7 +15,8 @@ fn piece(text: &str, score: f32, kind: PieceKind) -> Piece {
 /// The rules said plainly, on strings: (id or none, text) of each piece. Quadratic.
 ///
 /// Where unused pieces are taken apart, the split is the one seen last; pairs are looked at in
-/// SentencePiece's order: all from the left at first, then the left and the right neighbour of each merge.
+/// SentencePiece's order: all from the left at first, then the left and the right neighbour of each
+/// merge.
 fn naive(pieces: &[Piece], text: &str) -> Vec<(Option<u32>, String)> {
     let find = |text: &str| {
         let mut all = pieces.iter().zip(0u32..);

@@ -1,8 +1,8 @@
 //! From ids to text, as SentencePiece does it.
 //!
-//! U+2581 becomes a space, the space that normalization put in front goes, control pieces are invisible,
-//! the unknown piece shows its surface, bytes are joined, and each byte that is part of no character
-//! becomes U+FFFD. Follows `sentencepiece` 0.2.3.
+//! U+2581 becomes a space, the space that normalization put in front goes, control pieces are
+//! invisible, the unknown piece shows its surface, bytes are joined, and each byte that is part of
+//! no character becomes U+FFFD. Follows `sentencepiece` 0.2.3.
 
 mod stream;
 
@@ -80,7 +80,8 @@ impl SpmDecoder {
         })
     }
 
-    /// Shows control pieces that are named as bytes (`<0x0A>`) as these bytes, as llama.cpp does whatever the model.
+    /// Shows control pieces that are named as bytes (`<0x0A>`) as these bytes, as llama.cpp does
+    /// whatever the model.
     pub(crate) fn show_named_bytes(&mut self, pieces: &[Piece]) {
         for (shown, piece) in self.shown.iter_mut().zip(pieces) {
             if piece.kind == PieceKind::Control

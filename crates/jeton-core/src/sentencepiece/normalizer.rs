@@ -1,5 +1,5 @@
-//! SentencePiece's normalizer: user-defined pieces are kept, the charsmap applies to the rest, and spaces
-//! become U+2581.
+//! SentencePiece's normalizer: user-defined pieces are kept, the charsmap applies to the rest, and
+//! spaces become U+2581.
 //!
 //! Follows `sentencepiece` 0.2.3. Cost: linear in the text.
 
@@ -81,9 +81,9 @@ impl Record for StretchList {
     }
 }
 
-/// For each byte of the result, the byte of the source at which what it came from begins; and the place
-/// in the source at which the result ends. A piece's surface, by SentencePiece's own rule, goes from the
-/// origin of its first byte to the origin of the byte after it.
+/// For each byte of the result, the byte of the source at which what it came from begins; and the
+/// place in the source at which the result ends. A piece's surface, by SentencePiece's own rule,
+/// goes from the origin of its first byte to the origin of the byte after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     origins: Vec<usize>,
@@ -157,8 +157,8 @@ impl SpmNormalizer {
         &self.growth
     }
 
-    /// Fails if a text becomes longer than it may. What a rule makes of a byte is little as a rule, so that nothing has to
-    /// be looked through.
+    /// Fails if a text becomes longer than it may. What a rule makes of a byte is little as a rule,
+    /// so that nothing has to be looked through.
     pub(crate) fn check(&self, text: &str) -> Result<()> {
         let Some(charsmap) = &self.charsmap else {
             return Ok(());
@@ -175,17 +175,19 @@ impl SpmNormalizer {
         self.run(text, false, &mut ())
     }
 
-    /// The normalized text of one of which the beginning, which did not end in a space, is not there.
+    /// The normalized text of one of which the beginning, which did not end in a space, is not
+    /// there.
     pub(crate) fn go_on(&self, text: &str) -> String {
         self.run(text, true, &mut ())
     }
 
-    /// What nothing behind a text can change of its normalization, and the places of it from which `go_on` makes the
-    /// rest: (in the normalized text, in the text), rising. `continues`: the beginning is not there.
+    /// What nothing behind a text can change of its normalization, and the places of it from which
+    /// `go_on` makes the rest: (in the normalized text, in the text), rising. `continues`: the
+    /// beginning is not there.
     ///
-    /// A piece of the text is decided where no key goes on behind the text's end; then so are those before. At a
-    /// place behind one that does not end in a space, nothing is left to be known: spaces at
-    /// the end are taken off up to there at most.
+    /// A piece of the text is decided where no key goes on behind the text's end; then so are those
+    /// before. At a place behind one that does not end in a space, nothing is left to be known:
+    /// spaces at the end are taken off up to there at most.
     pub(crate) fn open(&self, text: &str, continues: bool) -> (String, Vec<(usize, usize)>) {
         let mut pieces = Pieces::default();
         let mut decided = 0;
@@ -214,11 +216,12 @@ impl SpmNormalizer {
         (out, places)
     }
 
-    /// What becomes of single characters where neighbours do not matter, `kept` being the pieces that no rule
-    /// touches; None where spaces are not told by U+2581 before words.
+    /// What becomes of single characters where neighbours do not matter, `kept` being the pieces
+    /// that no rule touches; None where spaces are not told by U+2581 before words.
     ///
-    /// A rule goes across a place only if it has the character behind it, further on than at its beginning. What the
-    /// character behind becomes is known where no rule begins with it and goes on.
+    /// A rule goes across a place only if it has the character behind it, further on than at its
+    /// beginning. What the character behind becomes is known where no rule begins with it and goes
+    /// on.
     pub(crate) fn separate<'p>(&self, kept: impl Iterator<Item = &'p [u8]>) -> Option<Separate> {
         // Words apart from one another are not held to what the whole text may become.
         let times = self.charsmap.as_ref().map_or(1, |map| map.may_make(1));

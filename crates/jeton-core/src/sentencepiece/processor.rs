@@ -78,9 +78,9 @@ impl SpmEncoder {
         }
     }
 
-    /// The ids of a drawn segmentation: of the `nbest_size` best ones, or of all if it is none; `alpha`
-    /// sharpens the distribution, and is the probability of leaving a merge out in BPE. Words and
-    /// characters have but one.
+    /// The ids of a drawn segmentation: of the `nbest_size` best ones, or of all if it is none;
+    /// `alpha` sharpens the distribution, and is the probability of leaving a merge out in BPE.
+    /// Words and characters have but one.
     pub fn sample(
         &self,
         text: &[u8],
@@ -189,7 +189,8 @@ impl SpmProcessor {
         self.encoder.encode(normalized.as_bytes(), scratch, out)
     }
 
-    /// Appends the ids of a text of which the beginning is not there. `from`: what the model knows of it.
+    /// Appends the ids of a text of which the beginning is not there. `from`: what the model knows
+    /// of it.
     pub(crate) fn go_on(
         &self,
         text: &str,
@@ -207,8 +208,9 @@ impl SpmProcessor {
         }
     }
 
-    /// Appends the ids of a text with their surfaces, in bytes of the text. Surfaces leave nothing out
-    /// between the first and the last, so that spaces which were removed belong to the piece before them.
+    /// Appends the ids of a text with their surfaces, in bytes of the text. Surfaces leave nothing
+    /// out between the first and the last, so that spaces which were removed belong to the piece
+    /// before them.
     pub fn encode_with_surfaces(
         &self,
         text: &str,

@@ -1,4 +1,5 @@
-//! The parts of a `.model` file that the model does not have, kept to write the file again as it was.
+//! The parts of a `.model` file that the model does not have, kept to write the file again as it
+//! was.
 
 /// Raw fields of a file, beside the pieces and settings of [`SpmModel`](super::SpmModel).
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,9 +4,9 @@
 //! text unless the caller allows it by name. An *added* token that is not special (a run
 //! of spaces, say) is always found.
 //!
-//! Finding follows `tokenizers`: tokens that are matched before normalization first, on the raw text;
-//! then, in each part that remains, on its normalized text, those matched after it. Of several
-//! tokens at one place the longest wins.
+//! Finding follows `tokenizers`: tokens that are matched before normalization first, on the raw
+//! text; then, in each part that remains, on its normalized text, those matched after it. Of
+//! several tokens at one place the longest wins.
 
 mod resume;
 
@@ -112,9 +112,9 @@ pub struct AddedTokens {
     any_always: bool,
 }
 
-/// The longest content of a token that is looked for. A text that keeps beginning a long token and a short one is
-/// read as often as the long one has bytes, so this bounds what a hostile file can cost. The longest added
-/// token of sixty published vocabularies has 45.
+/// The longest content of a token that is looked for. A text that keeps beginning a long token and
+/// a short one is read as often as the long one has bytes, so this bounds what a hostile file can
+/// cost. The longest added token of sixty published vocabularies has 45.
 const MAX_CONTENT_BYTES: usize = 4096;
 
 #[derive(Debug)]
@@ -126,8 +126,8 @@ struct Finder {
     contents: Vec<String>,
     /// Word characters, for `single_word`; made only if some token needs them.
     word: Option<ClassUnicode>,
-    /// After a match that is not allowed, look again from the next byte (as `tiktoken` does) instead of
-    /// after it (as `tokenizers` does).
+    /// After a match that is not allowed, look again from the next byte (as `tiktoken` does)
+    /// instead of after it (as `tokenizers` does).
     look_again: bool,
     /// By pattern: the longest other pattern that it begins with.
     shorter: Vec<Option<usize>>,
@@ -136,7 +136,8 @@ struct Finder {
 }
 
 impl AddedTokens {
-    /// Prepares tokens for finding. `look_again`: see the module's tests; it is what `tiktoken` does.
+    /// Prepares tokens for finding. `look_again`: see the module's tests; it is what `tiktoken`
+    /// does.
     pub fn new(tokens: Vec<AddedToken>, normalizer: &Normalizer, look_again: bool) -> Result<Self> {
         let finder = |normalized: bool| -> Result<Option<Finder>> {
             let mut members = Vec::new();
@@ -238,8 +239,8 @@ impl AddedTokens {
         })
     }
 
-    /// Tokens in the raw text, left to right. They overlap only where one begins in white space that
-    /// the one before takes along.
+    /// Tokens in the raw text, left to right. They overlap only where one begins in white space
+    /// that the one before takes along.
     pub fn find_raw(&self, text: &str, allow: &Allow, out: &mut Vec<Found>) {
         out.clear();
         if let Some(finder) = &self.raw {
@@ -255,9 +256,9 @@ impl AddedTokens {
         }
     }
 
-    /// Tokens in the raw text (`normalized`: in text that has been normalized) where they may stand: `permits` is asked
-    /// about a token's id and place. Of several at one place the longest that is permitted wins, and one that is
-    /// not hides nothing.
+    /// Tokens in the raw text (`normalized`: in text that has been normalized) where they may
+    /// stand: `permits` is asked about a token's id and place. Of several at one place the longest
+    /// that is permitted wins, and one that is not hides nothing.
     pub(crate) fn find_where(
         &self,
         text: &str,
@@ -286,8 +287,8 @@ impl AddedTokens {
     }
 }
 
-/// What a look at a match says: the token that counts there (its place in the list, and where it ends), or where to
-/// look next.
+/// What a look at a match says: the token that counts there (its place in the list, and where it
+/// ends), or where to look next.
 enum Verdict {
     Take { member: usize, end: usize },
     LookFrom(usize),
@@ -375,8 +376,9 @@ impl Finder {
         Verdict::LookFrom(after_char(text, start))
     }
 
-    /// Walks over the matches of a text from a place on; `judge` says what becomes of each. Calls `each` with the bytes
-    /// of a match, the token's index, and the token as it is found, if it is; until that says no.
+    /// Walks over the matches of a text from a place on; `judge` says what becomes of each. Calls
+    /// `each` with the bytes of a match, the token's index, and the token as it is found, if it is;
+    /// until that says no.
     fn walk(
         &self,
         text: &str,
@@ -385,12 +387,12 @@ impl Finder {
         judge: &mut dyn FnMut(&Match) -> Verdict,
         mut each: impl FnMut(usize, usize, usize, Option<Found>) -> bool,
     ) {
-        // Where the search goes on. It does not know of white space that tokens take along: one that begins
-        // inside such space is found all the same, and overlaps (as in `tokenizers`).
+        // Where the search goes on. It does not know of white space that tokens take along: one
+        // that begins inside such space is found all the same, and overlaps (as in `tokenizers`).
         let mut position = from;
         let mut free = from; // first byte that no found token has taken
-        // The white space that a token took along last. Tokens that are white space themselves may all take
-        // the same run: it is walked once.
+        // The white space that a token took along last. Tokens that are white space themselves may
+        // all take the same run: it is walked once.
         let mut white = 0..0;
         while let Some(found) = self
             .automaton
@@ -418,7 +420,8 @@ impl Finder {
                 return;
             }
             if token.lstrip {
-                // What is left of a token that another one's white space has swallowed may be nothing.
+                // What is left of a token that another one's white space has swallowed may be
+                // nothing.
                 start = match text.get(free..start) {
                     Some(before) => free + before.trim_end().len(),
                     None => free,

@@ -8,8 +8,8 @@ use crate::text::unicode::contains;
 /// What is decided of the tokens in a text that may go on.
 #[derive(Debug, Default)]
 pub(crate) struct OpenTokens {
-    /// Tokens that nothing behind the text can change, left to right, each with whether the search goes on where
-    /// it ends.
+    /// Tokens that nothing behind the text can change, left to right, each with whether the search
+    /// goes on where it ends.
     pub(crate) found: Vec<(Found, bool)>,
     /// Up to here it is decided that no other token begins or takes white space along.
     pub(crate) decided: usize,
@@ -73,7 +73,8 @@ impl AddedTokens {
         }
     }
 
-    /// True if tokens are found in normalized text behind a character as they are at the beginning of a text.
+    /// True if tokens are found in normalized text behind a character as they are at the beginning
+    /// of a text.
     pub(crate) fn is_as_if_first(&self, before: Option<char>) -> bool {
         let word = self.normalized.as_ref().and_then(|f| f.word.as_ref());
         word.zip(before).is_none_or(|(word, c)| !contains(word, c))
@@ -81,10 +82,10 @@ impl AddedTokens {
 }
 
 impl Finder {
-    /// A match is decided if its text, whatever follows, is not the beginning of a longer token; so is the absence of
-    /// one at a place where the text is not the beginning of any. The search, its white space and its
-    /// neighbours are all to the left of that, but for the character behind a single word and the
-    /// white space behind a token that takes it along.
+    /// A match is decided if its text, whatever follows, is not the beginning of a longer token; so
+    /// is the absence of one at a place where the text is not the beginning of any. The search, its
+    /// white space and its neighbours are all to the left of that, but for the character behind a
+    /// single word and the white space behind a token that takes it along.
     fn open(&self, text: &str, from: usize, tokens: &[AddedToken], allow: &Allow) -> OpenTokens {
         let beginnings = self.beginnings(text, from);
         let first_open = |position: usize| {

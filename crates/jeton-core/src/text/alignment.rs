@@ -69,7 +69,8 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// True if the stretch that holds a byte is unchanged, and how many of its bytes are left from there.
+    /// True if the stretch that holds a byte is unchanged, and how many of its bytes are left from
+    /// there.
     pub(crate) fn stretch_at(&mut self, byte: usize) -> (bool, usize) {
         match self.seek(byte) {
             Some((stretch, _, target)) => (stretch.unchanged, target + stretch.target_bytes - byte),
@@ -90,7 +91,8 @@ impl<'a> Lookup<'a> {
         if end <= start {
             return (from, from);
         }
-        // The last byte may lie in a later stretch; look without moving, since the next query may begin earlier.
+        // The last byte may lie in a later stretch; look without moving, since the next query may
+        // begin earlier.
         let mut ahead = Lookup {
             stretches: self.stretches,
             ..*self
@@ -103,8 +105,9 @@ impl<'a> Lookup<'a> {
         (from, to)
     }
 
-    /// All bytes of the original that had a part in `start..end` of the normalized text, asked for in rising order of
-    /// starts: of a character that was composed, every part, which [`Self::source_range`] leaves out.
+    /// All bytes of the original that had a part in `start..end` of the normalized text, asked for
+    /// in rising order of starts: of a character that was composed, every part, which
+    /// [`Self::source_range`] leaves out.
     pub(crate) fn covering_range(&mut self, start: usize, end: usize) -> (usize, usize) {
         let Some((stretch, source, target)) = self.seek(start) else {
             return (self.source, self.source);
@@ -149,7 +152,8 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// The next bytes of the result come from a range of the source. Ranges that overlap go together.
+    /// The next bytes of the result come from a range of the source. Ranges that overlap go
+    /// together.
     pub(crate) fn push(&mut self, start: usize, end: usize, target_bytes: usize, unchanged: bool) {
         if target_bytes == 0 {
             return;
@@ -215,8 +219,8 @@ impl Ranges {
 
 /// One alignment followed by another that starts from its result.
 ///
-/// Each byte of the second's result comes from what all bytes that it comes from come from. Where both
-/// tell of single characters, as those of the reference do, so does the result.
+/// Each byte of the second's result comes from what all bytes that it comes from come from. Where
+/// both tell of single characters, as those of the reference do, so does the result.
 pub fn compose(first: &Alignment, next: &Alignment) -> Alignment {
     let mut out = Ranges::default();
     let mut before = first.lookup();
@@ -224,7 +228,8 @@ pub fn compose(first: &Alignment, next: &Alignment) -> Alignment {
     for then in &next.stretches {
         let end = middle + then.source_bytes;
         if !then.unchanged && end == 0 {
-            // What is put in front of everything comes from the very start, whatever was removed there.
+            // What is put in front of everything comes from the very start, whatever was removed
+            // there.
             out.push(0, 0, then.target_bytes, false);
         } else if !then.unchanged {
             let (start, stop) = before.source_range(middle, end);

@@ -2,7 +2,8 @@
 
 use std::cell::OnceCell;
 
-/// Bytes between two places whose number is kept, and the longest way that is walked rather than looked up.
+/// Bytes between two places whose number is kept, and the longest way that is walked rather than
+/// looked up.
 const BLOCK_BYTES: usize = 512;
 
 /// The last place up to `at` where a character of the text begins or the text ends.
@@ -14,11 +15,12 @@ pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
     floor
 }
 
-/// Byte ranges as code-point ranges: a range that begins or ends inside a character takes all of it.
+/// Byte ranges as code-point ranges: a range that begins or ends inside a character takes all of
+/// it.
 ///
-/// Starts and ends rise as a rule (tokens come in order of the text), so one walk over the text does for each.
-/// Where they do not (a token that takes white space along covers others), what is far away is looked up, so
-/// that no order of the ranges costs more than a block for each of them.
+/// Starts and ends rise as a rule (tokens come in order of the text), so one walk over the text
+/// does for each. Where they do not (a token that takes white space along covers others), what is
+/// far away is looked up, so that no order of the ranges costs more than a block for each of them.
 pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i64>, Vec<i64>) {
     if text.is_ascii() {
         // Bytes are code points.
@@ -52,8 +54,8 @@ pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i
     (convert(starts, -1), convert(ends, 0))
 }
 
-/// Where code points begin, by number; a number beyond the last is the text's end. As for the ranges, no order of the
-/// numbers costs more than a block for each of them.
+/// Where code points begin, by number; a number beyond the last is the text's end. As for the
+/// ranges, no order of the numbers costs more than a block for each of them.
 pub fn byte_positions(text: &str, numbers: &[i64]) -> Vec<usize> {
     let blocks = OnceCell::new();
     let mut walk = Walk {

@@ -1,19 +1,23 @@
 //! How long a text may become on its way to ids or back.
 //!
-//! Files say how texts are rewritten, and twelve lines of a small file can make a book of each letter. Memory that cannot be
-//! had ends a process, so each step that can make text longer asks here before it goes on.
+//! Files say how texts are rewritten, and twelve lines of a small file can make a book of each
+//! letter. Memory that cannot be had ends a process, so each step that can make text longer asks
+//! here before it goes on.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Times its length that a text may have. Unicode's own forms make 11 of 1 (U+FDFA), written in GPT-2's alphabet 22.
+/// Times its length that a text may have. Unicode's own forms make 11 of 1 (U+FDFA), written in
+/// GPT-2's alphabet 22.
 pub const DEFAULT_MAX_GROWTH: u32 = 64;
 
-/// Bytes that any text may become, however short it is: what is put in front of texts does not depend on them.
+/// Bytes that any text may become, however short it is: what is put in front of texts does not
+/// depend on them.
 const FREE_BYTES: usize = 1 << 16;
 
-/// Times its length that a text may become at load, where single patterns are tried: more is of no use to anybody.
+/// Times its length that a text may become at load, where single patterns are tried: more is of no
+/// use to anybody.
 const LOAD_MAX_GROWTH: u32 = 1 << 16;
 
 /// Bytes that a file may put in the place of a match, in front of a text, or around parts of words.
@@ -104,7 +108,8 @@ impl Room {
     }
 }
 
-/// Fails if a file writes too much into texts. `what`: the component, in the plural of what is counted.
+/// Fails if a file writes too much into texts. `what`: the component, in the plural of what is
+/// counted.
 pub(crate) fn check_written(what: &'static str, written: &str) -> Result<()> {
     if written.len() <= MAX_WRITTEN_BYTES {
         return Ok(());

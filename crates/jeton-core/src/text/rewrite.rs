@@ -1,7 +1,7 @@
 //! What a normalization step produces: text, or a map back to the text before it.
 //!
-//! A step is written once, as calls on a [`Sink`]; the same calls make either the new text (fast) or
-//! the alignment (exact), so the two cannot disagree.
+//! A step is written once, as calls on a [`Sink`]; the same calls make either the new text (fast)
+//! or the alignment (exact), so the two cannot disagree.
 
 use crate::text::alignment::{Alignment, Mapping, Ranges};
 
@@ -123,11 +123,12 @@ pub fn each_char(text: &str, sink: &mut impl Sink, change: impl Fn(char) -> Chan
     sink.keep(&text[kept..]);
 }
 
-/// The map back of a rewriting that is told as characters of the new text and how many of the old text each takes.
+/// The map back of a rewriting that is told as characters of the new text and how many of the old
+/// text each takes.
 ///
-/// This is how `tokenizers` tells it. A character comes from one character of the old text: the next
-/// one, which it takes along with the given number of further ones, or, where it takes none, the one
-/// before. What a character takes further and what nothing takes belongs to no character.
+/// This is how `tokenizers` tells it. A character comes from one character of the old text: the
+/// next one, which it takes along with the given number of further ones, or, where it takes none,
+/// the one before. What a character takes further and what nothing takes belongs to no character.
 pub(crate) struct Takes<'t> {
     text: &'t str,
     /// Where the characters that were taken end, and where the last of them begins.
@@ -155,8 +156,8 @@ impl<'t> Takes<'t> {
             .map_or(0, char::len_utf8);
     }
 
-    /// A character of the new text. `change` is 1 for one that takes nothing, 0 for one that takes the next
-    /// character of the old text, -n for one that takes n more.
+    /// A character of the new text. `change` is 1 for one that takes nothing, 0 for one that takes
+    /// the next character of the old text, -n for one that takes n more.
     pub(crate) fn push(&mut self, target: char, change: isize) {
         if change > 0 {
             self.out

@@ -18,15 +18,16 @@ const NEVER_ASSIGNED: char = '\u{FDD0}';
 pub struct UnicodeVersion(pub u8, pub u8);
 
 impl UnicodeVersion {
-    /// The version of the tables at hand, those of `regex-syntax` 0.8.11: no character they know is newer.
+    /// The version of the tables at hand, those of `regex-syntax` 0.8.11: no character they know is
+    /// newer.
     const TABLES: Self = Self(16, 0);
 
     /// The version of both Oniguruma in `tokenizers` 0.23 and of the tables in `tiktoken` 0.14, as
     /// found by asking both which code points of each version are letters.
     pub const REFERENCES: Self = Self(16, 0);
 
-    /// The normalization tables of `tokenizers` 0.23, as found by asking which combining marks of each
-    /// version it reorders.
+    /// The normalization tables of `tokenizers` 0.23, as found by asking which combining marks of
+    /// each version it reorders.
     pub const HF_NORMALIZATION: Self = Self(9, 0);
 
     /// As `16.0`.
@@ -112,8 +113,8 @@ fn as_of(mut class: ClassUnicode, version: UnicodeVersion) -> ClassUnicode {
 
 /// Characters that the tables at hand know and the given version did not; None if there are none.
 pub fn assigned_after(version: UnicodeVersion) -> Option<ClassUnicode> {
-    // Finding that there are none takes 0.18 ms (regex-syntax 0.8.11, one core of a 2-core x86-64 virtual machine,
-    // 2026-11-21), and every class of a pattern asks, each literal among them.
+    // Finding that there are none takes 0.18 ms (regex-syntax 0.8.11, one core of a 2-core x86-64
+    // virtual machine, 2026-11-21), and every class of a pattern asks, each literal among them.
     if version >= UnicodeVersion::TABLES {
         return None;
     }

@@ -1,7 +1,8 @@
 //! Many texts to ids and counts, with several threads.
 //!
-//! The threads share texts out among themselves; a text that is much longer than its share is itself cut into stretches
-//! (see [`super::shared_texts`]). What they make is put together in order while they go on.
+//! The threads share texts out among themselves; a text that is much longer than its share is
+//! itself cut into stretches (see [`super::shared_texts`]). What they make is put together in order
+//! while they go on.
 
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! What a tokenizer may take: memory of its word caches, and the length of what it makes of texts.
 //!
-//! Neither changes an id. Everything here takes effect on a tokenizer that other threads use meanwhile.
+//! Neither changes an id. Everything here takes effect on a tokenizer that other threads use
+//! meanwhile.
 
 use super::Tokenizer;
 use crate::engine::Engine;
@@ -16,8 +17,8 @@ impl Tokenizer {
         self.pool.budget().used()
     }
 
-    /// Changes the limit. If more is in use, the caches that nobody uses at the moment are emptied now, and the others
-    /// when their calls end.
+    /// Changes the limit. If more is in use, the caches that nobody uses at the moment are emptied
+    /// now, and the others when their calls end.
     pub fn set_cache_limit(&self, bytes: usize) {
         self.pool.budget().set_limit(bytes);
         if self.cache_used_bytes() > bytes {
@@ -41,7 +42,8 @@ impl Tokenizer {
         }
     }
 
-    /// Empties the caches that nobody uses at the moment, and gives back the working memory that lies beside them.
+    /// Empties the caches that nobody uses at the moment, and gives back the working memory that
+    /// lies beside them.
     pub fn clear_cache(&self) {
         self.pool.clear();
     }

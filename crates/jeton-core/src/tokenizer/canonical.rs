@@ -1,7 +1,8 @@
 //! Ids that no text gives: `encode(decode(ids)) != ids`.
 //!
-//! A client that sends ids can send a spelling that the tokenizer itself never writes. A model has hardly seen
-//! such ids, filters that look for ids miss them, and a cache by prefix does not know them.
+//! A client that sends ids can send a spelling that the tokenizer itself never writes. A model has
+//! hardly seen such ids, filters that look for ids miss them, and a cache by prefix does not know
+//! them.
 
 use std::collections::HashSet;
 
@@ -38,7 +39,8 @@ impl Tokenizer {
         if whole == ids || matches!(allow, Allow::None) || !self.decodes_by_joining() {
             return Ok(whole);
         }
-        // Other ids may spell a special token as text: encode what stands between the special ones by itself.
+        // Other ids may spell a special token as text: encode what stands between the special ones
+        // by itself.
         let mut parts = Vec::with_capacity(ids.len());
         for part in ids.chunk_by(|&a, &b| !self.is_special(a) && !self.is_special(b)) {
             match part {
@@ -82,7 +84,8 @@ impl Tokenizer {
         self.decoder.is_none() && !matches!(self.engine, Engine::SentencePiece(_))
     }
 
-    /// How many ids of each it takes until both have written equally many bytes, where bytes are all there is.
+    /// How many ids of each it takes until both have written equally many bytes, where bytes are
+    /// all there is.
     fn same_bytes(&self, given: &[u32], wanted: &[u32]) -> Option<(usize, usize)> {
         if !self.decodes_by_joining() {
             return None;

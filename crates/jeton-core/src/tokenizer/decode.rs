@@ -15,8 +15,8 @@ const MOST_STRINGS: usize = 1 << 16;
 impl Tokenizer {
     /// Appends the bytes of ids.
     ///
-    /// A tokenizer whose file has decoders that work on strings gives valid UTF-8, with U+FFFD where they put
-    /// it; any other gives the tokens' bytes, whatever they are.
+    /// A tokenizer whose file has decoders that work on strings gives valid UTF-8, with U+FFFD
+    /// where they put it; any other gives the tokens' bytes, whatever they are.
     pub fn decode_into(
         &self,
         ids: &[u32],
@@ -140,7 +140,8 @@ impl Tokenizer {
         self.decoder.is_none() && !matches!(self.engine, Engine::SentencePiece(_))
     }
 
-    /// True if the model sees every text as it was given, so that bytes which decode to the text have kept it.
+    /// True if the model sees every text as it was given, so that bytes which decode to the text
+    /// have kept it.
     pub(crate) fn keeps_text(&self) -> bool {
         let mut pretokenizer = self.engine.pretokenizer().into_iter();
         self.joins_bytes()
@@ -148,9 +149,9 @@ impl Tokenizer {
             && !pretokenizer.any(crate::pretokenize::PreTokenizer::rewrites)
     }
 
-    /// True if every text comes back from its ids, byte by byte, by the way it is encoded: nothing is rewritten or
-    /// left out, no added token takes white space with it, every byte is a token, and a merge joins the bytes of
-    /// its two. What need not be decoded to be known.
+    /// True if every text comes back from its ids, byte by byte, by the way it is encoded: nothing
+    /// is rewritten or left out, no added token takes white space with it, every byte is a token,
+    /// and a merge joins the bytes of its two. What need not be decoded to be known.
     pub(crate) fn returns_every_text(&self) -> bool {
         let Engine::Bpe(pipeline) = &self.engine else {
             return false;
@@ -162,8 +163,8 @@ impl Tokenizer {
             && (0..=255u8).all(|byte| self.vocab().bytes_to_id(&[byte]).is_some())
     }
 
-    /// What a token is in the text as far as that can be said of the token alone: its bytes, or the text of
-    /// an added token.
+    /// What a token is in the text as far as that can be said of the token alone: its bytes, or the
+    /// text of an added token.
     pub(crate) fn token_text(&self, id: u32) -> Option<&[u8]> {
         self.respelled(id).or_else(|| self.vocab().id_to_bytes(id))
     }
@@ -209,8 +210,8 @@ impl Tokenizer {
         })
     }
 
-    /// The text that ids of a text decode to if nothing but its normalization changes it: spaces as spaces, without what
-    /// normalization put in front.
+    /// The text that ids of a text decode to if nothing but its normalization changes it: spaces as
+    /// spaces, without what normalization put in front.
     fn expected_decoding<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
         if let Engine::SentencePiece(engine) = &self.engine {
             engine.processor.normalizer().check(text)?;
@@ -244,7 +245,8 @@ impl Tokenizer {
         }
     }
 
-    /// Why a text does not come back: the first of the causes that explains it, the worst before others.
+    /// Why a text does not come back: the first of the causes that explains it, the worst before
+    /// others.
     fn cause_of_change(&self, text: &str, ids: &[u32], decoded: &[u8]) -> Result<Cause> {
         if self.unknown().is_some_and(|unknown| ids.contains(&unknown)) {
             return Ok(Cause::Unknown);

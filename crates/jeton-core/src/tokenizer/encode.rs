@@ -25,7 +25,8 @@ pub(super) trait Parts {
     /// A special or added token.
     fn token(&mut self, id: u32);
 
-    /// A part in which nothing special is left, as it was given, word by word; false if that cannot be done.
+    /// A part in which nothing special is left, as it was given, word by word; false if that cannot
+    /// be done.
     fn raw_text(
         &mut self,
         _tokenizer: &Tokenizer,
@@ -88,7 +89,8 @@ impl Tokenizer {
             .with(|scratch| self.encode_with(text, allow, add_special_tokens, scratch, out))
     }
 
-    /// Lends the ids of a text to a closure: they lie in memory that is used again for the next text.
+    /// Lends the ids of a text to a closure: they lie in memory that is used again for the next
+    /// text.
     pub fn with_ids<R>(
         &self,
         text: &str,
@@ -187,8 +189,8 @@ impl Tokenizer {
         result
     }
 
-    /// A part of the raw text without tokens that are found there. `begins`: the given text begins with
-    /// it. `allow`: None if no token can be found in the normalized text either.
+    /// A part of the raw text without tokens that are found there. `begins`: the given text begins
+    /// with it. `allow`: None if no token can be found in the normalized text either.
     fn encode_section<K: Parts>(
         &self,
         section: &str,

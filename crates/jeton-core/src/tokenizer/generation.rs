@@ -6,8 +6,9 @@ use super::Tokenizer;
 use crate::engine::Engine;
 use crate::sentencepiece::PieceKind;
 
-/// Special tokens that end a text or a turn, as published tokenizers name them (Llama 2 and T5; Gemma; GPT-2
-/// and Qwen; Llama 3; Llama 4; Qwen 2; Phi 3; gpt-oss; `OpenChat`; Cohere; `DeepSeek`), as of 2026-11.
+/// Special tokens that end a text or a turn, as published tokenizers name them (Llama 2 and T5;
+/// Gemma; GPT-2 and Qwen; Llama 3; Llama 4; Qwen 2; Phi 3; gpt-oss; `OpenChat`; Cohere;
+/// `DeepSeek`), as of 2026-11.
 pub const END_TOKENS: [&str; 17] = [
     "</s>",
     "<eos>",
@@ -28,9 +29,9 @@ pub const END_TOKENS: [&str; 17] = [
     "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>",
 ];
 
-/// What names of tokens that stand for nothing yet begin with, before a number: `[unused12]` (BERT), `<unused12>`
-/// (Gemma), `<|reserved_special_token_12|>` (Llama 3), `<|dummy_12|>` (Phi 4), `<|placeholder12|>` (Phi 3),
-/// `<SPECIAL_12>` (Mistral's tekken), as of 2026-11.
+/// What names of tokens that stand for nothing yet begin with, before a number: `[unused12]`
+/// (BERT), `<unused12>` (Gemma), `<|reserved_special_token_12|>` (Llama 3), `<|dummy_12|>` (Phi 4),
+/// `<|placeholder12|>` (Phi 3), `<SPECIAL_12>` (Mistral's tekken), as of 2026-11.
 const RESERVED: [&str; 6] = [
     "unused",
     "reserved",
@@ -52,7 +53,8 @@ pub struct NeverGenerated {
 }
 
 impl Tokenizer {
-    /// The ids of [`END_TOKENS`] that are special tokens here, and a SentencePiece model's end of sentence.
+    /// The ids of [`END_TOKENS`] that are special tokens here, and a SentencePiece model's end of
+    /// sentence.
     pub fn end_ids(&self) -> Vec<u32> {
         let tokens = self.added_tokens().iter();
         let named = tokens
@@ -68,9 +70,9 @@ impl Tokenizer {
         ids
     }
 
-    /// True if each of the first `size` rows of an output layer must never be chosen: special tokens, ids
-    /// without a token (rows behind the vocabulary too), tokens that are reserved by name or marked as unused, and
-    /// what `how` says.
+    /// True if each of the first `size` rows of an output layer must never be chosen: special
+    /// tokens, ids without a token (rows behind the vocabulary too), tokens that are reserved by
+    /// name or marked as unused, and what `how` says.
     pub fn never_generated(&self, size: usize, how: &NeverGenerated) -> Vec<bool> {
         let vocab = self.vocab();
         let unknown = self.unknown();
@@ -118,7 +120,8 @@ impl Tokenizer {
     }
 }
 
-/// True if a token's text says that it is kept for later: a word of [`RESERVED`] and a number, in brackets.
+/// True if a token's text says that it is kept for later: a word of [`RESERVED`] and a number, in
+/// brackets.
 fn is_reserved(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;

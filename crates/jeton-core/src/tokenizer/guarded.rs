@@ -1,15 +1,20 @@
-//! Texts of which only some parts may hold control tokens: a chat, made of a template and of what people wrote.
+//! Texts of which only some parts may hold control tokens: a chat, made of a template and of what
+//! people wrote.
 //!
-//! The whole text is encoded at once, so that its ids are those of a tokenizer that allows every special token, as long
-//! as nobody's text looks like one. What makes it safe:
+//! The whole text is encoded at once, so that its ids are those of a tokenizer that allows every
+//! special token, as long as nobody's text looks like one. What makes it safe:
 //!
-//! - A control token is found only where all of it lies in trusted ranges; of several at one place the longest that does.
-//!   A match that may not stand hides no other (so that text cannot swallow a token of the template by reaching into it).
-//! - In normalized text, what counts is where each character comes from; of a composed one, all that it is made of.
-//! - Ids that the *model* makes are looked at, too: a control token that it makes of text that is not trusted is undone
-//!   by encoding that part with an engine that lacks those tokens. The name of a byte token (`<0x0A>`) is no byte.
+//! - A control token is found only where all of it lies in trusted ranges; of several at one place
+//!   the longest that does. A match that may not stand hides no other (so that text cannot swallow
+//!   a token of the template by reaching into it).
+//! - In normalized text, what counts is where each character comes from; of a composed one, all
+//!   that it is made of.
+//! - Ids that the *model* makes are looked at, too: a control token that it makes of text that is
+//!   not trusted is undone by encoding that part with an engine that lacks those tokens. The name
+//!   of a byte token (`<0x0A>`) is no byte.
 //! - Added tokens that are no control tokens (runs of spaces, words) are found everywhere.
-//! - White space that a control token takes along (`lstrip`, `rstrip`) may be anybody's, as in the reference.
+//! - White space that a control token takes along (`lstrip`, `rstrip`) may be anybody's, as in the
+//!   reference.
 //! - The unknown token stands for text without a token, whoever wrote it.
 
 use std::collections::BTreeSet;
@@ -69,11 +74,13 @@ impl Trusted {
 pub struct GuardedEncoding {
     /// Ids and where they come from.
     pub encoding: Encoding,
-    /// Control tokens that the text spells where it may not: they stayed text. In bytes of the text, rising.
+    /// Control tokens that the text spells where it may not: they stayed text. In bytes of the
+    /// text, rising.
     pub refused: Vec<Found>,
 }
 
-/// Engines without certain tokens, by these. A tokenizer meets few sets: its special tokens, with those of a template.
+/// Engines without certain tokens, by these. A tokenizer meets few sets: its special tokens, with
+/// those of a template.
 #[derive(Debug, Default)]
 pub(crate) struct Twins(Mutex<Vec<Arc<Twin>>>);
 
@@ -95,8 +102,8 @@ impl Twins {
     }
 
     fn get(&self, tokenizer: &Tokenizer, unmatched: &[u32], inside: bool) -> Result<Arc<Twin>> {
-        // A panic elsewhere leaves the list as good as it was. It is locked while an engine is built: threads that need the
-        // same one wait for it, instead of building as many.
+        // A panic elsewhere leaves the list as good as it was. It is locked while an engine is
+        // built: threads that need the same one wait for it, instead of building as many.
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |twin: &&Arc<Twin>| twin.inside == inside && twin.unmatched == unmatched;
         if let Some(known) = all.iter().find(is_it) {
@@ -117,8 +124,8 @@ impl Twins {
 }
 
 impl Tokenizer {
-    /// Encodes a text whose control tokens may stand in trusted ranges only. Control tokens are the special tokens and
-    /// those of `control`.
+    /// Encodes a text whose control tokens may stand in trusted ranges only. Control tokens are the
+    /// special tokens and those of `control`.
     pub fn encode_guarded(
         &self,
         text: &str,
@@ -145,8 +152,8 @@ impl Tokenizer {
         Ok(GuardedEncoding { encoding, refused })
     }
 
-    /// Tokens that are one wherever a text has them, with what they read: the added ones, and a SentencePiece model's
-    /// user-defined pieces.
+    /// Tokens that are one wherever a text has them, with what they read: the added ones, and a
+    /// SentencePiece model's user-defined pieces.
     pub fn fixed_tokens(&self) -> Vec<AddedToken> {
         let mut fixed = self.added.tokens().to_vec();
         if let Engine::SentencePiece(engine) = &self.engine {

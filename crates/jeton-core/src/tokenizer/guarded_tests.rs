@@ -378,7 +378,8 @@ fn normalizers() -> Vec<Value> {
 
 #[test]
 fn a_control_token_of_half_a_character_cuts_no_text() {
-    // A file gives a special token the id of a byte, so that the model makes it inside of characters.
+    // A file gives a special token the id of a byte, so that the model makes it inside of
+    // characters.
     for id in [0x82, 0x9F, 0xF0] {
         let added = [token(id, "<x>", true, false)];
         let tok = bytes_with(&json!(null), false, &added).unwrap();

@@ -1,5 +1,5 @@
-//! Inner doors: one pretoken by itself, and a SentencePiece model by itself. What stands in for other
-//! libraries needs them; usual encoding does not.
+//! Inner doors: one pretoken by itself, and a SentencePiece model by itself. What stands in for
+//! other libraries needs them; usual encoding does not.
 
 use super::Tokenizer;
 use crate::engine::Engine;
@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::sentencepiece::{SpmModel, SpmProcessor};
 
 impl Tokenizer {
-    /// Appends the ids of bytes that are taken as one pretoken: no special tokens, no normalization, no
-    /// split. They need not be UTF-8 where the model works on bytes.
+    /// Appends the ids of bytes that are taken as one pretoken: no special tokens, no
+    /// normalization, no split. They need not be UTF-8 where the model works on bytes.
     ///
     /// Fails with `Usage` for SentencePiece models, which have no pretokens, and as the model does.
     pub fn encode_pretoken(&self, pretoken: &[u8], out: &mut Vec<u32>) -> Result<()> {

@@ -39,8 +39,9 @@ impl Tokenizer {
 
     /// Encodes many texts, without the template, and says where each token comes from.
     ///
-    /// White space is left out of the places as the file wants it. Where one space at the beginning may be one
-    /// that was put there, `tokenizers` 0.23.3 takes the first token of every window for the beginning.
+    /// White space is left out of the places as the file wants it. Where one space at the beginning
+    /// may be one that was put there, `tokenizers` 0.23.3 takes the first token of every window for
+    /// the beginning.
     pub fn encode_spans_batch(
         &self,
         documents: &dyn Documents,

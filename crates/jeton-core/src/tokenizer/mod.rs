@@ -1,4 +1,5 @@
-//! The tokenizer: special tokens, normalization, pre-tokenization, model, template; and the way back.
+//! The tokenizer: special tokens, normalization, pre-tokenization, model, template; and the way
+//! back.
 
 mod batches;
 mod cache;
@@ -84,7 +85,8 @@ pub struct Tokenizer {
     /// Worked out when a text is to grow.
     pub(crate) seams: OnceLock<Seams>,
     /// Worked out when words are first counted.
-    /// What tokens are in bytes, where the vocabulary does not say it. Worked out when it is first asked for.
+    /// What tokens are in bytes, where the vocabulary does not say it. Worked out when it is first
+    /// asked for.
     pub(crate) pieces: OnceLock<Vocab>,
     pub(crate) pool: Pool<Scratch>,
 }

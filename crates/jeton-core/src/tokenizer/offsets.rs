@@ -92,8 +92,8 @@ impl Gate for &Allow {
 }
 
 impl Tokenizer {
-    /// The ids of a text with where each comes from. Tokens of the template come from nowhere: those before
-    /// the text have the range 0..0, those after it that of its end.
+    /// The ids of a text with where each comes from. Tokens of the template come from nowhere:
+    /// those before the text have the range 0..0, those after it that of its end.
     ///
     /// `trim`: whether ranges leave out white space as the file wants it (`trim_offsets`).
     pub fn encode_with_offsets(
@@ -150,7 +150,8 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Aligns a text; if `notes_white`, gives the white space of each token instead of leaving it out.
+    /// Aligns a text; if `notes_white`, gives the white space of each token instead of leaving it
+    /// out.
     pub(super) fn align_untrimmed(
         &self,
         text: &str,
@@ -275,7 +276,8 @@ impl Encoding {
         self.word_ids.push(word);
     }
 
-    /// Says of all ids that it has not been said of whether they were put around the text, and their type.
+    /// Says of all ids that it has not been said of whether they were put around the text, and
+    /// their type.
     pub(super) fn mark(&mut self, is_special: bool, type_id: u32) {
         self.special_tokens_mask.resize(self.ids.len(), is_special);
         self.type_ids.resize(self.ids.len(), type_id);

@@ -1,7 +1,7 @@
 //! Text to ids by chance: one text in many segmentations, which makes a model robust.
 //!
-//! A draw depends on the seed, the text's number in its batch and the text alone: each text has a stream
-//! of random numbers of its own.
+//! A draw depends on the seed, the text's number in its batch and the text alone: each text has a
+//! stream of random numbers of its own.
 
 use super::Tokenizer;
 use super::encode::Parts;
@@ -15,11 +15,12 @@ use crate::models::unigram::{MAX_NBEST, SplitMix64};
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
 
-/// The share of merges left out unless the file or the caller says otherwise: the one that Provilkov,
-/// Emelianenko and Voita, "BPE-Dropout" (ACL 2020), use for all languages but Chinese and Japanese.
+/// The share of merges left out unless the file or the caller says otherwise: the one that
+/// Provilkov, Emelianenko and Voita, "BPE-Dropout" (ACL 2020), use for all languages but Chinese
+/// and Japanese.
 pub const DEFAULT_DROPOUT: f64 = 0.1;
-/// The exponent of probabilities unless the caller says otherwise: segmentations as probable as the model
-/// has them.
+/// The exponent of probabilities unless the caller says otherwise: segmentations as probable as the
+/// model has them.
 pub const DEFAULT_ALPHA: f64 = 1.0;
 
 /// How to draw, as a caller says it; what is left out is filled in.
@@ -31,7 +32,8 @@ pub struct SamplingOptions {
     pub dropout: Option<f64>,
     /// The exponent of probabilities, 0 or more. None: [`DEFAULT_ALPHA`].
     pub alpha: Option<f64>,
-    /// Among how many of the best to draw, 1 to [`MAX_NBEST`]; the method `nbest` cannot do without.
+    /// Among how many of the best to draw, 1 to [`MAX_NBEST`]; the method `nbest` cannot do
+    /// without.
     pub nbest: Option<usize>,
 }
 
@@ -58,8 +60,8 @@ impl Parts for Drawn<'_> {
 }
 
 impl Tokenizer {
-    /// The ways to draw segmentations that this tokenizer has, the usual one first; none if every text has
-    /// but one segmentation.
+    /// The ways to draw segmentations that this tokenizer has, the usual one first; none if every
+    /// text has but one segmentation.
     pub fn sampling_methods(&self) -> &'static [SamplingMethod] {
         self.engine.sampling_methods()
     }

@@ -14,7 +14,8 @@ use crate::inputs::template::Part;
 use crate::pipeline::section::ThreadSpan;
 use crate::special::Allow;
 
-/// Most bytes that become ids at once: so many ids are still in the processor's cache when they are put where they belong.
+/// Most bytes that become ids at once: so many ids are still in the processor's cache when they are
+/// put where they belong.
 pub(super) const MAX_TASK_BYTES: usize = 256 << 10;
 /// Texts of fewer bytes are not cut.
 pub(super) const MIN_LONG_BYTES: usize = 512 << 10;
@@ -56,8 +57,8 @@ struct Whole<'t> {
 }
 
 impl Tokenizer {
-    /// Encodes texts of which long ones are cut. Whether all stretches have met, and long texts are texts; if not, what
-    /// was given to `take` is of no use.
+    /// Encodes texts of which long ones are cut. Whether all stretches have met, and long texts are
+    /// texts; if not, what was given to `take` is of no use.
     pub(super) fn encode_cut(
         &self,
         (documents, n_bytes): (&dyn Documents, usize),
@@ -222,7 +223,8 @@ impl Tokenizer {
 }
 
 impl Plan<'_> {
-    /// Gathers the pieces to tasks of about `target` bytes. A stretch that another one follows ends its task.
+    /// Gathers the pieces to tasks of about `target` bytes. A stretch that another one follows ends
+    /// its task.
     fn tasks<'p>(&'p self, target: usize, tasks: &mut Vec<Task<'p>>) {
         let mut start = 0;
         let mut bytes = 0;

@@ -1,7 +1,7 @@
 //! Ids to text as they come.
 //!
-//! Whatever the tokenizer, the text of all pushes and of the end is what decoding gives for all ids at
-//! once, and no push breaks a character.
+//! Whatever the tokenizer, the text of all pushes and of the end is what decoding gives for all ids
+//! at once, and no push breaks a character.
 
 use std::ops::Deref;
 

@@ -1,7 +1,8 @@
 //! One long text for several threads: where it is cut.
 //!
-//! Special and added tokens are found first, in the whole text; what lies between two of them is a section, and a long
-//! section is cut into stretches (see [`crate::pipeline::section`], which also says why the ids are those that one thread gives).
+//! Special and added tokens are found first, in the whole text; what lies between two of them is a
+//! section, and a long section is cut into stretches (see [`crate::pipeline::section`], which also
+//! says why the ids are those that one thread gives).
 
 use std::ops::Range;
 
@@ -14,7 +15,8 @@ use crate::text::code_points::floor_boundary;
 
 /// Bytes behind a guess in which ends are looked for.
 const LOOK_BYTES: usize = 4 << 10;
-/// Ends after a guess that are passed over: after some of them, hardly any guess is still out of step.
+/// Ends after a guess that are passed over: after some of them, hardly any guess is still out of
+/// step.
 const PASSED_ENDS: usize = 16;
 
 /// A part of a text.

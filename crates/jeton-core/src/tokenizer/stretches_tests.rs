@@ -31,7 +31,8 @@ pub(in crate::tokenizer) fn tokenizer(pattern: &str, words: &[&[u8]]) -> Tokeniz
     from_tiktoken(lines.concat().as_bytes(), options).unwrap()
 }
 
-/// Patterns in use, and some whose matches are long, have gaps between them, or depend on much that follows.
+/// Patterns in use, and some whose matches are long, have gaps between them, or depend on much that
+/// follows.
 pub(in crate::tokenizer) static TOKENIZERS: LazyLock<Vec<Tokenizer>> = LazyLock::new(|| {
     let mut patterns: Vec<String> = ["cl100k_base", "o200k_base", "gpt2"]
         .iter()

@@ -1,12 +1,17 @@
-//! What a token is in bytes: those that it adds to a decoded text where other tokens stand before and behind it.
+//! What a token is in bytes: those that it adds to a decoded text where other tokens stand before
+//! and behind it.
 //!
-//! Files spell tokens in ways of their own (`▁the`, `Ġthe`, `the</w>`, `##ing`, `<0xE2>`); the bytes are the same in all
-//! of them. Three things are not told by a decoded text, and decided here:
+//! Files spell tokens in ways of their own (`▁the`, `Ġthe`, `the</w>`, `##ing`, `<0xE2>`); the
+//! bytes are the same in all of them. Three things are not told by a decoded text, and decided
+//! here:
 //!
-//! - Special tokens, and the one that stands for unknown text, have the bytes of what they read. (SentencePiece decodes
-//!   control pieces to nothing, and text is decoded without special tokens as a rule.)
-//! - A suffix that ends words (CLIP's `</w>`) is a space, though `tokenizers` leaves it standing in decoded text.
-//! - Of several tokens of the same bytes, the way back gives the first that is no byte of last resort and no special one.
+//! - Special tokens, and the one that stands for unknown text, have the bytes of what they read.
+//!   (SentencePiece decodes control pieces to nothing, and text is decoded without special tokens
+//!   as a rule.)
+//! - A suffix that ends words (CLIP's `</w>`) is a space, though `tokenizers` leaves it standing in
+//!   decoded text.
+//! - Of several tokens of the same bytes, the way back gives the first that is no byte of last
+//!   resort and no special one.
 
 use std::collections::HashMap;
 
@@ -42,7 +47,8 @@ impl Tokenizer {
         self.pieces().bytes_to_id(bytes)
     }
 
-    /// The string that the tokenizer's file has for an id, byte-level tokens in GPT-2's alphabet, SentencePiece's with U+2581.
+    /// The string that the tokenizer's file has for an id, byte-level tokens in GPT-2's alphabet,
+    /// SentencePiece's with U+2581.
     pub fn token_name(&self, id: u32) -> Option<String> {
         self.vocab().id_to_bytes(id)?;
         Some(match &self.engine {
@@ -87,7 +93,8 @@ impl Tokenizer {
         })
     }
 
-    /// All ids with their strings; without those of added tokens that the model does not have, if so asked.
+    /// All ids with their strings; without those of added tokens that the model does not have, if
+    /// so asked.
     pub fn token_names(&self, with_added_tokens: bool) -> Vec<(u32, String)> {
         let texts: HashMap<u32, &str> = self
             .added

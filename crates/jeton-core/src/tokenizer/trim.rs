@@ -1,8 +1,9 @@
 //! White space left out of the places of tokens (`trim_offsets` of `tokenizer.json`).
 //!
-//! As `tokenizers` 0.23.3 has it: a token loses as many characters of the text at each end as its own string has white
-//! space there. That string is not always the text: normalization may have put white space into it or taken
-//! some out, and then a token loses what it does not have, or keeps what it has.
+//! As `tokenizers` 0.23.3 has it: a token loses as many characters of the text at each end as its
+//! own string has white space there. That string is not always the text: normalization may have put
+//! white space into it or taken some out, and then a token loses what it does not have, or keeps
+//! what it has.
 
 use std::ops::Range;
 
@@ -16,8 +17,8 @@ fn is_white(c: char) -> bool {
     c == '\u{120}' || c.is_whitespace()
 }
 
-/// Characters of white space at the beginning and at the end of a token's string; a token of nothing else has them at
-/// both.
+/// Characters of white space at the beginning and at the end of a token's string; a token of
+/// nothing else has them at both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct White {
     leading: usize,
@@ -35,7 +36,8 @@ impl White {
         }
     }
 
-    /// What is left of a range of code points. The first token of a text may have one space that was put there.
+    /// What is left of a range of code points. The first token of a text may have one space that
+    /// was put there.
     pub(super) fn trim(self, start: i64, end: i64, how: TrimOffsets, is_first: bool) -> (i64, i64) {
         let Self { leading, trailing } = self;
         let put_there = how.add_prefix_space && leading == 1 && (is_first || start == 0);
@@ -62,7 +64,8 @@ impl Tokenizer {
                     trailing: bytes.iter().rev().take_while(space).count(),
                 }
             }
-            // Unknown text of a Unigram model is its own string; any other unknown token has a name.
+            // Unknown text of a Unigram model is its own string; any other unknown token has a
+            // name.
             Engine::Unigram(_) if self.engine.unknown() == Some(id) => {
                 White::of(&String::from_utf8_lossy(surface))
             }
@@ -91,9 +94,10 @@ pub(super) fn trim(text: &str, how: TrimOffsets, white: &[White], encoding: &mut
     }
 }
 
-/// The white space of added tokens, which have that of the text that they were found in. The run that was walked last
-/// is kept: tokens that are nothing else may overlap in it, so that walking it for each of them would take the square of
-/// its length; those that have something visible overlap with no other.
+/// The white space of added tokens, which have that of the text that they were found in. The run
+/// that was walked last is kept: tokens that are nothing else may overlap in it, so that walking it
+/// for each of them would take the square of its length; those that have something visible overlap
+/// with no other.
 #[derive(Debug)]
 pub(super) struct Runs<'t> {
     text: &'t str,

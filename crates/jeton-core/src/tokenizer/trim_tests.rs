@@ -1,4 +1,5 @@
-//! What tokens lose, in units and in whole tokenizers beside what `tokenizers` 0.23.3 gave for them.
+//! What tokens lose, in units and in whole tokenizers beside what `tokenizers` 0.23.3 gave for
+//! them.
 
 use proptest::prelude::*;
 

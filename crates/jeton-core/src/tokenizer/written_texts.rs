@@ -1,9 +1,11 @@
-//! A long text that is not UTF-8 where it lies: made UTF-8 and encoded part by part, so that what was written is still in the
-//! processor's cache when it is read, and several threads do it at once.
+//! A long text that is not UTF-8 where it lies: made UTF-8 and encoded part by part, so that what
+//! was written is still in the processor's cache when it is read, and several threads do it at
+//! once.
 //!
-//! Two parts meet where the characters around a place tell that a pretoken ends there, whatever comes before them or after (see
-//! [`crate::pretokenize`]). Whoever has these characters finds the same place, so that the parts need not wait for one
-//! another. Where there is no such place, or tokens are looked for in the text, all of it is made UTF-8 first.
+//! Two parts meet where the characters around a place tell that a pretoken ends there, whatever
+//! comes before them or after (see [`crate::pretokenize`]). Whoever has these characters finds the
+//! same place, so that the parts need not wait for one another. Where there is no such place, or
+//! tokens are looked for in the text, all of it is made UTF-8 first.
 
 use std::ops::Range;
 
@@ -17,7 +19,8 @@ use crate::memory::huge_pages::prefer_huge_pages;
 use crate::pipeline::section::ThreadSpan;
 use crate::special::Allow;
 
-/// Characters of a part, and those around its end in which a place is looked for where two parts meet.
+/// Characters of a part, and those around its end in which a place is looked for where two parts
+/// meet.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     part: usize,
@@ -78,7 +81,8 @@ impl Tokenizer {
         self.count_shared(text, allow, threads, keep_going)
     }
 
-    /// Encodes a text part by part. Whether all parts met; if not, what was given to `take` is of no use.
+    /// Encodes a text part by part. Whether all parts met; if not, what was given to `take` is of
+    /// no use.
     fn encode_parts(
         &self,
         text: Kept<'_>,
@@ -127,7 +131,8 @@ impl Tokenizer {
         }
     }
 
-    /// Appends the ids of a part, from where the one before it ends to where the next one begins. Whether there are such places.
+    /// Appends the ids of a part, from where the one before it ends to where the next one begins.
+    /// Whether there are such places.
     fn encode_written(
         &self,
         (text, part, look): (Kept<'_>, Range<usize>, usize),
@@ -137,8 +142,8 @@ impl Tokenizer {
         ids: &mut Vec<u32>,
     ) -> Result<bool> {
         let sure_end = |part: &str| self.engine.pretokenizer()?.sure_end(part);
-        // Both who end there and who begin there look at these characters and at no others: where a place is, and how many bytes
-        // they are.
+        // Both who end there and who begin there look at these characters and at no others: where a
+        // place is, and how many bytes they are.
         let mut near = |at: usize| -> Result<Option<(usize, usize)>> {
             if at == 0 || at == text.len() {
                 return Ok(Some((0, 0)));

@@ -29,12 +29,14 @@ impl Default for AlphabetOptions {
     }
 }
 
-/// Characters with how often they occur: required ones first, then by falling count, then by code point.
+/// Characters with how often they occur: required ones first, then by falling count, then by code
+/// point.
 pub type Alphabet = Vec<(char, u64)>;
 
 /// Count the characters of all pretokens.
 ///
-/// Errors: `Training` if a pretoken is not UTF-8, which byte-level splits make; `TooLarge` if a count passes u64.
+/// Errors: `Training` if a pretoken is not UTF-8, which byte-level splits make; `TooLarge` if a
+/// count passes u64.
 pub fn count_characters(counts: &PretokenCounts) -> Result<Alphabet> {
     // ASCII in an array: most text, and no hashing.
     let mut ascii = [0u64; 128];
@@ -64,8 +66,8 @@ pub fn count_characters(counts: &PretokenCounts) -> Result<Alphabet> {
 
 /// Choose the characters of a vocabulary among those of [`count_characters`].
 ///
-/// The rule of coverage is that of `sentencepiece` 0.2.3: a character is taken as long as those before it cover less than
-/// the share wanted (compared in single precision, as there).
+/// The rule of coverage is that of `sentencepiece` 0.2.3: a character is taken as long as those
+/// before it cover less than the share wanted (compared in single precision, as there).
 pub fn choose_alphabet(counted: &Alphabet, options: &AlphabetOptions) -> Alphabet {
     let total: u64 = counted.iter().map(|&(_, count)| count).sum();
     let count_of = |wanted: char| {

@@ -1,10 +1,11 @@
 //! All rows (words, phrases) as one array of symbols that merges shrink in place.
 //!
-//! A row of n symbols takes n cells. A token made of k of them keeps their k cells: the first holds its
-//! id, the last holds [`TAIL`]` | k` (a token of one cell has only the id), the cells between are never
-//! looked at again. So the next token starts k cells on, the previous one is found from the cell
-//! before, a merge writes three cells, and positions stay valid for ever: that a list of positions is
-//! out of date shows when a position is visited. One [`BOUNDARY`] stands before and after each row.
+//! A row of n symbols takes n cells. A token made of k of them keeps their k cells: the first holds
+//! its id, the last holds [`TAIL`]` | k` (a token of one cell has only the id), the cells between
+//! are never looked at again. So the next token starts k cells on, the previous one is found from
+//! the cell before, a merge writes three cells, and positions stay valid for ever: that a list of
+//! positions is out of date shows when a position is visited. One [`BOUNDARY`] stands before and
+//! after each row.
 //!
 //! The symbols of a row are bytes where training begins, and tokens where it goes on from others.
 //!
@@ -21,8 +22,8 @@ const TAIL: u32 = 1 << 31;
 /// In place of an id that was absorbed, so that an old position cannot take it for a live one.
 const ABSORBED: u32 = TAIL;
 
-/// Most cells: lists of positions have at most three entries a cell (one for the first pairs, two for
-/// each merge), and their places are u32.
+/// Most cells: lists of positions have at most three entries a cell (one for the first pairs, two
+/// for each merge), and their places are u32.
 const MAX_CELLS: usize = (u32::MAX / 4) as usize;
 
 #[derive(Clone, Copy, Debug)]
@@ -97,8 +98,8 @@ impl Cells {
         self.cells.len()
     }
 
-    /// The cell itself and the one after it, where both are symbols. Says something before the first
-    /// merge only, while each cell is a token of its own.
+    /// The cell itself and the one after it, where both are symbols. Says something before the
+    /// first merge only, while each cell is a token of its own.
     #[inline]
     pub(super) fn first_pair(&self, at: usize) -> Option<(u32, u32)> {
         let (left, right) = (self.cells[at].symbol, self.cells.get(at + 1)?.symbol);
@@ -149,8 +150,8 @@ impl Cells {
         }
     }
 
-    /// Call `each` with the weight and the tokens of every row, in the order in which they were added.
-    /// `width_of`: cells of each token.
+    /// Call `each` with the weight and the tokens of every row, in the order in which they were
+    /// added. `width_of`: cells of each token.
     pub(super) fn for_each_row(
         &self,
         width_of: impl Fn(u32) -> usize,

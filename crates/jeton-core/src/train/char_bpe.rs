@@ -1,21 +1,25 @@
-//! Byte-pair encoding on characters, by frequency: plain (Sennrich, Haddow and Birch 2016, arXiv:1508.07909), with a
-//! prefix for continuations (what `tokenizers` trains as WordPiece), and as SentencePiece learns it.
+//! Byte-pair encoding on characters, by frequency: plain (Sennrich, Haddow and Birch 2016,
+//! arXiv:1508.07909), with a prefix for continuations (what `tokenizers` trains as WordPiece), and
+//! as SentencePiece learns it.
 //!
 //! # What is learned, exactly
 //!
-//! 1. First symbols: the alphabet, and where [`Spelling`] has marks, its characters as they are spelled.
-//! 2. The count of a pair is the number of its windows, as in [`super::bpe`]. The pair with the highest count is
-//!    merged; among equals the [`CharTieRule`] decides. A pair whose token would be too long is never counted; one
-//!    whose token is refused (a special token, a token there is already, a piece against the rules) is passed over.
+//! 1. First symbols: the alphabet, and where [`Spelling`] has marks, its characters as they are
+//!    spelled.
+//! 2. The count of a pair is the number of its windows, as in [`super::bpe`]. The pair with the
+//!    highest count is merged; among equals the [`CharTieRule`] decides. A pair whose token would
+//!    be too long is never counted; one whose token is refused (a special token, a token there is
+//!    already, a piece against the rules) is passed over.
 //! 3. It is joined from left to right in each word.
 //! 4. Learning ends when there are `n_tokens`, or no pair occurs `min_frequency` times.
 //!
 //! # Equal to other libraries
 //!
-//! `tokenizers` 0.23.3 gives spelled characters their ids in the order in which a hash map lists the words, and
-//! ids decide its ties: so its merges are the same as these up to the first tie between pairs with such a character, and
-//! no two of its own runs need agree after it. `sentencepiece` 0.2.3 counts and orders as [`CharTieRule::ShorterFirst`] does
-//! (older releases looked at the most frequent twentieth of the pairs only, refreshed every hundred merges).
+//! `tokenizers` 0.23.3 gives spelled characters their ids in the order in which a hash map lists
+//! the words, and ids decide its ties: so its merges are the same as these up to the first tie
+//! between pairs with such a character, and no two of its own runs need agree after it.
+//! `sentencepiece` 0.2.3 counts and orders as [`CharTieRule::ShorterFirst`] does (older releases
+//! looked at the most frequent twentieth of the pairs only, refreshed every hundred merges).
 
 use std::ops::ControlFlow;
 
@@ -38,8 +42,8 @@ pub enum CharTieRule {
     /// The one with the lower left id, then the lower right id, as `tokenizers` has it.
     #[default]
     LowerIds,
-    /// The one whose token has fewer characters, then the one whose token has the lower bytes, then the lower ids: as
-    /// `sentencepiece` has it.
+    /// The one whose token has fewer characters, then the one whose token has the lower bytes, then
+    /// the lower ids: as `sentencepiece` has it.
     ShorterFirst,
 }
 
@@ -69,7 +73,8 @@ pub struct TrainedChars {
     pub tokens: Vec<String>,
     /// How many of the tokens are special.
     pub n_special: usize,
-    /// (left, right, new id) in the order in which they apply; the new ids count up. Empty where a model has none.
+    /// (left, right, new id) in the order in which they apply; the new ids count up. Empty where a
+    /// model has none.
     pub merges: Vec<(u32, u32, u32)>,
     /// Why it ended; anything but `VocabFull` means fewer tokens than were asked for.
     pub stop: StopReason,
@@ -79,9 +84,9 @@ pub struct TrainedChars {
 ///
 /// # Errors
 ///
-/// `Training`: no text, pretokens that are not UTF-8, special tokens that are empty or given twice, or a vocabulary
-/// without room for them and the alphabet. `TooLarge`: more text than the loop can count. `Interrupted`: `on_progress`
-/// said so.
+/// `Training`: no text, pretokens that are not UTF-8, special tokens that are empty or given twice,
+/// or a vocabulary without room for them and the alphabet. `TooLarge`: more text than the loop can
+/// count. `Interrupted`: `on_progress` said so.
 pub fn train_char_bpe(
     counts: &PretokenCounts,
     options: &CharBpeTrainOptions,

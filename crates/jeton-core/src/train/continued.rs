@@ -3,15 +3,16 @@
 //! # What is learned, exactly
 //!
 //! Each pretoken begins as the ids that the tokenizer gives it now. From there merges go on as in
-//! [`super::bpe`]: the pair with the most windows becomes a token, and so on. New tokens get the ids
-//! after the last one that is taken, special and added tokens included.
+//! [`super::bpe`]: the pair with the most windows becomes a token, and so on. New tokens get the
+//! ids after the last one that is taken, special and added tokens included.
 //!
-//! So every old id keeps its meaning, and since new merges come after all old ones, an encoder first does
-//! what it did before and then only joins: no text needs more tokens than it did.
+//! So every old id keeps its meaning, and since new merges come after all old ones, an encoder
+//! first does what it did before and then only joins: no text needs more tokens than it did.
 //!
-//! In a file of ranks any pair may merge whose joined bytes are a token, its id being its rank. That comes
-//! to the same: new ids are the highest ranks, and after the merges below its rank the bytes of a
-//! new token are cut in one way only, wherever they stand (the proof is in [`super::bpe`]).
+//! In a file of ranks any pair may merge whose joined bytes are a token, its id being its rank.
+//! That comes to the same: new ids are the highest ranks, and after the merges below its rank the
+//! bytes of a new token are cut in one way only, wherever they stand (the proof is in
+//! [`super::bpe`]).
 
 use std::ops::ControlFlow;
 
@@ -89,8 +90,8 @@ pub fn cutting_of(base: &Tokenizer) -> Result<CutConfig> {
 /// Learn more merges from counts of pretokens that were cut as [`cutting_of`] says.
 ///
 /// Of the options, `special_tokens`, `forced_tokens` and `max_alphabet` have to be as by default;
-/// `vocab_size` is that of the whole. `on_progress` as in [`super::train_bpe`], whose errors there are
-/// besides: `Training` if the tokenizer is not byte-level BPE.
+/// `vocab_size` is that of the whole. `on_progress` as in [`super::train_bpe`], whose errors there
+/// are besides: `Training` if the tokenizer is not byte-level BPE.
 pub fn continue_bpe(
     counts: &PretokenCounts,
     base: &Tokenizer,

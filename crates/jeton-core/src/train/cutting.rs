@@ -1,7 +1,8 @@
-//! From documents to pretokens: the part of a tokenizer that comes before its model, as training needs it.
+//! From documents to pretokens: the part of a tokenizer that comes before its model, as training
+//! needs it.
 //!
-//! Two families: the steps of a pipeline (normalizer, pre-tokenizer), and SentencePiece's own way. Both are
-//! data, so that counts on disk can say what they were cut with.
+//! Two families: the steps of a pipeline (normalizer, pre-tokenizer), and SentencePiece's own way.
+//! Both are data, so that counts on disk can say what they were cut with.
 
 use serde::{Deserialize, Serialize};
 

@@ -34,8 +34,8 @@ pub struct Merge {
 
 /// What distinguishes one merge-based trainer from another. The defaults are plain BPE without end.
 pub trait MergePolicy {
-    /// Worth of a pair that occurs `count` times; the highest is merged next. A score depends on the pair
-    /// and its count only, and does not rise when the count falls.
+    /// Worth of a pair that occurs `count` times; the highest is merged next. A score depends on
+    /// the pair and its count only, and does not rise when the count falls.
     #[inline]
     fn score(&self, _vocab: &Vocab, _pair: (u32, u32), count: u64) -> u64 {
         count
@@ -47,7 +47,8 @@ pub trait MergePolicy {
         true
     }
 
-    /// Lowest count of a pair worth remembering: counts never rise, so the others are dropped at once.
+    /// Lowest count of a pair worth remembering: counts never rise, so the others are dropped at
+    /// once.
     #[inline]
     fn min_count(&self) -> u64 {
         1
@@ -89,7 +90,8 @@ pub(super) struct Learned {
 }
 
 impl Learned {
-    /// Call `each` with the weight and the tokens of every row, in the order in which they were given.
+    /// Call `each` with the weight and the tokens of every row, in the order in which they were
+    /// given.
     pub(super) fn for_each_row(&self, each: impl FnMut(i64, &[u32])) {
         self.cells
             .for_each_row(|id| self.sizes[id as usize].width as usize, each);
@@ -159,8 +161,8 @@ pub(super) enum Resume<'a> {
 
 /// Merge until the policy says stop or nothing is left.
 ///
-/// The rows of `cells` are of tokens of `vocab`; new tokens get the ids after its last. The merges of
-/// `resume` come first, unasked: those of an earlier run on the same rows.
+/// The rows of `cells` are of tokens of `vocab`; new tokens get the ids after its last. The merges
+/// of `resume` come first, unasked: those of an earlier run on the same rows.
 ///
 /// Errors: `Training` if a merge of `resume` is none of these rows.
 pub(super) fn learn<P: MergePolicy>(

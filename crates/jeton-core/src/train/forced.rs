@@ -1,8 +1,8 @@
 //! Tokens that a vocabulary must have, whatever the text says.
 //!
-//! They are watched while others are learned, and completed at the end, so that they change nothing of
-//! what the text teaches: for each, the merges that are still missing are made from left to right. As
-//! many places in the vocabulary are kept for that as are needed.
+//! They are watched while others are learned, and completed at the end, so that they change nothing
+//! of what the text teaches: for each, the merges that are still missing are made from left to
+//! right. As many places in the vocabulary are kept for that as are needed.
 
 use hashbrown::HashMap;
 
@@ -81,8 +81,8 @@ impl ForcedTokens {
         n_missing >= room
     }
 
-    /// The merges that are missing, in order. The new tokens get ids from `next_id`; for counting only,
-    /// any id that is free will do.
+    /// The merges that are missing, in order. The new tokens get ids from `next_id`; for counting
+    /// only, any id that is free will do.
     pub(super) fn complete(mut self, next_id: u32) -> Vec<(u32, u32, u32)> {
         let counting = next_id == u32::MAX;
         let mut id = if counting { 1 << 31 } else { next_id };

@@ -9,8 +9,8 @@ use crate::vocab::hasher;
 
 use super::counts::PretokenCounts;
 
-/// The pieces of all pretokens between characters that are not among the `n_chars` most frequent; those
-/// characters themselves are left out. Bytes that are not UTF-8 are no characters and stay.
+/// The pieces of all pretokens between characters that are not among the `n_chars` most frequent;
+/// those characters themselves are left out. Bytes that are not UTF-8 are no characters and stay.
 pub(super) fn limited(counts: &PretokenCounts, n_chars: usize) -> Result<PretokenCounts> {
     let mut count_of: HashMap<char, u128, _> = HashMap::with_hasher(hasher());
     for (pretoken, count) in counts.iter() {

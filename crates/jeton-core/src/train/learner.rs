@@ -1,5 +1,5 @@
-//! What every trainer of this family asks of a merge: room in the vocabulary, frequency, tokens that are
-//! wanted or not, and a word to whoever waits.
+//! What every trainer of this family asks of a merge: room in the vocabulary, frequency, tokens
+//! that are wanted or not, and a word to whoever waits.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -25,8 +25,8 @@ pub struct Progress {
     pub vocab_size: usize,
 }
 
-/// Says whether two tokens, given as their bytes, may become one. Asked once for each pair, when it is
-/// the best; the same answer for the same pair, or the result is not reproducible.
+/// Says whether two tokens, given as their bytes, may become one. Asked once for each pair, when it
+/// is the best; the same answer for the same pair, or the result is not reproducible.
 #[derive(Clone)]
 #[allow(clippy::type_complexity)] // named nowhere else
 pub struct MergePredicate(pub Arc<dyn Fn(&[u8], &[u8]) -> bool + Send + Sync>);
@@ -37,8 +37,8 @@ impl fmt::Debug for MergePredicate {
     }
 }
 
-/// The bytes that a token must not have: those of the special tokens, and those that they spell in the
-/// byte alphabet, since `tokenizer.json` has one name for both.
+/// The bytes that a token must not have: those of the special tokens, and those that they spell in
+/// the byte alphabet, since `tokenizer.json` has one name for both.
 pub(super) fn forbidden_tokens<'t>(
     special_tokens: impl IntoIterator<Item = &'t str>,
     others: &[Vec<u8>],

@@ -1,7 +1,7 @@
 //! Training: texts become weighted pretokens once, and every algorithm learns from those counts.
 //!
-//! - [`counts`]: [`PretokenCounts`], mergeable, so threads, files and machines give one answer; [`PretokenCounter`]
-//!   makes them from text in bounded memory.
+//! - [`counts`]: [`PretokenCounts`], mergeable, so threads, files and machines give one answer;
+//!   [`PretokenCounter`] makes them from text in bounded memory.
 //! - [`bounded`]: [`train_bpe_bounded`], the same merges from counts that do not fit in memory.
 //! - [`bpe`]: byte-level BPE, [`train_bpe`], with the written rules of counting and of ties.
 //! - [`cutting`]: [`Cutter`], from documents to pretokens; `sentences` is SentencePiece's way.
@@ -11,11 +11,13 @@
 //! - [`trimmed`]: BPE without tokens that only lead to others, [`train_trimmed`].
 //! - [`fewest`]: the vocabulary with which text needs fewest tokens, [`train_fewest`].
 //! - [`alphabet`]: which characters a vocabulary has.
-//! - [`char_bpe`], [`wordpiece`], [`word`]: algorithms on characters and words; `symbols` is what they share.
+//! - [`char_bpe`], [`wordpiece`], [`word`]: algorithms on characters and words; `symbols` is what
+//!   they share.
 //! - [`characters`]: one door to those, with options as they come from outside.
 //! - [`unigram`]: the Unigram language model.
 //! - [`spm`]: SentencePiece models of all four kinds.
-//! - `engine`: the merge loop, generic over a [`MergePolicy`], so that a variant of BPE is a policy.
+//! - `engine`: the merge loop, generic over a [`MergePolicy`], so that a variant of BPE is a
+//!   policy.
 //! - `learner`: the policy of BPE and its kin.
 //! - `state`: rows under merging, and which pair is the best.
 //! - `cells`: all rows as one array of symbols that merges shrink in place.

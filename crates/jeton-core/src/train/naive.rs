@@ -1,5 +1,5 @@
-//! Training by recounting everything at each step, from the rules in [`super::bpe`], [`super::superword`]
-//! and [`super::parity`]: tests only.
+//! Training by recounting everything at each step, from the rules in [`super::bpe`],
+//! [`super::superword`] and [`super::parity`]: tests only.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Counts of pairs, and what one merge changes in them.
 //!
-//! Merging (l, r) into n changes only pairs with a neighbour x on the left, (x, l) and (x, n), or with
-//! a neighbour y on the right, (r, y) and (n, y). So the changes of one merge are summed in arrays
-//! indexed by the neighbour, and the table of all pairs is touched once for each neighbour rather than
-//! once for each place: this is most of the speed of the trainer.
+//! Merging (l, r) into n changes only pairs with a neighbour x on the left, (x, l) and (x, n), or
+//! with a neighbour y on the right, (r, y) and (n, y). So the changes of one merge are summed in
+//! arrays indexed by the neighbour, and the table of all pairs is touched once for each neighbour
+//! rather than once for each place: this is most of the speed of the trainer.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -152,8 +152,8 @@ impl Side {
         &self.changes
     }
 
-    /// Append the positions of the changes that `wanted` says to `postings`, those of one neighbour side
-    /// by side in the order of `changes`. Returns where they begin.
+    /// Append the positions of the changes that `wanted` says to `postings`, those of one neighbour
+    /// side by side in the order of `changes`. Returns where they begin.
     pub(super) fn write_positions(
         &mut self,
         postings: &mut Vec<u32>,

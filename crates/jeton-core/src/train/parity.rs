@@ -1,22 +1,23 @@
 //! Parity-aware BPE: each merge goes to the language that is worst off (arXiv:2508.04796).
 //!
-//! Plain BPE takes the pair that occurs most in all text, so that the languages with the most text get the
-//! shortest texts. Here each step asks first which language pays most, in tokens for a unit of
-//! content, and then takes the pair that occurs most in *its* text. The result is a plain list of merges.
+//! Plain BPE takes the pair that occurs most in all text, so that the languages with the most text
+//! get the shortest texts. Here each step asks first which language pays most, in tokens for a unit
+//! of content, and then takes the pair that occurs most in *its* text. The result is a plain list
+//! of merges.
 //!
 //! # What is learned, exactly
 //!
-//! 1. The first `n_global_merges` merges are those of [`super::bpe`] on the text of all languages (the
-//!    paper's hybrid).
-//! 2. Then each step takes the language with the highest cost: tokens of its measuring text, as the merges
-//!    so far cut it, divided by its units. Among equals the one given first. A language that was
-//!    chosen `max_in_window` times within the last `window` of these steps is passed over, as is one
-//!    without a pair that may be merged. Where that leaves none, the window is not asked.
+//! 1. The first `n_global_merges` merges are those of [`super::bpe`] on the text of all languages
+//!    (the paper's hybrid).
+//! 2. Then each step takes the language with the highest cost: tokens of its measuring text, as the
+//!    merges so far cut it, divided by its units. Among equals the one given first. A language that
+//!    was chosen `max_in_window` times within the last `window` of these steps is passed over, as
+//!    is one without a pair that may be merged. Where that leaves none, the window is not asked.
 //! 3. Its pair with the most windows in its training text is merged in all languages.
 //!
-//! Units make languages comparable: where the measuring texts are translations of each other, any number
-//! that is the same for all; else characters or bytes of the text, which favours no script only as
-//! far as its characters say equally much.
+//! Units make languages comparable: where the measuring texts are translations of each other, any
+//! number that is the same for all; else characters or bytes of the text, which favours no script
+//! only as far as its characters say equally much.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -85,13 +86,13 @@ impl Side {
     }
 }
 
-/// Learn merges in the interest of the language that is worst off. The result depends on texts, their
-/// order, and the options only.
+/// Learn merges in the interest of the language that is worst off. The result depends on texts,
+/// their order, and the options only.
 ///
 /// # Errors
 ///
-/// As [`super::train_bpe`]; `Training` for no language, one without text or without units, and a window in
-/// which no choice is allowed. `resume` and `max_alphabet` have to be as by default.
+/// As [`super::train_bpe`]; `Training` for no language, one without text or without units, and a
+/// window in which no choice is allowed. `resume` and `max_alphabet` have to be as by default.
 pub fn train_parity(
     languages: &[Language<'_>],
     options: &ParityOptions,
@@ -111,8 +112,8 @@ pub fn train_parity(
             n_bytes: vocab.id_to_bytes(id).map_or(0, <[u8]>::len) as u32,
         })
         .collect();
-    // The states' view of the loop, made anew where it is used since merges change the vocabulary. Another
-    // language may choose a pair that is rare in this one, so all pairs are remembered.
+    // The states' view of the loop, made anew where it is used since merges change the vocabulary.
+    // Another language may choose a pair that is rare in this one, so all pairs are remembered.
     macro_rules! context {
         () => {
             &Context {

@@ -1,7 +1,8 @@
-//! Unigram for any pipeline: pieces with log probabilities from counts, whatever cut them, as `tokenizers` trains it.
+//! Unigram for any pipeline: pieces with log probabilities from counts, whatever cut them, as
+//! `tokenizers` trains it.
 //!
-//! The method is that of [`unigram`](super::unigram). What is left out are SentencePiece's rules of what a piece may be: here
-//! it is any string within a pretoken.
+//! The method is that of [`unigram`](super::unigram). What is left out are SentencePiece's rules of
+//! what a piece may be: here it is any string within a pretoken.
 
 use std::ops::ControlFlow;
 
@@ -48,7 +49,8 @@ impl PieceTrainOptions {
 ///
 /// # Errors
 ///
-/// `Training`: no text, no room for the characters. `TooLarge`, `Interrupted`: as [`train_unigram`].
+/// `Training`: no text, no room for the characters. `TooLarge`, `Interrupted`: as
+/// [`train_unigram`].
 pub fn train_pieces(
     counts: &PretokenCounts,
     options: &PieceTrainOptions,

@@ -168,7 +168,8 @@ mod tests {
     }
 
     proptest! {
-        /// Pushes and lowered scores in any order: what comes out is always the first of what is in.
+        /// Pushes and lowered scores in any order: what comes out is always the first of what is
+        /// in.
         #[test]
         fn equals_a_sorted_list(
             start in proptest::collection::vec((0_u64..50, 0_u32..4, 0_u32..4), 0..9000),

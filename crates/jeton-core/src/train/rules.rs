@@ -1,19 +1,22 @@
-//! The rules that every merge loop follows: which pair wins a tie, and why learning ends or cannot begin.
+//! The rules that every merge loop follows: which pair wins a tie, and why learning ends or cannot
+//! begin.
 
 use crate::error::Error;
 
 /// Which of two pairs with the same count is merged first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TieRule {
-    /// The one with the lower left id, then the lower right id, as `tokenizers` has it. The 256 bytes
-    /// have ids by rising code point of the character that spells them in GPT-2's byte alphabet.
+    /// The one with the lower left id, then the lower right id, as `tokenizers` has it. The 256
+    /// bytes have ids by rising code point of the character that spells them in GPT-2's byte
+    /// alphabet.
     #[default]
     Hf,
-    /// The one whose left token has the lower bytes, then whose right token has: independent of ids.
-    /// The 256 bytes have the same ids as under `Hf`.
+    /// The one whose left token has the lower bytes, then whose right token has: independent of
+    /// ids. The 256 bytes have the same ids as under `Hf`.
     Bytes,
-    /// The one whose token has fewer characters, then whose token has the lower bytes, as `sentencepiece`
-    /// has it. A byte that continues a character counts for none. Ids are those of `Hf`.
+    /// The one whose token has fewer characters, then whose token has the lower bytes, as
+    /// `sentencepiece` has it. A byte that continues a character counts for none. Ids are those of
+    /// `Hf`.
     SentencePiece,
 }
 

@@ -1,10 +1,11 @@
 //! SentencePiece's way from documents to pretokens: lines, its normalizer, words, scripts.
 //!
-//! `sentencepiece` 0.2.3 trains on lines, normalizes each, cuts them at U+2581, and refuses every piece that
-//! mixes scripts or holds a digit beside something else. Where no piece may cross a place whatever
-//! surrounds it, cutting there changes neither what can be learned nor how often it occurs, but makes far fewer
-//! distinct pretokens of the same text. What depends on more than two neighbours (a mark that takes over the script
-//! before it) is left to [`PieceRules`], which decides about whole pieces.
+//! `sentencepiece` 0.2.3 trains on lines, normalizes each, cuts them at U+2581, and refuses every
+//! piece that mixes scripts or holds a digit beside something else. Where no piece may cross a
+//! place whatever surrounds it, cutting there changes neither what can be learned nor how often it
+//! occurs, but makes far fewer distinct pretokens of the same text. What depends on more than two
+//! neighbours (a mark that takes over the script before it) is left to [`PieceRules`], which
+//! decides about whole pieces.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +50,8 @@ pub struct SentenceConfig {
     pub user_defined_symbols: Vec<String>,
     /// Strings at which text is cut: they are tokens already, and nothing is learned from them.
     pub control_symbols: Vec<String>,
-    /// Pieces that the model has in any case (`<unk>`, `<s>`, `</s>`): text is cut where it spells them, too.
+    /// Pieces that the model has in any case (`<unk>`, `<s>`, `</s>`): text is cut where it spells
+    /// them, too.
     pub own_pieces: Vec<String>,
 }
 
@@ -174,8 +176,8 @@ impl PieceRules {
                 RESERVED | BOUNDARY | '\0' | ' ' => return false,
                 SPACE if spaces_only => {}
                 SPACE => {
-                    // A space begins a piece (or ends it); it may stand inside only where pieces cross
-                    // spaces.
+                    // A space begins a piece (or ends it); it may stand inside only where pieces
+                    // cross spaces.
                     let (edge, other) = if config.treat_whitespace_as_suffix {
                         (n - 1, 0)
                     } else {
@@ -246,8 +248,9 @@ pub struct SentenceCutter {
 impl SentenceCutter {
     /// Compiles.
     pub fn new(config: &SentenceConfig) -> Result<Self> {
-        // `sentencepiece` 0.2.3 normalizes the text it trains on without regard to symbols, and then looks for them as they were
-        // given: one that its rules or U+2581 change is found nowhere, and what it consists of is learned like other text.
+        // `sentencepiece` 0.2.3 normalizes the text it trains on without regard to symbols, and
+        // then looks for them as they were given: one that its rules or U+2581 change is found
+        // nowhere, and what it consists of is learned like other text.
         let symbols = config
             .user_defined_symbols
             .iter()

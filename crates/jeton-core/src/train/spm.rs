@@ -1,7 +1,8 @@
-//! SentencePiece models from counts: pieces with their kinds and ids, as `sentencepiece` 0.2.3 lays them out.
+//! SentencePiece models from counts: pieces with their kinds and ids, as `sentencepiece` 0.2.3 lays
+//! them out.
 //!
-//! Ids: unknown, beginning, end and padding where the settings say; control symbols, user-defined symbols and the 256 bytes
-//! in the places left from 0 on; then what was learned.
+//! Ids: unknown, beginning, end and padding where the settings say; control symbols, user-defined
+//! symbols and the 256 bytes in the places left from 0 on; then what was learned.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -108,8 +109,8 @@ impl SpmTrainOptions {
 ///
 /// # Errors
 ///
-/// `Training`: no text; ids or symbols that collide; a vocabulary without room for symbols and alphabet. `TooLarge`,
-/// `Interrupted`: as [`train_char_bpe`](super::train_char_bpe).
+/// `Training`: no text; ids or symbols that collide; a vocabulary without room for symbols and
+/// alphabet. `TooLarge`, `Interrupted`: as [`train_char_bpe`](super::train_char_bpe).
 pub fn train_sentencepiece(
     counts: &PretokenCounts,
     sentences: &SentenceConfig,

@@ -68,8 +68,8 @@ impl State {
         new
     }
 
-    /// A counting sort of all positions by the left symbol, then of those of each left symbol by the
-    /// right one: two passes in order, and none that jumps about in a table of all pairs.
+    /// A counting sort of all positions by the left symbol, then of those of each left symbol by
+    /// the right one: two passes in order, and none that jumps about in a table of all pairs.
     fn count_first_pairs<O: Order, S: Fn((u32, u32), u64) -> u64>(
         &mut self,
         context: &Context<'_, O, S>,
@@ -85,7 +85,8 @@ impl State {
             ends[left + 1] += ends[left];
         }
         let mut places = vec![0_u32; ends[n_ids] as usize];
-        // From here on `ends[left]` is where the next place of `left` goes, and in the end where they end.
+        // From here on `ends[left]` is where the next place of `left` goes, and in the end where
+        // they end.
         for at in 0..self.cells.len() {
             if let Some((left, _)) = self.cells.first_pair(at) {
                 let end = &mut ends[left as usize];
@@ -187,8 +188,8 @@ impl State {
         }
     }
 
-    /// Join a pair in all its places, from left to right, and note what that changes on either side. Returns
-    /// how often, weighted.
+    /// Join a pair in all its places, from left to right, and note what that changes on either
+    /// side. Returns how often, weighted.
     fn join_everywhere<O, S>(
         &mut self,
         (left, right): (u32, u32),
@@ -221,8 +222,8 @@ impl State {
             let weight = cells.weight_at(at);
             if let Some((start, neighbour)) = cells.before(at) {
                 if neighbour == new {
-                    // Made at the place before: its pair with `left` is on the right side's list, and
-                    // so goes (new, new).
+                    // Made at the place before: its pair with `left` is on the right side's list,
+                    // and so goes (new, new).
                     on_right.undo(left, weight);
                     if fits(new) {
                         on_right.gain(new, weight, start as u32);

@@ -1,27 +1,27 @@
 //! Superword BPE: tokens of several words, learned after those within words.
 //!
-//! Text is cut into *phrases*, within which tokens may span words, and phrases into *words*. In the first
-//! stage merges are learned from words, as in [`super::bpe`], until the vocabulary has
-//! `transition_size` tokens; in the second they go on over phrases, across the ends of words (SuperBPE:
-//! Liu et al. 2025, arXiv:2503.13423). The result is a plain list of merges that applies to phrases: no
-//! encoder has to know of words or stages.
+//! Text is cut into *phrases*, within which tokens may span words, and phrases into *words*. In the
+//! first stage merges are learned from words, as in [`super::bpe`], until the vocabulary has
+//! `transition_size` tokens; in the second they go on over phrases, across the ends of words
+//! (SuperBPE: Liu et al. 2025, arXiv:2503.13423). The result is a plain list of merges that applies
+//! to phrases: no encoder has to know of words or stages.
 //!
 //! # What is learned, exactly
 //!
 //! 1. Stage one is [`train_bpe`](super::train_bpe) on the words of all phrases, each as often as it
 //!    occurs, with `transition_size` as its size. A word is what the split makes of a phrase alone.
-//! 2. Stage two begins with the tokens that the merges of stage one make of each *phrase*. Where they
-//!    would join across the end of a word they do, since an encoder does not see words.
-//! 3. It goes on with the same rules on phrases, with two more. No token has more than `max_words` words
-//!    (runs without white space). With `whole_words`, only sequences of two and more whole words count:
-//!    a token one end of which is within a word stops them. That is how superwords are learned from
-//!    counts in arXiv:2604.05192 (Faster superword tokenization): such sequences repeat, so they
-//!    are few; and no superword is learned from the beginning of a longer word.
+//! 2. Stage two begins with the tokens that the merges of stage one make of each *phrase*. Where
+//!    they would join across the end of a word they do, since an encoder does not see words.
+//! 3. It goes on with the same rules on phrases, with two more. No token has more than `max_words`
+//!    words (runs without white space). With `whole_words`, only sequences of two and more whole
+//!    words count: a token one end of which is within a word stops them. That is how superwords are
+//!    learned from counts in arXiv:2604.05192 (Faster superword tokenization): such sequences
+//!    repeat, so they are few; and no superword is learned from the beginning of a longer word.
 //!
 //! # Cost
 //!
-//! Distinct phrases have to fit in memory: 4 bytes a word and 12 a token beside their text. Words are cut
-//! on all threads; the merges run on one.
+//! Distinct phrases have to fit in memory: 4 bytes a word and 12 a token beside their text. Words
+//! are cut on all threads; the merges run on one.
 
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
@@ -70,8 +70,8 @@ pub struct TrainedSuperwords {
 ///
 /// # Errors
 ///
-/// As [`super::train_bpe`]; `Training` for a transition that is beyond the size or before the bytes, no
-/// words in a token, or a split that leaves something out.
+/// As [`super::train_bpe`]; `Training` for a transition that is beyond the size or before the
+/// bytes, no words in a token, or a split that leaves something out.
 pub fn train_superwords(
     phrases: &PretokenCounts,
     words: &SplitFn<'_>,

@@ -13,7 +13,8 @@ use super::{
     train_superwords, train_superwords_until,
 };
 
-/// Words begin at a space and before and after a run of `.`, so that `a.b` is three words, and so is `a .b`.
+/// Words begin at a space and before and after a run of `.`, so that `a.b` is three words, and so
+/// is `a .b`.
 #[allow(clippy::unnecessary_wraps)] // the type of `SplitFn`
 fn split(text: &str, each: &mut dyn FnMut(&[u8])) -> Result<()> {
     let bytes = text.as_bytes();
@@ -73,8 +74,8 @@ fn n_words(token: &[u8]) -> usize {
         .count()
 }
 
-/// The slow twin: stage one on the words of every phrase, stage two on what its merges make of the bytes of
-/// whole phrases, which know of no words.
+/// The slow twin: stage one on the words of every phrase, stage two on what its merges make of the
+/// bytes of whole phrases, which know of no words.
 fn train_naive(phrases: &PretokenCounts, options: &SuperwordOptions) -> TrainedSuperwords {
     let bpe = &options.bpe;
     let mut vocab = first_vocab(bpe).unwrap();
@@ -148,7 +149,8 @@ fn learned(trained: &TrainedSuperwords) -> Vec<String> {
 #[test]
 fn merges_cross_the_ends_of_words_after_the_transition_only() {
     let phrases = counts_of(&[("in the end", 4), ("at the inn", 2)]);
-    // " the" is most of all (6); words alone, so "in" (6) although "n " stands there 6 times as well.
+    // " the" is most of all (6); words alone, so "in" (6) although "n " stands there 6 times as
+    // well.
     let trained = train(&phrases, &options(5, 7), 1).unwrap();
     let tokens = learned(&trained);
     assert_eq!(trained.n_word_merges, 5);
@@ -168,8 +170,8 @@ fn merges_cross_the_ends_of_words_after_the_transition_only() {
 
 #[test]
 fn a_merge_that_crosses_the_end_of_a_word_is_known_when_superwords_are_learned() {
-    // ". " never occurs within a word; "b." does not either, but ".." does, and "a..b" holds it across none.
-    // In "x .y" the word " ." is followed by "y"; " y" is a word elsewhere.
+    // ". " never occurs within a word; "b." does not either, but ".." does, and "a..b" holds it
+    // across none. In "x .y" the word " ." is followed by "y"; " y" is a word elsewhere.
     let phrases = counts_of(&[("x.. ..y", 3), ("a.b.c", 2), ("q. .r", 5)]);
     for n_word_merges in 0..4 {
         let options = options(n_word_merges, 9);

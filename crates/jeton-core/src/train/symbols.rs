@@ -1,8 +1,9 @@
-//! Words as sequences of character symbols, and what a merge does to them: what all merge-based trainers on
-//! characters share.
+//! Words as sequences of character symbols, and what a merge does to them: what all merge-based
+//! trainers on characters share.
 //!
-//! A symbol is a character as it is spelled in a vocabulary: with a prefix where it continues a word, with a suffix
-//! where it ends one. Characters outside the alphabet cut words in two: nothing is learned across them.
+//! A symbol is a character as it is spelled in a vocabulary: with a prefix where it continues a
+//! word, with a suffix where it ends one. Characters outside the alphabet cut words in two: nothing
+//! is learned across them.
 
 use hashbrown::HashMap;
 
@@ -89,8 +90,9 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Spell all words. Bare characters have their ids already, by `id_of`; spelled ones are added in the order of
-    /// their characters: first those that continue a word, then those that end it, then those that do both.
+    /// Spell all words. Bare characters have their ids already, by `id_of`; spelled ones are added
+    /// in the order of their characters: first those that continue a word, then those that end it,
+    /// then those that do both.
     ///
     /// Errors: `TooLarge` if there are more words or pairs than the loop can count.
     pub(super) fn new(
@@ -155,8 +157,8 @@ impl Words {
         Ok(frequencies)
     }
 
-    /// Join a pair in all its places, from left to right, and note what that changes on either side. Returns how often it was
-    /// joined, with weights.
+    /// Join a pair in all its places, from left to right, and note what that changes on either
+    /// side. Returns how often it was joined, with weights.
     ///
     /// `max_chars`: characters of the longest token.
     pub(super) fn join_everywhere(
@@ -184,8 +186,8 @@ impl Words {
             if let Some((start, neighbour)) = cells.before(at) {
                 let fits = symbols.n_chars(neighbour) <= room;
                 if neighbour == new {
-                    // Made at the place before: its pair with `left` is on the right side's list, and so goes
-                    // (new, new).
+                    // Made at the place before: its pair with `left` is on the right side's list,
+                    // and so goes (new, new).
                     on_right.undo(left, weight);
                     if fits {
                         on_right.gain(new, weight, start as u32);

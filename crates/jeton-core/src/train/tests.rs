@@ -57,8 +57,8 @@ fn the_example_of_the_paper() {
     // Sennrich et al. 2016, algorithm 1, with the end-of-word mark written as a character.
     let counts = counts_of(&[("low_", 5), ("lower_", 2), ("newest_", 6), ("widest_", 3)]);
     let trained = train(&counts, &options(10)).unwrap();
-    // The paper leaves ties open: es, st and t_ all occur 9 times; here the lower left id is first, so
-    // that (t, _) comes before (es, t).
+    // The paper leaves ties open: es, st and t_ all occur 9 times; here the lower left id is first,
+    // so that (t, _) comes before (es, t).
     let expected = [
         "e s", "t _", "es t_", "l o", "lo w", "e w", "n ew", "new est_", "low _", "d est_",
     ];

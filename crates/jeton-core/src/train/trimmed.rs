@@ -1,33 +1,39 @@
-//! BPE without tokens that only lead to others: what is hardly used itself is taken out, and further merges take
-//! its place.
+//! BPE without tokens that only lead to others: what is hardly used itself is taken out, and
+//! further merges take its place.
 //!
-//! Plain BPE keeps every token on the way to a longer one, " dramati" on the way to " dramatically", whether text ever
-//! becomes it or not. Scaffold-BPE (arXiv:2404.17808) and `PickyBPE` (arXiv:2409.04599) take such tokens out, and
-//! need encoders of their own for that. Here the result is a plain list of merges.
+//! Plain BPE keeps every token on the way to a longer one, " dramati" on the way to "
+//! dramatically", whether text ever becomes it or not. Scaffold-BPE (arXiv:2404.17808) and
+//! `PickyBPE` (arXiv:2409.04599) take such tokens out, and need encoders of their own for that.
+//! Here the result is a plain list of merges.
 //!
 //! # What is learned, exactly
 //!
-//! 1. Plain BPE is learned to more tokens than are wanted: the *pool*. Tokens that the text is cut into by a pool are
-//!    *used*; a token that merging makes is *made*, and most are swallowed by later merges.
-//! 2. The worth of a place in the vocabulary is how often the last [`MARGIN`] tokens of the pool are made, on average.
-//!    A token is *scaffolding* if it is used less often than `least_use` times that, and made at least that often (else it
-//!    is one of the last, and as good as what would take its place).
-//! 3. Without the scaffolding, each other token is made of what the merges before its own make of its bytes. Where
-//!    these are two tokens, that pair is its merge. Where they are more, nothing within a longer word becomes it any more; but a
-//!    pretoken that is a token is never cut, so it lives on as a whole word. If it was used within longer words at
-//!    least as often as scaffolding may be, all that it is made of is kept instead, for good.
-//! 4. The text is encoded anew, and 2 and 3 are repeated until nothing changes, [`MAX_ROUNDS`] times at most.
-//! 5. The pool is made larger until what is left has the size wanted, and cut there. If the text then needs more tokens than with plain
-//!    BPE of that size, plain BPE it is.
+//! 1. Plain BPE is learned to more tokens than are wanted: the *pool*. Tokens that the text is cut
+//!    into by a pool are *used*; a token that merging makes is *made*, and most are swallowed by
+//!    later merges.
+//! 2. The worth of a place in the vocabulary is how often the last [`MARGIN`] tokens of the pool
+//!    are made, on average. A token is *scaffolding* if it is used less often than `least_use`
+//!    times that, and made at least that often (else it is one of the last, and as good as what
+//!    would take its place).
+//! 3. Without the scaffolding, each other token is made of what the merges before its own make of
+//!    its bytes. Where these are two tokens, that pair is its merge. Where they are more, nothing
+//!    within a longer word becomes it any more; but a pretoken that is a token is never cut, so it
+//!    lives on as a whole word. If it was used within longer words at least as often as scaffolding
+//!    may be, all that it is made of is kept instead, for good.
+//! 4. The text is encoded anew, and 2 and 3 are repeated until nothing changes, [`MAX_ROUNDS`]
+//!    times at most.
+//! 5. The pool is made larger until what is left has the size wanted, and cut there. If the text
+//!    then needs more tokens than with plain BPE of that size, plain BPE it is.
 //!
 //! # Why it is exact elsewhere
 //!
-//! The result is merges, one for each token but those that are whole words only, and the rule that a pretoken that is a
-//! token is not cut: what `tokenizers` calls `ignore_merges` and what Llama 3 has. No ids are kept for what was taken out.
+//! The result is merges, one for each token but those that are whole words only, and the rule that
+//! a pretoken that is a token is not cut: what `tokenizers` calls `ignore_merges` and what Llama 3
+//! has. No ids are kept for what was taken out.
 //!
-//! A merge whose two parts have all their merges still is the same as before: the merges that the bytes of a token
-//! undergo are those of its own tree only ([`super::bpe`]), and none of them is gone. So only tokens above scaffolding are
-//! looked at again.
+//! A merge whose two parts have all their merges still is the same as before: the merges that the
+//! bytes of a token undergo are those of its own tree only ([`super::bpe`]), and none of them is
+//! gone. So only tokens above scaffolding are looked at again.
 
 use std::ops::ControlFlow;
 
@@ -44,7 +50,8 @@ use super::learner::Progress;
 use super::rules::StopReason;
 use super::words::{Words, sum_over, words_of};
 
-/// Last tokens of a pool by which the worth of a place is judged: enough to be steady, few enough to be of one kind.
+/// Last tokens of a pool by which the worth of a place is judged: enough to be steady, few enough
+/// to be of one kind.
 const MARGIN: usize = 64;
 /// Most rounds of taking out and encoding again for one pool.
 const MAX_ROUNDS: usize = 8;
@@ -58,7 +65,8 @@ const TOKENS_PER_SPARE: usize = 4;
 pub struct TrimmedOptions {
     /// As for plain BPE; `resume` has to be empty.
     pub bpe: BpeTrainOptions,
-    /// In thousandths: a token that is used less often than this share of what a place is worth goes.
+    /// In thousandths: a token that is used less often than this share of what a place is worth
+    /// goes.
     pub least_use_per_mille: u64,
 }
 
@@ -82,8 +90,8 @@ pub struct TrainedTrimmed {
 pub(super) struct Kept {
     /// By token of the pool: whether it stays.
     pub(super) is_kept: Vec<bool>,
-    /// By token of the pool: the pair that makes it, as ids of the pool; None for bytes, special tokens, what is gone,
-    /// and what only a whole pretoken becomes.
+    /// By token of the pool: the pair that makes it, as ids of the pool; None for bytes, special
+    /// tokens, what is gone, and what only a whole pretoken becomes.
     pub(super) pairs: Vec<Option<(u32, u32)>>,
 }
 
@@ -109,7 +117,8 @@ impl Uses {
     }
 }
 
-/// Learn merges, and take out what only leads to others. The result depends on the counts and the options only.
+/// Learn merges, and take out what only leads to others. The result depends on the counts and the
+/// options only.
 ///
 /// # Errors
 ///
@@ -234,7 +243,8 @@ impl Pool<'_> {
         kept
     }
 
-    /// Keep so many of those that stay: without the last ones, which nothing before depends on, unless they are forced.
+    /// Keep so many of those that stay: without the last ones, which nothing before depends on,
+    /// unless they are forced.
     fn truncate(&self, kept: &mut Kept, n: usize) {
         let mut n_too_many = kept.n_kept().saturating_sub(n);
         for id in (self.n_base..kept.is_kept.len()).rev() {
@@ -347,7 +357,8 @@ impl Pool<'_> {
             if !has_changed {
                 break;
             }
-            // What is worth more than scaffolding keeps what it is made of; that may make others whole again.
+            // What is worth more than scaffolding keeps what it is made of; that may make others
+            // whole again.
             loop {
                 kept = self.without(&is_gone);
                 let stranded: Vec<usize> = (self.n_base..made.len())

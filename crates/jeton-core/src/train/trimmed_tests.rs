@@ -39,7 +39,8 @@ fn train(counts: &PretokenCounts, vocab_size: usize, per_mille: u64, n: usize) -
     train_trimmed(counts, &options, n, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// A word as ids: whole if it is a token, else from its bytes, the merge of the lowest new id first.
+/// A word as ids: whole if it is a token, else from its bytes, the merge of the lowest new id
+/// first.
 fn naive_encode(
     tokens: &[Vec<u8>],
     merges: &[(u32, u32, u32)],
@@ -216,7 +217,8 @@ proptest! {
         prop_assert_eq!(pool.uses(&kept).unwrap(), naive_uses(&counts, &large, &kept));
     }
 
-    /// What comes out is what it says of itself, the same on any number of threads, and never worse than plain BPE.
+    /// What comes out is what it says of itself, the same on any number of threads, and never worse
+    /// than plain BPE.
     #[test]
     fn it_is_never_worse_than_plain_bpe(
         words in any_words(),

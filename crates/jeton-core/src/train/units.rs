@@ -1,9 +1,10 @@
 //! Phrases as sequences of units: what of a phrase no merge within words can cross.
 //!
-//! A phrase is cut into words, and words are learned from. But whoever encodes a phrase later has its
-//! bytes only and no words, so that a merge may join across the end of a word where the same two bytes
-//! stand side by side within another. Where that may be, words form one unit; so the tokens of a
-//! phrase under merges learned from words are those of its units, one after the other, exactly.
+//! A phrase is cut into words, and words are learned from. But whoever encodes a phrase later has
+//! its bytes only and no words, so that a merge may join across the end of a word where the same
+//! two bytes stand side by side within another. Where that may be, words form one unit; so the
+//! tokens of a phrase under merges learned from words are those of its units, one after the other,
+//! exactly.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -83,7 +84,8 @@ pub(super) struct Units {
 impl Units {
     /// Cut phrases into words with `split`, on up to `num_threads` threads.
     ///
-    /// Errors: those of `split`; `Training` if it leaves out part of a phrase, or a phrase is not UTF-8.
+    /// Errors: those of `split`; `Training` if it leaves out part of a phrase, or a phrase is not
+    /// UTF-8.
     pub(super) fn new(
         phrases: &PretokenCounts,
         split: &SplitFn<'_>,

@@ -1,5 +1,5 @@
-//! Vocabularies that need no merges: whole words, and single characters. The most frequent ones are taken, those of
-//! equal count by their bytes.
+//! Vocabularies that need no merges: whole words, and single characters. The most frequent ones are
+//! taken, those of equal count by their bytes.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::MAX_IDS;
@@ -25,8 +25,8 @@ pub struct WordTrainOptions {
 
 /// The most frequent words.
 ///
-/// Errors: `Training`: no text, pretokens that are not UTF-8, special tokens that are empty, given twice or more than
-/// `vocab_size`.
+/// Errors: `Training`: no text, pretokens that are not UTF-8, special tokens that are empty, given
+/// twice or more than `vocab_size`.
 pub fn train_words(counts: &PretokenCounts, options: &WordTrainOptions) -> Result<TrainedChars> {
     let mut tokens = first_tokens(counts, options)?;
     let longest = options.max_token_chars.unwrap_or(usize::MAX);

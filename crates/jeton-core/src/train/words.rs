@@ -1,4 +1,5 @@
-//! What trainers do with every distinct word: on all threads, with sums that do not depend on how many there are.
+//! What trainers do with every distinct word: on all threads, with sums that do not depend on how
+//! many there are.
 
 use crate::error::Result;
 
@@ -12,8 +13,9 @@ pub(super) fn words_of(counts: &PretokenCounts) -> Words<'_> {
     counts.iter().collect()
 }
 
-/// Add up what `each` says of all words: every thread takes a part of them with a sum of its own, and the sums are
-/// put together. The same on any number of threads where adding up does not depend on the order.
+/// Add up what `each` says of all words: every thread takes a part of them with a sum of its own,
+/// and the sums are put together. The same on any number of threads where adding up does not depend
+/// on the order.
 pub(super) fn sum_over<S: Send>(
     words: &[(&[u8], u64)],
     num_threads: usize,

@@ -1,8 +1,9 @@
 //! A whole vocabulary at once, whose tokens a reader has put one behind the other.
 //!
-//! A table of 200,000 tokens takes two megabytes, so that one insertion after the other waits for memory each time: the place of each
-//! token is on its way while those before it are put in. How much there will be of all that is kept is known before, so that all its
-//! pages are asked for at once; tokens and where they lie can grow, since special tokens are added to most vocabularies.
+//! A table of 200,000 tokens takes two megabytes, so that one insertion after the other waits for
+//! memory each time: the place of each token is on its way while those before it are put in. How
+//! much there will be of all that is kept is known before, so that all its pages are asked for at
+//! once; tokens and where they lie can grow, since special tokens are added to most vocabularies.
 
 use super::table::{Table, hash};
 use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, MAX_TOKEN_BYTES, Span, Tokens, Vocab};
@@ -39,7 +40,8 @@ impl Column {
         }
     }
 
-    /// Appends a token that is the beginning of sixteen bytes: copying all of them is one instruction.
+    /// Appends a token that is the beginning of sixteen bytes: copying all of them is one
+    /// instruction.
     #[inline(always)]
     pub(crate) fn push_beginning(&mut self, id: u32, bytes: [u8; 16], len: usize) {
         let token = bytes.get(..len).unwrap_or(&bytes);
@@ -99,8 +101,8 @@ impl Bulk {
         })
     }
 
-    /// Adds the tokens of a column; None where there is no room for one, its id is taken, or its bytes are those of another. Then
-    /// it is of no use any more.
+    /// Adds the tokens of a column; None where there is no room for one, its id is taken, or its
+    /// bytes are those of another. Then it is of no use any more.
     pub(crate) fn add(&mut self, column: &Column) -> Option<()> {
         let arena = self.tokens.arena.to_mut();
         let mut start = arena.len() as u32;
@@ -262,7 +264,8 @@ mod tests {
         }
     }
 
-    /// Tokens that collide change the table's seed, so that hashes made before are of no use any more.
+    /// Tokens that collide change the table's seed, so that hashes made before are of no use any
+    /// more.
     #[test]
     fn tokens_made_to_collide() {
         const N: usize = 300;

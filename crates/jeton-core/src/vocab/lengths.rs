@@ -1,9 +1,12 @@
-//! How long tokens can be that begin in some way: most long words are told to be none by their length alone.
+//! How long tokens can be that begin in some way: most long words are told to be none by their
+//! length alone.
 //!
-//! A script's words are as long in any vocabulary, its tokens only where the vocabulary knows much of it: words of Hindi have a dozen
-//! bytes and more, and what cl100k has of it four at most. What tells a script is the second byte of a word; the first is a space nearly always.
+//! A script's words are as long in any vocabulary, its tokens only where the vocabulary knows much
+//! of it: words of Hindi have a dozen bytes and more, and what cl100k has of it four at most. What
+//! tells a script is the second byte of a word; the first is a space nearly always.
 
-/// For each second byte the length of the longest token that has it; the largest number for all that are as long or longer.
+/// For each second byte the length of the longest token that has it; the largest number for all
+/// that are as long or longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lengths(Box<[u8; 256]>);
 
@@ -30,7 +33,8 @@ impl Lengths {
         Some(Self(Box::new(bytes.try_into().ok()?)))
     }
 
-    /// True if a word is no longer than some token that has its second byte. One of a byte may be any.
+    /// True if a word is no longer than some token that has its second byte. One of a byte may be
+    /// any.
     #[inline(always)]
     pub(super) fn may_have(&self, word: &[u8]) -> bool {
         word.get(1)

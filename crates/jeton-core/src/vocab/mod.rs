@@ -1,9 +1,10 @@
 //! The vocabulary: token bytes <-> id.
 //!
-//! All token bytes lie in one arena; an id is an index into a list of spans, so `id_to_bytes` is two
-//! loads. Ids may have holes (p50k has one at 50256). The way back is an open-addressing table of
-//! ids ([`table`]): no allocation per token, and nothing depends on a random state. What a compiled file
-//! has is found in a table that is only read ([`packed`]), with fewer reads of memory.
+//! All token bytes lie in one arena; an id is an index into a list of spans, so `id_to_bytes` is
+//! two loads. Ids may have holes (p50k has one at 50256). The way back is an open-addressing table
+//! of ids ([`table`]): no allocation per token, and nothing depends on a random state. What a
+//! compiled file has is found in a table that is only read ([`packed`]), with fewer reads of
+//! memory.
 
 mod bulk;
 mod lengths;
@@ -41,11 +42,12 @@ const OPAQUE: u32 = 1 << 31;
 /// sized by it cannot exhaust memory because of one absurd id in a hostile file.
 pub const MAX_IDS: u32 = 1 << 24;
 
-/// Most bytes of one token. Work that a file can ask for grows with the square of it; the longest token of sixty published
-/// vocabularies has 512.
+/// Most bytes of one token. Work that a file can ask for grows with the square of it; the longest
+/// token of sixty published vocabularies has 512.
 pub const MAX_TOKEN_BYTES: usize = 1 << 16;
 
-/// Ids without a token that any vocabulary may have, and as many more for each token: tables have a place for each.
+/// Ids without a token that any vocabulary may have, and as many more for each token: tables have a
+/// place for each.
 const FREE_HOLES: usize = 1 << 20;
 const HOLES_PER_TOKEN: usize = 16;
 
@@ -241,8 +243,8 @@ impl Vocab {
         Ok(())
     }
 
-    /// The same for a token that must be the only one of its bytes: the id of the other one, where there is one.
-    /// The vocabulary is of no use then.
+    /// The same for a token that must be the only one of its bytes: the id of the other one, where
+    /// there is one. The vocabulary is of no use then.
     pub(crate) fn insert_new(&mut self, id: u32, bytes: &[u8]) -> Result<Option<u32>> {
         self.insert_span(id, bytes, 0)?;
         self.n_findable += 1;
@@ -256,8 +258,8 @@ impl Vocab {
         id < MAX_IDS && self.id_to_bytes(id).is_none()
     }
 
-    /// Adds a token that is only decoded, never found: a string in a byte-level vocabulary that does
-    /// not spell bytes, or the text of a special token.
+    /// Adds a token that is only decoded, never found: a string in a byte-level vocabulary that
+    /// does not spell bytes, or the text of a special token.
     pub fn insert_opaque(&mut self, id: u32, bytes: &[u8]) -> Result<()> {
         self.insert_span(id, bytes, OPAQUE)
     }
@@ -311,7 +313,8 @@ impl Vocab {
         (n_tokens as usize).saturating_mul(1 + HOLES_PER_TOKEN) + FREE_HOLES
     }
 
-    /// Fails if there are far fewer tokens than ids: a short file must not ask for tables of a long one.
+    /// Fails if there are far fewer tokens than ids: a short file must not ask for tables of a long
+    /// one.
     pub(crate) fn check_holes(&self) -> Result<()> {
         if self.size() as usize > Self::most_ids(self.n_tokens) {
             return Err(too_many_holes(self.n_tokens));
@@ -333,11 +336,12 @@ impl Vocab {
             .map_or(0, |span| span.length())
     }
 
-    /// The bytes of some ids, one after the other, appended to `out`. Fails with the first id that has no token, and then
-    /// `out` stays as it was.
+    /// The bytes of some ids, one after the other, appended to `out`. Fails with the first id that
+    /// has no token, and then `out` stays as it was.
     pub(crate) fn join(&self, ids: &[u32], out: &mut Vec<u8>) -> std::result::Result<(), u32> {
-        /// Bytes that are copied together, whether they belong to the token or not: one instruction, where a copy of
-        /// just its length is a call. What does not belong to it is written over by the next one.
+        /// Bytes that are copied together, whether they belong to the token or not: one
+        /// instruction, where a copy of just its length is a call. What does not belong to it is
+        /// written over by the next one.
         const AT_ONCE: usize = 16;
         let start = out.len();
         let mut n_bytes = 0;
@@ -404,7 +408,8 @@ impl Vocab {
         span.is_some_and(|span| span.is_findable())
     }
 
-    /// True if `bytes_to_id` answers with every id that is findable: no two tokens have the same bytes.
+    /// True if `bytes_to_id` answers with every id that is findable: no two tokens have the same
+    /// bytes.
     pub(crate) fn is_unique(&self) -> bool {
         self.n_findable as usize == self.index.len()
     }

@@ -1,18 +1,22 @@
 //! From token bytes to id, read-only: all that a lookup compares lies in one cache line.
 //!
-//! In the open table ([`table`](super::table)) a token that is found costs three reads of memory that wait for each other: its
-//! slot, where it lies, and its bytes. Here a slot has sixteen bytes: the id, the length, and the first twelve bytes of the
-//! token, which for most are all. Only longer ones are compared with the vocabulary. Four slots are a line,
-//! which the hash chooses, and which is as long as what memory gives at once.
+//! In the open table ([`table`](super::table)) a token that is found costs three reads of memory
+//! that wait for each other: its slot, where it lies, and its bytes. Here a slot has sixteen bytes:
+//! the id, the length, and the first twelve bytes of the token, which for most are all. Only longer
+//! ones are compared with the vocabulary. Four slots are a line, which the hash chooses, and which
+//! is as long as what memory gives at once.
 //!
-//! Before that a filter is asked, an eighth of a megabyte for a hundred thousand tokens, which says of nearly all that is no token
-//! that it is none. A token whose line is full lies in one of the lines behind it, with no line between that has a free slot. No
-//! token lies in another than the first [`MAX_LINES`]; where one would, another seed is tried, [`MAX_SEEDS`](super::table::MAX_SEEDS)
-//! in all, and a vocabulary for which none will do keeps its open table. So a lookup is bounded, whatever the tokens are.
+//! Before that a filter is asked, an eighth of a megabyte for a hundred thousand tokens, which says
+//! of nearly all that is no token that it is none. A token whose line is full lies in one of the
+//! lines behind it, with no line between that has a free slot. No token lies in another than the
+//! first [`MAX_LINES`]; where one would, another seed is tried,
+//! [`MAX_SEEDS`](super::table::MAX_SEEDS) in all, and a vocabulary for which none will do keeps its
+//! open table. So a lookup is bounded, whatever the tokens are.
 //!
-//! A file has filter and slots as they lie in memory. Nobody hashes a token or looks at a slot before it is asked for, so that a file that
-//! was made on purpose may find another token than the one with these bytes, as any vocabulary may have other tokens; whatever is found
-//! is a token that may be found.
+//! A file has filter and slots as they lie in memory. Nobody hashes a token or looks at a slot
+//! before it is asked for, so that a file that was made on purpose may find another token than the
+//! one with these bytes, as any vocabulary may have other tokens; whatever is found is a token that
+//! may be found.
 
 use super::lengths::Lengths;
 use super::table::{Bytes, half, hash, word};
@@ -21,8 +25,8 @@ use crate::cpu::prefetch::prefetch;
 use crate::memory::arena::ArenaVec;
 use crate::memory::bloom::filter_bits;
 
-/// Tokens in two lines, on average: of eight slots. With five, first passes and loads took as long when slots were made of tokens; a
-/// file that has them is smaller with six.
+/// Tokens in two lines, on average: of eight slots. With five, first passes and loads took as long
+/// when slots were made of tokens; a file that has them is smaller with six.
 const MEAN_OF_TWO: usize = 6;
 
 /// Slots of a line.
@@ -31,8 +35,8 @@ pub(super) const SLOTS: usize = 4;
 /// Words of a line: two for each slot.
 pub(super) const WORDS: usize = 2 * SLOTS;
 
-/// Lines in which a token may lie. With random hashes 13% lie in another than the first, and the furthest of a million 37 to 45 lines
-/// behind it (simulated a few times).
+/// Lines in which a token may lie. With random hashes 13% lie in another than the first, and the
+/// furthest of a million 37 to 45 lines behind it (simulated a few times).
 pub(super) const MAX_LINES: usize = 64;
 
 /// Bytes of a token in its slot.
@@ -41,8 +45,8 @@ const INLINE: usize = 12;
 /// Bits of the filter for each token, of which three are set: 3% of what is no token passes.
 pub(super) const FILTER_BITS: usize = 10;
 
-/// Where the second word of a slot says what is there: nothing (0), or one more than the length of a token, up to
-/// [`INLINE`] and two for all that are longer. The first word are its first bytes.
+/// Where the second word of a slot says what is there: nothing (0), or one more than the length of
+/// a token, up to [`INLINE`] and two for all that are longer. The first word are its first bytes.
 pub(super) const KIND: u64 = 0xF;
 
 /// Where it has the id. Behind it are four more bytes.
@@ -118,7 +122,8 @@ fn id_of(word: u64) -> u32 {
 }
 
 impl Packed {
-    /// The table that a file tells of, unless it has no slots for so many tokens. All ids below `n_findable` can be found.
+    /// The table that a file tells of, unless it has no slots for so many tokens. All ids below
+    /// `n_findable` can be found.
     ///
     /// Whether it has every token, and where that is looked for, is not looked at.
     pub(super) fn from_raw(raw: RawPacked, n_findable: u32) -> Option<Self> {
@@ -230,7 +235,8 @@ mod tests {
     use super::*;
     use crate::memory::arena::HugeArena;
 
-    /// Tokens of any length, few of them long, often with the same beginnings; opaque ones, and holes.
+    /// Tokens of any length, few of them long, often with the same beginnings; opaque ones, and
+    /// holes.
     fn tokens() -> impl Strategy<Value = Vec<(u8, Vec<u8>)>> {
         let bytes = |n| prop::collection::vec(prop_oneof![0..3u8, any::<u8>()], n);
         let same = (0usize..300).prop_map(|n| vec![b'a'; n]);

@@ -1,6 +1,7 @@
 //! A vocabulary as flat lists, to be written and read nearly as it lies in memory.
 //!
-//! Tokens lie in the order of their ids, so that lengths, a byte each for nearly all of them, tell where they begin.
+//! Tokens lie in the order of their ids, so that lengths, a byte each for nearly all of them, tell
+//! where they begin.
 
 use super::packed::{Packed, RawPacked};
 use super::table::Table;
@@ -93,8 +94,8 @@ impl Vocab {
         let mut long = long.iter();
         let (mut start, mut n_tokens, mut longest) = (0_usize, 0, 0);
         let mut spans = shelf.zeroed(lengths.len());
-        // Nearly all eights of tokens have lengths of a byte: those need no branch. Where a token ends behind the arena, the last
-        // one does.
+        // Nearly all eights of tokens have lengths of a byte: those need no branch. Where a token
+        // ends behind the arena, the last one does.
         for (some, places) in lengths.chunks(8).zip(spans.chunks_mut(8)) {
             if let Ok(eight) = <&[u8; 8]>::try_from(some)
                 && eight.iter().all(|&length| length < LONG)

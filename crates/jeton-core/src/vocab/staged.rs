@@ -1,6 +1,8 @@
-//! Many tokens into a vocabulary: the place of each is on its way from memory while the next ones are hashed.
+//! Many tokens into a vocabulary: the place of each is on its way from memory while the next ones
+//! are hashed.
 //!
-//! A table of 200,000 tokens takes two megabytes, so that one insertion after the other waits for memory each time.
+//! A table of 200,000 tokens takes two megabytes, so that one insertion after the other waits for
+//! memory each time.
 
 use super::Vocab;
 use crate::error::Result;
@@ -74,7 +76,8 @@ mod tests {
     use super::super::table::hash;
     use super::*;
 
-    /// Tokens that collide change the table's seed, so that hashes made before are of no use any more.
+    /// Tokens that collide change the table's seed, so that hashes made before are of no use any
+    /// more.
     #[test]
     fn tokens_made_to_collide() {
         const N: u32 = 300;

@@ -1,4 +1,5 @@
-//! From strings that lie elsewhere to their places: the table of tokens for whoever has a list of strings.
+//! From strings that lie elsewhere to their places: the table of tokens for whoever has a list of
+//! strings.
 
 use std::marker::PhantomData;
 
@@ -23,7 +24,8 @@ impl StringTable {
         Self(Table::with_capacity(n))
     }
 
-    /// Adds the string at a place below `MAX_IDS`, unless there is an equal one, whose place is returned.
+    /// Adds the string at a place below `MAX_IDS`, unless there is an equal one, whose place is
+    /// returned.
     pub(crate) fn insert<'s>(
         &mut self,
         place: u32,

@@ -1,12 +1,14 @@
 //! From token bytes to id: an open-addressing table of ids.
 //!
-//! A slot is one word: eight bits of the hash above an id of 24 bits, so that a lookup in vain compares no bytes
-//! in most cases, and a table of 100,000 tokens takes a megabyte. Nothing in it depends on the machine: the hash
-//! is defined here, so that a table can be written to a file and used as it is.
+//! A slot is one word: eight bits of the hash above an id of 24 bits, so that a lookup in vain
+//! compares no bytes in most cases, and a table of 100,000 tokens takes a megabyte. Nothing in it
+//! depends on the machine: the hash is defined here, so that a table can be written to a file and
+//! used as it is.
 //!
-//! Tokens of hostile files may be made to collide. A token lies at most [`MAX_PROBES`] slots behind its first one; where
-//! one would lie further, the whole table is made anew with another seed, and after [`MAX_SEEDS`] of them the
-//! vocabulary is refused. So a lookup is bounded, whatever the table holds.
+//! Tokens of hostile files may be made to collide. A token lies at most [`MAX_PROBES`] slots behind
+//! its first one; where one would lie further, the whole table is made anew with another seed, and
+//! after [`MAX_SEEDS`] of them the vocabulary is refused. So a lookup is bounded, whatever the
+//! table holds.
 
 use crate::cpu::dispatch::{Kernel, Work, run_wide};
 use crate::cpu::prefetch::prefetch;
@@ -16,8 +18,8 @@ use crate::memory::arena::{ArenaVec, HugeArena};
 /// A slot without a token. No token has it: tags stay below 0xFF.
 pub(super) const EMPTY: u32 = u32::MAX;
 
-/// Slots that a lookup looks at. With a table at most half full, the longest way of a million random keys is about 70
-/// (log n / (a - 1 - log a) with a = 1/2; Knuth, volume 3, section 6.4).
+/// Slots that a lookup looks at. With a table at most half full, the longest way of a million
+/// random keys is about 70 (log n / (a - 1 - log a) with a = 1/2; Knuth, volume 3, section 6.4).
 const MAX_PROBES: usize = 256;
 
 /// Seeds that are tried before a vocabulary is refused.
@@ -120,7 +122,8 @@ impl Work for Survey<'_> {
 
     #[inline(always)]
     fn run(self) -> (u32, u32) {
-        // Without branches, since which slots are used nobody can predict, and for each place of a vector by itself.
+        // Without branches, since which slots are used nobody can predict, and for each place of a
+        // vector by itself.
         let (blocks, rest) = self.0.as_chunks::<SLOTS_OF_A_VECTOR>();
         let mut n_used = [0; SLOTS_OF_A_VECTOR];
         let mut largest = [0; SLOTS_OF_A_VECTOR];

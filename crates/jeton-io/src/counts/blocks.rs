@@ -1,4 +1,5 @@
-//! Pretokens and counts as blocks of bytes: sorted, so that each entry says only how it differs from the one before.
+//! Pretokens and counts as blocks of bytes: sorted, so that each entry says only how it differs
+//! from the one before.
 //!
 //! ```text
 //! block   u32 bytes of the payload (not 0), u32 entries, u64 checksum, payload
@@ -6,9 +7,9 @@
 //! end     u32 0, u32 0, u64 checksum, the five u64 of `Sums`
 //! ```
 //!
-//! Numbers are little-endian, varints those of LEB128. Checksums are XXH3 of 64 bits with the block's number as the seed, so
-//! that blocks cannot trade places. The first entry of a block shares nothing. Pretokens rise strictly by their bytes.
-//! English takes about 6 bytes an entry.
+//! Numbers are little-endian, varints those of LEB128. Checksums are XXH3 of 64 bits with the
+//! block's number as the seed, so that blocks cannot trade places. The first entry of a block
+//! shares nothing. Pretokens rise strictly by their bytes. English takes about 6 bytes an entry.
 
 use std::io::{self, Read, Write};
 
@@ -19,8 +20,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 const BLOCK_BYTES: usize = 64 << 10;
 /// Longest pretoken that is read; none of the core is longer.
 const MAX_PRETOKEN_BYTES: usize = u32::MAX as usize;
-/// How many times as many bytes of pretokens as of file there may be, once there are more than the next constant says.
-/// Sorted English shrinks to a half; a file made to fill memory says little and means much.
+/// How many times as many bytes of pretokens as of file there may be, once there are more than the
+/// next constant says. Sorted English shrinks to a half; a file made to fill memory says little and
+/// means much.
 const MAX_RATIO: u64 = 1000;
 const RATIO_FREE_BYTES: u64 = 64 << 20;
 
@@ -114,7 +116,8 @@ impl<W: Write> BlockWriter<W> {
         let sums = &mut self.sums;
         sums.n_distinct += 1;
         sums.n_distinct_bytes += pretoken.len() as u64;
-        // Of what was spilled, single counts may be a difference modulo 2^64: only sums of all runs are true.
+        // Of what was spilled, single counts may be a difference modulo 2^64: only sums of all runs
+        // are true.
         sums.n_pretokens = sums.n_pretokens.wrapping_add(count);
         sums.n_bytes = sums
             .n_bytes
@@ -175,7 +178,8 @@ fn bad(reason: impl Into<String>) -> BadBlock {
     BadBlock::Reason(reason.into())
 }
 
-/// Reads entries of blocks. Nothing is believed: not the order, not the counts, not the sums at the end.
+/// Reads entries of blocks. Nothing is believed: not the order, not the counts, not the sums at the
+/// end.
 pub(super) struct BlockReader<R> {
     input: R,
     payload: Vec<u8>,
@@ -284,7 +288,8 @@ impl<R: Read> BlockReader<R> {
         Ok(true)
     }
 
-    /// Reads an entry into `key`; returns how many bytes it shares with the one before, and its count.
+    /// Reads an entry into `key`; returns how many bytes it shares with the one before, and its
+    /// count.
     fn entry(&mut self) -> Result<(usize, u64), BadBlock> {
         let block = self.n_blocks - 1;
         let broken = || bad(format!("block {block} does not hold entries"));

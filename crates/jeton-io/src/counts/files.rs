@@ -1,4 +1,5 @@
-//! Files of counts: what several machines exchange, what training can begin from, and what a stopped run leaves.
+//! Files of counts: what several machines exchange, what training can begin from, and what a
+//! stopped run leaves.
 //!
 //! ```text
 //! file    "JTCOUNTS", u32 version, u32 bytes of the header, header (JSON), u64 checksum of the header, blocks
@@ -70,8 +71,8 @@ impl<R: Read> CountsReader<R> {
         &self.header
     }
 
-    /// The next pretoken and how often it occurs, by rising bytes; none at the end, where all that is left to be checked
-    /// was checked.
+    /// The next pretoken and how often it occurs, by rising bytes; none at the end, where all that
+    /// is left to be checked was checked.
     pub fn next_entry(&mut self) -> Result<Option<(&[u8], u64)>> {
         self.blocks.next().map_err(|bad| explain(&self.path, bad))
     }
@@ -147,7 +148,8 @@ pub(super) fn explain(path: &str, bad: BadBlock) -> IoError {
     }
 }
 
-/// Writes a file of counts, whole or not at all: it has another name in the same folder until it is complete.
+/// Writes a file of counts, whole or not at all: it has another name in the same folder until it is
+/// complete.
 pub struct CountsWriter {
     path: PathBuf,
     blocks: BlockWriter<BufWriter<NamedTempFile>>,
@@ -239,8 +241,8 @@ pub fn encoded<'e>(
     Ok(blocks.finish(n_documents)?.0)
 }
 
-/// A file whose one block has these bytes and says that it has so many entries, with the checksums that belong to it: for
-/// whoever makes such files on purpose, as tests do.
+/// A file whose one block has these bytes and says that it has so many entries, with the checksums
+/// that belong to it: for whoever makes such files on purpose, as tests do.
 pub fn sealed(payload: &[u8], n_entries: u32) -> io::Result<Vec<u8>> {
     let header = CountsHeader {
         recipe: Value::Null,

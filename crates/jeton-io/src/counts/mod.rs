@@ -1,11 +1,15 @@
-//! Counts of pretokens in bounded memory: what has no room is sorted and written to disk, and added up at the end.
+//! Counts of pretokens in bounded memory: what has no room is sorted and written to disk, and added
+//! up at the end.
 //!
 //! - [`TextCounts`]: counts texts; spills, saves, loads, merges.
-//! - [`CountsReader`], [`CountsWriter`]: files of counts, versioned, with checksums; nothing in them is believed.
-//! - `blocks`: how entries are written. `runs`: what was spilled. `scratch`: what trainers write. `merge`: many sorted sequences as one.
+//! - [`CountsReader`], [`CountsWriter`]: files of counts, versioned, with checksums; nothing in
+//!   them is believed.
+//! - `blocks`: how entries are written. `runs`: what was spilled. `scratch`: what trainers write.
+//!   `merge`: many sorted sequences as one.
 //!
-//! Everything is exact: the counts are the same in any memory. Disk: about 6 bytes for each distinct pretoken of
-//! English in a run, and what is spilled is written again once for every 64 runs.
+//! Everything is exact: the counts are the same in any memory. Disk: about 6 bytes for each
+//! distinct pretoken of English in a run, and what is spilled is written again once for every 64
+//! runs.
 
 mod blocks;
 mod files;
@@ -86,8 +90,8 @@ enum State {
 }
 
 impl TextCounts {
-    /// Counts nothing yet. `max_memory`: bytes; none: as many as it takes. `folder`: where temporary files go, which
-    /// should be a disk.
+    /// Counts nothing yet. `max_memory`: bytes; none: as many as it takes. `folder`: where
+    /// temporary files go, which should be a disk.
     pub fn new(max_memory: Option<usize>, folder: PathBuf) -> Self {
         Self {
             state: State::Settled(PretokenCounts::new()),
@@ -154,7 +158,8 @@ impl TextCounts {
         !self.runs().is_empty()
     }
 
-    /// Counts the pretokens of a batch, as [`PretokenCounter::count`]. After an error, drop the counts.
+    /// Counts the pretokens of a batch, as [`PretokenCounter::count`]. After an error, drop the
+    /// counts.
     pub fn count(
         &mut self,
         batch: BatchRef<'_>,
@@ -233,7 +238,8 @@ impl TextCounts {
         if let State::Open(counter) = &mut self.state {
             if self.runs.get_mut().is_ok_and(|runs| runs.is_empty()) {
                 let max = self.max_memory;
-                // Tables of several threads have pretokens in common, but adding them up takes room for both.
+                // Tables of several threads have pretokens in common, but adding them up takes room
+                // for both.
                 if counter.n_tables() > 1 && counter.memory_bytes() > max / 2 {
                     self.spill_rest()?;
                 } else {
@@ -326,8 +332,8 @@ impl TextCounts {
         ScratchFile::create(&self.folder)
     }
 
-    /// The counts in memory, wherever they are: of those on disk only what occurs at least `min_count` times. Returns
-    /// what was left out, too. Settle them before.
+    /// The counts in memory, wherever they are: of those on disk only what occurs at least
+    /// `min_count` times. Returns what was left out, too. Settle them before.
     ///
     /// Exact: nothing that occurs in the counts that are left out occurs more often there than
     /// the number of bytes left out; see [`LeftOut`].

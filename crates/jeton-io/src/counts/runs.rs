@@ -1,4 +1,5 @@
-//! Sorted counts that left memory: temporary files that have no name, so that they go with the process however it ends.
+//! Sorted counts that left memory: temporary files that have no name, so that they go with the
+//! process however it ends.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, SeekFrom};
@@ -9,8 +10,8 @@ use super::files::explain;
 use super::merge::Merge;
 use crate::error::{IoError, Result};
 
-/// Runs that are read at a time, and as many of a level as there may be: files are open as long as there are runs, and
-/// systems allow a process a thousand or less.
+/// Runs that are read at a time, and as many of a level as there may be: files are open as long as
+/// there are runs, and systems allow a process a thousand or less.
 pub(super) const MAX_RUNS_AT_ONCE: usize = 64;
 /// Bytes that are read of each at a time.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -107,8 +108,8 @@ where
     Ok(())
 }
 
-/// Adds a run to others. Where there are too many of its level they become one of the next level, so that an entry is
-/// written once for each level, and the levels are few.
+/// Adds a run to others. Where there are too many of its level they become one of the next level,
+/// so that an entry is written once for each level, and the levels are few.
 pub(super) fn add_run(folder: &Path, runs: &mut Vec<Run>, run: Run) -> Result<()> {
     let mut level = run.level;
     runs.push(run);
@@ -157,7 +158,8 @@ pub(super) fn merge_runs(
         if is_last {
             return Ok(run);
         }
-        // The oldest are the largest; new ones go first, so that each is read about as often as any other.
+        // The oldest are the largest; new ones go first, so that each is read about as often as any
+        // other.
         runs = rest;
         runs.push(run);
     }

@@ -10,7 +10,8 @@ use jeton_core::train::Scratch;
 use super::runs::{temporary_file, write_error};
 use crate::error::IoError;
 
-/// Bytes on disk; they go with the process however it ends. They are written and read in large pieces, so nothing is buffered.
+/// Bytes on disk; they go with the process however it ends. They are written and read in large
+/// pieces, so nothing is buffered.
 #[derive(Debug)]
 pub struct ScratchFile {
     file: File,

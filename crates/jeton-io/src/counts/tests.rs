@@ -277,7 +277,8 @@ fn pretokens_much_longer_than_the_file_are_refused() {
         word.push(b'a');
     }
     writer.finish(1).unwrap();
-    // 120 MB of pretokens in less than 1 MB: that is allowed; some thousand times as many would not be.
+    // 120 MB of pretokens in less than 1 MB: that is allowed; some thousand times as many would not
+    // be.
     assert!(std::fs::metadata(&path).unwrap().len() < 2 << 20);
     assert!(read(&std::fs::read(&path).unwrap()).is_ok());
 }

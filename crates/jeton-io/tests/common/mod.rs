@@ -50,8 +50,8 @@ pub(crate) fn read_all(
     Ok(all)
 }
 
-/// The naive twin: the whole stream in memory, lines by `split`, records by `serde_json::Value`, text by
-/// `from_utf8_lossy`. It knows nothing of surrogates, limits or errors.
+/// The naive twin: the whole stream in memory, lines by `split`, records by `serde_json::Value`,
+/// text by `from_utf8_lossy`. It knows nothing of surrogates, limits or errors.
 pub(crate) fn read_naively(bytes: &[u8], options: &ReaderOptions) -> Read1 {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut all = Read1::default();

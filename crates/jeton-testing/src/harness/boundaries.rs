@@ -1,4 +1,5 @@
-//! The target of boundaries: where pretokens end, found many at a time, against the automaton's walk.
+//! The target of boundaries: where pretokens end, found many at a time, against the automaton's
+//! walk.
 
 use jeton_core::cpu::dispatch::{Level, level, set_limit};
 use jeton_core::format::from_tiktoken;
@@ -44,7 +45,8 @@ pub fn boundaries(data: &[u8]) -> bool {
     is_read
 }
 
-/// Encodes the text again and again. What fails (backtracking that costs too much) fails in the checks too.
+/// Encodes the text again and again. What fails (backtracking that costs too much) fails in the
+/// checks too.
 fn see_enough(tokenizer: &Tokenizer, text: &str) {
     let mut ids = Vec::new();
     let mut seen = 0;

@@ -6,8 +6,9 @@ use jeton_core::tokenizer::Tokenizer;
 
 use super::{TEXTS, tail};
 
-/// A compiled tokenizer: as it stands, and as what follows a header, which fits then. A checksum is no promise of
-/// whoever made the file, so that nothing is asked of a tokenizer but that it does not panic.
+/// A compiled tokenizer: as it stands, and as what follows a header, which fits then. A checksum is
+/// no promise of whoever made the file, so that nothing is asked of a tokenizer but that it does
+/// not panic.
 pub fn compiled(data: &[u8]) -> bool {
     let mut is_read = false;
     for read in [from_compiled(data), from_compiled(&sealed(data))] {

@@ -1,4 +1,5 @@
-//! The target of conversions: a canonical form is written in every format, and each file read again.
+//! The target of conversions: a canonical form is written in every format, and each file read
+//! again.
 
 use std::sync::LazyLock;
 

@@ -1,8 +1,10 @@
-//! What a fuzz target does with bytes: one function a parser, shared by `fuzz/` and the replay of its findings.
+//! What a fuzz target does with bytes: one function a parser, shared by `fuzz/` and the replay of
+//! its findings.
 //!
-//! A target takes any bytes and says whether the parser read them. It panics, and so finds something, when
-//! the parser does, or when what was read breaks a promise (ids in the vocabulary, count equal to length, the
-//! canonical form stable ...). An `Err` is a fine answer. Nothing here depends on anything but the bytes.
+//! A target takes any bytes and says whether the parser read them. It panics, and so finds
+//! something, when the parser does, or when what was read breaks a promise (ids in the vocabulary,
+//! count equal to length, the canonical form stable ...). An `Err` is a fine answer. Nothing here
+//! depends on anything but the bytes.
 
 // A harness fails by panicking, and says with what.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
@@ -71,7 +73,8 @@ pub fn by_name(name: &str) -> Option<Target> {
     TARGETS.iter().copied().find(|target| target.name == name)
 }
 
-/// Text that every tokenizer which loads has to encode: ordinary, and as hostile as short text gets.
+/// Text that every tokenizer which loads has to encode: ordinary, and as hostile as short text
+/// gets.
 const TEXTS: [&str; 2] = [
     "Hello, world! It's 2026: the patient received 12.5 mg.\n\n  def f(x):\r\n\treturn x",
     " \u{2581}<|endoftext|>\u{fb01}e\u{301}\u{323} \u{1112}\u{1161}\u{11ab}中文\u{3000}👩\u{200d}👧\0aaaaaaaaaaaaaaaa\u{2028}<s>[MASK]1234567\u{e000}'S",

@@ -52,8 +52,8 @@ pub fn patterns(data: &[u8]) -> bool {
     true
 }
 
-/// Pieces lie in order, overlap nowhere, and but for what is removed leave nothing out. Giving up on the cost of
-/// a backtracking pattern is an error, and fine.
+/// Pieces lie in order, overlap nowhere, and but for what is removed leave nothing out. Giving up
+/// on the cost of a backtracking pattern is an error, and fine.
 fn check(pretokenizer: &PreTokenizer, behavior: Behavior, may_cut: bool, text: &str) {
     let mut position = 0;
     let split = pretokenizer.split(text, |start, end| {

@@ -1,4 +1,5 @@
-//! Targets that read the tokenizer files of single projects: GGUF, tekken, Claude, GPT-2's two files.
+//! Targets that read the tokenizer files of single projects: GGUF, tekken, Claude, GPT-2's two
+//! files.
 
 use std::sync::LazyLock;
 

@@ -110,7 +110,8 @@ fn tiktoken() -> Vec<Seed> {
     ]
 }
 
-/// The frame of a Darts-clone array with the rules `a` to `é` and `ab` to nothing, a block of 256 units a node.
+/// The frame of a Darts-clone array with the rules `a` to `é` and `ab` to nothing, a block of 256
+/// units a node.
 fn charsmap() -> Vec<u8> {
     let mut units = vec![0u32; 4 * 256];
     let unit = |place: usize, block: usize, label: u8, leaf: bool| {
@@ -164,7 +165,8 @@ fn piece(text: &str, score: f32, kind: usize) -> Vec<u8> {
     field(1, &[field(1, text.as_bytes()), score, kind].concat())
 }
 
-/// A model: its type (1 unigram, 2 BPE, 3 word, 4 char), settings of the trainer, of the normalizer, and the rest.
+/// A model: its type (1 unigram, 2 BPE, 3 word, 4 char), settings of the trainer, of the
+/// normalizer, and the rest.
 fn spm(
     model_type: usize,
     trainer: &[Vec<u8>],
@@ -422,7 +424,8 @@ fn patterns() -> Vec<Seed> {
         .collect()
 }
 
-/// gzip of three times `{"text": "one"}\nplain\r\ntext\n`, made with Python's `gzip` (level 9, no time).
+/// gzip of three times `{"text": "one"}\nplain\r\ntext\n`, made with Python's `gzip` (level 9, no
+/// time).
 const GZIP: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\xab\x56\x2a\x49\xad\x28\x51\xb2\x52\x50\xca\xcf\x4b\x55\xaa\xe5\x2a\xc8\x49\xcc\xcc\xe3\xe5\x02\x09\x72\x55\x93\x29\x07\x00\x8e\x56\x95\x4a\x54\x00\x00\x00";
 
 fn compression() -> Vec<Seed> {
@@ -448,7 +451,8 @@ fn compression() -> Vec<Seed> {
     ]
 }
 
-/// Choices: 1 text (else JSON lines), 2 whole file, 4 a nested field, 8 small, 16 strict, 32 short lines.
+/// Choices: 1 text (else JSON lines), 2 whole file, 4 a nested field, 8 small, 16 strict, 32 short
+/// lines.
 fn documents() -> Vec<Seed> {
     let seed = |name: &str, choice: u8, file: &[u8], is_read| {
         seed(name, [&[choice], file].concat(), is_read)

@@ -9,8 +9,8 @@ use jeton_core::tokenizer::Tokenizer;
 
 use super::{TEXTS, tail};
 
-/// Vocabularies with more ids are not written down again: one id of 16 million makes millions of holes, and
-/// writing them takes a second.
+/// Vocabularies with more ids are not written down again: one id of 16 million makes millions of
+/// holes, and writing them takes a second.
 const MOST_IDS_WRITTEN: u32 = 1 << 16;
 
 /// Checks a tokenizer that was read from `data`.
@@ -76,8 +76,8 @@ fn encode(
     assert_eq!(aligned.starts.len(), ids.len());
     assert_eq!(aligned.ends.len(), ids.len());
     assert_eq!(aligned.word_ids.len(), ids.len());
-    // They need not rise: normalization may put marks in another order, and tokens overlap where one begins
-    // in white space that the one before takes along.
+    // They need not rise: normalization may put marks in another order, and tokens overlap where
+    // one begins in white space that the one before takes along.
     for (&start, &end) in aligned.starts.iter().zip(&aligned.ends) {
         assert!(
             start <= end && end <= text.len(),

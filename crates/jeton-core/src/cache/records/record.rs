@@ -8,8 +8,9 @@ fn head(word: &[u8], n_ids: u32, role: Role) -> u32 {
     (role as u32) << 24 | (word.len() as u32) << 16 | n_ids
 }
 
-/// The bytes as a record has them: the first four and, as many times four bytes as it takes, the last ones, which may begin before the
-/// first four end. So all that follows the first four can be read by sixteen, from both ends. None where sixteen are not left.
+/// The bytes as a record has them: the first four and, as many times four bytes as it takes, the
+/// last ones, which may begin before the first four end. So all that follows the first four can be
+/// read by sixteen, from both ends. None where sixteen are not left.
 #[inline(always)]
 fn split(word: &[u8]) -> Option<(u32, &[u8])> {
     let first = u32::from_le_bytes(*word.first_chunk()?);
@@ -75,9 +76,11 @@ impl<'r> Found<'r> {
         self.from.get(..self.n)
     }
 
-    /// Puts them where room for them begins; says how many they are, and nothing if there is not enough.
+    /// Puts them where room for them begins; says how many they are, and nothing if there is not
+    /// enough.
     ///
-    /// Sixteen numbers at once, whichever of them count: how many ids a phrase has cannot be foreseen.
+    /// Sixteen numbers at once, whichever of them count: how many ids a phrase has cannot be
+    /// foreseen.
     #[inline(always)]
     pub(crate) fn copy_to(self, room: &mut [u32]) -> Option<usize> {
         if let (Some(there), Some(here)) =
@@ -111,7 +114,8 @@ pub(super) fn write(there: &mut [u32], word: &[u8], role: Role, ids: &[u32]) {
     of_ids.copy_from_slice(ids);
 }
 
-/// Returns the number of ids of the record at a place, and the numbers from its ids on; `None` if it is another pretoken's.
+/// Returns the number of ids of the record at a place, and the numbers from its ids on; `None` if
+/// it is another pretoken's.
 #[inline(always)]
 pub(super) fn read<'r>(
     records: &'r [u32],

@@ -1,9 +1,9 @@
-//! Characters to UTF-8 with AVX-512 VBMI2, which presses bytes together that a mask chooses: sixteen at a time, or 64 that are ASCII.
-//! Called only where `Kernel::of` found it, which is all that makes the call unsafe; memory is read and written through references to
-//! arrays.
+//! Characters to UTF-8 with AVX-512 VBMI2, which presses bytes together that a mask chooses:
+//! sixteen at a time, or 64 that are ASCII. Called only where `Kernel::of` found it, which is all
+//! that makes the call unsafe; memory is read and written through references to arrays.
 //!
-//! All of it stays in registers. What is written to the stack in halves and read as a whole waits for the cache, or not, as the stack
-//! happens to lie.
+//! All of it stays in registers. What is written to the stack in halves and read as a whole waits
+//! for the cache, or not, as the stack happens to lie.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -179,13 +179,15 @@ fn ascii_of_fours(block: &[u32; MANY], place: &mut [u8; MANY]) -> bool {
     is_ascii
 }
 
-/// Numbers as characters of as many bytes as there are shifts other than 0, or one more: each byte has the bits of the number from its shift on that
-/// its mask leaves, and its mark. Bytes in order of memory.
+/// Numbers as characters of as many bytes as there are shifts other than 0, or one more: each byte
+/// has the bits of the number from its shift on that its mask leaves, and its mark. Bytes in order
+/// of memory.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn spread(characters: __m512i, shifts: [u8; 4], masks: [u8; 4], marks: [u8; 4]) -> __m512i {
     let all = |bytes: [u8; 4]| _mm512_set1_epi32(i32::from_le_bytes(bytes));
-    // Two numbers lie in each lane that bytes are taken from; those of the second begin at its bit 32.
+    // Two numbers lie in each lane that bytes are taken from; those of the second begin at its bit
+    // 32.
     let [a, b, c, d] = shifts;
     let both = [a, b, c, d, a + 32, b + 32, c + 32, d + 32];
     let control = _mm512_set1_epi64(i64::from_le_bytes(both));
@@ -193,7 +195,8 @@ fn spread(characters: __m512i, shifts: [u8; 4], masks: [u8; 4], marks: [u8; 4]) 
     _mm512_or_si512(_mm512_and_si512(bits, all(masks)), all(marks))
 }
 
-/// Writes sixteen numbers and returns how many bytes they are; notes in `odd` which places had numbers that are no character's.
+/// Writes sixteen numbers and returns how many bytes they are; notes in `odd` which places had
+/// numbers that are no character's.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn write_sixteen(characters: __m512i, place: &mut [u8; MOST_BYTES], odd: &mut u16) -> usize {

@@ -1,8 +1,9 @@
 //! Characters of one, two or four bytes each to UTF-8.
 //!
-//! So Python keeps its strings. Half a surrogate pair, which a `str` may hold, becomes the three bytes that its number would have: these are
-//! not UTF-8, and the place at which the text stops being one is found by looking at what was written. That is looked at only where a number
-//! was no character's: what is made of characters needs no check.
+//! So Python keeps its strings. Half a surrogate pair, which a `str` may hold, becomes the three
+//! bytes that its number would have: these are not UTF-8, and the place at which the text stops
+//! being one is found by looking at what was written. That is looked at only where a number was no
+//! character's: what is made of characters needs no check.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -17,8 +18,9 @@ use crate::memory::huge_pages::prefer_huge_pages;
 const AT_ONCE: usize = 16;
 /// Room for them, whatever their widths.
 const MOST_BYTES: usize = AT_ONCE * 4;
-/// Characters that room is made for at a time. Made for all of a text, it would be filled with zeros for three or four
-/// bytes for each character, where most have one: a fifth of the time that a text of 12 MB takes.
+/// Characters that room is made for at a time. Made for all of a text, it would be filled with
+/// zeros for three or four bytes for each character, where most have one: a fifth of the time that
+/// a text of 12 MB takes.
 const ROOM_AT_ONCE: usize = 1 << 14;
 /// Characters of a text that is long enough for huge pages.
 const LONG_TEXT: usize = 1 << 20;
@@ -118,7 +120,8 @@ fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> Written {
     }
 }
 
-/// Writes characters to the beginning of room that suffices; what is behind them there is overwritten.
+/// Writes characters to the beginning of room that suffices; what is behind them there is
+/// overwritten.
 fn write_all<U: Unit>(kernel: Kernel, characters: &[U], room: &mut [u8]) -> Written {
     #[cfg(target_arch = "x86_64")]
     if let Kernel::Avx512(_) = kernel {
@@ -172,7 +175,8 @@ impl<U: Unit> Work for Write<'_, U> {
     }
 }
 
-/// True if all numbers are those of characters: none is half a surrogate pair or too large. Without branches, for vectors.
+/// True if all numbers are those of characters: none is half a surrogate pair or too large. Without
+/// branches, for vectors.
 #[inline(always)]
 fn are_those_of_text(numbers: &[u32; AT_ONCE]) -> bool {
     let odd = numbers.iter().fold(0, |odd, &number| {
@@ -308,7 +312,8 @@ mod tests {
             stretches in prop::collection::vec((any::<u32>(), any::<[u8; 2]>()), 0..9),
             odd in prop::option::weighted(0.3, prop_oneof![0xD800..0xE000u32, 0x11_0000..=u32::MAX]),
         ) {
-            // Stretches of one width that are long enough for every way that a kernel has, and characters between them.
+            // Stretches of one width that are long enough for every way that a kernel has, and
+            // characters between them.
             let mut numbers = Vec::new();
             for (seed, [kind, length]) in stretches {
                 let most = [0x80, 0x100, 0x800, 0xD000, 0x11_0000][usize::from(kind % 5)];

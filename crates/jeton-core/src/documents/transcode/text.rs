@@ -8,13 +8,15 @@ use crate::cpu::prefetch::ReadLater;
 use crate::documents::texts::as_text;
 use crate::error::Result;
 
-/// The text that characters are, written into `room`, which grows and is not emptied, so that one which is used again need not
-/// be filled with zeros again. Half a surrogate pair, or a number that is no character's, is `InvalidUtf8` at the byte where it would be.
+/// The text that characters are, written into `room`, which grows and is not emptied, so that one
+/// which is used again need not be filled with zeros again. Half a surrogate pair, or a number that
+/// is no character's, is `InvalidUtf8` at the byte where it would be.
 pub fn to_text<'r, U: Unit>(characters: &[U], room: &'r mut Vec<u8>) -> Result<&'r str> {
     let Written { n_bytes, is_text } = to_utf8(characters, room);
     let written = room.get(..n_bytes).unwrap_or_default();
     if is_text {
-        // SAFETY: every number is that of a character, and what is written of each is its UTF-8. There is nothing else in these bytes.
+        // SAFETY: every number is that of a character, and what is written of each is its UTF-8.
+        // There is nothing else in these bytes.
         return Ok(unsafe { std::str::from_utf8_unchecked(written) });
     }
     as_text(written)

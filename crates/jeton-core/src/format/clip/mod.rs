@@ -1,9 +1,9 @@
 //! `bpe_simple_vocab_16e6.txt`: CLIP's merges, and the vocabulary that OpenAI's code makes of them.
 //!
-//! The file has a first line that says nothing and far more merges than are used: the first 48,894. Ids 0 to 255
-//! are the characters of GPT-2's alphabet (the printable ones first), the next 256 the same at the end of a
-//! word, then comes what each merge makes, then `<|startoftext|>` and `<|endoftext|>`
-//! (`clip/simple_tokenizer.py`, commit d05afc4).
+//! The file has a first line that says nothing and far more merges than are used: the first 48,894.
+//! Ids 0 to 255 are the characters of GPT-2's alphabet (the printable ones first), the next 256 the
+//! same at the end of a word, then comes what each merge makes, then `<|startoftext|>` and
+//! `<|endoftext|>` (`clip/simple_tokenizer.py`, commit d05afc4).
 //!
 //! The model is BPE of characters with a suffix at the end of a word, the text is cleaned first
 //! ([`crate::normalize::clip`]), and only what the pattern matches is encoded.
@@ -37,9 +37,10 @@ const N_MERGES: usize = 49_152 - 256 - 2;
 /// What marks the last token of a word.
 const END_OF_WORD: &str = "</w>";
 
-/// What is a pretoken; what lies between is dropped. Case is ignored, as in the published pattern, though the
-/// text is in lower case by then: a long s after an apostrophe counts as one, and U+0345, whose capital is a
-/// letter while it is none, is dropped (the `regex` module matches it by neither class).
+/// What is a pretoken; what lies between is dropped. Case is ignored, as in the published pattern,
+/// though the text is in lower case by then: a long s after an apostrophe counts as one, and
+/// U+0345, whose capital is a letter while it is none, is dropped (the `regex` module matches it by
+/// neither class).
 const PATTERN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|\p{L}+|\p{N}|[^\s\p{L}\p{N}\x{345}]+";
 
 /// Reads the merges, decompressed, as OpenAI's tokenizer.
@@ -79,8 +80,8 @@ pub fn from_clip(bytes: &[u8]) -> Result<Tokenizer> {
 /// What the file makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ClipParts {
-    /// Tokens by id, written in GPT-2's alphabet, those at the end of a word with [`END_OF_WORD`]; the two
-    /// special tokens are not among them.
+    /// Tokens by id, written in GPT-2's alphabet, those at the end of a word with [`END_OF_WORD`];
+    /// the two special tokens are not among them.
     tokens: Vec<String>,
     /// Merges in order, as pairs of ids.
     merges: Vec<(u32, u32)>,

@@ -1,8 +1,10 @@
-//! The lists of a compiled file that stay as they are: read to where they lie, by two threads where there are two.
+//! The lists of a compiled file that stay as they are: read to where they lie, by two threads where
+//! there are two.
 //!
-//! That is most of a file, and reading it most of what loading it takes: the system copies bytes that it has, into pages that it
-//! makes zeros of before, and each block is hashed while it is near. The other thread reads blocks from the end, so that the two
-//! do not wait for the same huge page; it lives as long as the call.
+//! That is most of a file, and reading it most of what loading it takes: the system copies bytes
+//! that it has, into pages that it makes zeros of before, and each block is hashed while it is
+//! near. The other thread reads blocks from the end, so that the two do not wait for the same huge
+//! page; it lives as long as the call.
 
 use std::sync::Mutex;
 use std::thread::{Builder, ScopedJoinHandle};
@@ -17,7 +19,8 @@ use crate::memory::huge_pages::prepare_pages;
 /// Bytes that have a digest of their own.
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// Bytes of a block that are read and hashed at once, while they are near: with whole blocks loading takes up to 5% longer.
+/// Bytes of a block that are read and hashed at once, while they are near: with whole blocks
+/// loading takes up to 5% longer.
 const PART_BYTES: usize = 32 << 10;
 
 /// Bytes of a digest.
@@ -44,8 +47,8 @@ pub(super) fn digests(image: &[u8], seed: u64) -> Vec<u8> {
     blocks.flat_map(|block| digest(block, seed)).collect()
 }
 
-/// Reads an image that begins at a place of the source, and gives what [`digests`] says of it; and does something else before its
-/// share of that, while the other thread begins.
+/// Reads an image that begins at a place of the source, and gives what [`digests`] says of it; and
+/// does something else before its share of that, while the other thread begins.
 pub(super) fn read<T>(
     source: &(impl Source + ?Sized),
     place: u64,

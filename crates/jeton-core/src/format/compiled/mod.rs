@@ -1,15 +1,18 @@
 //! A tokenizer as it lies in memory: the quickest to load, and a cache of what other files say.
 //!
-//! A compiled file belongs to the release that wrote it; every other one refuses it, and the file that it was made from is
-//! read again. It is the same on every machine (little-endian, hashes of our own). Layout: [`MAGIC`], the version of the
-//! layout (`u32`), a zero (`u32`), the length of what follows (`u64`) and its checksum ([`checksum`]); then the length of the head
-//! (`u64`), the head, and from the next page on the image. The head has the release, the name, the canonical form without its bulk
-//! as JSON, and the bulk: lengths of tokens, merges, pieces, and the automata of split patterns. The image has the lists that stay as
-//! they are: bytes of tokens, the table that finds them, pairs that merge. It is all that takes long to read, and is read in blocks,
+//! A compiled file belongs to the release that wrote it; every other one refuses it, and the file
+//! that it was made from is read again. It is the same on every machine (little-endian, hashes of
+//! our own). Layout: [`MAGIC`], the version of the layout (`u32`), a zero (`u32`), the length of
+//! what follows (`u64`) and its checksum ([`checksum`]); then the length of the head (`u64`), the
+//! head, and from the next page on the image. The head has the release, the name, the canonical
+//! form without its bulk as JSON, and the bulk: lengths of tokens, merges, pieces, and the automata
+//! of split patterns. The image has the lists that stay as they are: bytes of tokens, the table
+//! that finds them, pairs that merge. It is all that takes long to read, and is read in blocks,
 //! each with a digest of its own, by two threads.
 //!
-//! Nothing in a file is trusted. The checksum finds damage; whoever makes a file on purpose can make any tokenizer, but every
-//! length and id is checked, so that a hostile file is an error or a tokenizer, and never more.
+//! Nothing in a file is trusted. The checksum finds damage; whoever makes a file on purpose can
+//! make any tokenizer, but every length and id is checked, so that a hostile file is an error or a
+//! tokenizer, and never more.
 
 mod image;
 mod model;
@@ -48,7 +51,8 @@ pub fn is_compiled(bytes: &[u8]) -> bool {
 
 /// Writes a tokenizer, with its name.
 ///
-/// Fails with `Inexpressible` for a SentencePiece model: its own file says everything, and is read as quickly.
+/// Fails with `Inexpressible` for a SentencePiece model: its own file says everything, and is read
+/// as quickly.
 pub fn to_compiled(tokenizer: &Tokenizer, name: Option<&str>) -> Result<Vec<u8>> {
     let mut config = tokenizer.to_config();
     let mut bulk = Writer::default();
@@ -66,7 +70,8 @@ pub fn to_compiled(tokenizer: &Tokenizer, name: Option<&str>) -> Result<Vec<u8>>
     Ok(sealed(&bulk.behind(out).finish(HEADER_BYTES)))
 }
 
-/// A file with the header that belongs to what follows it: for whoever makes such files on purpose, as tests do.
+/// A file with the header that belongs to what follows it: for whoever makes such files on purpose,
+/// as tests do.
 pub fn sealed(payload: &[u8]) -> Vec<u8> {
     let fields = [
         &MAGIC[..],

@@ -1,4 +1,5 @@
-//! The bulk of a model: tokens, merges and pieces, apart from the canonical form, in which they would be text.
+//! The bulk of a model: tokens, merges and pieces, apart from the canonical form, in which they
+//! would be text.
 
 use super::inexpressible;
 use super::wire::{Reader, Writer, bad};

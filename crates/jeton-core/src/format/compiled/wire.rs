@@ -1,7 +1,9 @@
-//! Numbers, bytes and lists as a compiled file has them: little-endian, each list with its length in front.
+//! Numbers, bytes and lists as a compiled file has them: little-endian, each list with its length
+//! in front.
 //!
-//! What is read and looked at is in the head. Of a list that stays as it is, and may be long, the head has the length; the list is in
-//! the image behind it, which lies in memory as it lies in the file.
+//! What is read and looked at is in the head. Of a list that stays as it is, and may be long, the
+//! head has the length; the list is in the image behind it, which lies in memory as it lies in the
+//! file.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -18,11 +20,12 @@ pub(super) const FORMAT: &str = "compiled tokenizer";
 /// Where lists of the image begin, from its beginning on.
 const ALIGNMENT: usize = 64;
 
-/// Where the image begins in a file is a multiple of this, so that whole pages are copied to whole pages.
+/// Where the image begins in a file is a multiple of this, so that whole pages are copied to whole
+/// pages.
 const PAGE: usize = 4 << 10;
 
-/// Bytes of an image at most: as many as a vocabulary with all the tokens and bytes that one may have, and too few for sums of
-/// places to overflow.
+/// Bytes of an image at most: as many as a vocabulary with all the tokens and bytes that one may
+/// have, and too few for sums of places to overflow.
 const MAX_IMAGE_BYTES: u64 = 8 << 30;
 
 pub(super) fn bad(reason: impl Into<String>) -> Error {
@@ -89,7 +92,8 @@ impl Writer {
     }
 }
 
-/// The checksum of what [`Writer::finish`] gave: of its head, and of the digests of the image's blocks.
+/// The checksum of what [`Writer::finish`] gave: of its head, and of the digests of the image's
+/// blocks.
 pub(super) fn checksum(payload: &[u8], seed: u64) -> u128 {
     let (length, rest) = payload.split_at(payload.len().min(8));
     let head = length.try_into().map_or(0, u64::from_le_bytes);
@@ -106,8 +110,8 @@ fn sum(length: &[u8], head: &[u8], digests: &[u8], seed: u64) -> u128 {
     sum.digest128()
 }
 
-/// A file that was read, of which values are taken as they come. A length that what is left cannot hold is an error, before
-/// anything is reserved.
+/// A file that was read, of which values are taken as they come. A length that what is left cannot
+/// hold is an error, before anything is reserved.
 pub(super) struct Reader {
     head: Vec<u8>,
     /// Bytes of the head that were taken.
@@ -157,7 +161,8 @@ impl Reader {
         let read = |words: &mut [u64]| {
             image::read(source, head_end, bytes_of(words), seed, threads, read_head)
         };
-        // What is made of some lists takes more than the file has: of where tokens lie eight times as much.
+        // What is made of some lists takes more than the file has: of where tokens lie eight times
+        // as much.
         let room = n_head.saturating_add(n_image).saturating_mul(3);
         let read = HugeArena::begun_with(n_image / size_of::<u64>(), room, read);
         let (shelf, read) = read.ok_or_else(too_large)?;

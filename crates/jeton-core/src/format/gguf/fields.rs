@@ -56,8 +56,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The id under a key. As in llama.cpp, an id beyond the vocabulary counts as not given, and so does a
-    /// default beyond it.
+    /// The id under a key. As in llama.cpp, an id beyond the vocabulary counts as not given, and so
+    /// does a default beyond it.
     pub(super) fn id(
         &self,
         key: &str,
@@ -116,8 +116,8 @@ impl<'a> Fields<'a> {
             .map(Some)
     }
 
-    /// An array of numbers, one for each token or more (which llama.cpp allows and ignores); none if it is
-    /// not there.
+    /// An array of numbers, one for each token or more (which llama.cpp allows and ignores); none
+    /// if it is not there.
     fn numbers(&self, key: &str, n_tokens: usize) -> Result<Option<Vec<f64>>> {
         let array = match self.0.get(key) {
             None => return Ok(None),

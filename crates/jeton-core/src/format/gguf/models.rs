@@ -85,8 +85,9 @@ pub(super) fn read_t5(fields: &Fields<'_>) -> Result<Tokenizer> {
     sentencepiece(fields, &tokens, around, model)
 }
 
-/// The pieces of a vocabulary. Unknown pieces beside the one and control pieces are the same to the model: it never
-/// makes them. Nor does it make bytes where text does not fall back to them; they are decoded all the same.
+/// The pieces of a vocabulary. Unknown pieces beside the one and control pieces are the same to the
+/// model: it never makes them. Nor does it make bytes where text does not fall back to them; they
+/// are decoded all the same.
 fn pieces(tokens: &Tokens, unknown: Option<u32>) -> Vec<Piece> {
     let is_unknown = |id: u32| tokens.kinds.get(id as usize) == Some(&Kind::Unknown);
     let unknown = unknown.filter(|&id| is_unknown(id)).or_else(|| {
@@ -125,7 +126,8 @@ fn sentencepiece(
     })
 }
 
-/// `bert`: `WordPiece`, where U+2581 marks the tokens that begin a word instead of `##` those that do not.
+/// `bert`: `WordPiece`, where U+2581 marks the tokens that begin a word instead of `##` those that
+/// do not.
 pub(super) fn read_bert(fields: &Fields<'_>) -> Result<Tokenizer> {
     let tokens = fields.tokens()?;
     let n = tokens.texts.len();

@@ -1,14 +1,14 @@
 //! How llama.cpp cuts text before byte-level BPE, by the name under `tokenizer.ggml.pre`.
 //!
-//! A name stands for a sequence of patterns, each applied to the pieces of the one before; what a pattern
-//! does not match stays a piece. The patterns are those of llama.cpp (`src/llama-vocab.cpp`, commit 00ad355),
-//! which are not always those that the models were trained with. Where it writes around the limits of
-//! C++'s regular expressions, the same set is written directly here. Differences from the
-//! originals that are llama.cpp's own and are followed:
+//! A name stands for a sequence of patterns, each applied to the pieces of the one before; what a
+//! pattern does not match stays a piece. The patterns are those of llama.cpp
+//! (`src/llama-vocab.cpp`, commit 00ad355), which are not always those that the models were trained
+//! with. Where it writes around the limits of C++'s regular expressions, the same set is written
+//! directly here. Differences from the originals that are llama.cpp's own and are followed:
 //!
 //! - contractions ignore the case of ASCII letters only (the originals take `ſ` for an `s`);
-//! - `tekken`, `gpt-4o` and their kin take every letter beyond ASCII for both upper and lower case, and
-//!   combining marks are no letters;
+//! - `tekken`, `gpt-4o` and their kin take every letter beyond ASCII for both upper and lower case,
+//!   and combining marks are no letters;
 //! - `afmoe` leaves what stands before a number together with its first digits in the first step.
 //!
 //! Not followed: `kimi-k2` is the published pattern, where llama.cpp has a function of its own.
@@ -80,7 +80,8 @@ const GRANITE_EMBEDDING: &str = concat!(
     contraction!(),
     r"?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 );
-/// The cased pattern of o200k with marks, its contractions at the end; `$numbers` is what is between.
+/// The cased pattern of o200k with marks, its contractions at the end; `$numbers` is what is
+/// between.
 macro_rules! cased {
     ($numbers:literal) => {
         concat!(
@@ -119,8 +120,8 @@ const DEEPSEEK_LETTERS: &str = concat!(
     r"\x{10400}-\x{1044F}\x{104B0}-\x{104D3}\x{104D8}-\x{104FB}\x{10C80}-\x{10CB2}",
     r"\x{10CC0}-\x{10CF2}\x{118A0}-\x{118DF}\x{1E900}-\x{1E943}]+"
 );
-/// Punctuation of ASCII, its wide forms, quotes, and two ideographic stops. (DeepSeek's class has the
-/// ideographic space too, which llama.cpp has replaced before it looks.)
+/// Punctuation of ASCII, its wide forms, quotes, and two ideographic stops. (DeepSeek's class has
+/// the ideographic space too, which llama.cpp has replaced before it looks.)
 const DEEPSEEK_PUNCTUATION: &str = r"\s?[!-/:-~！-／：-～‘-‟\x{3001}-\x{3002}]+";
 /// Ideographs and most of Asia's scripts, U+0800 on.
 const DEEPSEEK_ASIAN: &str = r"[\x{4E00}-\x{9FA5}\x{0800}-\x{4E00}\x{AC00}-\x{D7FF}]+";

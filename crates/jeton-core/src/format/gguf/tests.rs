@@ -1,5 +1,5 @@
-//! Reading GGUF: every version and byte order, what each kind of vocabulary becomes, what is refused,
-//! damage.
+//! Reading GGUF: every version and byte order, what each kind of vocabulary becomes, what is
+//! refused, damage.
 
 use jeton_testing::gguf::{Layout, Value};
 use proptest::prelude::*;
@@ -22,8 +22,8 @@ fn step(pattern: &str) -> StepConfig {
     })
 }
 
-/// A byte-level vocabulary: two letters, their merge, an end token that the file calls normal, a user's
-/// token and a control token.
+/// A byte-level vocabulary: two letters, their merge, an end token that the file calls normal, a
+/// user's token and a control token.
 fn gpt2() -> Pairs {
     let tokens = ["a", "b", "ab", "<|im_end|>", "  ", "<c>", "[PAD6]", ""];
     vec![

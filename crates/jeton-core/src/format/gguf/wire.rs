@@ -1,9 +1,9 @@
 //! The wire format of GGUF's metadata: keys and values, one after another.
 //!
 //! Only the header is read, so the beginning of a file is enough; where it is not, the answer is
-//! how many bytes it takes to go on. Every count and length is checked before it is believed, and nothing is
-//! copied. Source: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md> (version 3), and for version 1
-//! the same with counts and lengths of 32 bits.
+//! how many bytes it takes to go on. Every count and length is checked before it is believed, and
+//! nothing is copied. Source: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md> (version
+//! 3), and for version 1 the same with counts and lengths of 32 bits.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,8 @@ pub(super) const FORMAT: &str = "GGUF";
 
 /// First bytes of a file.
 const MAGIC: &[u8; 4] = b"GGUF";
-/// Most bytes of a header; the largest published ones (a vocabulary of 262,144 with merges) have 20 MB.
+/// Most bytes of a header; the largest published ones (a vocabulary of 262,144 with merges) have 20
+/// MB.
 const MAX_HEADER_BYTES: u64 = 1 << 29;
 /// Most pairs of key and value; published files have about forty.
 const MAX_PAIRS: u64 = 1 << 16;

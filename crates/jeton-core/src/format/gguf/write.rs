@@ -1,6 +1,7 @@
 //! Writing the vocabulary of a model file: metadata only, no tensors.
 //!
-//! Such a file is what llama.cpp loads with `vocab_only`, and what its converter puts before the tensors.
+//! Such a file is what llama.cpp loads with `vocab_only`, and what its converter puts before the
+//! tensors.
 
 use super::pairs_out::Pairs;
 use super::pre::{self, Pre};
@@ -27,7 +28,8 @@ const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
 const BYTE: i32 = 6;
 
-/// Published patterns, and what llama.cpp takes for them; where its own pattern differs, that is a loss.
+/// Published patterns, and what llama.cpp takes for them; where its own pattern differs, that is a
+/// loss.
 const NEAREST: &[(&str, &str)] = &[
     ("gpt2", "gpt-2"),
     ("r50k_base", "gpt-2"),
@@ -40,7 +42,8 @@ const NEAREST: &[(&str, &str)] = &[
 /// What marks a token that begins a word.
 const BEGINS: &[u8] = "\u{2581}".as_bytes();
 
-/// The beginning of Mistral's pattern (`tekken.json` of Mistral Nemo), which is published in the file alone.
+/// The beginning of Mistral's pattern (`tekken.json` of Mistral Nemo), which is published in the
+/// file alone.
 const TEKKEN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}|";
 
 /// Writes the file, and what stands in its way.
@@ -77,7 +80,8 @@ pub(in crate::format) fn to_gguf(config: &Config, ledger: &mut Ledger) -> Option
     })
 }
 
-/// Tokens and their types, with added tokens among them; ids without a token get a name that stands for nothing.
+/// Tokens and their types, with added tokens among them; ids without a token get a name that stands
+/// for nothing.
 fn tokens(
     n: u32,
     added: &[AddedToken],
@@ -109,7 +113,8 @@ fn tokens(
     (texts, kinds)
 }
 
-/// True if there are so few tokens for so many ids that names for all of them would take more memory than the vocabulary.
+/// True if there are so few tokens for so many ids that names for all of them would take more
+/// memory than the vocabulary.
 fn too_sparse(vocab: &Vocab, config: &Config) -> bool {
     const MOST_IDS_A_TOKEN: u64 = 16;
     let added = config.added_tokens.iter().map(|token| token.id + 1).max();
@@ -173,8 +178,8 @@ fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
     Some(())
 }
 
-/// The name under which llama.cpp cuts text in this way, or in the nearest way that it knows. `whole`: some tokens are
-/// only found as whole pretokens.
+/// The name under which llama.cpp cuts text in this way, or in the nearest way that it knows.
+/// `whole`: some tokens are only found as whole pretokens.
 fn pre_name(steps: &[StepConfig], whole: bool) -> Option<&'static str> {
     let as_step = |pattern: &&str| {
         StepConfig::Split(SplitConfig {

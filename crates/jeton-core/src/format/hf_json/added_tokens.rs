@@ -30,8 +30,9 @@ fn yes() -> bool {
     true
 }
 
-/// Added tokens with the ids that `tokenizers` gives them: that of the vocabulary's entry of the same
-/// text, else the next free one, whatever number the file has (`tokenizers` 0.23 warns and renumbers).
+/// Added tokens with the ids that `tokenizers` gives them: that of the vocabulary's entry of the
+/// same text, else the next free one, whatever number the file has (`tokenizers` 0.23 warns and
+/// renumbers).
 pub(super) fn read(written: Vec<Written>, vocab: &Entries<'_>) -> Result<Vec<AddedToken>> {
     let mut tokens: Vec<AddedToken> = Vec::with_capacity(written.len());
     let mut seen: HashSet<String> = HashSet::with_capacity(written.len());

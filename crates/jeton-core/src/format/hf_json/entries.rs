@@ -1,5 +1,5 @@
-//! Vocabulary and merges of a model as the file has them, read without a tree of values in between: a file of 128,000
-//! tokens has a million of them.
+//! Vocabulary and merges of a model as the file has them, read without a tree of values in between:
+//! a file of 128,000 tokens has a million of them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -297,7 +297,8 @@ pub(super) struct Entries<'v> {
     pub(super) listed: Vec<(&'v str, u32)>,
     /// The id of each text, by the place of its first entry: of equal pieces the last counts.
     ids: Vec<u32>,
-    /// The texts once more, near each other: in the file they are spread over megabytes, and merges ask for each.
+    /// The texts once more, near each other: in the file they are spread over megabytes, and merges
+    /// ask for each.
     texts: String,
     /// Where each of them begins, and where the last one ends.
     starts: Vec<u32>,
@@ -357,7 +358,8 @@ impl<'v> Entries<'v> {
         self.table = StringTable::with_capacity(n);
     }
 
-    /// Adds an entry. Where the text has one already, its id changes; whether both stay listed is for the caller to say.
+    /// Adds an entry. Where the text has one already, its id changes; whether both stay listed is
+    /// for the caller to say.
     fn add(&mut self, text: &'v str, id: u32, keeps_both: bool) -> Result<()> {
         let listed = &mut self.listed;
         if listed.len() >= MAX_IDS as usize {
@@ -393,7 +395,8 @@ impl<'v> Entries<'v> {
         self.id_prepared(self.table.prepare(token), token)
     }
 
-    /// What [`id_prepared`](Self::id_prepared) needs of a token, on its way from memory when this returns.
+    /// What [`id_prepared`](Self::id_prepared) needs of a token, on its way from memory when this
+    /// returns.
     pub(super) fn prepare(&self, token: &str) -> u64 {
         self.table.prepare(token)
     }

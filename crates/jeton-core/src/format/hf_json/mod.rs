@@ -1,8 +1,9 @@
-//! `tokenizer.json` of Hugging Face `tokenizers`: one file a component, its reading beside its writing.
+//! `tokenizer.json` of Hugging Face `tokenizers`: one file a component, its reading beside its
+//! writing.
 //!
-//! Components that are not known are refused by name: a tokenizer either gives the reference's ids or does not
-//! load. Old files leave out the `type` of components that can be told by their fields; these are
-//! the ones that 0.23.3 accepts without it.
+//! Components that are not known are refused by name: a tokenizer either gives the reference's ids
+//! or does not load. Old files leave out the `type` of components that can be told by their fields;
+//! these are the ones that 0.23.3 accepts without it.
 
 mod added_tokens;
 mod decoder;

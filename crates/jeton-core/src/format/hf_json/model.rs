@@ -223,8 +223,8 @@ fn read_unknown(model: &Written<'_>, entries: &Entries<'_>) -> Result<Option<u32
 }
 
 /// Special tokens that the vocabulary lists and no merge makes or uses: ordinary text never becomes
-/// them, so they are special tokens only. (With `ignore_merges`, `tokenizers` would find one that is a
-/// whole pretoken; text that looks like a special token stays text here.)
+/// them, so they are special tokens only. (With `ignore_merges`, `tokenizers` would find one that
+/// is a whole pretoken; text that looks like a special token stays text here.)
 fn unreachable_special_tokens<'t>(
     model: &Written<'_>,
     added_tokens: &'t [AddedToken],
@@ -253,7 +253,8 @@ fn unreachable_special_tokens<'t>(
     special
 }
 
-/// True if a token is one where every pretoken starts: a single character, affixes aside, or a byte.
+/// True if a token is one where every pretoken starts: a single character, affixes aside, or a
+/// byte.
 pub(super) fn is_symbol(content: &str, prefix: &str, suffix: &str, byte_fallback: bool) -> bool {
     let inside = content.strip_prefix(prefix).unwrap_or(content);
     let inside = inside.strip_suffix(suffix).unwrap_or(inside);
@@ -261,7 +262,8 @@ pub(super) fn is_symbol(content: &str, prefix: &str, suffix: &str, byte_fallback
     inside.chars().nth(1).is_none() || is_byte
 }
 
-/// Merges that are looked up together: the places of all their tokens are on their way from memory by then.
+/// Merges that are looked up together: the places of all their tokens are on their way from memory
+/// by then.
 const MERGES_AT_ONCE: usize = 16;
 
 fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u32)>> {
@@ -302,8 +304,8 @@ fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u
     Ok(merges)
 }
 
-/// The two tokens of a merge of which the string has several spaces: the only cut of it whose parts are tokens, as
-/// is what they make.
+/// The two tokens of a merge of which the string has several spaces: the only cut of it whose parts
+/// are tokens, as is what they make.
 fn only_reading<'p>(
     joined: &'p str,
     prefix: &str,

@@ -66,13 +66,14 @@ fn read_one(component: &Value) -> Result<Template> {
     }
 }
 
-/// One processor after the other. Two that add tokens are refused: the second would wrap each piece that the
-/// first made.
+/// One processor after the other. Two that add tokens are refused: the second would wrap each piece
+/// that the first made.
 fn compose(first: Template, second: Template) -> Result<Template> {
     let plain = Template::default();
     let adds = |template: &Template| template.single != plain.single || template.pair != plain.pair;
     if first.trim_offsets.is_some() && second.trim_offsets.is_some() {
-        // The second would cut into the text: the reference counts the white space of each token again.
+        // The second would cut into the text: the reference counts the white space of each token
+        // again.
         return Err(Error::unsupported(
             FORMAT,
             PLACE,
@@ -203,7 +204,8 @@ fn write_parts(
                 inexpressible(format!("its template uses id {id}, which has no text"))
             })?;
             let entry = |text: &str| json!({"id": text, "ids": [id], "tokens": [text]});
-            // Two ids may have one text, a token's and an added token's; the file knows its tokens by name alone.
+            // Two ids may have one text, a token's and an added token's; the file knows its tokens
+            // by name alone.
             let taken = special.get(&text).is_some_and(|old| *old != entry(&text));
             let text = if taken { format!("{text} {id}") } else { text };
             let new = entry(&text);

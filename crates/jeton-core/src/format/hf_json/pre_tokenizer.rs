@@ -45,8 +45,8 @@ fn flatten<'v>(component: &'v Value, steps: &mut Vec<&'v Value>) {
     }
 }
 
-/// Reads the steps. `on_bytes`: the model works on bytes, so that what follows a byte-level step sees
-/// bytes as characters of GPT-2's alphabet.
+/// Reads the steps. `on_bytes`: the model works on bytes, so that what follows a byte-level step
+/// sees bytes as characters of GPT-2's alphabet.
 pub(super) fn read(component: Option<&Value>, on_bytes: bool) -> Result<Vec<StepConfig>> {
     let mut reader = Reader {
         on_bytes,
@@ -203,7 +203,8 @@ fn read_behavior(name: &str) -> Result<Behavior> {
     })
 }
 
-/// Writes the steps. `on_bytes`: the model works on bytes, whose step the canonical form leaves out.
+/// Writes the steps. `on_bytes`: the model works on bytes, whose step the canonical form leaves
+/// out.
 pub(super) fn write(steps: &[StepConfig], on_bytes: bool) -> Result<Value> {
     let mut written = Vec::with_capacity(steps.len() + 1);
     let byte_level = |prefix: bool, use_regex: bool| json!({"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": true, "use_regex": use_regex});
@@ -229,7 +230,8 @@ pub(super) fn write(steps: &[StepConfig], on_bytes: bool) -> Result<Value> {
                 "prepend_scheme": scheme_name(metaspace.prepend_scheme),
                 "split": metaspace.split,
             })),
-            // The reference has the space only as a part of the byte-level step, before its pattern.
+            // The reference has the space only as a part of the byte-level step, before its
+            // pattern.
             StepConfig::PrefixSpace => {
                 let regex = steps.next_if(|step| is_gpt2(step)).is_some();
                 let bytes = steps
@@ -294,8 +296,8 @@ fn write_split(split: &SplitConfig) -> Result<Value> {
     }))
 }
 
-/// A pattern of fancy-regex as Oniguruma reads it, refused where both can be compared and cut differently (`[a--b]` is a
-/// difference of classes in one, and a range in the other).
+/// A pattern of fancy-regex as Oniguruma reads it, refused where both can be compared and cut
+/// differently (`[a--b]` is a difference of classes in one, and a range in the other).
 fn checked_for_oniguruma(split: &SplitConfig) -> Result<String> {
     let pattern = for_oniguruma(split)?;
     let read = SplitConfig {

@@ -1,8 +1,9 @@
 //! The vocabulary of a model, written, and which added tokens stand in it.
 //!
-//! `tokenizers` gives an added token the id that its text has in the vocabulary, else the next free one, whatever the
-//! file says. A token that stands in the vocabulary can be found by the model, too; so one that the model
-//! does not have is put there only where it would not get its id without.
+//! `tokenizers` gives an added token the id that its text has in the vocabulary, else the next free
+//! one, whatever the file says. A token that stands in the vocabulary can be found by the model,
+//! too; so one that the model does not have is put there only where it would not get its id
+//! without.
 
 use std::collections::HashSet;
 
@@ -88,7 +89,8 @@ impl Names {
     }
 }
 
-/// The vocabulary: the model's tokens, its unknown token, and the added tokens that have to stand there.
+/// The vocabulary: the model's tokens, its unknown token, and the added tokens that have to stand
+/// there.
 pub(super) fn write(names: &Names, config: &Config, unknown: Option<u32>) -> Map<String, Value> {
     let mut vocab = Map::with_capacity(names.0.len());
     for (id, name) in names.0.iter().enumerate() {
@@ -101,7 +103,8 @@ pub(super) fn write(names: &Names, config: &Config, unknown: Option<u32>) -> Map
     for token in here {
         vocab.insert(token.content.clone(), json!(token.id));
     }
-    // Each that is put there moves the ids of those that are not; the second round therefore takes them all.
+    // Each that is put there moves the ids of those that are not; the second round therefore takes
+    // them all.
     if let Some(first) = misnumbered(&vocab, &config.added_tokens) {
         for token in rest {
             if first.contains(&token.id) {
@@ -134,7 +137,8 @@ fn is_left_out(token: &AddedToken, config: &Config) -> bool {
     }
 }
 
-/// The ids of the tokens that would get another one ([`super::added_tokens::read`]); None where there are none.
+/// The ids of the tokens that would get another one ([`super::added_tokens::read`]); None where
+/// there are none.
 fn misnumbered(vocab: &Map<String, Value>, tokens: &[AddedToken]) -> Option<HashSet<u32>> {
     let mut next = vocab.len() as u64;
     let mut found = HashSet::new();

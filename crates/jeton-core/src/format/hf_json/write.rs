@@ -18,8 +18,8 @@ use crate::normalize::{Form, NormalizerConfig};
 use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
 
-/// Writes a `tokenizer.json` that `tokenizers` loads and that gives equal ids there; refused, with every reason,
-/// where there is none.
+/// Writes a `tokenizer.json` that `tokenizers` loads and that gives equal ids there; refused, with
+/// every reason, where there is none.
 pub fn to_hf_json(tokenizer: &Tokenizer) -> Result<Vec<u8>> {
     let mut ledger = Ledger::default();
     let draft = write(&tokenizer.to_config(), &mut ledger);
@@ -84,8 +84,8 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
     })
 }
 
-/// CLIP's cleaning of texts, which the library does not have, becomes what transformers takes for it (5.23.0,
-/// `CLIPConverter`).
+/// CLIP's cleaning of texts, which the library does not have, becomes what transformers takes for
+/// it (5.23.0, `CLIPConverter`).
 fn clean_up(config: &mut Config, ledger: &mut Ledger) {
     if !config.normalizer.contains(&NormalizerConfig::Clip) {
         return;
@@ -231,8 +231,8 @@ fn write_model(config: &Config, names: &Names) -> Result<Value> {
     }
 }
 
-/// The number that reads as this one: the parser that `tokenizers` uses (ours, too) is off by a bit now and
-/// then, and that bit decides ties between segmentations.
+/// The number that reads as this one: the parser that `tokenizers` uses (ours, too) is off by a bit
+/// now and then, and that bit decides ties between segmentations.
 fn legible(score: f64) -> f64 {
     const MOST_BITS_OFF: u64 = 8;
     let reads_as = |written: f64| {
@@ -251,8 +251,9 @@ fn legible(score: f64) -> f64 {
         .unwrap_or(score)
 }
 
-/// The merge list that does what ranks do: every pair that makes a token, in the order of the tokens'
-/// ids. (A single merge per token would not always do: ranks let any cut of a token merge into it.)
+/// The merge list that does what ranks do: every pair that makes a token, in the order of the
+/// tokens' ids. (A single merge per token would not always do: ranks let any cut of a token merge
+/// into it.)
 fn merges_of_ranks(tokens: &[Option<Base64Bytes>], opaque: &[u32]) -> Result<Vec<(u32, u32)>> {
     let vocab = pairs::vocab(tokens, opaque)?;
     Ok(pairs::all_pairs(&vocab))

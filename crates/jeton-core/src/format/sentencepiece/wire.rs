@@ -1,7 +1,7 @@
 //! The wire format of protocol buffers: numbered fields, one after another.
 //!
-//! Only what a reader needs: no schema, no copies, every length checked before it is believed. Source:
-//! <https://protobuf.dev/programming-guides/encoding/>.
+//! Only what a reader needs: no schema, no copies, every length checked before it is believed.
+//! Source: <https://protobuf.dev/programming-guides/encoding/>.
 
 use crate::codec::leb128::put_varint;
 use crate::error::{Error, ErrorKind, Result};

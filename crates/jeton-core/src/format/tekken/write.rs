@@ -10,8 +10,8 @@ use crate::format::tiktoken::{pattern, ranks};
 use crate::format::writing::draft::Draft;
 use crate::format::writing::ledger::Ledger;
 
-/// A version whose files list their special tokens (those up to 7 may leave them out), which `mistral_common` 1.13.1
-/// knows.
+/// A version whose files list their special tokens (those up to 7 may leave them out), which
+/// `mistral_common` 1.13.1 knows.
 const VERSION: &str = "v11";
 
 /// Writes the file, and what stands in its way.

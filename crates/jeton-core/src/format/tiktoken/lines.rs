@@ -1,7 +1,8 @@
 //! Lines of rank files, the quick way: base64 by four tables, digits by hand.
 //!
-//! What is not plainly a token and its rank is left to the slow way, which says what is wrong. Nearly all tokens have twelve bytes
-//! at most: those are read without asking how many they are, since nobody can predict that.
+//! What is not plainly a token and its rank is left to the slow way, which says what is wrong.
+//! Nearly all tokens have twelve bytes at most: those are read without asking how many they are,
+//! since nobody can predict that.
 
 use crate::vocab::Column;
 
@@ -14,7 +15,8 @@ const PADDING: u32 = 29;
 /// What three bytes have of a word.
 const THREE: u32 = 0x00FF_FFFF;
 
-/// By which bytes of the last four are padding: what must be zero, and how many bytes there are. The third alone cannot be.
+/// By which bytes of the last four are padding: what must be zero, and how many bytes there are.
+/// The third alone cannot be.
 const ENDS: [(u32, usize); 4] = [
     (BAD, 3),
     (BAD | 1 << PADDING, 0),
@@ -68,8 +70,8 @@ pub(super) fn read_all(text: &[u8], column: &mut Column, token: &mut Vec<u8>) ->
     Some(())
 }
 
-/// Pushes the token of a line of a text, if it is plainly one and short, and does not lie near an end of the text. No branch
-/// depends on how long it is.
+/// Pushes the token of a line of a text, if it is plainly one and short, and does not lie near an
+/// end of the text. No branch depends on how long it is.
 #[inline(always)]
 fn push_short(text: &[u8], start: usize, end: usize, column: &mut Column) -> Option<()> {
     let digits: [u8; AT_ONCE] = *text.get(start..)?.first_chunk()?;
@@ -97,7 +99,8 @@ fn push_short(text: &[u8], start: usize, end: usize, column: &mut Column) -> Opt
     Some(())
 }
 
-/// The rank at the end of eight bytes, if there are a space and one to seven digits, and the number of these.
+/// The rank at the end of eight bytes, if there are a space and one to seven digits, and the number
+/// of these.
 #[inline(always)]
 fn rank_before(eight: u64) -> Option<(usize, u32)> {
     const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
@@ -113,14 +116,16 @@ fn rank_before(eight: u64) -> Option<(usize, u32)> {
     let values = digits ^ ZEROS;
     let are_digits =
         (values | values.wrapping_add(0x0606_0606_0606_0606)) & 0xF0F0_F0F0_F0F0_F0F0 == 0;
-    // Of each two, four and eight digits the first ones count ten, a hundred and ten thousand times as much.
+    // Of each two, four and eight digits the first ones count ten, a hundred and ten thousand times
+    // as much.
     let twos = (values.wrapping_mul(10 << 8 | 1) >> 8) & 0x00FF_00FF_00FF_00FF;
     let fours = (twos.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_FFFF_0000_FFFF;
     let value = fours.wrapping_mul(10_000 << 32 | 1) >> 32;
     are_digits.then_some((n_digits, value as u32))
 }
 
-/// Appends the bytes of base64 to `out`; false where it is not well-formed: then what was appended means nothing.
+/// Appends the bytes of base64 to `out`; false where it is not well-formed: then what was appended
+/// means nothing.
 fn decode(digits: &[u8], out: &mut Vec<u8>) -> bool {
     let (fours, rest) = digits.as_chunks::<4>();
     let Some((last, fours)) = fours.split_last().filter(|_| rest.is_empty()) else {
@@ -150,8 +155,8 @@ fn bits(four: [u8; 4]) -> u32 {
     of(0) | of(1) | of(2) | of(3)
 }
 
-/// Reads a line, without its end: the token's bytes into `token`, which is emptied first, and the rank. None where it is
-/// not plainly one.
+/// Reads a line, without its end: the token's bytes into `token`, which is emptied first, and the
+/// rank. None where it is not plainly one.
 #[inline]
 pub(super) fn read(line: &[u8], token: &mut Vec<u8>) -> Option<u32> {
     token.clear();
@@ -194,7 +199,8 @@ mod tests {
             }
         }
 
-        /// The naive twin reads one line after the other, with padding and digits wherever they may stand.
+        /// The naive twin reads one line after the other, with padding and digits wherever they may
+        /// stand.
         #[test]
         fn columns_are_those_of_one_line_after_the_other(
             lines in prop::collection::vec(

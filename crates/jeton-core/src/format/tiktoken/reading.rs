@@ -1,8 +1,9 @@
 //! Rank files that are plain, read in blocks of lines, with a second thread where there is one.
 //!
-//! Whoever loads a published file wants its digest, too: the other thread makes it, while the caller's makes room for all tokens, and
-//! then reads blocks from the end. The caller's puts them in their places, and reads from the beginning while there are none. The other
-//! thread lives as long as the call.
+//! Whoever loads a published file wants its digest, too: the other thread makes it, while the
+//! caller's makes room for all tokens, and then reads blocks from the end. The caller's puts them
+//! in their places, and reads from the beginning while there are none. The other thread lives as
+//! long as the call.
 
 use std::sync::Mutex;
 use std::thread::Builder;
@@ -11,7 +12,8 @@ use super::lines;
 use crate::documents::parallel::available_threads;
 use crate::vocab::{Bulk, Column, Vocab};
 
-/// Bytes of a block: what is made of them lies in a processor's second cache until it is put in place.
+/// Bytes of a block: what is made of them lies in a processor's second cache until it is put in
+/// place.
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// Bytes for which another thread is started: below it that takes as long as it brings.
@@ -131,8 +133,8 @@ fn column() -> Column {
     Column::with_capacity(BLOCK_BYTES / LINE_BYTES, BLOCK_BYTES / 2)
 }
 
-/// Where all tokens have room, unless they do not fit or their ranks are fewer digits than different ones have: then they are not
-/// plain.
+/// Where all tokens have room, unless they do not fit or their ranks are fewer digits than
+/// different ones have: then they are not plain.
 fn room_for(bytes: &[u8]) -> Option<Bulk> {
     let n_ends = memchr::memchr_iter(b'\n', bytes).count();
     let n_lines = n_ends + usize::from(bytes.last().is_some_and(|&last| last != b'\n'));
@@ -159,8 +161,8 @@ pub(super) fn threads_for(n_bytes: usize) -> usize {
     available_threads().min(2)
 }
 
-/// The ranks of a file in which every line is plainly one, and no token comes twice; and what `beside` gives, which another thread
-/// does first where there are two.
+/// The ranks of a file in which every line is plainly one, and no token comes twice; and what
+/// `beside` gives, which another thread does first where there are two.
 pub(super) fn read_plain<T: Send>(
     bytes: &[u8],
     threads: usize,
@@ -256,7 +258,8 @@ mod tests {
             for threads in 1..3 {
                 let (found, length) = read_plain(&bytes, threads, &|| bytes.len());
                 prop_assert_eq!(length, bytes.len());
-                // What it leaves to the slow way may be good all the same, such as a file with empty lines.
+                // What it leaves to the slow way may be good all the same, such as a file with
+                // empty lines.
                 if let Some(found) = found {
                     let expected = expected.as_ref().unwrap();
                     prop_assert!(found.iter().eq(expected.iter()));

@@ -13,8 +13,8 @@ use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Vocab;
 
-/// Writes a rank file; only the ranks, as the format has it: pattern and special tokens belong to whoever
-/// reads it.
+/// Writes a rank file; only the ranks, as the format has it: pattern and special tokens belong to
+/// whoever reads it.
 pub fn to_tiktoken(tokenizer: &Tokenizer) -> Result<Vec<u8>> {
     let mut ledger = Ledger::default();
     let bytes = ranks(&tokenizer.to_config(), &mut ledger).map(|vocab| lines(&vocab));

@@ -1,4 +1,5 @@
-//! Every change of a canonical form is accounted for: by a loss, or by a rewording that is shown to do the same.
+//! Every change of a canonical form is accounted for: by a loss, or by a rewording that is shown to
+//! do the same.
 
 use super::draft::Words;
 use super::ledger::Ledger;

@@ -17,7 +17,8 @@ type Different<'a> = dyn Fn(&[Option<Base64Bytes>], &[Option<Base64Bytes>]) -> V
 
 /// How two BPE models differ, both on bytes or both on characters; None: they do the same.
 ///
-/// `added`: ids of tokens that may be in the one and not in the other, because no text becomes them.
+/// `added`: ids of tokens that may be in the one and not in the other, because no text becomes
+/// them.
 pub(super) fn difference(
     before: &ModelConfig,
     after: &ModelConfig,
@@ -173,7 +174,8 @@ fn on_characters(
         let what = format!("of its tokens {}", some_of(&unlike_names));
         return Some((what, EFFECT));
     }
-    // Affixes are no part of what merges make; with them, every token counts as one that may be made.
+    // Affixes are no part of what merges make; with them, every token counts as one that may be
+    // made.
     let plain = continuing_prefix.is_empty() && end_of_word_suffix.is_empty();
     let reach = Reach::new(
         tokens,

@@ -12,7 +12,8 @@ use crate::special::AddedToken;
 
 /// Compares everything but the settings of [`settings`].
 ///
-/// `reached`: whether text becomes an added token though it is not allowed, because the model has it too.
+/// `reached`: whether text becomes an added token though it is not allowed, because the model has
+/// it too.
 pub(super) fn losses(
     before: &Config,
     after: &Config,
@@ -187,7 +188,8 @@ fn names<T: serde::Serialize>(steps: &[T]) -> String {
 }
 
 fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
-    // Where nothing is normalized, it makes no difference before or after what tokens are found, if they agree.
+    // Where nothing is normalized, it makes no difference before or after what tokens are found, if
+    // they agree.
     let normalized = |config: &Config| -> HashSet<bool> {
         let tokens = config.added_tokens.iter();
         tokens.map(|token| token.normalized).collect()
@@ -292,8 +294,8 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
     }
 }
 
-/// True if no text that holds an added token ever comes to the model: it is found wherever it stands, and steps
-/// that come later do not make it.
+/// True if no text that holds an added token ever comes to the model: it is found wherever it
+/// stands, and steps that come later do not make it.
 fn is_always_found(token: &AddedToken) -> bool {
     let begins = |c: char| c.is_whitespace() || c == '\u{2581}' || c == '\u{120}';
     !token.single_word && !token.normalized && !token.content.starts_with(begins)

@@ -1,4 +1,5 @@
-//! What a format does not hold of a tokenizer, what it says in other words, and what makes it impossible.
+//! What a format does not hold of a tokenizer, what it says in other words, and what makes it
+//! impossible.
 
 use super::draft::FileFormat;
 use crate::error::{ErrorKind, Result};

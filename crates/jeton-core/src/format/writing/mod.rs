@@ -1,16 +1,19 @@
 //! Tokenizers to files: every format behind one door, which says what a format cannot hold.
 //!
-//! A writer takes the canonical form. What its format cannot express it enters into a [`Ledger`]: as an
-//! obstacle, where nothing sensible can be written, or as a loss, where a file can be written that does less. The
-//! file is then read again, with what a caller has to say when reading it, and every part of the canonical
-//! form that did not come back is a loss too, or a [`Rewording`] that is shown to do the same ([`account`]). So nothing
-//! is lost without being named, whatever a writer forgets.
+//! A writer takes the canonical form. What its format cannot express it enters into a [`Ledger`]:
+//! as an obstacle, where nothing sensible can be written, or as a loss, where a file can be written
+//! that does less. The file is then read again, with what a caller has to say when reading it, and
+//! every part of the canonical form that did not come back is a loss too, or a [`Rewording`] that
+//! is shown to do the same ([`account`]). So nothing is lost without being named, whatever a writer
+//! forgets.
 //!
-//! Some formats hold another kind of model than the tokenizer has; then the model is first said in other words
-//! ([`translate`]), which is exact or named as a loss, and the ids are what is compared.
+//! Some formats hold another kind of model than the tokenizer has; then the model is first said in
+//! other words ([`translate`]), which is exact or named as a loss, and the ids are what is
+//! compared.
 //!
-//! A file belongs to a library, and once it is written the tokenizer is that library's: how the ids of
-//! special tokens are shown by `decode`, and which special token is found where two overlap, are its rules.
+//! A file belongs to a library, and once it is written the tokenizer is that library's: how the ids
+//! of special tokens are shown by `decode`, and which special token is found where two overlap, are
+//! its rules.
 
 mod account;
 mod bpe;
@@ -44,8 +47,8 @@ pub struct Written {
     pub files: Vec<WrittenFile>,
     /// What they do not hold.
     pub losses: Vec<Loss>,
-    /// What they say in other words. What is read differs from what was written only in what losses and
-    /// rewordings name.
+    /// What they say in other words. What is read differs from what was written only in what losses
+    /// and rewordings name.
     pub rewordings: Vec<Rewording>,
     /// What to say when they are read.
     pub options: ReadOptions,
@@ -174,8 +177,8 @@ fn read(draft: &Draft, format: FileFormat) -> Result<Tokenizer> {
     }
 }
 
-/// A text with something of everything that normalizers, patterns and models treat differently. Callers try more;
-/// this one is there so that a gross mistake does not leave the core.
+/// A text with something of everything that normalizers, patterns and models treat differently.
+/// Callers try more; this one is there so that a gross mistake does not leave the core.
 const TRIED: &str = "Hello, world! It's 2026: x=\"y\"\t\u{e9}e\u{301} \u{fb01} \u{4e2d}\u{6587}\u{3000}\
     \u{1f469}\u{200d}\u{1f467}  two\r\n\n three 1234567 don't DON'T \u{2581} \u{130}\u{df} \u{e000} ";
 

@@ -1,17 +1,19 @@
 //! When a list of merges and ranks do the same to every text.
 //!
-//! With ranks, any two neighbours whose bytes together are a token may merge, the lowest id first and the leftmost
-//! of equal ones; a list names its pairs and their order.
+//! With ranks, any two neighbours whose bytes together are a token may merge, the lowest id first
+//! and the leftmost of equal ones; a list names its pairs and their order.
 //!
-//! Merging inside a stretch of text whose ends no merge crosses does not depend on what lies outside: of the steps of
-//! the whole, those inside are always the first that the stretch alone would take. So when two neighbours l and r
-//! of any text merge to t, the bytes of t alone are merged to l and r, too, by the same steps; and since merging
-//! alone has no choice, l and r are the only pair from which t is ever made. Hence
+//! Merging inside a stretch of text whose ends no merge crosses does not depend on what lies
+//! outside: of the steps of the whole, those inside are always the first that the stretch alone
+//! would take. So when two neighbours l and r of any text merge to t, the bytes of t alone are
+//! merged to l and r, too, by the same steps; and since merging alone has no choice, l and r are
+//! the only pair from which t is ever made. Hence
 //!
-//! - the list of *every* pair, in the order of what they make, does what ranks do: of pairs that make the same token at
-//!   most one is ever met, so that their order does not matter;
-//! - a shorter list in that order does what ranks do if and only if it merges the bytes of every token as ranks do: the
-//!   first step at which the two would part on any text is one at which they part on a token.
+//! - the list of *every* pair, in the order of what they make, does what ranks do: of pairs that
+//!   make the same token at most one is ever met, so that their order does not matter;
+//! - a shorter list in that order does what ranks do if and only if it merges the bytes of every
+//!   token as ranks do: the first step at which the two would part on any text is one at which they
+//!   part on a token.
 
 use std::collections::HashSet;
 

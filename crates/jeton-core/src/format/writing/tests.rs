@@ -95,7 +95,8 @@ fn sentencepiece_becomes_a_tokenizer_json_with_equal_ids() {
             let written = write(&tokenizer, FileFormat::HfJson).unwrap();
             assert_eq!(written.read.reference(), Reference::Hf);
             if remove {
-                // Spaces at the beginning go, also those of what stands for unknown text, and all of a piece's.
+                // Spaces at the beginning go, also those of what stands for unknown text, and all
+                // of a piece's.
                 let lost: Vec<_> = written.losses.iter().map(|loss| loss.component).collect();
                 assert_eq!(lost, vec!["decoder"; 1 + usize::from(!byte_fallback)]);
                 for text in TEXTS {
@@ -422,8 +423,8 @@ fn a_change_that_no_rule_knows_is_a_loss() {
 
 #[test]
 fn a_hole_before_a_word_that_is_found_whole_is_a_loss() {
-    // The token has to stand in the vocabulary, where the model finds it as a whole pretoken: single words only are
-    // found as an added token.
+    // The token has to stand in the vocabulary, where the model finds it as a whole pretoken:
+    // single words only are found as an added token.
     let mut config = byte_level(&json!({})).to_config();
     if let ModelConfig::Bpe {
         whole_pretokens, ..

@@ -1,22 +1,25 @@
 //! Where a pretoken may be cut without changing its tokens: scripts without spaces, above all.
 //!
-//! *A boundary between two characters that no token straddles is a cut: both sides can be merged alone.* For
-//! merging only ever makes tokens, and what it makes on the bytes of a pretoken is on both sides of a boundary only
-//! if some token has, around a place inside it, the bytes that stand around the boundary. If there is none then no
-//! merge ever crosses, and what happens on one side depends on nothing on the other: each side's merges are
-//! done in the order of ranks, from the left, as if the other were not there. That holds for rank files
-//! and for merge lists. It does not hold for what is no merge: a pretoken that is a token as a whole although
-//! merges do not make it is to be looked for first (`BpeModel::whole`), and where bytes are left out for want
-//! of a token their neighbours meet, so such a model has no cuts. Dropout only leaves merges out, which would do
-//! no harm, but its random draws are counted from left to right over the whole pretoken: there are no cuts either.
+//! *A boundary between two characters that no token straddles is a cut: both sides can be merged
+//! alone.* For merging only ever makes tokens, and what it makes on the bytes of a pretoken is on
+//! both sides of a boundary only if some token has, around a place inside it, the bytes that stand
+//! around the boundary. If there is none then no merge ever crosses, and what happens on one side
+//! depends on nothing on the other: each side's merges are done in the order of ranks, from the
+//! left, as if the other were not there. That holds for rank files and for merge lists. It does not
+//! hold for what is no merge: a pretoken that is a token as a whole although merges do not make it
+//! is to be looked for first (`BpeModel::whole`), and where bytes are left out for want of a token
+//! their neighbours meet, so such a model has no cuts. Dropout only leaves merges out, which would
+//! do no harm, but its random draws are counted from left to right over the whole pretoken: there
+//! are no cuts either.
 //!
-//! Which tokens straddle which boundary is found out for all places inside all tokens where a character begins.
-//! Left of such a place a token has a whole character, or begins in its midst; right of it a token has a whole
-//! character, or ends in its midst. That makes four sets of pairs (cl100k: 5,992 pairs of whole characters, 198
-//! with a beginning of the right one, 42 with an end of the left one, 3 with both; o200k: 24,878, 483, 129, 7).
-//! Of the beginnings only the first byte is kept, of the ends only the last. What is in a set is a filter of bits: the
-//! answer "straddled" may be wrong, at the price of a longer unit, "a cut" never is. Two characters of one alphabet have a bit of
-//! their own instead ([`alphabets`]).
+//! Which tokens straddle which boundary is found out for all places inside all tokens where a
+//! character begins. Left of such a place a token has a whole character, or begins in its midst;
+//! right of it a token has a whole character, or ends in its midst. That makes four sets of pairs
+//! (cl100k: 5,992 pairs of whole characters, 198 with a beginning of the right one, 42 with an end
+//! of the left one, 3 with both; o200k: 24,878, 483, 129, 7). Of the beginnings only the first byte
+//! is kept, of the ends only the last. What is in a set is a filter of bits: the answer "straddled"
+//! may be wrong, at the price of a longer unit, "a cut" never is. Two characters of one alphabet
+//! have a bit of their own instead ([`alphabets`]).
 
 mod partial_characters;
 pub(super) mod script_bitmaps;
@@ -28,8 +31,9 @@ use self::three_byte_simd::AT_ONCE;
 use crate::cpu::dispatch::Kernel;
 use crate::vocab::Vocab;
 
-/// Bits for each token of the vocabulary. How many pairs there are is not known before all tokens have been seen: one
-/// for eight tokens of o200k, so that 3% of its cuts are missed, and fewer of those of other vocabularies.
+/// Bits for each token of the vocabulary. How many pairs there are is not known before all tokens
+/// have been seen: one for eight tokens of o200k, so that 3% of its cuts are missed, and fewer of
+/// those of other vocabularies.
 const BITS_PER_TOKEN: usize = 4;
 /// The sets of pairs of which one side is not whole have a few hundred.
 const BITS_OF_PARTS: usize = 1 << 14;
@@ -45,7 +49,8 @@ pub(super) struct Cuts {
     begins: Filter,
     /// The last byte of the left one, and the right one whole.
     ends: Filter,
-    /// The last byte of the left one: a bit for the first byte of the right one, both without their two highest bits.
+    /// The last byte of the left one: a bit for the first byte of the right one, both without their
+    /// two highest bits.
     both: [u64; 64],
     /// The same of first bytes of three: bits for the last four bits of these.
     both_of_triples: [u16; 64],
@@ -124,7 +129,8 @@ fn continues(byte: u8) -> bool {
 /// The character that begins at `from`, as a number, and where it ends; none if there is none.
 #[inline(always)]
 pub(super) fn character(bytes: &[u8], from: usize) -> Option<(u32, usize)> {
-    // By branches, which scripts make easy to guess: what is behind need not wait for how many bytes there are here.
+    // By branches, which scripts make easy to guess: what is behind need not wait for how many
+    // bytes there are here.
     let rest = bytes.get(from..)?;
     let first = *rest.first()?;
     match length(first) {
@@ -180,8 +186,9 @@ fn of_triples(row: u64) -> u16 {
     (row >> (0xE0 & 63)) as u16
 }
 
-/// Calls `each` with every place inside a token where a character begins, or seems to, and with what the token has on both
-/// sides of it; not where a side is neither, for no text of whole characters has what such a token has.
+/// Calls `each` with every place inside a token where a character begins, or seems to, and with
+/// what the token has on both sides of it; not where a side is neither, for no text of whole
+/// characters has what such a token has.
 fn boundaries<'t>(token: &'t [u8], mut each: impl FnMut(Side<'t>, Side<'t>)) {
     let mut place = token.iter().take_while(|&&byte| continues(byte)).count();
     let part = &token[place.saturating_sub(MOST_OF_PART)..place];
@@ -272,7 +279,8 @@ impl Cuts {
         }
     }
 
-    /// All sets as numbers: those whose sizes depend on the vocabulary are the last, with how many numbers the first of them has.
+    /// All sets as numbers: those whose sizes depend on the vocabulary are the last, with how many
+    /// numbers the first of them has.
     pub(super) fn raw(&self) -> Vec<u64> {
         let halves = |word: u128| [word as u64, (word >> 64) as u64];
         let mut raw: Vec<u64> = self.ascii.into_iter().flat_map(halves).collect();
@@ -315,8 +323,8 @@ impl Cuts {
         })
     }
 
-    /// True if some token may be on both sides of the boundary between two characters. `last`: the last byte of the
-    /// left one, `first`: the first byte of the right one.
+    /// True if some token may be on both sides of the boundary between two characters. `last`: the
+    /// last byte of the left one, `first`: the first byte of the right one.
     #[inline]
     fn straddled(&self, left: u32, right: u32, last: u8, first: u8) -> bool {
         if left < 0x80 && right < 0x80 {
@@ -335,8 +343,8 @@ impl Cuts {
         self.whole.has(left, right) | of_left | of_right
     }
 
-    /// True if some token may have a part of one character and something of the other: a part of the left one, a part
-    /// of the right one.
+    /// True if some token may have a part of one character and something of the other: a part of
+    /// the left one, a part of the right one.
     #[inline]
     fn parts(&self, left: u32, right: u32, last: u8, first: u8) -> [bool; 2] {
         let are_longer = u64::from((last & first) >> 7);
@@ -355,8 +363,8 @@ impl Cuts {
         self.straddled(joined(left), joined(right), last, first)
     }
 
-    /// True if any token may have a part of one of two characters together with something of the other, as far as filters tell: a part of
-    /// the left one, a part of the right one.
+    /// True if any token may have a part of one of two characters together with something of the
+    /// other, as far as filters tell: a part of the left one, a part of the right one.
     pub(super) fn may_have_parts(&self, [left, right]: [&[u8]; 2]) -> [bool; 2] {
         let (&[.., last], &[first, ..]) = (left, right) else {
             return [false; 2];
@@ -364,15 +372,17 @@ impl Cuts {
         self.parts(joined(left), joined(right), last, first)
     }
 
-    /// True if some merge may do so before that character is made. `wholes`: the tokens that their own merges end with, where it is one. Only
-    /// for merges that are [in order](super::table::MergeTable::is_in_order).
+    /// True if some merge may do so before that character is made. `wholes`: the tokens that their
+    /// own merges end with, where it is one. Only for merges that are [in
+    /// order](super::table::MergeTable::is_in_order).
     pub(super) fn come_apart(&self, both: [&[u8]; 2], wholes: [Option<u32>; 2]) -> [bool; 2] {
         self.parts.come_first(both, wholes)
     }
 
-    /// Puts the next cuts after `from`, which is the beginning of a character, into `ends`, and the end of the pretoken behind
-    /// the last one; returns how many they are, at least one, but not as many as there is room for at times. Behind bytes that
-    /// are no character there are no cuts any more.
+    /// Puts the next cuts after `from`, which is the beginning of a character, into `ends`, and the
+    /// end of the pretoken behind the last one; returns how many they are, at least one, but not as
+    /// many as there is room for at times. Behind bytes that are no character there are no cuts any
+    /// more.
     pub(super) fn ends(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
         let (mut n, mut at) = (0, from);
         loop {
@@ -396,8 +406,8 @@ impl Cuts {
         }
     }
 
-    /// The same for one character after the other from `at` on, behind the first `n` of `ends`. If a character of three bytes comes
-    /// behind one of another length, where it begins.
+    /// The same for one character after the other from `at` on, behind the first `n` of `ends`. If
+    /// a character of three bytes comes behind one of another length, where it begins.
     fn ends_to_triple(
         &self,
         pretoken: &[u8],
@@ -439,11 +449,13 @@ pub(super) mod tests {
     use crate::pretokenize::PreTokenizer;
     use proptest::prelude::*;
 
-    /// Letters whose bytes coincide in part: the same first bytes, the same last ones, one and four bytes.
+    /// Letters whose bytes coincide in part: the same first bytes, the same last ones, one and four
+    /// bytes.
     pub(in crate::models::bpe) const LETTERS: [&str; 9] =
         ["a", "b", "é", "è", "你", "佀", "侠", "😀", "😁"];
 
-    /// All bytes, and tokens made of others as merges make them: of any bytes, also of halves of characters.
+    /// All bytes, and tokens made of others as merges make them: of any bytes, also of halves of
+    /// characters.
     fn model(choices: &[(usize, usize)], by_rank: bool, whole: bool) -> BpeModel {
         let mut vocab = Vocab::default();
         let used: Vec<u8> = {
@@ -514,8 +526,9 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// What a thread has seen before changes nothing: a token that merging does not make is itself as a pretoken, and
-        /// not as a part of a longer one. `known`: as many pretokens come before there are tables.
+        /// What a thread has seen before changes nothing: a token that merging does not make is
+        /// itself as a pretoken, and not as a part of a longer one. `known`: as many pretokens come
+        /// before there are tables.
         #[test]
         fn caches_tell_units_from_pretokens(
             choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..40),

@@ -1,12 +1,12 @@
 //! BPE-dropout: one word in many segmentations, by leaving merges out at random.
 //!
-//! Provilkov, Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization" (ACL
-//! 2020). The distribution is that of `tokenizers` 0.23.3: candidates are drawn in the order in which they
-//! would merge; each is set aside with the given probability; as soon as one is not, all that were set
-//! aside come back. That happens even if the one that was drawn is out of date, its neighbours having
-//! merged meanwhile, so candidates that are out of date stay and take part in the draws. The word is
-//! done when all candidates are set aside. With dropout no pretoken is kept whole, as there
-//! (`ignore_merges` has no say).
+//! Provilkov, Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization"
+//! (ACL 2020). The distribution is that of `tokenizers` 0.23.3: candidates are drawn in the order
+//! in which they would merge; each is set aside with the given probability; as soon as one is not,
+//! all that were set aside come back. That happens even if the one that was drawn is out of date,
+//! its neighbours having merged meanwhile, so candidates that are out of date stay and take part in
+//! the draws. The word is done when all candidates are set aside. With dropout no pretoken is kept
+//! whole, as there (`ignore_merges` has no say).
 //!
 //! Cost: O(n log n / (1 - dropout)) expected.
 
@@ -43,12 +43,12 @@ pub struct DropoutScratch {
 }
 
 impl BpeModel {
-    /// Encodes with BPE-dropout: calls `each` with each token's id and the bytes of the pretoken that
-    /// it covers.
+    /// Encodes with BPE-dropout: calls `each` with each token's id and the bytes of the pretoken
+    /// that it covers.
     ///
-    /// `dropout` is a probability: with 0 (or below, or not a number) this is the plain encoding and
-    /// nothing is drawn; with 1 (or above) every byte stands alone. Lengths are counted from the left as in
-    /// [`CharacterBpeModel::encode_with_pieces`].
+    /// `dropout` is a probability: with 0 (or below, or not a number) this is the plain encoding
+    /// and nothing is drawn; with 1 (or above) every byte stands alone. Lengths are counted from
+    /// the left as in [`CharacterBpeModel::encode_with_pieces`].
     pub fn encode_with_dropout(
         &self,
         pretoken: &[u8],
@@ -77,11 +77,11 @@ impl BpeModel {
 }
 
 impl CharacterBpeModel {
-    /// Encodes with BPE-dropout: calls `each` with each token's id and the bytes of the pretoken that
-    /// it covers.
+    /// Encodes with BPE-dropout: calls `each` with each token's id and the bytes of the pretoken
+    /// that it covers.
     ///
-    /// `dropout` is a probability: with 0 (or below, or not a number) this is the plain encoding and
-    /// nothing is drawn; with 1 (or above) every character stands alone.
+    /// `dropout` is a probability: with 0 (or below, or not a number) this is the plain encoding
+    /// and nothing is drawn; with 1 (or above) every character stands alone.
     pub fn encode_with_dropout(
         &self,
         pretoken: &[u8],

@@ -143,8 +143,8 @@ fn by_rank(left: u32, right: u32) -> Option<(u32, u32)> {
     Some((id, id))
 }
 
-/// Draws, and compares frequencies with probabilities: the sum of squared deviations, each in proportion
-/// to its expectation, has a chi-square distribution.
+/// Draws, and compares frequencies with probabilities: the sum of squared deviations, each in
+/// proportion to its expectation, has a chi-square distribution.
 fn check_frequencies(
     expected: &Distribution,
     mut draw: impl FnMut(&mut SplitMix64) -> Vec<u32>,
@@ -166,7 +166,8 @@ fn check_frequencies(
         sum += (f64::from(count) - mean).powi(2) / mean.max(1.0);
     }
     let freedom = expected.len() as f64 - 1.0;
-    // Five standard deviations above the mean, and room for distributions of one or two segmentations.
+    // Five standard deviations above the mean, and room for distributions of one or two
+    // segmentations.
     assert!(sum < freedom + 5.0 * (2.0 * freedom).sqrt() + 10.0, "{sum}");
 }
 
@@ -240,8 +241,8 @@ fn frequencies_are_those_of_the_naive_twin() {
 
 #[test]
 fn the_naive_twin_has_the_reference_s_distribution() {
-    // Frequencies among 1,000,000 calls of BPE.tokenize of `tokenizers` 0.23.3 with these tokens and merges,
-    // measured on 2026-11-21.
+    // Frequencies among 1,000,000 calls of BPE.tokenize of `tokenizers` 0.23.3 with these tokens
+    // and merges, measured on 2026-11-21.
     type Measured<'a> = (&'a str, f64, &'a [(&'a [u32], f64)]);
     let cases: [Measured<'_>; 3] = [
         (

@@ -1,11 +1,11 @@
-//! What was found out once about a model: a compiled file keeps it, so that neither the tables of merges nor the cuts are
-//! made again from each token's bytes.
+//! What was found out once about a model: a compiled file keeps it, so that neither the tables of
+//! merges nor the cuts are made again from each token's bytes.
 
 use super::table::GRID;
 use crate::memory::arena::{ArenaVec, HugeArena};
 
-/// The tables as they lie in memory. That they are those of a vocabulary is not looked at; what could lead outside of its ids
-/// is.
+/// The tables as they lie in memory. That they are those of a vocabulary is not looked at; what
+/// could lead outside of its ids is.
 #[derive(Debug)]
 pub(crate) struct Known {
     /// Entries of the table of merges.

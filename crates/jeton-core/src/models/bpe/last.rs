@@ -1,7 +1,7 @@
 //! The pairs that merged last, for all threads together.
 //!
-//! A few thousand pairs make most of a text's merges. Side by side they have room in a processor's second cache, while looking for their
-//! tokens takes three reads of tables of a megabyte each.
+//! A few thousand pairs make most of a text's merges. Side by side they have room in a processor's
+//! second cache, while looking for their tokens takes three reads of tables of a megabyte each.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,8 +11,8 @@ const N: usize = 1 << 15;
 const PAIR_BITS: u32 = 40;
 const MERGE_BITS: u32 = 64 - PAIR_BITS;
 
-/// Pairs, and what they merge to. A pair and its merge are one number, so that what one thread writes and another one reads is never half
-/// of one pair and half of another.
+/// Pairs, and what they merge to. A pair and its merge are one number, so that what one thread
+/// writes and another one reads is never half of one pair and half of another.
 #[derive(Debug)]
 pub(super) struct LastPairs(Vec<AtomicU64>);
 
@@ -21,8 +21,9 @@ impl LastPairs {
         Self(std::iter::repeat_with(AtomicU64::default).take(N).collect())
     }
 
-    /// What a pair merges to: a number below 2^24, as it is kept or else as `find` says. `pair`: a number below 2^40; `hash`: of it, of which
-    /// the highest bits count. What does not merge is not kept.
+    /// What a pair merges to: a number below 2^24, as it is kept or else as `find` says. `pair`: a
+    /// number below 2^40; `hash`: of it, of which the highest bits count. What does not merge is
+    /// not kept.
     #[inline(always)]
     pub(super) fn get_or(
         &self,

@@ -1,13 +1,15 @@
 //! The tables of merges, made when it is worth it.
 //!
-//! Whoever loads a tokenizer to encode some text should not wait for the merges of a hundred thousand tokens. So the first
-//! words are merged with what loading has made anyhow: with the vocabulary itself where any pair whose concatenation
-//! is a token may merge, with the list by left tokens otherwise. That takes a few times as long for a word. By ranks, a filter of
-//! all tokens is made then, with which it takes little longer than with the tables (`fresh`). After
-//! [`FREE_WORDS`], or as many words as there are tokens, the tables are made, once, and all is as if they had been there from the start.
+//! Whoever loads a tokenizer to encode some text should not wait for the merges of a hundred
+//! thousand tokens. So the first words are merged with what loading has made anyhow: with the
+//! vocabulary itself where any pair whose concatenation is a token may merge, with the list by left
+//! tokens otherwise. That takes a few times as long for a word. By ranks, a filter of all tokens is
+//! made then, with which it takes little longer than with the tables (`fresh`). After
+//! [`FREE_WORDS`], or as many words as there are tokens, the tables are made, once, and all is as
+//! if they had been there from the start.
 //!
-//! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a process may fork at
-//! any time.
+//! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a
+//! process may fork at any time.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -29,18 +31,22 @@ use crate::vocab::Vocab;
 /// Words that are merged without the tables where there is a list, in which pairs are searched for.
 const FREE_WORDS: u32 = 2048;
 
-/// Words that are merged without the filter: about as many as take as long as making it (not measured more closely).
+/// Words that are merged without the filter: about as many as take as long as making it (not
+/// measured more closely).
 const WORDS_WITHOUT_FILTER: u32 = 512;
 
-/// Words that a thread merges with the tables before the filter is made, which takes two to four milliseconds and saves a read of memory for
-/// each new word: first passes over 12 MB take 5% less time, those over a megabyte would take more (docs/log/engine-2026-11.md). Not where the
+/// Words that a thread merges with the tables before the filter is made, which takes two to four
+/// milliseconds and saves a read of memory for each new word: first passes over 12 MB take 5% less
+/// time, those over a megabyte would take more (docs/log/engine-2026-11.md). Not where the
 /// vocabulary is packed, which has a filter of its own.
 const WORDS_BEFORE_FILTER: u32 = 32_768;
 
-/// Words that a thread takes at a time from those that are left: they are counted in one place for all of them.
+/// Words that a thread takes at a time from those that are left: they are counted in one place for
+/// all of them.
 const AT_ONCE: u32 = 32;
 
-/// Longest word that is merged without the tables, in bytes: each pair is looked up in the vocabulary then.
+/// Longest word that is merged without the tables, in bytes: each pair is looked up in the
+/// vocabulary then.
 const MAX_BYTES_WITHOUT: usize = 1024;
 
 /// What is made of the merges.
@@ -58,7 +64,8 @@ impl Tables {
 /// Which pairs merge, in which order, and what is made of them.
 #[derive(Debug)]
 pub(super) struct LazyTables {
-    /// The merges; without a list any pair merges whose concatenation is a token, by the token's id.
+    /// The merges; without a list any pair merges whose concatenation is a token, by the token's
+    /// id.
     list: Option<Listed>,
     /// What each byte starts as.
     symbols: [u32; 256],
@@ -155,8 +162,8 @@ impl LazyTables {
         })
     }
 
-    /// True if a thread that has no tables is to make them, for a word of so many bytes. `free`: what the thread has taken of
-    /// the words that are left.
+    /// True if a thread that has no tables is to make them, for a word of so many bytes. `free`:
+    /// what the thread has taken of the words that are left.
     pub(super) fn are_wanted(&self, n_bytes: usize, free: &mut u32) -> bool {
         if n_bytes > MAX_BYTES_WITHOUT {
             return true;
@@ -188,7 +195,8 @@ impl LazyTables {
         filter.is_none_or(|filter| filter.may_have(word))
     }
 
-    /// Says that a word was merged that was no token. `n_merged`: how many the thread has merged before.
+    /// Says that a word was merged that was no token. `n_merged`: how many the thread has merged
+    /// before.
     #[inline]
     pub(super) fn note_merged(&self, vocab: &Vocab, n_merged: &mut u32) {
         *n_merged = n_merged.saturating_add(1);
@@ -203,7 +211,8 @@ impl LazyTables {
             .get_or_init(|| Box::new(TokenFilter::new(vocab)))
     }
 
-    /// Appends the ids of a word, without the tables; false if it is too long, or pairs are not those of pieces.
+    /// Appends the ids of a word, without the tables; false if it is too long, or pairs are not
+    /// those of pieces.
     #[inline]
     pub(super) fn merge_pieces(&self, vocab: &Vocab, word: &[u8], out: &mut Vec<u32>) -> bool {
         if !self.by_pieces || word.len() > merge_scalar::MOST {
@@ -269,7 +278,8 @@ impl Pairs for Listed {
     }
 }
 
-/// How a pair merges by the vocabulary: the naive twin of a table of ranks, for tokens that are all different.
+/// How a pair merges by the vocabulary: the naive twin of a table of ranks, for tokens that are all
+/// different.
 fn by_vocab(vocab: &Vocab, left: u32, right: u32, bytes: &mut Vec<u8>) -> Merge {
     let (Some(first), Some(second)) = (vocab.id_to_bytes(left), vocab.id_to_bytes(right)) else {
         return NO_MERGE;
@@ -331,8 +341,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// Words are the same with and without tables, of ranks and of lists; and a list says of every pair what the
-        /// table of all pairs says.
+        /// Words are the same with and without tables, of ranks and of lists; and a list says of
+        /// every pair what the table of all pairs says.
         #[test]
         fn words_are_the_same_without_tables(
             tokens in prop::collection::vec(prop::collection::vec(0..4u8, 2..6), 0..30),

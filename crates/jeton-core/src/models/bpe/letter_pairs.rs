@@ -1,7 +1,9 @@
-//! What is known of two letters of one alphabet of two bytes a letter: a row for each left one, and a place in it for each right one.
+//! What is known of two letters of one alphabet of two bytes a letter: a row for each left one, and
+//! a place in it for each right one.
 //!
-//! The letters of a language lie beside each other in its alphabet, and so do what is known of them: forty of Arabic have 13 KB, which stay near,
-//! where places told by a hash are all over 64 KB. Nor has anything to be guessed: a pair has one place.
+//! The letters of a language lie beside each other in its alphabet, and so do what is known of
+//! them: forty of Arabic have 13 KB, which stay near, where places told by a hash are all over 64
+//! KB. Nor has anything to be guessed: a pair has one place.
 
 use super::cuts::script_bitmaps::{BITS_OF_TWO, N_OF_TWO, index};
 use super::neighbours::Start;
@@ -13,7 +15,8 @@ const N_LETTERS: usize = 1 << BITS_OF_TWO;
 /// So many rows there are at most, 256 KB. The first one is of those of which nothing is known.
 const MOST_ROWS: usize = 128;
 
-/// What may be left of a letter: a letter, a letter and the space before it as one symbol, a space before a letter of each alphabet.
+/// What may be left of a letter: a letter, a letter and the space before it as one symbol, a space
+/// before a letter of each alphabet.
 const JOINED: usize = N_OF_TWO << BITS_OF_TWO;
 const SPACES: usize = 2 * JOINED;
 const N_LEFT: usize = SPACES + N_OF_TWO;

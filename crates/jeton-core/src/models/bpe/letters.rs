@@ -1,13 +1,17 @@
-//! Merging words of letters of one alphabet of two bytes a letter, with as few branches for each letter as may be.
+//! Merging words of letters of one alphabet of two bytes a letter, with as few branches for each
+//! letter as may be.
 //!
-//! [`super::starts`] goes from one character to the next, and of each it asks how it begins. What it mostly is in words of such letters is found
-//! here: a letter begins as its symbol, or, if that is two or something may take a part of it together with the letter before, as its bytes (under
-//! `cl100k_base` some behind о, а and е); and of each pair it is known how both merge and whether a token straddles the boundary between them.
-//! What is not so is noted in bits and looked at once, behind the last letter; then the word is left to others.
+//! [`super::starts`] goes from one character to the next, and of each it asks how it begins. What
+//! it mostly is in words of such letters is found here: a letter begins as its symbol, or, if that
+//! is two or something may take a part of it together with the letter before, as its bytes (under
+//! `cl100k_base` some behind о, а and е); and of each pair it is known how both merge and whether a
+//! token straddles the boundary between them. What is not so is noted in bits and looked at once,
+//! behind the last letter; then the word is left to others.
 //!
-//! Where no token straddles a boundary both sides are merged by themselves ([`super::cuts`]). Most of what is between two such boundaries
-//! is one letter or two (of Arabic under `cl100k_base` 3.2 bytes, in the mean), and two that merge are one symbol, whatever else merges, so that the
-//! loop that looks for the merge that comes first is only for what is longer.
+//! Where no token straddles a boundary both sides are merged by themselves ([`super::cuts`]). Most
+//! of what is between two such boundaries is one letter or two (of Arabic under `cl100k_base` 3.2
+//! bytes, in the mean), and two that merge are one symbol, whatever else merges, so that the loop
+//! that looks for the merge that comes first is only for what is longer.
 
 use super::letter_pairs::{Left, LetterPairs, Place, is_of_one_alphabet};
 use super::merge_scalar::{NOTHING, first, push_left};
@@ -26,7 +30,8 @@ pub(super) struct Word<'t> {
     pub(super) first: u32,
 }
 
-/// Appends the ids of a word; false if not all are letters of one alphabet, or too many, if one begins as something else, or if not all is known.
+/// Appends the ids of a word; false if not all are letters of one alphabet, or too many, if one
+/// begins as something else, or if not all is known.
 #[inline(always)]
 pub(super) fn merge(
     table: &MergeTable,
@@ -34,7 +39,8 @@ pub(super) fn merge(
     word: Word<'_>,
     out: &mut Vec<u32>,
 ) -> bool {
-    // Fewer places take less time to look through for the next merge; there is room for some letters that begin as their bytes.
+    // Fewer places take less time to look through for the next merge; there is room for some
+    // letters that begin as their bytes.
     match word.letters.len() {
         ..=24 => merge_in::<16>(table, known, word, out),
         25..=56 => merge_in::<32>(table, known, word, out),

@@ -1,8 +1,9 @@
-//! Merges of a list, by their left token: what is read from a file, and what a few words can be merged with before
-//! there is a table of pairs.
+//! Merges of a list, by their left token: what is read from a file, and what a few words can be
+//! merged with before there is a table of pairs.
 //!
-//! The pairs of one left token lie together, sorted by the right one: 12 bytes a pair and 4 a token, a fifth of the
-//! table, and quickly made or read. A lookup is a binary search among the few pairs of a token.
+//! The pairs of one left token lie together, sorted by the right one: 12 bytes a pair and 4 a
+//! token, a fifth of the table, and quickly made or read. A lookup is a binary search among the few
+//! pairs of a token.
 
 use super::pairs::{Merge, NO_MERGE, PairTable};
 use crate::error::{Error, Result};

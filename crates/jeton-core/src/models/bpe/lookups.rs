@@ -1,14 +1,15 @@
 //! Looking for pairs in a table of merges, two at a time.
 //!
-//! A merge makes two pairs: of the new token with what follows, and with what is before. Whether either merges cannot be guessed, and
-//! what a processor does behind a wrong guess it does again. So all that is read for both is asked for before the first is
-//! looked at.
+//! A merge makes two pairs: of the new token with what follows, and with what is before. Whether
+//! either merges cannot be guessed, and what a processor does behind a wrong guess it does again.
+//! So all that is read for both is asked for before the first is looked at.
 
 use super::low_ids::LowIdPartition;
 use super::table::{EMPTY, MAX_INDEX, MergeTable, NO_PAIR, PLACE_BITS};
 use crate::cpu::prefetch::prefetch;
 
-/// A table, and where what is read to find a pair lies: who asks again and again has to hold less at a time.
+/// A table, and where what is read to find a pair lies: who asks again and again has to hold less
+/// at a time.
 #[derive(Clone, Copy)]
 pub(super) struct Lookups<'t> {
     entries: &'t [u64],
@@ -37,7 +38,8 @@ impl<'t> Lookups<'t> {
         }
     }
 
-    /// For what mostly does not merge: asking for entries would only take room in the cache from others.
+    /// For what mostly does not merge: asking for entries would only take room in the cache from
+    /// others.
     #[inline(always)]
     pub(super) fn by_filter(self) -> Self {
         Self {

@@ -1,15 +1,16 @@
 //! Pairs of low ids, kept together in a table of merges.
 //!
-//! Merging makes short tokens first, and training gave those the first ids. Four of five pairs that are
-//! found while new words are merged have two ids below a thousand; of all pairs a fifth has
-//! (docs/log/engine-2026-11.md). Spread over the table, each takes a cache line for itself. So the table and its
-//! filter have a part for them. docs/log/low-id-pairs.md has the measurement.
+//! Merging makes short tokens first, and training gave those the first ids. Four of five pairs that
+//! are found while new words are merged have two ids below a thousand; of all pairs a fifth has
+//! (docs/log/engine-2026-11.md). Spread over the table, each takes a cache line for itself. So the
+//! table and its filter have a part for them. docs/log/low-id-pairs.md has the measurement.
 
 /// Ids below this are low.
 pub(super) const LOW_IDS: u32 = 1 << 10;
 
-/// The part of a table for pairs of two ids below [`LOW_IDS`]: its first slots, and the first words of its filter. Searches for these pairs
-/// begin there, those for others behind it. None at all: there is one part.
+/// The part of a table for pairs of two ids below [`LOW_IDS`]: its first slots, and the first words
+/// of its filter. Searches for these pairs begin there, those for others behind it. None at all:
+/// there is one part.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LowIdPartition {
     ids: u32,
@@ -18,7 +19,8 @@ pub(super) struct LowIdPartition {
 }
 
 impl LowIdPartition {
-    /// Returns the partition of a table with so many low pairs: as full as the rest, which is never empty.
+    /// Returns the partition of a table with so many low pairs: as full as the rest, which is never
+    /// empty.
     pub(super) fn new(n_low: usize, n_pairs: usize, n_slots: usize, n_words: usize) -> Self {
         let share = |n: usize| (n_low as u64 * n as u64 / n_pairs as u64) as usize;
         if n_low == 0 || n_pairs == 0 || n_slots < 2 || n_words < 2 {

@@ -9,15 +9,16 @@ use super::queue::{Buckets, Candidate, Queue};
 use super::starts::Starts;
 use super::windows::Windows;
 
-/// Longest pretoken, in symbols, merged on the stack; a longer one gets the heap, whose cost does not
-/// grow with the square. Where exactly the two meet has not been measured yet.
+/// Longest pretoken, in symbols, merged on the stack; a longer one gets the heap, whose cost does
+/// not grow with the square. Where exactly the two meet has not been measured yet.
 const SHORT: usize = 64;
 
 const END: u32 = u32::MAX;
 
-/// From so many symbols on, candidates wait by rank instead of in one heap: below, heap and symbols stay
-/// in the caches. 16 MB of random letters took 3.3 to 3.6 times as long with one heap, of one letter 7 to 9 times
-/// (`python -m scripts.long_inputs --only cl100k --text 'random letters' --text 'only a'` on either tree).
+/// From so many symbols on, candidates wait by rank instead of in one heap: below, heap and symbols
+/// stay in the caches. 16 MB of random letters took 3.3 to 3.6 times as long with one heap, of one
+/// letter 7 to 9 times (`python -m scripts.long_inputs --only cl100k --text 'random letters' --text
+/// 'only a'` on either tree).
 const HUGE: usize = 1 << 16;
 
 /// Memory that merges reuse, and what a thread has found out of a model: for that one only.
@@ -134,8 +135,8 @@ impl MergeObserver for () {
     }
 }
 
-/// Merges `ids` in place in the order of ranks, of one rank from the left; returns how many are left at its
-/// front.
+/// Merges `ids` in place in the order of ranks, of one rank from the left; returns how many are
+/// left at its front.
 pub(crate) fn merge_long<B: Beside + ?Sized>(
     pairs: &impl Pairs,
     ids: &mut [u32],

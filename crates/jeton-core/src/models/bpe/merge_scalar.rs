@@ -1,8 +1,8 @@
 //! Merging a few symbols without moving any of them.
 //!
-//! Symbols stay where they began; a bit for each place says whether it still has one, so that neighbours are
-//! found by counting zeros. A candidate is one number, its rank above its place: the least of all is the
-//! merge that comes first, of equals the leftmost.
+//! Symbols stay where they began; a bit for each place says whether it still has one, so that
+//! neighbours are found by counting zeros. A candidate is one number, its rank above its place: the
+//! least of all is the merge that comes first, of equals the leftmost.
 
 use super::lookups::Lookups;
 use super::merge_simd;
@@ -28,8 +28,8 @@ pub(super) trait Find {
     fn symbol(&self, byte: u8) -> u32;
     /// What [`Self::find`] says of two bytes.
     fn find_bytes(&self, first: u8, second: u8) -> u32;
-    /// The index of a pair's merge, shifted by [`PLACE_BITS`]; [`NO_PAIR`] if it does not merge. The one with the least index comes
-    /// first.
+    /// The index of a pair's merge, shifted by [`PLACE_BITS`]; [`NO_PAIR`] if it does not merge.
+    /// The one with the least index comes first.
     fn find(&self, pair: Pair) -> u32;
     /// The same of two pairs, each if `is_there` says so: else it may be of any ids.
     #[inline(always)]
@@ -146,8 +146,8 @@ impl MergeSeed {
         self.scripts
     }
 
-    /// Adds a symbol. `candidate`: how the one before merges with it, as [`Find::find`] says it; [`NO_PAIR`] of the first one. False if
-    /// there is no room.
+    /// Adds a symbol. `candidate`: how the one before merges with it, as [`Find::find`] says it;
+    /// [`NO_PAIR`] of the first one. False if there is no room.
     #[inline(always)]
     pub(super) fn push(&mut self, symbol: u32, candidate: u32) -> bool {
         let Some(id) = self.ids.get_mut(self.n) else {
@@ -161,7 +161,8 @@ impl MergeSeed {
         true
     }
 
-    /// Appends what merging ends with. The numbers are merged where they are: to move what was written just now would wait for it.
+    /// Appends what merging ends with. The numbers are merged where they are: to move what was
+    /// written just now would wait for it.
     #[inline]
     pub(super) fn merge(&mut self, table: &MergeTable, out: &mut Vec<u32>) {
         match self.n {
@@ -219,7 +220,8 @@ impl<const N: usize> Candidates for [i32; N] {
     }
 }
 
-/// Merges `pretoken`, at least one and at most `N` bytes. Says at which places of `ids` a symbol is left.
+/// Merges `pretoken`, at least one and at most `N` bytes. Says at which places of `ids` a symbol is
+/// left.
 #[inline]
 pub(super) fn merge_in_place<const N: usize>(
     pairs: &impl Find,
@@ -242,8 +244,9 @@ pub(super) fn first(n: usize) -> u64 {
     u64::MAX >> (MOST - n)
 }
 
-/// Merges those of `ids` that are `there`, at least one and none from `N` on, and says which are left; `candidates`: how each merges with the
-/// next. Inlined into what is compiled for wider vectors ([`lanes`]).
+/// Merges those of `ids` that are `there`, at least one and none from `N` on, and says which are
+/// left; `candidates`: how each merges with the next. Inlined into what is compiled for wider
+/// vectors ([`lanes`]).
 #[inline(always)]
 pub(super) fn merge_by<const N: usize>(
     pairs: &impl Find,
@@ -288,7 +291,8 @@ pub(super) fn merge_by<const N: usize>(
         let [found, found_before] = pairs.find_both([with_next, with_previous], is_there);
         let candidate = (found | at as u32) as i32;
         let candidate_before = (found_before | previous as u32) as i32;
-        // The first place is its own neighbour here, with which nothing is found: its candidate is set afterwards.
+        // The first place is its own neighbour here, with which nothing is found: its candidate is
+        // set afterwards.
         candidates.set(previous, candidate_before);
         candidates.set(at, candidate);
         best = others.min(candidate).min(candidate_before);

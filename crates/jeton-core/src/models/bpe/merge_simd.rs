@@ -1,7 +1,8 @@
 //! Merging with all candidates in vectors, which stay in registers.
 //!
-//! In memory a candidate is written by itself and read together with the others, and such a read waits until what was written has
-//! reached the cache: a word of nine bytes that is not known takes a fifth less time with vectors (docs/log/engine-2026-11.md).
+//! In memory a candidate is written by itself and read together with the others, and such a read
+//! waits until what was written has reached the cache: a word of nine bytes that is not known takes
+//! a fifth less time with vectors (docs/log/engine-2026-11.md).
 
 use super::merge_scalar::{Find, merge_by};
 use crate::cpu::dispatch::Kernel;
@@ -36,8 +37,8 @@ fn merge_with<const N: usize>(
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! Called only where `Kernel::of` found the instructions, which is all that makes it unsafe; memory is read through references to
-    //! arrays.
+    //! Called only where `Kernel::of` found the instructions, which is all that makes it unsafe;
+    //! memory is read through references to arrays.
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{
@@ -125,7 +126,8 @@ mod x86 {
         ids: &mut [u32; N],
     ) -> u64 {
         debug_assert!(is_x86_feature_detected!("avx512bw"));
-        // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, and the instructions on bits that come with AVX2.
+        // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, and the
+        // instructions on bits that come with AVX2.
         unsafe { avx512(pairs, there, candidates, ids) }
     }
 

@@ -1,11 +1,12 @@
 //! Merging by ranks with the vocabulary itself, before it is worth to make a table of pairs.
 //!
-//! To find the pair that each of a hundred thousand tokens is made of takes longer than to encode some megabytes of text: words come
-//! again, and a text has few that are new.
+//! To find the pair that each of a hundred thousand tokens is made of takes longer than to encode
+//! some megabytes of text: words come again, and a text has few that are new.
 //!
-//! Any pair merges whose concatenation is a token, and the concatenation is a piece of the word that is merged. So pieces are looked up
-//! in the vocabulary: after some words only those that a filter lets pass, which is made in a fraction of the time that the table takes
-//! (`token_filter`). Two bytes have a table of their own then, and which tokens the last pairs made is kept.
+//! Any pair merges whose concatenation is a token, and the concatenation is a piece of the word
+//! that is merged. So pieces are looked up in the vocabulary: after some words only those that a
+//! filter lets pass, which is made in a fraction of the time that the table takes (`token_filter`).
+//! Two bytes have a table of their own then, and which tokens the last pairs made is kept.
 
 use super::last::LastPairs;
 use super::merge_scalar::{Find, Pair};
@@ -28,13 +29,14 @@ pub(super) struct Fresh {
     last: LastPairs,
 }
 
-/// True if every pair of tokens merges whose concatenation is one: not with two tokens of the same bytes, nor with bytes that
-/// have none. Nor with too many of them.
+/// True if every pair of tokens merges whose concatenation is one: not with two tokens of the same
+/// bytes, nor with bytes that have none. Nor with too many of them.
 pub(super) fn holds(vocab: &Vocab, symbols: &[u32; 256]) -> bool {
     vocab.is_unique() && vocab.size() < MAX_ID && !symbols.contains(&NONE)
 }
 
-/// Appends the ids of a word of at most [`merge_scalar::MOST`] bytes. It must be a vocabulary for which this [holds].
+/// Appends the ids of a word of at most [`merge_scalar::MOST`] bytes. It must be a vocabulary for
+/// which this [holds].
 pub(super) fn merge(
     fresh: Option<(&Fresh, &TokenFilter)>,
     vocab: &Vocab,

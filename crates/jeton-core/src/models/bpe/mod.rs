@@ -1,16 +1,17 @@
 //! Byte-pair encoding of one pretoken.
 //!
-//! A pretoken starts as its bytes; again and again the adjacent pair of lowest rank (the leftmost of
-//! equals) becomes one token, until no adjacent pair can merge. Sennrich, Haddow and Birch,
+//! A pretoken starts as its bytes; again and again the adjacent pair of lowest rank (the leftmost
+//! of equals) becomes one token, until no adjacent pair can merge. Sennrich, Haddow and Birch,
 //! "Neural Machine Translation of Rare Words with Subword Units" (ACL 2016), on bytes.
 //!
-//! Two families write the ranks down differently. In *rank* files (`tiktoken`) any pair whose concatenation is a
-//! token may merge, and its rank is that token's id. In *merge lists* (`tokenizers`) a pair may merge
-//! only if it is listed, with its place as its rank. Both become one table of pairs here.
+//! Two families write the ranks down differently. In *rank* files (`tiktoken`) any pair whose
+//! concatenation is a token may merge, and its rank is that token's id. In *merge lists*
+//! (`tokenizers`) a pair may merge only if it is listed, with its place as its rank. Both become
+//! one table of pairs here.
 //!
-//! Cost: O(n^2) comparisons on a stack array for short pretokens, where that is fastest; longer ones are merged a
-//! window of that size at a time, in linear time, with a heap and O(n log n) where windows do not join,
-//! so that a megabyte of anything is no attack.
+//! Cost: O(n^2) comparisons on a stack array for short pretokens, where that is fastest; longer
+//! ones are merged a window of that size at a time, in linear time, with a heap and O(n log n)
+//! where windows do not join, so that a megabyte of anything is no attack.
 
 mod characters;
 mod cuts;
@@ -125,8 +126,8 @@ impl BpeModel {
         Self::with_list(vocab, list, None, whole_pretokens, missing)
     }
 
-    /// The model with a list of merges that is made already, for this vocabulary; without one any pair merges whose
-    /// concatenation is a token. `known`: what [`Self::known`] said of it.
+    /// The model with a list of merges that is made already, for this vocabulary; without one any
+    /// pair merges whose concatenation is a token. `known`: what [`Self::known`] said of it.
     pub(crate) fn with_list(
         vocab: Vocab,
         list: Option<Listed>,
@@ -229,15 +230,15 @@ impl BpeModel {
         self.missing
     }
 
-    /// True if every token stands for its own bytes, no more and no fewer: none is left out, and none becomes an unknown
-    /// token.
+    /// True if every token stands for its own bytes, no more and no fewer: none is left out, and
+    /// none becomes an unknown token.
     pub(crate) fn keeps_bytes(&self) -> bool {
         self.missing.id().is_none() && !self.bytes.contains(&NONE)
     }
 
-    /// Which bytes tokens stand for where some byte is left out: `tokenizers` counts them off in GPT-2's alphabet as
-    /// UTF-8, where a byte takes one or two, and does not count what is left out; so what follows it
-    /// stands for bytes further left than it should.
+    /// Which bytes tokens stand for where some byte is left out: `tokenizers` counts them off in
+    /// GPT-2's alphabet as UTF-8, where a byte takes one or two, and does not count what is left
+    /// out; so what follows it stands for bytes further left than it should.
     fn count_off(&self, pretoken: &[u8], ids: &[u32], each: &mut dyn FnMut(u32, usize, usize)) {
         let width = |byte: u8| gpt2_alphabet::byte_to_char(byte).len_utf8();
         let owners: Vec<usize> = pretoken
@@ -310,7 +311,8 @@ impl BpeModel {
         Ok(())
     }
 
-    /// Appends the ids of a unit with longer characters, beginning with these; false if that cannot be done.
+    /// Appends the ids of a unit with longer characters, beginning with these; false if that cannot
+    /// be done.
     #[inline]
     fn merge_characters(
         &self,

@@ -2,8 +2,8 @@
 
 use crate::vocab::Vocab;
 
-/// Merges that were drawn at random, in order, for tests: each joins two of the tokens that there are so far, by their
-/// places among them. Tokens of more than `most` bytes are left out.
+/// Merges that were drawn at random, in order, for tests: each joins two of the tokens that there
+/// are so far, by their places among them. Tokens of more than `most` bytes are left out.
 pub(super) fn drawn_merges(
     vocab: &mut Vocab,
     symbols: &[u8],

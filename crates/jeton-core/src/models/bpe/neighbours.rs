@@ -1,7 +1,9 @@
-//! How two characters that stand beside each other begin to merge, as far as a thread has found out.
+//! How two characters that stand beside each other begin to merge, as far as a thread has found
+//! out.
 //!
-//! Words are made of few pairs of letters: a thousand make nearly all Russian words. What merging such a pair begins with depends on
-//! nothing else ([`super::starts`]), and is found in one place here.
+//! Words are made of few pairs of letters: a thousand make nearly all Russian words. What merging
+//! such a pair begins with depends on nothing else ([`super::starts`]), and is found in one place
+//! here.
 
 use super::letter_pairs::{LetterPairs, Place};
 use super::table::{MAX_ID, NO_PAIR};
@@ -27,14 +29,17 @@ struct Known {
 pub(super) struct Start {
     /// The symbol of the right one, if it has one only, and flags: see below.
     symbol: u32,
-    /// How the left one's symbol merges with it, as a table of merges says it, or with its first byte if it is open and has two; of any value unless both have one
-    /// symbol only. If both of them join, the symbol that they become; if they are split, the second one, and above that the first.
+    /// How the left one's symbol merges with it, as a table of merges says it, or with its first
+    /// byte if it is open and has two; of any value unless both have one symbol only. If both of
+    /// them join, the symbol that they become; if they are split, the second one, and above that
+    /// the first.
     pub(super) candidate: u32,
 }
 
 /// Flags above a symbol, which is below this.
 const FLAGS: u32 = MAX_ID;
-/// Something may merge a part of the left one with something of the right one, or the other way round.
+/// Something may merge a part of the left one with something of the right one, or the other way
+/// round.
 const LEFT_IS_OPEN: u32 = FLAGS;
 const RIGHT_IS_OPEN: u32 = FLAGS << 1;
 /// The right one is not one symbol by itself.
@@ -43,7 +48,8 @@ const MANY: u32 = FLAGS << 2;
 const LEFT_HAS_PARTS: u32 = FLAGS << 3;
 /// At the beginning of a unit both are one symbol, if nothing takes a part of the right one.
 const JOIN: u32 = FLAGS << 4;
-/// At the beginning of a unit both are two symbols, of which the first one ends within the right one, if nothing takes a part of that.
+/// At the beginning of a unit both are two symbols, of which the first one ends within the right
+/// one, if nothing takes a part of that.
 const SPLIT: u32 = FLAGS << 7;
 /// No token straddles the boundary between them.
 const CUT: u32 = FLAGS << 5;
@@ -98,7 +104,8 @@ impl All {
         self.of_each &= start.symbol;
     }
 
-    /// True if all is known, and each letter begins as its symbol or as its bytes, as [`Start::begins_as_bytes`] says.
+    /// True if all is known, and each letter begins as its symbol or as its bytes, as
+    /// [`Start::begins_as_bytes`] says.
     #[inline(always)]
     pub(super) fn are_usual(self) -> bool {
         self.of_each & IS_KNOWN != 0 && self.unusual == 0
@@ -123,7 +130,8 @@ impl Start {
         candidate: NO_PAIR,
     };
 
-    /// `symbol`: that of the right one, if it has only one. `are_open`: the left one, the right one.
+    /// `symbol`: that of the right one, if it has only one. `are_open`: the left one, the right
+    /// one.
     pub(super) fn new(symbol: Option<u32>, candidate: u32, are_open: [bool; 2]) -> Self {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         let flags = flag(are_open[0], LEFT_IS_OPEN) | flag(are_open[1], RIGHT_IS_OPEN);
@@ -133,7 +141,8 @@ impl Start {
         }
     }
 
-    /// True if the right one, if it has two bytes, begins as these unless the next one says that it is open.
+    /// True if the right one, if it has two bytes, begins as these unless the next one says that it
+    /// is open.
     #[inline(always)]
     pub(super) fn begins_as_bytes(self) -> bool {
         self.symbol & (RIGHT_IS_OPEN | MANY) != 0
@@ -226,7 +235,8 @@ impl Start {
 pub(super) struct Neighbours {
     /// Most of those of alphabets.
     pub(super) letters: LetterPairs,
-    /// All others; none before the first one. A pair is at either of two places, both in one cache line.
+    /// All others; none before the first one. A pair is at either of two places, both in one cache
+    /// line.
     known: Vec<Known>,
     bits: u32,
     n_pushed_out: usize,
@@ -238,7 +248,8 @@ fn number(left: u32, right: u32) -> u64 {
 }
 
 impl Neighbours {
-    /// Where a pair is, or beside it: by the high bits of a product, to which all bits of both contribute.
+    /// Where a pair is, or beside it: by the high bits of a product, to which all bits of both
+    /// contribute.
     #[inline(always)]
     fn place(&self, pair: u64) -> usize {
         let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -285,7 +296,8 @@ impl Neighbours {
         }
     }
 
-    /// Puts it where it is already, where there is room or else in place of another one, and says whether that was so.
+    /// Puts it where it is already, where there is room or else in place of another one, and says
+    /// whether that was so.
     fn put(&mut self, known: Known) -> bool {
         let place = self.place(known.pair);
         let both = [place, place ^ 1];

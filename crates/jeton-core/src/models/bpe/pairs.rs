@@ -3,9 +3,10 @@
 //! Open addressing with linear probing over 16-byte entries, at most half full: a lookup is one
 //! cache line in nearly all cases, and a pair that cannot merge is known after one probe.
 //!
-//! Most pairs that are asked for cannot merge, and that one cache line is not in a cache that is near: some megabytes are. So a byte
-//! for each id is looked at first, which tells whether it is ever the left one or the right one (bytes of characters without a token never
-//! are), and then a bit of a filter that is a sixteenth as large.
+//! Most pairs that are asked for cannot merge, and that one cache line is not in a cache that is
+//! near: some megabytes are. So a byte for each id is looked at first, which tells whether it is
+//! ever the left one or the right one (bytes of characters without a token never are), and then a
+//! bit of a filter that is a sixteenth as large.
 
 use crate::error::{Error, Result};
 use crate::vocab::Vocab;
@@ -85,8 +86,8 @@ impl PairTable {
         Self::from_prefixed_list(vocab, list, 0)
     }
 
-    /// The same for a vocabulary in which tokens that continue a word begin with a prefix: of the right
-    /// one of a pair so many bytes are left out, whatever they are (as in `tokenizers`).
+    /// The same for a vocabulary in which tokens that continue a word begin with a prefix: of the
+    /// right one of a pair so many bytes are left out, whatever they are (as in `tokenizers`).
     pub(crate) fn from_prefixed_list(
         vocab: &Vocab,
         list: &[(u32, u32)],
@@ -100,7 +101,8 @@ impl PairTable {
         Ok(table)
     }
 
-    /// Where a pair's bit of the filter is; the place of its entry is that divided by the bits for each.
+    /// Where a pair's bit of the filter is; the place of its entry is that divided by the bits for
+    /// each.
     #[inline]
     fn bit(&self, key: u64) -> usize {
         // Fibonacci hashing: the high bits of the product depend on all bits of the key.
@@ -180,7 +182,8 @@ impl Pairs for PairTable {
     }
 }
 
-/// What each pair of a list makes. Of the right token of a pair so many bytes are left out, whatever they are.
+/// What each pair of a list makes. Of the right token of a pair so many bytes are left out,
+/// whatever they are.
 pub(super) fn listed(vocab: &Vocab, list: &[(u32, u32)], prefix_bytes: usize) -> Result<Vec<u32>> {
     let mut concatenation = Vec::new();
     let mut make = |rank: usize, left: u32, right: u32| {

@@ -31,9 +31,10 @@ impl Queue for BinaryHeap<Reverse<Candidate>> {
 
 /// A list of candidates for each rank, and a heap of the ranks that have any.
 ///
-/// A heap of millions of candidates touches log n cache lines for each, none near another. Here a push is an
-/// append, a pop is the next of a list, and the heap of ranks is no larger than the vocabulary. The
-/// candidates of a rank come from left to right, so that the symbols are walked that way, too.
+/// A heap of millions of candidates touches log n cache lines for each, none near another. Here a
+/// push is an append, a pop is the next of a list, and the heap of ranks is no larger than the
+/// vocabulary. The candidates of a rank come from left to right, so that the symbols are walked
+/// that way, too.
 pub(super) struct Buckets {
     of_rank: Vec<Bucket>,
     /// Those whose bucket is not empty.
@@ -46,8 +47,8 @@ struct Bucket {
     candidates: Vec<(u32, u32)>,
     /// How many of them were popped. They are sorted before the first.
     popped: usize,
-    /// What came after that: only where merges of other ranks bring this one about again, which they cannot
-    /// as long as each makes a longer token than any of a lower rank did.
+    /// What came after that: only where merges of other ranks bring this one about again, which
+    /// they cannot as long as each makes a longer token than any of a lower rank did.
     late: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
@@ -78,7 +79,8 @@ impl Queue for Buckets {
             let &Reverse(rank) = self.ranks.peek()?;
             let bucket = &mut self.of_rank[rank as usize];
             if bucket.popped == 0 {
-                // A few rising runs, one for each rank that brought this one about: the stable sort merges runs.
+                // A few rising runs, one for each rank that brought this one about: the stable sort
+                // merges runs.
                 #[expect(clippy::stable_sort_primitive)]
                 bucket.candidates.sort();
             }

@@ -1,15 +1,17 @@
 //! The pairs of one script by themselves.
 //!
-//! Words of a script show few of a vocabulary's pairs, but in a table of all of them each lies in a cache line of its own, and the first
-//! thousand words of a text wait for these one after the other. Beside each other the pairs of Thai in `o200k_base`, 1,563 of them, take
-//! 21 KB, so that all of them can be asked for at once, and stay near.
+//! Words of a script show few of a vocabulary's pairs, but in a table of all of them each lies in a
+//! cache line of its own, and the first thousand words of a text wait for these one after the
+//! other. Beside each other the pairs of Thai in `o200k_base`, 1,563 of them, take 21 KB, so that
+//! all of them can be asked for at once, and stay near.
 //!
-//! *Why nothing else can be found.* Let a unit be characters of one script, with a space before them or not. Whatever stands for bytes of it
-//! while it is merged is a stretch of the unit, and so is what a pair makes. A script has all pairs that make what may be a stretch of such
-//! a text ([`ScriptSet::of_stretch`]), so that it answers as the table of all pairs does.
+//! *Why nothing else can be found.* Let a unit be characters of one script, with a space before
+//! them or not. Whatever stands for bytes of it while it is merged is a stretch of the unit, and so
+//! is what a pair makes. A script has all pairs that make what may be a stretch of such a text
+//! ([`ScriptSet::of_stretch`]), so that it answers as the table of all pairs does.
 //!
-//! Scripts are told by the first bytes of UTF-8, without tables. That makes one of what is written with the same ones, Hebrew and
-//! Armenian, or Chinese and Japanese; and a few have several.
+//! Scripts are told by the first bytes of UTF-8, without tables. That makes one of what is written
+//! with the same ones, Hebrew and Armenian, or Chinese and Japanese; and a few have several.
 
 use super::low_ids::LowIdPartition;
 use super::table::{EMPTY, FILTER_BITS, SLOTS_FOR_TWO, put};
@@ -66,8 +68,8 @@ impl ScriptSet {
             .then(|| self.0.trailing_zeros() as usize)
     }
 
-    /// Those of which bytes may be a stretch of a text, with a space before it or not, which need not begin or end with a character. Some in which
-    /// they are none may be among them.
+    /// Those of which bytes may be a stretch of a text, with a space before it or not, which need
+    /// not begin or end with a character. Some in which they are none may be among them.
     fn of_stretch(bytes: &[u8]) -> Self {
         let any_of = |scripts: &mut dyn Iterator<Item = u64>| scripts.fold(0, |all, one| all | one);
         let (has_space, bytes) = match bytes.strip_prefix(&[SPACE]) {
@@ -128,12 +130,14 @@ fn script_of(first: u32, second: u32) -> u64 {
     }
 }
 
-/// For each script its pairs, as a table of all pairs has them: entries by their hash, open addressing, and a filter.
+/// For each script its pairs, as a table of all pairs has them: entries by their hash, open
+/// addressing, and a filter.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
     entries: ArenaVec<u64>,
     filter: ArenaVec<u64>,
-    /// Where the entries and the filter of each script begin, and where the last ones end; empty where there are no scripts.
+    /// Where the entries and the filter of each script begin, and where the last ones end; empty
+    /// where there are no scripts.
     starts: Vec<[usize; 2]>,
 }
 
@@ -180,7 +184,8 @@ impl Scripts {
         [self.entries.to_vec(), self.filter.to_vec(), counts]
     }
 
-    /// What [`Self::raw`] gave; None if there is no room for so many pairs. What the entries are is not looked at.
+    /// What [`Self::raw`] gave; None if there is no room for so many pairs. What the entries are is
+    /// not looked at.
     pub(super) fn from_raw(
         entries: ArenaVec<u64>,
         filter: ArenaVec<u64>,
@@ -230,8 +235,8 @@ impl Scripts {
     }
 }
 
-/// Where entries and filters of scripts with so many pairs begin, and where the last ones end. There is a slot without a pair in each, which
-/// ends a search.
+/// Where entries and filters of scripts with so many pairs begin, and where the last ones end.
+/// There is a slot without a pair in each, which ends a search.
 fn starts(counts: impl Iterator<Item = usize>) -> Option<Vec<[usize; 2]>> {
     let mut starts = vec![[0, 0]];
     let mut end = [0usize; 2];

@@ -1,25 +1,30 @@
 //! What merging may begin with: whole characters instead of their bytes.
 //!
-//! Of the merges that letters of two or three bytes take, most only put the bytes of a letter together. What they end
-//! with is the same wherever the character stands, so that it is found out once, if two things hold:
+//! Of the merges that letters of two or three bytes take, most only put the bytes of a letter
+//! together. What they end with is the same wherever the character stands, so that it is found out
+//! once, if two things hold:
 //!
-//! *Nothing else can happen to its bytes.* No token that comes before the character does has a part of it and something of a neighbour,
-//! as far as [`super::cuts`] tells. Then no merge joins the two before it is too late for that, and the character's own merges are done as
-//! if it stood alone.
+//! *Nothing else can happen to its bytes.* No token that comes before the character does has a part
+//! of it and something of a neighbour, as far as [`super::cuts`] tells. Then no merge joins the two
+//! before it is too late for that, and the character's own merges are done as if it stood alone.
 //!
-//! *It is not too early.* Whatever merges with the whole character does so later, by rank, than the character is made. That
-//! is so of tables in which every pair comes after the pairs that make its two sides ([`MergeTable::is_in_order`]), as
-//! training makes them. Merging is then to apply one pair after the other to all of the text, each from the left: a pair that
-//! takes the character finds it there when its turn comes, whether it was there from the start or not, and no pair before it
-//! asks.
+//! *It is not too early.* Whatever merges with the whole character does so later, by rank, than the
+//! character is made. That is so of tables in which every pair comes after the pairs that make its
+//! two sides ([`MergeTable::is_in_order`]), as training makes them. Merging is then to apply one
+//! pair after the other to all of the text, each from the left: a pair that takes the character
+//! finds it there when its turn comes, whether it was there from the start or not, and no pair
+//! before it asks.
 //!
 //! Where either does not hold merging begins with bytes, as it is defined.
 //!
-//! *Two characters at once.* A space and the first byte of a letter are a token in most vocabularies, and come before rare letters do. Let a unit
-//! begin with a byte and such a letter, and let both, merged alone, end with one symbol, the last merge of which takes a
-//! part of the letter: then all that ever ends where the letter does is a part of it, until both are one. If no token has a part of it and
-//! something of what follows, nothing can take that away, and the unit begins with the symbol of both. If they end with two symbols, one of the byte and a part of
-//! the letter, one of the rest, what ends where the letter does is a part of it for ever: the unit begins with both symbols, and nothing merges with them.
+//! *Two characters at once.* A space and the first byte of a letter are a token in most
+//! vocabularies, and come before rare letters do. Let a unit begin with a byte and such a letter,
+//! and let both, merged alone, end with one symbol, the last merge of which takes a part of the
+//! letter: then all that ever ends where the letter does is a part of it, until both are one. If no
+//! token has a part of it and something of what follows, nothing can take that away, and the unit
+//! begins with the symbol of both. If they end with two symbols, one of the byte and a part of the
+//! letter, one of the rest, what ends where the letter does is a part of it for ever: the unit
+//! begins with both symbols, and nothing merges with them.
 
 use super::cuts::{Cuts, character};
 use super::letter_pairs::{Left, Place, is_letter};
@@ -29,8 +34,9 @@ use super::neighbours::{Begins, Neighbours, Start};
 use super::scripts::{N_SCRIPTS, ScriptSet};
 use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 
-/// Characters that are known at a time: those of a script lie beside each other. At most 64 KB for each thread, so that what is
-/// known of Chinese stays within the second cache; a page at first, which is enough for most scripts.
+/// Characters that are known at a time: those of a script lie beside each other. At most 64 KB for
+/// each thread, so that what is known of Chinese stays within the second cache; a page at first,
+/// which is enough for most scripts.
 const FEW_KNOWN: usize = 1 << 8;
 const MOST_KNOWN: usize = 1 << 12;
 /// Most symbols that a character is known by. One of four bytes that do not merge begins as these.
@@ -70,8 +76,8 @@ impl Default for Starts {
 }
 
 impl Starts {
-    /// Appends the ids of a unit; false if it has too many symbols, or bytes that are no character. The table must be complete and
-    /// [in order](MergeTable::is_in_order).
+    /// Appends the ids of a unit; false if it has too many symbols, or bytes that are no character.
+    /// The table must be complete and [in order](MergeTable::is_in_order).
     pub(super) fn merge(
         &mut self,
         table: &MergeTable,
@@ -102,8 +108,8 @@ impl Starts {
         true
     }
 
-    /// Appends the ids of letters of one alphabet, with a space before them or not; false where it is not that, or something is not as it mostly
-    /// is, or not known.
+    /// Appends the ids of letters of one alphabet, with a space before them or not; false where it
+    /// is not that, or something is not as it mostly is, or not known.
     #[inline]
     fn merge_letters(&mut self, table: &MergeTable, unit: &[u8], out: &mut Vec<u32>) -> bool {
         let (has_space, letters) = match unit {
@@ -187,7 +193,8 @@ impl Starts {
         })
     }
 
-    /// Counts the units of a script: what is looked at for them is asked for as a whole when there were some.
+    /// Counts the units of a script: what is looked at for them is asked for as a whole when there
+    /// were some.
     #[inline(always)]
     fn note_script(&mut self, table: &MergeTable, script: usize) {
         let n_units = &mut self.n_units[script % N_SCRIPTS];
@@ -280,8 +287,8 @@ impl Starts {
         }
     }
 
-    /// Remembers how what has just begun as two characters in one symbol merges with the character behind it. `start`: what is known of
-    /// the right one of the two, and that one.
+    /// Remembers how what has just begun as two characters in one symbol merges with the character
+    /// behind it. `start`: what is known of the right one of the two, and that one.
     fn note_joined(
         &mut self,
         table: &MergeTable,
@@ -306,7 +313,8 @@ impl Starts {
         }
     }
 
-    /// Adds what a character begins as that is not one symbol: its bytes, or what its own merges end with.
+    /// Adds what a character begins as that is not one symbol: its bytes, or what its own merges
+    /// end with.
     #[inline(never)]
     fn push_parts(
         &mut self,
@@ -342,8 +350,8 @@ impl Starts {
             })
     }
 
-    /// What merging the right one of two characters begins with. A character, where it begins and where it ends; the one behind it and
-    /// where that ends, if there is one.
+    /// What merging the right one of two characters begins with. A character, where it begins and
+    /// where it ends; the one behind it and where that ends, if there is one.
     #[inline(always)]
     fn both(
         &mut self,
@@ -475,8 +483,9 @@ enum Beginning {
     Split([u32; 2]),
 }
 
-/// The symbols that merging these alone ends with, if it is one, and the last merge takes a part of the character: then no merge before has the whole one; or if they
-/// are two, the first of which ends within the character.
+/// The symbols that merging these alone ends with, if it is one, and the last merge takes a part of
+/// the character: then no merge before has the whole one; or if they are two, the first of which
+/// ends within the character.
 fn beginning(table: &MergeTable, left: u8, right: &[u8]) -> Option<Beginning> {
     let merged = |bytes: &[u8]| {
         let mut ids = Vec::with_capacity(bytes.len());

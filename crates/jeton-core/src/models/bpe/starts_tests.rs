@@ -7,8 +7,8 @@ use crate::models::Model;
 use crate::vocab::Vocab;
 use proptest::prelude::*;
 
-/// All bytes, and tokens that merges make of any bytes of the letters, halves of characters above all. `backwards`: by
-/// falling ids, as no training would number them.
+/// All bytes, and tokens that merges make of any bytes of the letters, halves of characters above
+/// all. `backwards`: by falling ids, as no training would number them.
 fn model(letters: &[&str], choices: &[(usize, usize)], by_rank: bool, backwards: bool) -> BpeModel {
     let mut bytes = Vocab::default();
     for byte in 0..=255u8 {
@@ -77,7 +77,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Of few letters, so that tokens with halves of them come early and late, and units begin with all of them.
+    /// Of few letters, so that tokens with halves of them come early and late, and units begin with
+    /// all of them.
     #[test]
     fn characters_begin_whole_where_nothing_comes_before(
         choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..24),
@@ -100,7 +101,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Of few letters again, and most words of one alphabet; what is known of pairs after the first time is used the second time.
+    /// Of few letters again, and most words of one alphabet; what is known of pairs after the first
+    /// time is used the second time.
     #[test]
     fn words_of_letters_end_as_beginning_with_bytes(
         choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..24),
@@ -239,7 +241,8 @@ fn characters_begin_as_what_they_are_alone() {
     // 256: half of 你 and of 佀; 257: 你; 258: 你你.
     let model = with_tokens(&[b"\xE4\xBD", "你".as_bytes(), "你你".as_bytes()]);
     assert_eq!(begun(&model, "a你佀é"), [97, 257, 256, 0x80, 0xC3, 0xA9]);
-    // With a token of 你 and the first byte of é, é begins as its bytes, if that token comes before é.
+    // With a token of 你 and the first byte of é, é begins as its bytes, if that token comes before
+    // é.
     let half: [&[u8]; 2] = [b"\xE4\xBD", "你".as_bytes()];
     let (token, letter): (&[u8], _) = (b"\xE4\xBD\xA0\xC3", "é".as_bytes());
     let model = with_tokens(&[half[0], half[1], token, letter]);

@@ -1,19 +1,20 @@
 //! The merges of a byte-level model, small enough for a processor's second cache.
 //!
-//! Two things keep it small. An entry is one word: left id, right id and the *index* of the merge, which
-//! is its rank, unique, and tells the merged token. And of a rank file only the pairs are kept that a
-//! pretoken can ever show:
+//! Two things keep it small. An entry is one word: left id, right id and the *index* of the merge,
+//! which is its rank, unique, and tells the merged token. And of a rank file only the pairs are
+//! kept that a pretoken can ever show:
 //!
-//! *A token is only ever made by one pair.* Let merges be done in a text until a token stands on some
-//! bytes. No merge done so far crosses the first or the last of these bytes, for what crosses never comes apart. So
-//! all that happened inside happened as if the bytes stood alone: each time the best candidate of the whole text
-//! was inside it was the best candidate inside. Hence the last merge is the one that ends the encoding of the
-//! token's bytes alone. Of all cuts of a token into two tokens (2.3 on average in cl100k) one is kept,
-//! none for a token that the merges never make. With dropout merges are left out,
-//! so that the proof fails: that needs all pairs.
+//! *A token is only ever made by one pair.* Let merges be done in a text until a token stands on
+//! some bytes. No merge done so far crosses the first or the last of these bytes, for what crosses
+//! never comes apart. So all that happened inside happened as if the bytes stood alone: each time
+//! the best candidate of the whole text was inside it was the best candidate inside. Hence the last
+//! merge is the one that ends the encoding of the token's bytes alone. Of all cuts of a token into
+//! two tokens (2.3 on average in cl100k) one is kept, none for a token that the merges never make.
+//! With dropout merges are left out, so that the proof fails: that needs all pairs.
 //!
-//! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but a few percent
-//! of them without reading the table. What is met most often lies together in both ([`LowIdPartition`]).
+//! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but
+//! a few percent of them without reading the table. What is met most often lies together in both
+//! ([`LowIdPartition`]).
 
 use super::known::Known;
 use super::listed::Listed;
@@ -27,13 +28,15 @@ use crate::memory::arena::ArenaVec;
 use crate::memory::bloom::filter_bits;
 use crate::vocab::Vocab;
 
-/// Ids must be below this for an entry to fit a word: five times those of the largest published vocabulary.
+/// Ids must be below this for an entry to fit a word: five times those of the largest published
+/// vocabulary.
 pub(super) const MAX_ID: u32 = 1 << 20;
 /// Indexes must be below this, for the same reason.
 pub(super) const MAX_INDEX: usize = 1 << 24;
 /// An empty entry: no index is that large.
 pub(super) const EMPTY: u64 = u64::MAX;
-/// No such pair, in the form that [`MergeTable::find`] gives: larger than all that exist, as a signed number, too.
+/// No such pair, in the form that [`MergeTable::find`] gives: larger than all that exist, as a
+/// signed number, too.
 pub(super) const NO_PAIR: u32 = i32::MAX as u32;
 /// Bits by which [`MergeTable::find`] shifts an index: room for a place among 64.
 pub(super) const PLACE_BITS: u32 = 6;
@@ -41,7 +44,8 @@ pub(super) const PLACE_BITS: u32 = 6;
 pub(super) const SLOTS_FOR_TWO: usize = 3;
 /// Pairs of bytes.
 pub(super) const GRID: usize = 1 << 16;
-/// Bits of the filter for each pair. With three bits set for each, 3% of the pairs that are not there pass.
+/// Bits of the filter for each pair. With three bits set for each, 3% of the pairs that are not
+/// there pass.
 pub(super) const FILTER_BITS: usize = 10;
 
 /// All pairs that may merge.
@@ -105,8 +109,8 @@ impl MergeTable {
         }
     }
 
-    /// Pairs whose concatenation is a token, ranked by its id. `every`: all of them, not only those that can show
-    /// where a pretoken starts as its bytes' tokens.
+    /// Pairs whose concatenation is a token, ranked by its id. `every`: all of them, not only those
+    /// that can show where a pretoken starts as its bytes' tokens.
     pub(super) fn from_ranks(vocab: &Vocab, symbols: &[u32; 256], every: bool) -> Self {
         let mut table = Self::with_capacity(vocab.n_tokens() as usize, symbols);
         let mut parts = Vec::new();
@@ -121,8 +125,8 @@ impl MergeTable {
             if known && !every {
                 table.merge_token(bytes, &mut parts);
             }
-            // Merges of a lower rank are all in the table, and come first. If they leave two parts then these
-            // two are the only ones that are left to merge.
+            // Merges of a lower rank are all in the table, and come first. If they leave two parts
+            // then these two are the only ones that are left to merge.
             if let [left, right] = parts[..] {
                 table.insert(left, right, id);
                 if let &[first, second] = bytes {
@@ -168,8 +172,8 @@ impl MergeTable {
         pairs
     }
 
-    /// The entries and the filter, as small as they can be; what the grid has of pairs that merge: the place of each and
-    /// its index; and what there is of scripts.
+    /// The entries and the filter, as small as they can be; what the grid has of pairs that merge:
+    /// the place of each and its index; and what there is of scripts.
     pub(super) fn raw(&self) -> Raw {
         let pairs = self.pairs();
         let mut table = Self::with_capacity(pairs.len() + 1, &self.symbols);
@@ -186,7 +190,8 @@ impl MergeTable {
         }
     }
 
-    /// What [`Self::raw`] gave of a table of merges by rank, or of a list; None if it can be of none.
+    /// What [`Self::raw`] gave of a table of merges by rank, or of a list; None if it can be of
+    /// none.
     pub(super) fn from_raw(
         known: Known,
         symbols: &[u32; 256],
@@ -293,8 +298,8 @@ impl MergeTable {
         run_wide(Kernel::fastest(), Survey { entries, n_ids })
     }
 
-    /// Where merges make ids in their order a side of a pair that has a lower id than what the pair makes is made before it, if it
-    /// is made at all. Of other lists this is not found out.
+    /// Where merges make ids in their order a side of a pair that has a lower id than what the pair
+    /// makes is made before it, if it is made at all. Of other lists this is not found out.
     fn note_order(&mut self, excess: u64) {
         self.is_in_order = self.merged.is_empty() && excess <= u64::from(self.offset);
     }
@@ -405,7 +410,8 @@ impl MergeTable {
         self.lookups().find(left, right)
     }
 
-    /// To look for many pairs of what is merged in a text of these scripts, with a space before it or not.
+    /// To look for many pairs of what is merged in a text of these scripts, with a space before it
+    /// or not.
     #[inline(always)]
     pub(super) fn lookups_of(&self, scripts: ScriptSet) -> Lookups<'_> {
         let of_script = scripts.only().and_then(|script| self.scripts.get(script));
@@ -438,7 +444,8 @@ impl MergeTable {
     }
 }
 
-/// Puts a pair among entries of which one at least is empty; a pair that is there already gets the new index. Says whether it is new.
+/// Puts a pair among entries of which one at least is empty; a pair that is there already gets the
+/// new index. Says whether it is new.
 pub(super) fn put(
     entries: &mut [u64],
     filter: &mut [u64],

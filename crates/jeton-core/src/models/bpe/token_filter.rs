@@ -1,8 +1,9 @@
 //! Which pieces of a word are no tokens, for most of them without the vocabulary.
 //!
-//! The vocabulary's slots, tokens' places and bytes are some megabytes, the filter an eighth of a megabyte for a hundred thousand tokens: what it takes to
-//! say no lies in a processor's second cache. The hash of a piece is a polynomial of its bytes, so that those of all pieces come from the
-//! hashes of a word's beginnings, by one multiplication each.
+//! The vocabulary's slots, tokens' places and bytes are some megabytes, the filter an eighth of a
+//! megabyte for a hundred thousand tokens: what it takes to say no lies in a processor's second
+//! cache. The hash of a piece is a polynomial of its bytes, so that those of all pieces come from
+//! the hashes of a word's beginnings, by one multiplication each.
 
 use super::merge_scalar::MOST;
 use crate::memory::bloom::filter_bits;

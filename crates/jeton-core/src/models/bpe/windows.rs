@@ -1,31 +1,34 @@
-//! Long pretokens, a window at a time: no queue, no list of links, nothing that leaves the first cache.
+//! Long pretokens, a window at a time: no queue, no list of links, nothing that leaves the first
+//! cache.
 //!
 //! *Tokens are an encoding exactly if each two neighbours are the encoding of their own bytes.*
 //!
 //! One way: what happened inside two neighbours' bytes happened as if they stood alone (see
-//! [`super::table`]), and they did not merge. The other way: let each two neighbours be the encoding of their own
-//! bytes, and suppose that merging the whole text does a merge that crosses a boundary between two tokens.
-//! Of these merges look at the first. All merges before it were inside tokens, so it crosses only
-//! one boundary, and all that happened in the two tokens beside it happened as if these stood alone: then that
-//! merge is done when they stand alone, too, and they are not the encoding of their own bytes. So no merge
-//! crosses, and inside each token the merges make the token. Nothing here needs ranks that grow with length or
-//! ids that are ranks; it holds for each table of ranked pairs, equal ranks merging from the left.
+//! [`super::table`]), and they did not merge. The other way: let each two neighbours be the
+//! encoding of their own bytes, and suppose that merging the whole text does a merge that crosses a
+//! boundary between two tokens. Of these merges look at the first. All merges before it were inside
+//! tokens, so it crosses only one boundary, and all that happened in the two tokens beside it
+//! happened as if these stood alone: then that merge is done when they stand alone, too, and they
+//! are not the encoding of their own bytes. So no merge crosses, and inside each token the merges
+//! make the token. Nothing here needs ranks that grow with length or ids that are ranks; it holds
+//! for each table of ranked pairs, equal ranks merging from the left.
 //!
-//! So an encoding of the bytes up to some place is continued like this: a window that begins with one of its last tokens
-//! is merged alone. If that token comes out again as the first one, then what was there up to it and what the window
-//! gave after it are neighbours that are all proved, and therefore the encoding. If not, the window
-//! begins further left. Bytes that are merged more than once are counted; where a text makes them too many, all
-//! of it is merged at once, in time n log n.
+//! So an encoding of the bytes up to some place is continued like this: a window that begins with
+//! one of its last tokens is merged alone. If that token comes out again as the first one, then
+//! what was there up to it and what the window gave after it are neighbours that are all proved,
+//! and therefore the encoding. If not, the window begins further left. Bytes that are merged more
+//! than once are counted; where a text makes them too many, all of it is merged at once, in time n
+//! log n.
 //!
-//! For the same reason a run of one byte is known from its remainder: where the encoding of a shorter run begins with
-//! a token twice, that token can be put in front any number of times.
+//! For the same reason a run of one byte is known from its remainder: where the encoding of a
+//! shorter run begins with a token twice, that token can be put in front any number of times.
 
 use super::merge::{BpeScratch, merge_long};
 use super::merge_scalar;
 use super::table::MergeTable;
 
-/// Bytes before the end of what is encoded that a window takes in again at least, so that its first token
-/// hardly ever changes (random letters: 1 of 2,000 windows).
+/// Bytes before the end of what is encoded that a window takes in again at least, so that its first
+/// token hardly ever changes (random letters: 1 of 2,000 windows).
 const OVERLAP: usize = 8;
 /// Fewest new bytes of a window of [`merge_scalar::MOST`] bytes.
 const FEWEST_NEW: usize = 24;
@@ -35,8 +38,8 @@ const WIDE_NEW: usize = 1024;
 const PATIENCE: usize = 4;
 /// ... and bytes that do not count for this.
 const ALLOWANCE: usize = 1 << 16;
-/// Length of the run from which the tokens of longer ones are known; longer than two of any published
-/// vocabulary's runs.
+/// Length of the run from which the tokens of longer ones are known; longer than two of any
+/// published vocabulary's runs.
 const RUN: usize = 2048;
 
 /// Memory that is used again.
@@ -128,8 +131,8 @@ impl Windows {
         true
     }
 
-    /// True if the token that a window begins with is what it was, so that the rest of the window's can follow.
-    /// `first`: its number, `from`: where the ids of the pretoken begin.
+    /// True if the token that a window begins with is what it was, so that the rest of the window's
+    /// can follow. `first`: its number, `from`: where the ids of the pretoken begin.
     fn small_window(
         &mut self,
         table: &MergeTable,
@@ -214,7 +217,8 @@ struct Run {
     token_bytes: usize,
 }
 
-/// For a long run of one byte a shorter one, by a multiple of the length of the token that both begin with.
+/// For a long run of one byte a shorter one, by a multiple of the length of the token that both
+/// begin with.
 fn run(table: &MergeTable, pretoken: &[u8], scratch: &mut BpeScratch) -> Option<Run> {
     let n = pretoken.len();
     if n <= 2 * RUN || pretoken[1..] != pretoken[..n - 1] {
@@ -364,7 +368,8 @@ mod tests {
 
     #[test]
     fn what_follows_may_change_all_that_was_before() {
-        // Of neighbours in this chain those further right merge first: one more letter, and all pairs are others.
+        // Of neighbours in this chain those further right merge first: one more letter, and all
+        // pairs are others.
         let chain: Vec<u8> = (0..=250).collect();
         let mut vocab = vocab(&[]);
         for pair in chain.windows(2).rev() {

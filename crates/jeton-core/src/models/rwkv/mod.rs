@@ -1,7 +1,7 @@
 //! RWKV's World tokenizer: the longest token that fits, on bytes, over the whole text.
 //!
-//! There is no pre-tokenization, so the "pretoken" is a whole document; linear time matters here more than
-//! anywhere (see `longest_match`).
+//! There is no pre-tokenization, so the "pretoken" is a whole document; linear time matters here
+//! more than anywhere (see `longest_match`).
 
 use crate::error::{ErrorKind, Result};
 use crate::models::longest_match::{LongestMatch, PopStack};

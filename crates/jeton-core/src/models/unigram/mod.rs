@@ -1,13 +1,14 @@
 //! Unigram language models: every piece has a probability, and a text is cut so that the product is
 //! largest.
 //!
-//! Two libraries do this with different arithmetic, and both are followed exactly: `sentencepiece` 0.2.3
-//! ([`Flavor::SentencePiece`]: `f32`, kinds of pieces, ties to the earlier start) and `tokenizers` 0.23
-//! ([`Flavor::Hf`]: `f64`, no kinds, unknown text fused and looked up again). Source: Kudo, "Subword
-//! regularization" (2018), arXiv:1804.10959.
+//! Two libraries do this with different arithmetic, and both are followed exactly: `sentencepiece`
+//! 0.2.3 ([`Flavor::SentencePiece`]: `f32`, kinds of pieces, ties to the earlier start) and
+//! `tokenizers` 0.23 ([`Flavor::Hf`]: `f64`, no kinds, unknown text fused and looked up again).
+//! Source: Kudo, "Subword regularization" (2018), arXiv:1804.10959.
 //!
-//! A "pretoken" here is a whole normalized sentence, or whatever a pre-tokenizer makes of it. Time is the
-//! length of the text times the longest match in the trie; memory 12 to 24 bytes per byte of text.
+//! A "pretoken" here is a whole normalized sentence, or whatever a pre-tokenizer makes of it. Time
+//! is the length of the text times the longest match in the trie; memory 12 to 24 bytes per byte of
+//! text.
 
 pub(crate) mod emit;
 #[cfg(test)]
@@ -37,7 +38,8 @@ use emit::{Fuse, NO_ID, char_bytes};
 use trie::Trie;
 use viterbi::{Costs, NoUnknown, Paths, best_path};
 
-/// What a character without a piece costs beyond the least probable piece; the same in both libraries.
+/// What a character without a piece costs beyond the least probable piece; the same in both
+/// libraries.
 const UNKNOWN_PENALTY: f32 = 10.0;
 /// What each byte but the first adds to the score of a user-defined piece (`sentencepiece` 0.2.3).
 const USER_DEFINED_BONUS: f64 = 0.1;
@@ -153,8 +155,9 @@ impl UnigramModel {
         Self::from_scored_without(pieces, unk_id, byte_fallback, &[])
     }
 
-    /// The same, but text never becomes the pieces `unmatched` (rising ids): they are decoded only, and bytes
-    /// (`<0x41>`) stand for bytes only. Scores of all others, unknown text included, stay what they are.
+    /// The same, but text never becomes the pieces `unmatched` (rising ids): they are decoded only,
+    /// and bytes (`<0x41>`) stand for bytes only. Scores of all others, unknown text included, stay
+    /// what they are.
     pub(crate) fn from_scored_without(
         pieces: &[(impl AsRef<str>, f64)],
         unk_id: Option<u32>,
@@ -339,8 +342,8 @@ impl UnigramModel {
         Ok(())
     }
 
-    /// Unknown text as `tokenizers` has it: a piece if it happens to be one, bytes if all are there, or
-    /// the unknown id.
+    /// Unknown text as `tokenizers` has it: a piece if it happens to be one, bytes if all are
+    /// there, or the unknown id.
     fn emit_unknown(
         &self,
         text: &[u8],

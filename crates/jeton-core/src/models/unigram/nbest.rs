@@ -1,8 +1,9 @@
 //! The n best segmentations: A* from the end of the text.
 //!
-//! The estimate of what is left is the exact best score of the prefix, so paths come out in order. Long
-//! texts can have more near-best paths than memory: the limits are those of `sentencepiece` 0.2.3, which
-//! drops all but the best hypotheses and in the end falls back to the single best path.
+//! The estimate of what is left is the exact best score of the prefix, so paths come out in order.
+//! Long texts can have more near-best paths than memory: the limits are those of `sentencepiece`
+//! 0.2.3, which drops all but the best hypotheses and in the end falls back to the single best
+//! path.
 
 use super::queue::Queue;
 
@@ -119,7 +120,8 @@ impl Lattice {
     }
 
     fn add(&self, a: f64, b: f64) -> f64 {
-        // The sum of two `f32` is exact enough in `f64` that rounding it once more gives their `f32` sum.
+        // The sum of two `f32` is exact enough in `f64` that rounding it once more gives their
+        // `f32` sum.
         if self.single {
             f64::from((a + b) as f32)
         } else {

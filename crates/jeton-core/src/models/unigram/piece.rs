@@ -48,7 +48,8 @@ impl Piece {
         )
     }
 
-    /// A piece that is a lone NUL: files made by third-party converters have it; it stands for nothing.
+    /// A piece that is a lone NUL: files made by third-party converters have it; it stands for
+    /// nothing.
     pub fn is_null(&self) -> bool {
         self.bytes == [0]
     }
@@ -81,7 +82,8 @@ pub struct Checked {
 
 /// Checks a vocabulary as `sentencepiece` 0.2.3 does when it loads one.
 ///
-/// `one_table`: whether a control piece may not have the text of a normal one (BPE), or may (all others).
+/// `one_table`: whether a control piece may not have the text of a normal one (BPE), or may (all
+/// others).
 pub fn check(pieces: &[Piece], byte_fallback: bool, one_table: bool) -> Result<Checked> {
     let fail = |id: usize, reason: &str| {
         let text = String::from_utf8_lossy(&pieces[id].bytes).into_owned();

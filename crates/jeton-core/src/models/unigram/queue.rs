@@ -1,10 +1,10 @@
 //! The priority queue of the n-best search, with its ties.
 //!
-//! Hypotheses of equal estimates are frequent: the same pieces in another order. Which of them comes
-//! first is not specified by `sentencepiece`, but its answers follow from it: from the heap of the C++
-//! library it is built with (libstdc++, as in the published wheels for Linux). This is that heap: a new
-//! item rises past smaller parents only; to take the top, the hole sinks to a leaf along the larger
-//! children, the right one of equals, and the last item rises from there.
+//! Hypotheses of equal estimates are frequent: the same pieces in another order. Which of them
+//! comes first is not specified by `sentencepiece`, but its answers follow from it: from the heap
+//! of the C++ library it is built with (libstdc++, as in the published wheels for Linux). This is
+//! that heap: a new item rises past smaller parents only; to take the top, the hole sinks to a leaf
+//! along the larger children, the right one of equals, and the last item rises from there.
 
 use std::cmp::Ordering;
 

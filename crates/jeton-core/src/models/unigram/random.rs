@@ -1,8 +1,9 @@
 //! The generator behind every sampled segmentation: SplitMix64.
 //!
-//! Small, seeded and the same on every machine, so that a sampled encoding can be repeated. It follows
-//! Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014). The reference
-//! libraries draw from unseeded or differently seeded generators: distributions agree, draws do not.
+//! Small, seeded and the same on every machine, so that a sampled encoding can be repeated. It
+//! follows Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
+//! The reference libraries draw from unseeded or differently seeded generators: distributions
+//! agree, draws do not.
 
 /// A seeded stream of random numbers.
 #[derive(Clone, Debug)]
@@ -16,8 +17,8 @@ impl SplitMix64 {
         Self { state: seed }
     }
 
-    /// Stream number `index` of those that come from one seed: what it gives depends on the two alone, so
-    /// that documents can be drawn in any order and on any number of threads.
+    /// Stream number `index` of those that come from one seed: what it gives depends on the two
+    /// alone, so that documents can be drawn in any order and on any number of threads.
     pub fn stream(seed: u64, index: u64) -> Self {
         // The state itself, without the mixing, would make a stream the next one, a number late.
         let mut of_seed = Self::new(seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15)));

@@ -1,10 +1,11 @@
 //! The most probable segmentation of a text that may go on.
 //!
-//! A start is done with when no key can be followed from it to the text's end: then all segments that begin
-//! there are known. The paths found up to the first start that is not done with, and their scores bit by
-//! bit, are all that the rest of the search depends on; it goes on from a copy of them as if it had never
-//! stopped. Every path through later text comes through one of the ends that those starts have reached. What is common to the best
-//! paths to all of these is therefore certain, and only what comes after it has to be kept.
+//! A start is done with when no key can be followed from it to the text's end: then all segments
+//! that begin there are known. The paths found up to the first start that is not done with, and
+//! their scores bit by bit, are all that the rest of the search depends on; it goes on from a copy
+//! of them as if it had never stopped. Every path through later text comes through one of the ends
+//! that those starts have reached. What is common to the best paths to all of these is therefore
+//! certain, and only what comes after it has to be kept.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +55,8 @@ impl<S: Score> Stopped<S> {
         let mut best = self.best[end..].to_vec();
         for path in &mut best {
             if path.start != NOWHERE {
-                // Paths that do not come through the end lose to others; where they begin does not matter.
+                // Paths that do not come through the end lose to others; where they begin does not
+                // matter.
                 path.start = path.start.saturating_sub(end as u32);
             }
         }
@@ -148,8 +150,8 @@ impl UnigramModel {
         }
     }
 
-    /// What is certain of the segmentation of a text that may go on; `from`: of the search up to its beginning.
-    /// None if a character in it cannot be encoded.
+    /// What is certain of the segmentation of a text that may go on; `from`: of the search up to
+    /// its beginning. None if a character in it cannot be encoded.
     pub(crate) fn open(&self, text: &[u8], from: Option<&PathsSoFar>) -> Result<Option<OpenPaths>> {
         check_length(text)?;
         let from = from.map(|from| &from.0);

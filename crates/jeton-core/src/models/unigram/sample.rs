@@ -1,8 +1,9 @@
-//! Drawing a segmentation with its own probability: filtering in one direction, sampling in the other.
+//! Drawing a segmentation with its own probability: filtering in one direction, sampling in the
+//! other.
 //!
-//! The filter runs from the end of the text to its beginning, so that the draws run forwards over the
-//! same trie and no lattice need be kept. The distribution is that of forward filtering and backward
-//! sampling, which the libraries do.
+//! The filter runs from the end of the text to its beginning, so that the draws run forwards over
+//! the same trie and no lattice need be kept. The distribution is that of forward filtering and
+//! backward sampling, which the libraries do.
 
 use super::random::SplitMix64;
 use super::{UnigramModel, unencodable};

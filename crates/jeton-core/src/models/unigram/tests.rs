@@ -130,8 +130,8 @@ fn ties_go_to_the_segment_that_starts_first() {
 
 #[test]
 fn precision_does_not_run_out_on_long_texts() {
-    // Unknown characters cost 12 each: the sum reaches -1.2 million, where `f32` has steps of 1/8 and
-    // scores here are multiples of 1/64. Sums taken anew from zero stay exact.
+    // Unknown characters cost 12 each: the sum reaches -1.2 million, where `f32` has steps of 1/8
+    // and scores here are multiples of 1/64. Sums taken anew from zero stay exact.
     let pieces: Vec<(String, i8)> = [
         ("a", -127),
         ("b", -113),
@@ -225,7 +225,8 @@ proptest! {
                 }
             }
             prop_assert!(expected.contains(&encode(&model, &text)));
-            // Every candidate for the last segment that starts later scores less: ties go to the left.
+            // Every candidate for the last segment that starts later scores less: ties go to the
+            // left.
             if let [first, ..] = &expected[..] && expected.len() == 1 {
                 prop_assert_eq!(&encode(&model, &text), first);
             }
@@ -248,7 +249,8 @@ proptest! {
 
     #[test]
     fn both_flavors_agree_where_sums_are_exact(pieces in vocabulary(), text in "[abé▁x]{0,40}") {
-        // The unknown piece has a score of its own in `tokenizers`; below all others it does not count.
+        // The unknown piece has a score of its own in `tokenizers`; below all others it does not
+        // count.
         let least = pieces.iter().map(|piece| piece.1).min().unwrap();
         prop_assume!(least < 0);
         prop_assert_eq!(encode(&spm(&pieces), &text), encode(&hf(&pieces), &text));

@@ -1,8 +1,8 @@
 //! A trie of byte strings as a double array: one step down is one exclusive or and one load.
 //!
-//! A node's children lie at `base ^ byte`. No two nodes share a base, so the label kept in a slot is
-//! enough to tell whose child it is. Built from sorted keys in time linear in their bytes: a node tries
-//! a bounded number of places and then opens a fresh block.
+//! A node's children lie at `base ^ byte`. No two nodes share a base, so the label kept in a slot
+//! is enough to tell whose child it is. Built from sorted keys in time linear in their bytes: a
+//! node tries a bounded number of places and then opens a fresh block.
 
 use crate::error::{ErrorKind, Result};
 
@@ -12,8 +12,8 @@ const NO_BASE: u32 = u32::MAX - 0xFF;
 const NO_VALUE: u32 = (1 << 24) - 1;
 /// Slots in a block; `base ^ byte` stays in the block of `base`.
 const BLOCK: usize = 256;
-/// Free slots a node tries before it opens a fresh block: enough for a fill of over nine slots in ten
-/// on published vocabularies, and a bound on the time a hostile one can cost.
+/// Free slots a node tries before it opens a fresh block: enough for a fill of over nine slots in
+/// ten on published vocabularies, and a bound on the time a hostile one can cost.
 const TRIES: usize = 48;
 /// Most slots per node of the trie, beyond a few blocks: a bound on memory for hostile keys.
 const MAX_SLOTS_PER_NODE: usize = 64;

@@ -1,7 +1,8 @@
 //! The most probable segmentation, in one pass.
 //!
-//! For each byte at which a piece may end, the best path to it is kept: 12 bytes (24 with `f64`). Time is
-//! the length of the text times the number of bytes the trie can be followed from a position.
+//! For each byte at which a piece may end, the best path to it is kept: 12 bytes (24 with `f64`).
+//! Time is the length of the text times the number of bytes the trie can be followed from a
+//! position.
 
 use super::emit::char_bytes;
 use super::trie::Trie;
@@ -111,8 +112,8 @@ pub(super) fn best_path_from<S: Score>(
     Ok(best[text.len()].score)
 }
 
-/// Goes on from the segments that begin at `start`; `frontier`: the last byte at which some segment ends.
-/// Stops before a start that `wanted` says no to.
+/// Goes on from the segments that begin at `start`; `frontier`: the last byte at which some segment
+/// ends. Stops before a start that `wanted` says no to.
 #[inline]
 pub(super) fn extend<S: Score>(
     trie: &Trie,

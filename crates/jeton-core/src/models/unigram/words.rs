@@ -1,26 +1,30 @@
 //! Words of a sentence by themselves, with the sums of `sentencepiece`.
 //!
-//! `sentencepiece` adds scores over a whole sentence in `f32`, so that which of two nearly equal ways to cut a word
-//! wins may depend on how large the sum before it is. Between two places that no piece crosses, every path goes
-//! through both, and what the search does there depends on nothing before but the sum `B` at the first. So a word's
-//! pieces can be known beforehand wherever the best way is better than the second by more than rounding can make of it:
+//! `sentencepiece` adds scores over a whole sentence in `f32`, so that which of two nearly equal
+//! ways to cut a word wins may depend on how large the sum before it is. Between two places that no
+//! piece crosses, every path goes through both, and what the search does there depends on nothing
+//! before but the sum `B` at the first. So a word's pieces can be known beforehand wherever the
+//! best way is better than the second by more than rounding can make of it:
 //!
-//! Let `n` be the characters of the word, `S` the largest magnitude of a score, `u = 2^-24`. A path has at most `n`
-//! segments, so its partial sums are at most `M = |B| + n S` (and a little more for rounding), and adding them up
-//! from `B` in `f32` rounds at most `n` times by at most `u M`: the computed sum of a path is within `E = n u M` of
-//! the exact one. The search keeps at each place the largest computed sum of some path to it. As rounding keeps order,
-//! its result at the end, the computed sum of the path `R` that it returns, is at least the computed sum of the best path
-//! `P`. If `R` were another path, whose exact sum is less than that of `P` by at least the margin `m`, then
-//! `m <= 2 E`. So `R = P` where `m > 2 n u (|B| + n S)`; that is for all `B` up to a limit.
+//! Let `n` be the characters of the word, `S` the largest magnitude of a score, `u = 2^-24`. A path
+//! has at most `n` segments, so its partial sums are at most `M = |B| + n S` (and a little more for
+//! rounding), and adding them up from `B` in `f32` rounds at most `n` times by at most `u M`: the
+//! computed sum of a path is within `E = n u M` of the exact one. The search keeps at each place
+//! the largest computed sum of some path to it. As rounding keeps order, its result at the end, the
+//! computed sum of the path `R` that it returns, is at least the computed sum of the best path `P`.
+//! If `R` were another path, whose exact sum is less than that of `P` by at least the margin `m`,
+//! then `m <= 2 E`. So `R = P` where `m > 2 n u (|B| + n S)`; that is for all `B` up to a limit.
 //!
-//! Where the sum passes 100,000 `sentencepiece` starts again from zero; words near there are searched as ever.
+//! Where the sum passes 100,000 `sentencepiece` starts again from zero; words near there are
+//! searched as ever.
 
 use super::emit::char_bytes;
 use super::viterbi::{Costs, MAX_SUM, best_path_from};
 use super::{Scores, UnigramModel, UnigramScratch, check_length};
 use crate::error::Result;
 
-/// Half the distance of 1 to the next `f32`, and a thousandth more for the rounding of sums of rounded sums.
+/// Half the distance of 1 to the next `f32`, and a thousandth more for the rounding of sums of
+/// rounded sums.
 const ROUNDING: f64 = 1.001 / (1u32 << 24) as f64;
 /// Longer words are searched each time.
 pub(crate) const MAX_CERTAIN_CHARS: f64 = 64.0;
@@ -47,8 +51,8 @@ impl Two {
     fn offer(&mut self, from: Self, score: f64, start: usize, id: u32) {
         let (best, second) = (from.best + score, from.second + score);
         let larger = |one: f64, other: f64| if one > other { one } else { other };
-        // Without a branch, which nobody could predict. The second-best is the best of both second-best ones and the lesser of both
-        // best ones.
+        // Without a branch, which nobody could predict. The second-best is the best of both
+        // second-best ones and the lesser of both best ones.
         let is_better = best > self.best;
         let lesser = if is_better { self.best } else { best };
         self.second = larger(larger(self.second, second), lesser);
@@ -87,8 +91,8 @@ impl UnigramModel {
         self.trie.get(text.as_bytes()).is_some()
     }
 
-    /// Appends the ids of a word, if all of it has pieces, and returns up to which magnitude of the sum before it these
-    /// are certain (less than 0: for none). None: not all of it has.
+    /// Appends the ids of a word, if all of it has pieces, and returns up to which magnitude of the
+    /// sum before it these are certain (less than 0: for none). None: not all of it has.
     ///
     /// `largest`: see [`Self::largest_score`].
     pub(crate) fn certain_word(
@@ -147,8 +151,8 @@ impl UnigramModel {
         }
     }
 
-    /// Appends the ids of a word after which no piece goes on and before which none does, as in a sentence in which
-    /// this is the sum before it; changes that to the sum behind it.
+    /// Appends the ids of a word after which no piece goes on and before which none does, as in a
+    /// sentence in which this is the sum before it; changes that to the sum behind it.
     pub(crate) fn word_in_sentence(
         &self,
         word: &[u8],
@@ -185,8 +189,8 @@ mod tests {
     use super::*;
     use crate::models::unigram::piece::{Piece, PieceKind};
 
-    /// A piece's score is in proportion to its length, so that all ways to cut a word are equal but for what
-    /// is added here.
+    /// A piece's score is in proportion to its length, so that all ways to cut a word are equal but
+    /// for what is added here.
     const MORE: [f32; 6] = [0.0, 0.0, 1e-6, -1e-4, 3e-3, 0.02];
 
     fn model(pieces: &[(String, usize)]) -> UnigramModel {

@@ -1,7 +1,7 @@
 //! Raw bytes: an id is a byte plus an offset.
 //!
-//! Xue et al., "`ByT5`: Towards a Token-Free Future with Pre-trained Byte-to-Byte Models" (TACL 2022): the
-//! offset is 3, below it stand `<pad>`, `</s>` and `<unk>`.
+//! Xue et al., "`ByT5`: Towards a Token-Free Future with Pre-trained Byte-to-Byte Models" (TACL
+//! 2022): the offset is 3, below it stand `<pad>`, `</s>` and `<unk>`.
 
 use crate::error::{Error, Result};
 use crate::models::Model;
@@ -18,8 +18,8 @@ pub struct RawBytesModel {
 }
 
 impl RawBytesModel {
-    /// Builds the model with room for special tokens below `offset`; they are added by whoever knows their
-    /// names.
+    /// Builds the model with room for special tokens below `offset`; they are added by whoever
+    /// knows their names.
     pub fn new(offset: u32) -> Result<Self> {
         if offset > MAX_IDS - 256 {
             return Err(Error::format(

@@ -85,7 +85,8 @@ impl CharacterModel {
                 }
                 position += width;
             }
-            // Bytes that are not a character (a split on bytes may leave them) have no token of their own.
+            // Bytes that are not a character (a split on bytes may leave them) have no token of
+            // their own.
             for byte in chunk.invalid() {
                 self.miss(&[*byte], &mut each)?;
             }

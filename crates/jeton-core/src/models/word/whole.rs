@@ -12,7 +12,8 @@ pub struct WordModel {
 }
 
 impl WordModel {
-    /// Builds the model. Without an unknown token, a word that is not in the vocabulary is an error.
+    /// Builds the model. Without an unknown token, a word that is not in the vocabulary is an
+    /// error.
     pub fn new(vocab: Vocab, unknown: Option<u32>) -> Result<Self> {
         check_id(&vocab, unknown)?;
         Ok(Self { vocab, unknown })

@@ -1,9 +1,10 @@
-//! `WordPiece`: the longest token that fits, again and again, or the unknown token for the whole word.
+//! `WordPiece`: the longest token that fits, again and again, or the unknown token for the whole
+//! word.
 //!
 //! A word's first token is looked for as it stands in the vocabulary; the others with a prefix
-//! (`##`) that the text does not have. A word with more characters than a limit, or with a place where no
-//! token fits, becomes the unknown token as a whole. Schuster and Nakajima, "Japanese and Korean
-//! Voice Search" (ICASSP 2012); the segmentation is that of BERT and of `tokenizers`.
+//! (`##`) that the text does not have. A word with more characters than a limit, or with a place
+//! where no token fits, becomes the unknown token as a whole. Schuster and Nakajima, "Japanese and
+//! Korean Voice Search" (ICASSP 2012); the segmentation is that of BERT and of `tokenizers`.
 //!
 //! Cost: linear in the word, for any vocabulary and any limit (see `longest_match`).
 
@@ -22,8 +23,8 @@ pub const DEFAULT_PREFIX: &str = "##";
 
 /// Longest word, in bytes, whose tokens are looked up in the vocabulary ...
 const MAX_LOOKED_UP: usize = 24;
-/// ... with so many lookups at most, whatever the word is. New words of English take five in the mean, of medical text nine
-/// (counted in 6 MB of each, 2026-11-24).
+/// ... with so many lookups at most, whatever the word is. New words of English take five in the
+/// mean, of medical text nine (counted in 6 MB of each, 2026-11-24).
 const MAX_LOOKUPS: usize = 48;
 /// Longest prefix with which they are.
 const MAX_PREFIX: usize = 8;
@@ -36,8 +37,8 @@ pub struct WordPieceModel {
     prefix: String,
     max_chars: usize,
     unknown: Option<u32>,
-    /// True if tokens of short words may be looked up: the vocabulary says of most texts at once that they are none, and which
-    /// token each of the others is.
+    /// True if tokens of short words may be looked up: the vocabulary says of most texts at once
+    /// that they are none, and which token each of the others is.
     looks_up: bool,
 }
 
@@ -51,8 +52,9 @@ pub struct WordPieceScratch {
 impl WordPieceModel {
     /// Builds the model.
     ///
-    /// `prefix` marks the tokens that continue a word; `max_chars` is the most characters of a word;
-    /// `unknown` is the id of the unknown token. Without one, a word that cannot be encoded is an error.
+    /// `prefix` marks the tokens that continue a word; `max_chars` is the most characters of a
+    /// word; `unknown` is the id of the unknown token. Without one, a word that cannot be encoded
+    /// is an error.
     pub fn new(
         vocab: Vocab,
         prefix: impl Into<String>,
@@ -107,9 +109,10 @@ impl WordPieceModel {
         self.unknown
     }
 
-    /// Appends the ids of a short word, each the longest token that the vocabulary has of what is left. Says whether it did: a word that takes
-    /// too many lookups, or has none, is left to the automaton. Both find the same; the automaton reads a line of memory or
-    /// two for each byte, and this one for each token.
+    /// Appends the ids of a short word, each the longest token that the vocabulary has of what is
+    /// left. Says whether it did: a word that takes too many lookups, or has none, is left to the
+    /// automaton. Both find the same; the automaton reads a line of memory or two for each byte,
+    /// and this one for each token.
     fn look_up(&self, word: &[u8], out: &mut Vec<u32>) -> bool {
         let mut room = [0; MAX_PREFIX + MAX_LOOKED_UP];
         let Some(there) = room.get_mut(MAX_PREFIX..MAX_PREFIX + word.len()) else {

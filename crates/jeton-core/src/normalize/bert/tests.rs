@@ -145,7 +145,8 @@ proptest! {
 
 #[test]
 fn tables_newer_than_the_reference_change_nothing() {
-    // U+1ACF (Unicode 17) and U+05C9 (18) are marks in newer tables of combining classes, unknown to others.
+    // U+1ACF (Unicode 17) and U+05C9 (18) are marks in newer tables of combining classes, unknown
+    // to others.
     for unknown in ['\u{1ACF}', '\u{5C9}'] {
         let text = format!("a\u{302E}{unknown}\u{1D165}");
         assert_eq!(normalized(ALL, &text), text);

@@ -4,7 +4,8 @@ use hashbrown::HashSet;
 
 use super::{Charsmap, Unit};
 
-/// Bytes of sequences, and of those that they begin with, that are listed at most: 30 times those of `nmt_nfkc`.
+/// Bytes of sequences, and of those that they begin with, that are listed at most: 30 times those
+/// of `nmt_nfkc`.
 const MOST_LISTED: usize = 1 << 26;
 
 /// A part of a sequence that is replaced.
@@ -113,11 +114,13 @@ impl Children {
 }
 
 impl Charsmap {
-    /// What is to be known of all sequences that are replaced, in no order that matters; says whether all was told.
+    /// What is to be known of all sequences that are replaced, in no order that matters; says
+    /// whether all was told.
     ///
-    /// Sequences share their tails where the rest is the same (224,711 of them in 29,403 units for `nmt_nfkc`), so
-    /// that not each is gone through, but each unit once for each beginning of a character that leads to it. A
-    /// damaged array may lead back, and a NUL may lead on: what text can match is told all the same, or not all was.
+    /// Sequences share their tails where the rest is the same (224,711 of them in 29,403 units for
+    /// `nmt_nfkc`), so that not each is gone through, but each unit once for each beginning of a
+    /// character that leads to it. A damaged array may lead back, and a NUL may lead on: what text
+    /// can match is told all the same, or not all was.
     pub(crate) fn each_part<'m>(&'m self, mut each: impl FnMut(Part<'m>)) -> bool {
         let Some(&root) = self.units.first() else {
             return true;
@@ -126,8 +129,8 @@ impl Charsmap {
         let most = 4 * self.units.len();
         let mut seen =
             HashSet::with_capacity_and_hasher(self.units.len() / 2, crate::vocab::hasher());
-        // Nodes to enter: where their children are, the byte that leads to one that is the first, and the character
-        // that has begun.
+        // Nodes to enter: where their children are, the byte that leads to one that is the first,
+        // and the character that has begun.
         let mut waiting = vec![(Unit(root).offset(), None, Begun::default())];
         while let Some((base, first, begun)) = waiting.pop() {
             for &at in children.of(base) {
@@ -163,15 +166,16 @@ impl Charsmap {
         true
     }
 
-    /// The rules, in the order of the bytes that they replace. Of a damaged file: those that can be used, and no
-    /// more than [`MOST_LISTED`] says.
+    /// The rules, in the order of the bytes that they replace. Of a damaged file: those that can be
+    /// used, and no more than [`MOST_LISTED`] says.
     pub fn rules(&self) -> Vec<(String, String)> {
         let Some(&root) = self.units.first() else {
             return Vec::new();
         };
         let children = Children::new(&self.units);
         let mut rules = Vec::new();
-        // The sequence so far, the units on the way (a damaged array may lead back), and what is left to go from each.
+        // The sequence so far, the units on the way (a damaged array may lead back), and what is
+        // left to go from each.
         let mut from: Vec<u8> = Vec::new();
         let mut way: Vec<u32> = Vec::new();
         let mut left = vec![children.of(Unit(root).offset()).iter()];

@@ -1,8 +1,8 @@
 //! HTML's character references, replaced as Python's `html.unescape` replaces them.
 //!
-//! The names are those of HTML 5 (<https://html.spec.whatwg.org/entities.json>, as Python 3.11 has them in
-//! `html.entities.html5`, read in November 2026); a name without a semicolon may be followed by anything,
-//! and the longest that fits counts.
+//! The names are those of HTML 5 (<https://html.spec.whatwg.org/entities.json>, as Python 3.11 has
+//! them in `html.entities.html5`, read in November 2026); a name without a semicolon may be
+//! followed by anything, and the longest that fits counts.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,8 @@ const MAX_NAME_CHARS: usize = 32;
 /// Longest name that the stricter form looks up, in characters.
 const MAX_STRICT_CHARS: usize = 24;
 
-/// What the numbers 128 to 159 stand for: the characters that Windows-1252 has there, where it has some.
+/// What the numbers 128 to 159 stand for: the characters that Windows-1252 has there, where it has
+/// some.
 const WINDOWS_1252: [u32; 32] = [
     0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039,
     0x0152, 0x8D, 0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
@@ -74,7 +75,8 @@ impl Entities {
         })
     }
 
-    /// Replaces only what ends in a semicolon, and names in capitals too where that is clear, as `ftfy` does.
+    /// Replaces only what ends in a semicolon, and names in capitals too where that is clear, as
+    /// `ftfy` does.
     pub(super) fn unescape_strictly<'t>(&self, text: &'t str) -> Cow<'t, str> {
         replace(text, |after| {
             let mark = usize::from(after.starts_with('#'));
@@ -110,7 +112,8 @@ impl Entities {
     }
 }
 
-/// Replaces references: `find` gets what follows an `&`, and says what replaces how many of its bytes.
+/// Replaces references: `find` gets what follows an `&`, and says what replaces how many of its
+/// bytes.
 fn replace(text: &str, find: impl Fn(&str) -> Option<(String, usize)>) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
@@ -132,7 +135,8 @@ fn replace(text: &str, find: impl Fn(&str) -> Option<(String, usize)>) -> Cow<'_
     Cow::Owned(out)
 }
 
-/// The character of a number that follows `#`, and how many bytes the number takes with its semicolon.
+/// The character of a number that follows `#`, and how many bytes the number takes with its
+/// semicolon.
 fn numeric(text: &str) -> Option<(String, usize)> {
     let is_hex = text.starts_with(['x', 'X']);
     let (start, radix) = if is_hex { (1, 16) } else { (0, 10) };

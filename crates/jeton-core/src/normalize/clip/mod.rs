@@ -1,12 +1,13 @@
 //! What OpenAI's code does to a text before CLIP's tokenizer sees it.
 //!
-//! Four steps: `ftfy.fix_text`, HTML's references replaced twice, runs of white space made one space and
-//! none at the ends, lower case. The last three are exact (Python 3.11's tables: Unicode 14, a sigma at
-//! the end of a word becomes `ς`).
+//! Four steps: `ftfy.fix_text`, HTML's references replaced twice, runs of white space made one
+//! space and none at the ends, lower case. The last three are exact (Python 3.11's tables: Unicode
+//! 14, a sigma at the end of a word becomes `ς`).
 //!
-//! Of `ftfy` 6.3.1 its rules of single characters are applied: references, terminal colours, ligatures,
-//! widths, quotes, control characters, NFC. Its repair of text that was decoded with the wrong encoding is
-//! not: what it guesses depends on tables of what looks likely, which are `ftfy` itself.
+//! Of `ftfy` 6.3.1 its rules of single characters are applied: references, terminal colours,
+//! ligatures, widths, quotes, control characters, NFC. Its repair of text that was decoded with the
+//! wrong encoding is not: what it guesses depends on tables of what looks likely, which are `ftfy`
+//! itself.
 
 use std::borrow::Cow;
 
@@ -23,8 +24,8 @@ use crate::text::unicode::{UnicodeVersion, assigned_in, contains};
 
 /// Python 3.11's Unicode tables.
 const PYTHON: UnicodeVersion = UnicodeVersion(14, 0);
-/// Rounds of the character rules, which `ftfy` applies until nothing changes; two have been enough for any
-/// text seen.
+/// Rounds of the character rules, which `ftfy` applies until nothing changes; two have been enough
+/// for any text seen.
 const MAX_ROUNDS: usize = 8;
 
 /// The cleaning of CLIP's texts.
@@ -53,8 +54,9 @@ impl Cleaner {
         })
     }
 
-    /// Where the words of the cleaned text come from: from the words of the text, where there are as many of
-    /// them; else all from all of it. (References and repairs may make words or join them.)
+    /// Where the words of the cleaned text come from: from the words of the text, where there are
+    /// as many of them; else all from all of it. (References and repairs may make words or join
+    /// them.)
     pub(crate) fn align(&self, text: &str) -> Result<Alignment> {
         let cleaned = self.clean(text)?;
         if text.split_whitespace().count() != cleaned.split_whitespace().count() {
@@ -183,8 +185,8 @@ fn is_control(c: char) -> bool {
     )
 }
 
-/// Letters of one character that were meant as several (`ftfy.chardata.LIGATURES`). The apostrophe of `ŉ`
-/// is made straight at once.
+/// Letters of one character that were meant as several (`ftfy.chardata.LIGATURES`). The apostrophe
+/// of `ŉ` is made straight at once.
 fn ligature(c: char) -> Option<&'static str> {
     Some(match c {
         'Ĳ' => "IJ",

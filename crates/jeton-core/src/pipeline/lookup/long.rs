@@ -1,4 +1,5 @@
-//! The pretokens of a batch that are too long for a short key: where they would be, and what is known of them.
+//! The pretokens of a batch that are too long for a short key: where they would be, and what is
+//! known of them.
 
 use super::BatchLookup;
 use crate::cache::key::{Hashed, Key, Role};
@@ -37,7 +38,8 @@ impl BatchLookup {
         }
     }
 
-    /// Looks for one of them, and puts its ids behind those that are known so far; how many they are.
+    /// Looks for one of them, and puts its ids behind those that are known so far; how many they
+    /// are.
     #[inline(never)]
     pub(super) fn known_long(
         &mut self,

@@ -1,7 +1,8 @@
 //! Characters as classes: the alphabet of an automaton.
 //!
-//! Characters that no set of the pattern separates share a class. ASCII is looked up in one table of 256 bytes, other
-//! characters in a two-level table whose equal blocks are shared (a few kilobytes in all).
+//! Characters that no set of the pattern separates share a class. ASCII is looked up in one table
+//! of 256 bytes, other characters in a two-level table whose equal blocks are shared (a few
+//! kilobytes in all).
 
 use std::collections::HashMap;
 
@@ -79,7 +80,8 @@ impl Characters {
         &rows[number as usize & 1]
     }
 
-    /// Where it is said what is known of the 128 characters whose code points are 128 times this number and more.
+    /// Where it is said what is known of the 128 characters whose code points are 128 times this
+    /// number and more.
     #[inline(always)]
     pub(super) fn leaf_place(&self, number: u32) -> usize {
         usize::from(self.blocks.get(number as usize).copied().unwrap_or(0))
@@ -122,7 +124,8 @@ impl ClassMap {
         }
     }
 
-    /// What [`Self::to_raw`] gave; None if those are not the classes of all characters, or of all bytes.
+    /// What [`Self::to_raw`] gave; None if those are not the classes of all characters, or of all
+    /// bytes.
     pub(super) fn from_raw(raw: &RawClasses, sees_bytes: bool) -> Option<Self> {
         let n_classes = u8::try_from(raw.n_classes).ok()?;
         let single: [u8; 256] = raw.single.as_slice().try_into().ok()?;
@@ -264,8 +267,8 @@ impl ClassMap {
         )
     }
 
-    /// For each class, whether there are characters of it: code points that are none (surrogates) have a class too,
-    /// often one of their own.
+    /// For each class, whether there are characters of it: code points that are none (surrogates)
+    /// have a class too, often one of their own.
     pub(super) fn occurring(&self) -> Vec<bool> {
         let surrogates = 0xD800 >> 7..0xE000 >> 7;
         let mut used = vec![false; self.table.len() / 128];

@@ -7,14 +7,15 @@
 //!
 //! Matching is leftmost-first, as in a backtracking engine: the states are *ordered* lists of
 //! positions in the pattern, cut after the first that accepts. A look at the next character
-//! (`\s+(?!\S)`, `$`) costs nothing extra: a state's transitions on the next character's class also say whether
-//! the match may end just before it. A look at the last character (`\\b`) makes two states of one, by what that was; a match then
-//! begins in a state that depends on the character before it.
+//! (`\s+(?!\S)`, `$`) costs nothing extra: a state's transitions on the next character's class also
+//! say whether the match may end just before it. A look at the last character (`\\b`) makes two
+//! states of one, by what that was; a match then begins in a state that depends on the character
+//! before it.
 //!
-//! Worst case: a leftmost-first search may run far ahead and come back, again and again, which makes
-//! naive iteration quadratic for patterns such as `a*b|a`. Where that happens, states that
-//! proved hopeless at a position are remembered (T. Reps, "Maximal-munch tokenization in
-//! linear time", TOPLAS 20(2), 1998), which bounds the whole text by states x characters.
+//! Worst case: a leftmost-first search may run far ahead and come back, again and again, which
+//! makes naive iteration quadratic for patterns such as `a*b|a`. Where that happens, states that
+//! proved hopeless at a position are remembered (T. Reps, "Maximal-munch tokenization in linear
+//! time", TOPLAS 20(2), 1998), which bounds the whole text by states x characters.
 
 mod boundaries;
 mod classes;
@@ -47,17 +48,19 @@ const MAX_WORK: usize = 20_000_000;
 const MAX_POSSESSIVE_WORK: usize = 200_000;
 /// A search that runs this many bytes beyond its match starts to remember hopeless states.
 const FAR: usize = 128;
-/// Hopeless states are remembered at the first character of every so many bytes: what a search walks in vain
-/// after [`FAR`], at most, and the bytes of text that one entry stands for.
+/// Hopeless states are remembered at the first character of every so many bytes: what a search
+/// walks in vain after [`FAR`], at most, and the bytes of text that one entry stands for.
 const STRIDE: usize = 64;
-/// Most remembered (state, position) pairs: 64 MB, for 256 MB of text with one state at each place. Beyond
-/// it nothing more is remembered.
+/// Most remembered (state, position) pairs: 64 MB, for 256 MB of text with one state at each place.
+/// Beyond it nothing more is remembered.
 const MAX_REMEMBERED: usize = 4 << 20;
 
-/// Text that is walked before boundaries are worked out, in bytes for each three classes in a row. That takes 0.5 ms for
-/// cl100k's pattern (14 classes), 0.8 for Llama 3's (17) and 4.6 for o200k's (29), about as long as known words of 34, 53 and
-/// 330 KB take to be walked and looked up (2026-11, one core of a Xeon): a process that encodes one prompt never pays for it, and
-/// none pays more than twice what it would have with hindsight. Tests have shorter texts, and see both ways.
+/// Text that is walked before boundaries are worked out, in bytes for each three classes in a row.
+/// That takes 0.5 ms for cl100k's pattern (14 classes), 0.8 for Llama 3's (17) and 4.6 for o200k's
+/// (29), about as long as known words of 34, 53 and 330 KB take to be walked and looked up
+/// (2026-11, one core of a Xeon): a process that encodes one prompt never pays for it, and none
+/// pays more than twice what it would have with hindsight. Tests have shorter texts, and see both
+/// ways.
 const WALKED_FIRST: usize = if cfg!(test) { 0 } else { 12 };
 /// What is walked first, whatever the pattern.
 const WALKED_AT_LEAST: usize = 100;
@@ -108,13 +111,15 @@ pub(crate) struct Automaton {
     transitions: Vec<u16>,
     stride: usize,
     start: u16,
-    /// The state in which a match begins behind a character of each class, where the pattern looks at that.
+    /// The state in which a match begins behind a character of each class, where the pattern looks
+    /// at that.
     behind: Option<Vec<u16>>,
     boundaries: Later,
 }
 
 impl Automaton {
-    /// Compiles a pattern. `in_byte_alphabet`: it sees each byte as a character of GPT-2's alphabet.
+    /// Compiles a pattern. `in_byte_alphabet`: it sees each byte as a character of GPT-2's
+    /// alphabet.
     pub(crate) fn new(ast: &Ast, in_byte_alphabet: bool) -> Result<Self, BuildError> {
         // The check below looks from each possessive repetition over all that follows.
         let (n_nodes, n_possessive) = size(ast);
@@ -144,7 +149,8 @@ impl Automaton {
         Ok(automaton)
     }
 
-    /// True if matches depend on what is before them: then a part of a text does not have those of the whole.
+    /// True if matches depend on what is before them: then a part of a text does not have those of
+    /// the whole.
     pub(crate) fn looks_behind(&self) -> bool {
         self.behind.is_some()
     }
@@ -158,8 +164,9 @@ impl Automaton {
         }
     }
 
-    /// Where pretokens end as characters tell it, to be used for a text of so many bytes; None where they tell too
-    /// little, for bytes that are seen as characters, and as long as little text was seen.
+    /// Where pretokens end as characters tell it, to be used for a text of so many bytes; None
+    /// where they tell too little, for bytes that are seen as characters, and as long as little
+    /// text was seen.
     #[inline]
     fn boundaries(&self, n_bytes: usize) -> Option<&Boundaries> {
         match self.boundaries.made.get() {
@@ -184,7 +191,8 @@ impl Automaton {
         self.boundaries.made.get_or_init(made).as_ref()
     }
 
-    /// A place of a part of a text where a match ends, whatever is around that part; None if the characters there do not tell of any.
+    /// A place of a part of a text where a match ends, whatever is around that part; None if the
+    /// characters there do not tell of any.
     pub(crate) fn sure_end(&self, part: &str) -> Option<usize> {
         self.made_boundaries()?.sure_end(part.as_bytes())
     }
@@ -270,7 +278,8 @@ impl Automaton {
     /// The whole text as pieces: matches, and what lies between them.
     #[inline]
     pub(crate) fn pieces<'t>(&self, text: &'t [u8]) -> Pieces<'_, 't> {
-        // Before anything is written: what was written just now is not moved elsewhere then, which waits.
+        // Before anything is written: what was written just now is not moved elsewhere then, which
+        // waits.
         let boundaries = self.boundaries(text.len());
         Pieces {
             matches: self.matches(text),
@@ -359,8 +368,8 @@ impl Pieces<'_, '_> {
         self.progress.later = later;
     }
 
-    /// Puts the ends of the next pieces there, as many as fit; each begins where the one before ends. Returns how
-    /// many there are: none at the end of the text.
+    /// Puts the ends of the next pieces there, as many as fit; each begins where the one before
+    /// ends. Returns how many there are: none at the end of the text.
     #[inline(always)]
     pub(crate) fn ends(&mut self, ends: &mut [usize]) -> usize {
         let Matches {
@@ -491,8 +500,8 @@ fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildE
     })
 }
 
-/// A state: the last class, as far as it makes a difference, and the ordered list of program positions from which matching
-/// goes on.
+/// A state: the last class, as far as it makes a difference, and the ordered list of program
+/// positions from which matching goes on.
 type State = (u8, Vec<usize>);
 
 /// The states found so far.
@@ -503,7 +512,8 @@ struct States {
 }
 
 impl States {
-    /// The number of a state, which is new if nobody knows it. From no position nothing follows, whatever was last.
+    /// The number of a state, which is new if nobody knows it. From no position nothing follows,
+    /// whatever was last.
     fn id(&mut self, last: u8, positions: Vec<usize>) -> Result<u16, BuildError> {
         let last = if positions.is_empty() { 0 } else { last };
         let state = (last, positions);

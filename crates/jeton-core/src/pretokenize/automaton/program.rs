@@ -148,8 +148,9 @@ impl Program {
             .collect()
     }
 
-    /// Follows everything that consumes nothing, in order of preference, knowing the last class and the next.
-    /// Returns whether an accepting position was reached; what is less preferred is then cut.
+    /// Follows everything that consumes nothing, in order of preference, knowing the last class and
+    /// the next. Returns whether an accepting position was reached; what is less preferred is then
+    /// cut.
     pub(super) fn close(
         &self,
         at: usize,

@@ -1,7 +1,8 @@
-//! An automaton as a compiled file keeps it: a second process neither parses the pattern nor works it out again.
+//! An automaton as a compiled file keeps it: a second process neither parses the pattern nor works
+//! it out again.
 //!
-//! Nothing that comes back is trusted: a file made on purpose can be another pattern, but every class, state and place
-//! is looked at, so that it can be no more than that.
+//! Nothing that comes back is trusted: a file made on purpose can be another pattern, but every
+//! class, state and place is looked at, so that it can be no more than that.
 
 use super::boundaries::Boundaries;
 use super::classes::{ClassMap, RawClasses};
@@ -27,7 +28,8 @@ impl Automaton {
         }
     }
 
-    /// What [`Self::to_raw`] gave; None if that is no automaton. `in_byte_alphabet`: as for [`Self::new`].
+    /// What [`Self::to_raw`] gave; None if that is no automaton. `in_byte_alphabet`: as for
+    /// [`Self::new`].
     pub(crate) fn from_raw(raw: &RawAutomaton, in_byte_alphabet: bool) -> Option<Self> {
         let classes = ClassMap::from_raw(&raw.classes, in_byte_alphabet)?;
         let stride = usize::from(classes.end_class()) + 1;
@@ -142,7 +144,8 @@ mod tests {
     }
 
     proptest! {
-        // Whatever is in the columns, what is taken cuts text into pieces that follow one another, at its characters.
+        // Whatever is in the columns, what is taken cuts text into pieces that follow one another,
+        // at its characters.
         #[test]
         fn false_columns_are_refused_or_cut_characters_apart(
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),

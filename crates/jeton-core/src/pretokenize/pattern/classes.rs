@@ -277,7 +277,8 @@ enum Last {
     Complete,
 }
 
-/// The content of brackets, from the opening one on: the class before negation, and whether it is negated.
+/// The content of brackets, from the opening one on: the class before negation, and whether it is
+/// negated.
 fn content(parser: &mut Parser<'_>) -> Result<(ClassUnicode, bool), ParseError> {
     parser.deeper()?;
     let start = parser.position;

@@ -1,12 +1,14 @@
 //! A bound on what a pattern may cost to compile, read off its text.
 
-/// What an atom weighs that may be a large class: such a class takes kilobytes in a compiled pattern.
+/// What an atom weighs that may be a large class: such a class takes kilobytes in a compiled
+/// pattern.
 const CLASS: u64 = 50;
 /// Most that a pattern may weigh with its counted repetitions written out. A weight of one is a few
 /// hundred bytes compiled.
 pub(super) const MAX_WEIGHT: u64 = 200_000;
 
-/// The weight of a pattern, counted repetitions written out. A rough reading, made to be quick and never far too low.
+/// The weight of a pattern, counted repetitions written out. A rough reading, made to be quick and
+/// never far too low.
 pub(super) fn weight(pattern: &str) -> u64 {
     // Weights of the groups that are open, and of the last atom.
     let mut open: Vec<u64> = vec![0];

@@ -11,8 +11,8 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use super::node::Node;
 use crate::text::unicode::{UnicodeVersion, assigned_in, contains};
 
-/// Where all characters lie that fold to something else (Unicode 17), with some that do not between them: looking at
-/// every character there is takes longer than all else that a pattern needs.
+/// Where all characters lie that fold to something else (Unicode 17), with some that do not between
+/// them: looking at every character there is takes longer than all else that a pattern needs.
 const CASED: [Range<u32>; 16] = [
     0x41..0x588,
     0x10A0..0x10CE,
@@ -34,7 +34,8 @@ const CASED: [Range<u32>; 16] = [
 /// The longest folding, in characters.
 const LONGEST: usize = 3;
 
-/// The longest text in which all characters may join others; the ways to match it grow as Fibonacci's numbers.
+/// The longest text in which all characters may join others; the ways to match it grow as
+/// Fibonacci's numbers.
 const MAX_STRETCH: usize = 12;
 
 /// Characters by their folding.
@@ -160,7 +161,8 @@ impl Folds {
         }
     }
 
-    /// A class with case ignored: its members and their likes, and the sequences that members fold to.
+    /// A class with case ignored: its members and their likes, and the sequences that members fold
+    /// to.
     pub(super) fn class(&self, class: &mut ClassUnicode, with_sequences: bool) -> Vec<Node> {
         let mut likes = Vec::new();
         let mut sequences: Vec<&Vec<char>> = Vec::new();
@@ -188,7 +190,8 @@ mod tests {
     /// A character outside that folds would be missing from every pattern that ignores case.
     #[test]
     fn no_character_elsewhere_folds() {
-        // Characters that a later Unicode version adds are in none of the versions that patterns may have.
+        // Characters that a later Unicode version adds are in none of the versions that patterns
+        // may have.
         let known = assigned_in(UnicodeVersion::REFERENCES).unwrap();
         let elsewhere = (0..=char::MAX as u32).filter(|c| !CASED.iter().any(|r| r.contains(c)));
         for c in elsewhere.filter_map(char::from_u32) {

@@ -167,7 +167,8 @@ impl Node {
         })
     }
 
-    /// A condition on the next character alone: a class, and whether the end of the text will do too.
+    /// A condition on the next character alone: a class, and whether the end of the text will do
+    /// too.
     fn next_character(&self) -> Option<(ClassUnicode, bool)> {
         match self {
             Self::Class(class) => Some((class.clone(), false)),

@@ -134,8 +134,8 @@ fn add(model: &mut SpmModel, texts: &[&str]) {
     }
 }
 
-/// Rules whose tails are one, as SentencePiece writes them; rules that begin with what stands behind a cut, and that
-/// end with what stands before one; with pieces that join what these make.
+/// Rules whose tails are one, as SentencePiece writes them; rules that begin with what stands
+/// behind a cut, and that end with what stands before one; with pieces that join what these make.
 fn rewriting() -> Vec<(Vec<u8>, &'static [&'static str])> {
     use crate::normalize::charsmap::parts_tests::shared;
     use crate::normalize::charsmap_rules::compile;
@@ -268,7 +268,8 @@ pub(super) fn tokenizers() -> Vec<Pair> {
         .iter()
         .map(|(name, normalizer, pre, model)| Pair::new(name, || hf(normalizer, pre, model)))
         .collect();
-    // Line ends that nothing joins, that something joins from one side or both, and that are joined as bytes.
+    // Line ends that nothing joins, that something joins from one side or both, and that are joined
+    // as bytes.
     let ends: [&[(&str, &str)]; 10] = [
         &[],
         &[("\n", "\n")],
@@ -325,7 +326,8 @@ pub(super) fn tokenizers() -> Vec<Pair> {
     let mut left_out = character_bpe(&[("b", "▁"), ("a", ".")], false);
     left_out["unk_token"] = Value::Null;
     all.push(Pair::new("left out", || hf(&llama, &null, &left_out)));
-    // The same where only spaces merge with a space behind them: what is between two of them may be left out.
+    // The same where only spaces merge with a space behind them: what is between two of them may be
+    // left out.
     let mut left_out = character_bpe(&[], false);
     left_out["unk_token"] = Value::Null;
     all.push(Pair::new("left out between spaces", || {

@@ -1,10 +1,12 @@
-//! Where a text that may go on can be taken up again: a place that is good for every part of the pipeline.
+//! Where a text that may go on can be taken up again: a place that is good for every part of the
+//! pipeline.
 //!
-//! Claim: if `at` is among the cuts of a text T, then for every text X behind it the ids of T X are some ids that do not
-//! depend on X, followed by what [`Tokenizer::encode_from`] makes of T X from `at` on. The parts in their order:
-//! added tokens of the raw text (`special/open.rs`), normalization (`normalize/open.rs`), added tokens of the normalized
-//! text, pre-tokenization (`pretokenize/open.rs`), the model (`engine/open.rs`); each says which places are
-//! good in the text that it sees, as far as that is certain.
+//! Claim: if `at` is among the cuts of a text T, then for every text X behind it the ids of T X are
+//! some ids that do not depend on X, followed by what [`Tokenizer::encode_from`] makes of T X from
+//! `at` on. The parts in their order: added tokens of the raw text (`special/open.rs`),
+//! normalization (`normalize/open.rs`), added tokens of the normalized text, pre-tokenization
+//! (`pretokenize/open.rs`), the model (`engine/open.rs`); each says which places are good in the
+//! text that it sees, as far as that is certain.
 
 use std::sync::Arc;
 
@@ -15,15 +17,16 @@ use crate::pretokenize::{GrowingPiece, PreTokenizer};
 use crate::special::{Allow, OpenTokens};
 use crate::tokenizer::{Scratch, Tokenizer};
 
-/// Places of normalized text that are looked for in the text, from the last one back, before the search is
-/// given up until the text has grown. Nearly always the first is found.
+/// Places of normalized text that are looked for in the text, from the last one back, before the
+/// search is given up until the text has grown. Nearly always the first is found.
 const MAX_TRIES: usize = 12;
 
 impl Tokenizer {
-    /// The places at which a text that may go on can be taken up again, behind one such place; rising.
+    /// The places at which a text that may go on can be taken up again, behind one such place;
+    /// rising.
     ///
-    /// Where normalization changes text, a place costs a little to find: then it is the last one, and those that
-    /// are `wanted`.
+    /// Where normalization changes text, a place costs a little to find: then it is the last one,
+    /// and those that are `wanted`.
     pub(super) fn cuts(
         &self,
         text: &str,
@@ -140,7 +143,8 @@ impl Search<'_> {
         Ok(places)
     }
 
-    /// True if a part of the normalized text comes from the very beginning of the text that was given.
+    /// True if a part of the normalized text comes from the very beginning of the text that was
+    /// given.
     fn begins_the_text(&self, pretokenizer: &PreTokenizer, offset: usize) -> Result<bool> {
         if self.from.kind != Kind::Start || offset > 0 || !pretokenizer.needs_origin() {
             return Ok(self.from.kind == Kind::Start && offset == 0);
@@ -149,7 +153,8 @@ impl Search<'_> {
         Ok(alignment.lookup().source_range(0, 1).0 == 0)
     }
 
-    /// The places of the text from which those of the normalized text come, if it can be taken up there.
+    /// The places of the text from which those of the normalized text come, if it can be taken up
+    /// there.
     fn in_the_text(&self, found: Vec<(usize, Kind, Place)>) -> Result<Vec<Cut>> {
         let cut = |at: usize, kind, place: Place| Cut {
             at: self.from.at + at,

@@ -14,8 +14,8 @@ const LOOK_BYTES: usize = 256;
 const APART_BYTES: usize = 4;
 
 impl<T: Deref<Target = Tokenizer>> Growing<T> {
-    /// Puts a text in the place of some bytes, which begin and end between characters. On an error nothing
-    /// has changed.
+    /// Puts a text in the place of some bytes, which begin and end between characters. On an error
+    /// nothing has changed.
     pub fn replace(&mut self, range: Range<usize>, with: &str) -> Result<Growth> {
         let (start, end) = (
             range.start.min(self.text.len()),
@@ -77,7 +77,8 @@ impl<T: Deref<Target = Tokenizer>> Growing<T> {
 }
 
 impl Walk<'_> {
-    /// Goes on until a cut of the text as it was is one of the text as it is: from there on all is as it was.
+    /// Goes on until a cut of the text as it was is one of the text as it is: from there on all is
+    /// as it was.
     fn meet(
         &mut self,
         text: &str,

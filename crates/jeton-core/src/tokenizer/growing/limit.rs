@@ -10,16 +10,18 @@ use crate::normalize::replace::ReplacePattern;
 use crate::special::{AddedToken, Allow};
 use crate::tokenizer::Tokenizer;
 
-/// Bytes per id that a first step assumes, to read no more text than a limit needs: more than text in any script
-/// takes on average (English: 4 to 5).
+/// Bytes per id that a first step assumes, to read no more text than a limit needs: more than text
+/// in any script takes on average (English: 4 to 5).
 const BYTES_PER_ID: usize = 8;
-/// Bytes that are looked through for a place at which the text can be cut; if there is none, all of it is counted at once.
+/// Bytes that are looked through for a place at which the text can be cut; if there is none, all of
+/// it is counted at once.
 const MOST_TRIED: usize = 1 << 15;
 
 impl Tokenizer {
     /// The number of ids of a text, or `limit + 1` if there are more than `limit`.
     ///
-    /// Reads the text in steps and stops when the ids that no later text can change are too many already.
+    /// Reads the text in steps and stops when the ids that no later text can change are too many
+    /// already.
     pub fn count_up_to(&self, text: &str, allow: &Allow, limit: usize) -> Result<usize> {
         let (mut ids, mut marks) = (Vec::new(), Vec::new());
         let walk = Walk {
@@ -45,7 +47,8 @@ impl Tokenizer {
             loop {
                 let mark = walk.last();
                 let end = boundary(text, mark.cut.at.max(mark.seen).saturating_add(size));
-                // Step by step costs several times what all at once does: text that has few ids is counted so.
+                // Step by step costs several times what all at once does: text that has few ids is
+                // counted so.
                 if end > budget {
                     return Ok(None);
                 }
@@ -81,8 +84,9 @@ impl Tokenizer {
         }
     }
 
-    /// Most bytes of a text that one id stands for; None where that is not bounded (text that is left out, unknown text
-    /// that becomes one token, white space that goes along with a token) or not known.
+    /// Most bytes of a text that one id stands for; None where that is not bounded (text that is
+    /// left out, unknown text that becomes one token, white space that goes along with a token) or
+    /// not known.
     fn most_bytes_per_token(&self, allow: &Allow) -> Option<usize> {
         let longest = match &self.engine {
             Engine::Bpe(pipeline) if pipeline.pretokenizer().keeps_all() => {

@@ -1,10 +1,11 @@
 //! Texts that grow: encoded again only from the last place on that later text cannot change.
 //!
-//! At every moment the ids are those of a full encoding of the whole text. Behind it stands a list of *cuts*:
-//! places of the text from which encoding can go on as if it had never stopped, with the number of ids before
-//! each, which no later text changes (`cuts.rs` says why). Growing encodes from the last cut on and then looks for a
-//! later one; a change in the middle goes back to the last cut that did not depend on what is changed, and
-//! stops where a cut of the old text turns out to be one of the new text as well.
+//! At every moment the ids are those of a full encoding of the whole text. Behind it stands a list
+//! of *cuts*: places of the text from which encoding can go on as if it had never stopped, with the
+//! number of ids before each, which no later text changes (`cuts.rs` says why). Growing encodes
+//! from the last cut on and then looks for a later one; a change in the middle goes back to the
+//! last cut that did not depend on what is changed, and stops where a cut of the old text turns out
+//! to be one of the new text as well.
 //!
 //! A cut is never taken on trust alone: it counts only if encoding from it gives the end of what
 //! encoding from the cut before gave.
@@ -23,8 +24,8 @@ use crate::error::Result;
 use crate::special::Allow;
 use crate::tokenizer::{Scratch, Tokenizer};
 
-/// Bytes that are encoded at once when a lot of text comes; also what a change in the middle goes back at most
-/// where cuts are easily found.
+/// Bytes that are encoded at once when a lot of text comes; also what a change in the middle goes
+/// back at most where cuts are easily found.
 const STEP_BYTES: usize = 4096;
 /// Cuts that are nearer to each other than this are not both kept.
 const SPACING_BYTES: usize = 1024;
@@ -81,7 +82,8 @@ impl<T: Deref<Target = Tokenizer>> Growing<T> {
         &self.ids
     }
 
-    /// How many ids at the beginning no later text can change, and how many bytes of the text they stand for.
+    /// How many ids at the beginning no later text can change, and how many bytes of the text they
+    /// stand for.
     pub fn stable(&self) -> (usize, usize) {
         self.marks
             .last()
@@ -130,8 +132,8 @@ impl<T: Deref<Target = Tokenizer>> Growing<T> {
         })
     }
 
-    /// Hands over the ids that no later text can change, and forgets the text that they stand for. What is left
-    /// is a text that grows as before; its places and numbers count from there.
+    /// Hands over the ids that no later text can change, and forgets the text that they stand for.
+    /// What is left is a text that grows as before; its places and numbers count from there.
     pub fn take_stable(&mut self) -> Vec<u32> {
         let (n_ids, at) = self.stable();
         let Some(mut mark) = self.marks.last().filter(|_| at > 0).cloned() else {
@@ -181,8 +183,9 @@ impl Walk<'_> {
         self.marks.last().cloned().unwrap_or_default()
     }
 
-    /// Encodes from a cut to the end of a text that goes on, and looks for a later one: the one that is `wanted` if
-    /// that is one, else the last. Text that cannot be encoded as far as it goes may well be when it goes on.
+    /// Encodes from a cut to the end of a text that goes on, and looks for a later one: the one
+    /// that is `wanted` if that is one, else the last. Text that cannot be encoded as far as it
+    /// goes may well be when it goes on.
     fn step_inside(
         &self,
         text: &str,
@@ -275,7 +278,8 @@ impl Walk<'_> {
                     size = STEP_BYTES;
                 }
                 None if is_last => self.ids.extend_from_slice(&step.ids),
-                // Several times as much each time, so that all steps together cost little more than the last one.
+                // Several times as much each time, so that all steps together cost little more than
+                // the last one.
                 None => size = size.saturating_mul(4),
             }
             if is_last {

@@ -32,7 +32,8 @@ const WORDS: &[&str] = &[
     "''",
 ];
 
-/// Words with their beginnings, and the merges that make them; `spelled`: each character in the model's alphabet.
+/// Words with their beginnings, and the merges that make them; `spelled`: each character in the
+/// model's alphabet.
 fn merged(spelled: impl Fn(&str) -> Vec<String>) -> (Vec<String>, Vec<Value>) {
     let (mut tokens, mut merges) = (Vec::<String>::new(), Vec::new());
     for word in WORDS {

@@ -1,4 +1,5 @@
-//! Words cut where pairs are rare, and counted; the rarer the pairs that part them, the more memory they take.
+//! Words cut where pairs are rare, and counted; the rarer the pairs that part them, the more memory
+//! they take.
 
 use std::ops::RangeInclusive;
 
@@ -7,12 +8,14 @@ use crate::error::{Error, Result};
 use crate::train::counts::{PretokenCounter, PretokenCounts};
 use crate::vocab::Vocab;
 
-/// What the loop needs for each token of a fragment, about: the token, its place in lists, shares of tables.
+/// What the loop needs for each token of a fragment, about: the token, its place in lists, shares
+/// of tables.
 const BYTES_PER_TOKEN: usize = 40;
 
-/// A floor for which there is no room is doubled; once one has lasted for this part of all words, it rises by a quarter. A floor
-/// that is too high takes more rounds, and one that is too low cuts all fragments again: quarters alone took 43 s, both 30
-/// (`python -m benches.many_words --distinct 2000000 --max-memory 64000000`).
+/// A floor for which there is no room is doubled; once one has lasted for this part of all words,
+/// it rises by a quarter. A floor that is too high takes more rounds, and one that is too low cuts
+/// all fragments again: quarters alone took 43 s, both 30 (`python -m benches.many_words --distinct
+/// 2000000 --max-memory 64000000`).
 const NEAR: u64 = 64;
 
 /// Which tokens may ever be joined, by their lengths.
@@ -32,7 +35,8 @@ impl Lengths {
         }
     }
 
-    /// True if joining the two makes no token that is too long; if it does, so does whatever comes to lie there.
+    /// True if joining the two makes no token that is too long; if it does, so does whatever comes
+    /// to lie there.
     #[inline]
     pub(super) fn fit(&self, left: u32, right: u32) -> bool {
         self.of[left as usize].saturating_add(self.of[right as usize]) <= self.most
@@ -97,7 +101,8 @@ impl<'l> Fragments<'l> {
             if done == rest.len() {
                 return Ok(());
             }
-            // What was cut off is there, and the place where it was is one to cut at whatever the floor.
+            // What was cut off is there, and the place where it was is one to cut at whatever the
+            // floor.
             rest = &rest[done..];
             self.raise()?;
         }

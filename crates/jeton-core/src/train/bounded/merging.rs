@@ -1,7 +1,7 @@
 //! All merges of a count of `floor` and more, on fragments.
 //!
-//! The count of a pair is recounted in every fragment that a merge changes; fragments are short. Pairs below the floor are
-//! not followed at all: their counts cannot rise.
+//! The count of a pair is recounted in every fragment that a merge changes; fragments are short.
+//! Pairs below the floor are not followed at all: their counts cannot rise.
 
 use hashbrown::{HashMap, HashSet};
 

@@ -2,28 +2,30 @@
 //!
 //! # Why a round is exact
 //!
-//! Let all merges so far be applied to all words, and let `floor` be a number. The count of a pair never rises once it
-//! exists, and every place where a pair (x, y) stands later lies between the last token of what has become x and
-//! the first token of what has become y: a pair of tokens of now, at as many places or more. So a pair of
-//! tokens that now stands at fewer than `floor` places (with weights) parts its words for good, as long as merges of counts of
-//! `floor` and more are looked for: cutting all words there loses none of those merges and changes none of their counts. A run of
-//! equal tokens is cut everywhere or nowhere, so that joining it from the left stays the same.
+//! Let all merges so far be applied to all words, and let `floor` be a number. The count of a pair
+//! never rises once it exists, and every place where a pair (x, y) stands later lies between the
+//! last token of what has become x and the first token of what has become y: a pair of tokens of
+//! now, at as many places or more. So a pair of tokens that now stands at fewer than `floor` places
+//! (with weights) parts its words for good, as long as merges of counts of `floor` and more are
+//! looked for: cutting all words there loses none of those merges and changes none of their counts.
+//! A run of equal tokens is cut everywhere or nowhere, so that joining it from the left stays the
+//! same.
 //!
-//! A round therefore streams all words, applies the merges of the last round, cuts them where pairs are rarer than the
-//! floor, and counts the fragments, of which there are far fewer than words: junk, which makes corpora have many
-//! distinct words, is made of rare pairs. On the fragments all merges of a count of `floor` and more are made. Then comes
-//! a round with a lower floor.
+//! A round therefore streams all words, applies the merges of the last round, cuts them where pairs
+//! are rarer than the floor, and counts the fragments, of which there are far fewer than words:
+//! junk, which makes corpora have many distinct words, is made of rare pairs. On the fragments all
+//! merges of a count of `floor` and more are made. Then comes a round with a lower floor.
 //!
 //! # Why memory is bounded
 //!
-//! Frequent pairs are counted exactly (`pairs`), and the most frequent of them are few. If fragments have no room, the floor is
-//! raised and they are cut again, up to the places of the most frequent pair alone. Each round has a lower floor than the one
-//! before.
+//! Frequent pairs are counted exactly (`pairs`), and the most frequent of them are few. If
+//! fragments have no room, the floor is raised and they are cut again, up to the places of the most
+//! frequent pair alone. Each round has a lower floor than the one before.
 //!
 //! Words lie beside memory as tokens, in two copies while one becomes the next (`words`).
 //!
-//! Cost: two or three passes over them for each round, about as many rounds as the counts of merges halve
-//! a few times; see `benches`.
+//! Cost: two or three passes over them for each round, about as many rounds as the counts of merges
+//! halve a few times; see `benches`.
 
 mod fragments;
 mod merging;
@@ -59,7 +61,8 @@ const FLOOR_STEP: u64 = 1 << 10;
 /// Words between two looks at whether to stop.
 const WORDS_PER_LOOK: u64 = 1 << 16;
 
-/// Learns merges as [`train_bpe`](super::train_bpe) does, in about so many bytes of memory. Returns how many rounds it took, too.
+/// Learns merges as [`train_bpe`](super::train_bpe) does, in about so many bytes of memory. Returns
+/// how many rounds it took, too.
 ///
 /// # Errors
 ///

@@ -1,17 +1,18 @@
-//! How often pairs of tokens stand side by side: exactly, for those that do so often, in a memory that is bounded.
+//! How often pairs of tokens stand side by side: exactly, for those that do so often, in a memory
+//! that is bounded.
 //!
-//! Where there are more distinct pairs than memory holds, a first look over all words adds them up in *buckets*, several
-//! pairs to each: a bucket's sum is no less than the count of any of its pairs. A second look counts those exactly whose
-//! buckets have enough. Buckets alone would not do: two frequent pairs that share one would look more frequent than every
-//! pair is, and part no word.
+//! Where there are more distinct pairs than memory holds, a first look over all words adds them up
+//! in *buckets*, several pairs to each: a bucket's sum is no less than the count of any of its
+//! pairs. A second look counts those exactly whose buckets have enough. Buckets alone would not do:
+//! two frequent pairs that share one would look more frequent than every pair is, and part no word.
 
 use hashbrown::HashMap;
 
 use crate::error::{ErrorKind, Result};
 use crate::vocab::hasher;
 
-/// What a pair takes in a table that may have just grown, about: 17 bytes for each place, of which there are up to
-/// three and a half times as many while all move.
+/// What a pair takes in a table that may have just grown, about: 17 bytes for each place, of which
+/// there are up to three and a half times as many while all move.
 const BYTES_PER_PAIR: usize = 64;
 
 /// Counts of pairs; those that are not there occur less often than `least`.
@@ -34,7 +35,8 @@ fn add_to(sum: &mut u64, count: u64) -> Result<()> {
 }
 
 impl PairCounts {
-    /// None yet, in so many bytes at most, or what two pairs need. Pairs that occur less often than `least` may be missing.
+    /// None yet, in so many bytes at most, or what two pairs need. Pairs that occur less often than
+    /// `least` may be missing.
     pub(super) fn new(bytes: usize, least: u64) -> Self {
         Self {
             counts: HashMap::with_hasher(hasher()),
@@ -57,8 +59,8 @@ impl PairCounts {
         Ok(true)
     }
 
-    /// The same, unless its bucket says that it occurs less often than `least`, which rises where there is no room: what
-    /// stays was there from its first place on.
+    /// The same, unless its bucket says that it occurs less often than `least`, which rises where
+    /// there is no room: what stays was there from its first place on.
     #[inline]
     pub(super) fn add_if(
         &mut self,
@@ -109,8 +111,9 @@ impl PairCounts {
     }
 }
 
-/// Upper bounds for the counts of pairs: sums over those that share a bucket, in each of two rows that mix them differently
-/// (a count-min sketch; Cormode and Muthukrishnan 2005, J. Algorithms 55). Pairs that share both are few.
+/// Upper bounds for the counts of pairs: sums over those that share a bucket, in each of two rows
+/// that mix them differently (a count-min sketch; Cormode and Muthukrishnan 2005, J. Algorithms
+/// 55). Pairs that share both are few.
 pub(super) struct PairBuckets {
     rows: [Vec<u64>; 2],
     shift: u32,

@@ -123,8 +123,8 @@ fn rounds_change_nothing() {
     }
 }
 
-/// Words of random syllables: all pairs of syllables are about as frequent, so that no floor parts them well, and sums of
-/// two that share a bucket are above every count.
+/// Words of random syllables: all pairs of syllables are about as frequent, so that no floor parts
+/// them well, and sums of two that share a bucket are above every count.
 fn flat_corpus() -> BTreeMap<Vec<u8>, u64> {
     let mut words = BTreeMap::new();
     for n in noise(20_000) {
@@ -144,7 +144,8 @@ fn flat_corpus() -> BTreeMap<Vec<u8>, u64> {
 fn frequencies_that_hardly_differ_are_learned_alike() {
     let words = flat_corpus();
     let options = options(1500);
-    // The least that is enough makes for the most rounds: a fraction of the 10 MB that all places of all pairs take.
+    // The least that is enough makes for the most rounds: a fraction of the 10 MB that all places
+    // of all pairs take.
     let enough = |max_memory: &usize| {
         let go = &mut |_| ControlFlow::Continue(());
         train_bpe_bounded(&mut InMemory(words.clone()), &options, *max_memory, go).is_ok()
@@ -201,7 +202,8 @@ proptest! {
 }
 
 proptest! {
-    /// Words come back with their counts, in their order, as often as wanted; those of one token are not kept.
+    /// Words come back with their counts, in their order, as often as wanted; those of one token
+    /// are not kept.
     #[test]
     fn words_beside_memory_come_back(
         words in proptest::collection::vec(

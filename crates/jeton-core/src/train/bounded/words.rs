@@ -1,8 +1,9 @@
 //! All words as the tokens that the merges so far make of them, beside memory.
 //!
-//! Each round reads them, applies the merges of the round before and writes them again. Most words no longer change, so that this
-//! costs less than to encode all of them anew with all merges: with smaller steps of the floor 141 s became 43
-//! (`python -m benches.many_words --distinct 2000000 --max-memory 64000000`).
+//! Each round reads them, applies the merges of the round before and writes them again. Most words
+//! no longer change, so that this costs less than to encode all of them anew with all merges: with
+//! smaller steps of the floor 141 s became 43 (`python -m benches.many_words --distinct 2000000
+//! --max-memory 64000000`).
 
 use crate::codec::leb128::{put_varint, take_varint};
 use crate::error::{Error, Result};
@@ -10,7 +11,8 @@ use crate::models::bpe::BpeScratch;
 use crate::models::bpe::merge::merge;
 use crate::models::bpe::pairs::PairTable;
 
-/// Bytes beside memory: written once from the beginning to the end, then read so as often as wanted.
+/// Bytes beside memory: written once from the beginning to the end, then read so as often as
+/// wanted.
 pub trait Scratch {
     /// Writes bytes behind those that are there.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
@@ -23,7 +25,8 @@ pub trait Scratch {
 /// Bytes that are written or read at a time, about.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Words that hold two tokens or more, and how often each occurs; of one token nothing more is made.
+/// Words that hold two tokens or more, and how often each occurs; of one token nothing more is
+/// made.
 ///
 /// A block is its length (u32) and its words, a word is varints: count, number of tokens, tokens.
 pub(super) struct Words {
@@ -129,7 +132,8 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    /// A merge's tokens are those of merges before it: no pair comes to be when a later one is joined.
+    /// A merge's tokens are those of merges before it: no pair comes to be when a later one is
+    /// joined.
     pub(super) fn new(merges: &[(u32, u32, u32)]) -> Self {
         let mut pairs = PairTable::with_capacity(merges.len());
         for (rank, &(left, right, new)) in (0_u64..).zip(merges) {

@@ -1,8 +1,9 @@
 //! Counting with several threads, in bounded memory.
 //!
-//! Each thread has a table of its own from the first batch to the last, so that none waits for another and no batch
-//! pays for adding tables up. What all of them may take is shared out evenly; a thread whose table is full empties it
-//! by itself. Sums do not depend on who counted what, so results are the same with any number of threads.
+//! Each thread has a table of its own from the first batch to the last, so that none waits for
+//! another and no batch pays for adding tables up. What all of them may take is shared out evenly;
+//! a thread whose table is full empties it by itself. Sums do not depend on who counted what, so
+//! results are the same with any number of threads.
 
 use std::thread::ScopedJoinHandle;
 
@@ -27,7 +28,8 @@ pub struct PretokenCounter {
 }
 
 impl PretokenCounter {
-    /// Counts nothing yet; its tables take at most so many bytes of memory, or what one pretoken for each thread needs.
+    /// Counts nothing yet; its tables take at most so many bytes of memory, or what one pretoken
+    /// for each thread needs.
     pub fn new(max_memory: usize) -> Self {
         Self {
             tables: Vec::new(),
@@ -98,9 +100,10 @@ impl PretokenCounter {
 
     /// Count the pretokens of every document of a batch, on up to `threads` threads.
     ///
-    /// Threads are made for the call and end with it, so a process may fork between calls. `drain` takes what is in a
-    /// full table, on whatever thread that is. After an error (of `drain`, of the splitter, `InvalidUtf8`, `TooLarge`,
-    /// `Interrupted` where `keep_going` says no) part of the batch may be counted: drop the counts.
+    /// Threads are made for the call and end with it, so a process may fork between calls. `drain`
+    /// takes what is in a full table, on whatever thread that is. After an error (of `drain`, of
+    /// the splitter, `InvalidUtf8`, `TooLarge`, `Interrupted` where `keep_going` says no) part of
+    /// the batch may be counted: drop the counts.
     pub fn count(
         &mut self,
         batch: BatchRef<'_>,
@@ -200,8 +203,8 @@ impl PretokenCounter {
             self.has_zeros = true;
             let text = done.text;
             let weight = job.weights.of(done.document);
-            // What ought to be, from where the stretch before ended, and what was counted: the one that is behind
-            // goes on, until they are at the same place or the stretch ends.
+            // What ought to be, from where the stretch before ended, and what was counted: the one
+            // that is behind goes on, until they are at the same place or the stretch ends.
             let (mut right, mut wrong) = (at, done.from);
             let pieces_from = |from: usize| {
                 let rest = text.get(from..).unwrap_or_default();
@@ -250,7 +253,8 @@ impl PretokenCounter {
         Ok(())
     }
 
-    /// The counts that are in memory. Pairs of tables are added up at the same time, on as many threads as were used.
+    /// The counts that are in memory. Pairs of tables are added up at the same time, on as many
+    /// threads as were used.
     pub fn finish(self) -> Result<PretokenCounts> {
         let mut tables = self.tables;
         for table in &mut tables {

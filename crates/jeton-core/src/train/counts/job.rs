@@ -1,8 +1,9 @@
 //! A batch that is shared out among threads.
 //!
-//! A long text is cut into stretches at places where a pretoken probably ends. Where it turns out not to (the stretch
-//! before did not end exactly there), what the two counted differently is added and subtracted until they meet: guesses
-//! cost time, never counts. Counts are modulo 2^64 for that, and no sum of a corpus passes it (that is checked).
+//! A long text is cut into stretches at places where a pretoken probably ends. Where it turns out
+//! not to (the stretch before did not end exactly there), what the two counted differently is added
+//! and subtracted until they meet: guesses cost time, never counts. Counts are modulo 2^64 for
+//! that, and no sum of a corpus passes it (that is checked).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,8 +24,8 @@ const BYTES_PER_TASK: usize = 1 << 17;
 const LONG_TEXT: usize = 1 << 20;
 /// ... of about so many.
 const BYTES_PER_STRETCH: usize = 1 << 18;
-/// Bytes behind a guess in which ends are looked for, and how many are passed over: after some of them, hardly
-/// any guess is still out of step.
+/// Bytes behind a guess in which ends are looked for, and how many are passed over: after some of
+/// them, hardly any guess is still out of step.
 const LOOK_BYTES: usize = 4 << 10;
 const PASSED_ENDS: usize = 16;
 
@@ -54,8 +55,8 @@ enum Task<'a> {
         document: usize,
         range: Range<usize>,
     },
-    /// From a place of a document to the first end at or behind another. The text was found to be one once, not for
-    /// each stretch.
+    /// From a place of a document to the first end at or behind another. The text was found to be
+    /// one once, not for each stretch.
     Stretch {
         document: usize,
         text: &'a str,
@@ -174,8 +175,8 @@ impl<'a> Job<'a> {
         Ok(all)
     }
 
-    /// On an error, every task before it is taken already and is finished, so that the earliest error is found
-    /// whatever the threads do.
+    /// On an error, every task before it is taken already and is finished, so that the earliest
+    /// error is found whatever the threads do.
     fn work(
         &self,
         table: &mut Table,
@@ -294,7 +295,8 @@ fn text(bytes: &[u8], from: usize) -> Result<&str> {
     })
 }
 
-/// Cuts a batch into ranges of documents of about [`BYTES_PER_TASK`] bytes, and long documents into stretches.
+/// Cuts a batch into ranges of documents of about [`BYTES_PER_TASK`] bytes, and long documents into
+/// stretches.
 fn tasks<'a>(
     batch: BatchRef<'a>,
     weights: Weights<'_>,

@@ -35,7 +35,8 @@ impl LongWords {
         self.arena.capacity() + self.table.allocation_size()
     }
 
-    /// Memory that it would take, at most, while it grows so that another pretoken of so many bytes fits.
+    /// Memory that it would take, at most, while it grows so that another pretoken of so many bytes
+    /// fits.
     pub(super) fn growing_bytes(&self, len: usize) -> usize {
         let arena = match self.arena.len() + len {
             needed if needed <= self.arena.capacity() => 0,

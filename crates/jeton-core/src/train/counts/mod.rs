@@ -3,13 +3,14 @@
 //! - [`PretokenCounts`]: counts in memory, mergeable.
 //! - [`PretokenCounter`]: makes them from text, with several threads and in bounded memory.
 //! - `job`: a batch that is shared out among threads.
-//! - `table`, `words`, `long`: where they lie. A pretoken of up to 15 bytes takes 24 bytes at three quarters
-//!   load, one of up to 31 takes 40, any other its bytes and 25.
+//! - `table`, `words`, `long`: where they lie. A pretoken of up to 15 bytes takes 24 bytes at three
+//!   quarters load, one of up to 31 takes 40, any other its bytes and 25.
 //! - `raw`: words of raw text that are normalized and cut once for all of their occurrences.
 //! - `splitting`: text to the pretokens that are counted, at the encoder's speed.
 //!
-//! Counts are u64 and checked. Counting is a sum, so threads, batches and machines may be merged in any order;
-//! [`PretokenCounts::iter_sorted`] has a total order, so nothing that follows depends on how the counts came about.
+//! Counts are u64 and checked. Counting is a sum, so threads, batches and machines may be merged in
+//! any order; [`PretokenCounts::iter_sorted`] has a total order, so nothing that follows depends on
+//! how the counts came about.
 //!
 //! Cost: one hash and, mostly, one comparison for each pretoken; distinct pretokens grow like
 //! `3.45 * n_bytes^0.62` in English web text, so 1 GB of it needs about 45 MB.
@@ -133,11 +134,11 @@ impl PretokenCounts {
         Ok(())
     }
 
-    /// Count the pretokens of every document of a batch, on up to `num_threads` threads. For many batches use a
-    /// [`PretokenCounter`], which adds its threads' counts up once.
+    /// Count the pretokens of every document of a batch, on up to `num_threads` threads. For many
+    /// batches use a [`PretokenCounter`], which adds its threads' counts up once.
     ///
-    /// The result does not depend on `num_threads`. After an error (of the splitter, `InvalidUtf8`, `TooLarge`)
-    /// nothing of the batch is counted.
+    /// The result does not depend on `num_threads`. After an error (of the splitter, `InvalidUtf8`,
+    /// `TooLarge`) nothing of the batch is counted.
     pub fn count_batch(
         &mut self,
         batch: BatchRef<'_>,

@@ -1,8 +1,10 @@
-//! Raw words that wait to be normalized and cut: each distinct one is, once for all of its occurrences.
+//! Raw words that wait to be normalized and cut: each distinct one is, once for all of its
+//! occurrences.
 //!
-//! Normalizing and cutting 100 MB of English as BERT does took 1.6 s on two cores, this way 0.55 s (2026-11-22). Where it is known at which places of the raw text
-//! they start afresh ([`RawCuts`]), what lies between is counted as it is; what becomes of it is counted so many times
-//! when a call ends or the words fill their memory.
+//! Normalizing and cutting 100 MB of English as BERT does took 1.6 s on two cores, this way 0.55 s
+//! (2026-11-22). Where it is known at which places of the raw text they start afresh ([`RawCuts`]),
+//! what lies between is counted as it is; what becomes of it is counted so many times when a call
+//! ends or the words fill their memory.
 
 use super::splitting::{AT_ONCE, Drain, Looked, Sums, Worker};
 use super::table::{MediumWords, Table};
@@ -11,7 +13,8 @@ use crate::error::Result;
 use crate::raw_words::RawCuts;
 use crate::train::cutting::Steps;
 
-/// Bytes of memory that the raw words of a thread take at most: more would lie outside of most caches.
+/// Bytes of memory that the raw words of a thread take at most: more would lie outside of most
+/// caches.
 const MOST_MEMORY: usize = 4 << 20;
 /// With less than that they are not worth their while.
 const LEAST_MEMORY: usize = 1 << 17;
@@ -107,7 +110,8 @@ impl Worker<'_> {
         })
     }
 
-    /// Counts what becomes of all raw words; returns the pretokens and bytes since this was asked for last.
+    /// Counts what becomes of all raw words; returns the pretokens and bytes since this was asked
+    /// for last.
     pub(super) fn end(&mut self, steps: Option<&Steps>) -> Result<Sums> {
         if let Some(steps) = steps {
             self.take_raw(steps)?;

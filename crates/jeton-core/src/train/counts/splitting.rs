@@ -1,7 +1,8 @@
 //! Texts to the pretokens that are counted, by the batch: as the encoder cuts them.
 //!
-//! Where one automaton cuts a text as it is (every published pattern), the ends of many pretokens are found at once, then
-//! the place of each in the table is asked for, then each is counted: no step waits for the one before, see `word_batch`.
+//! Where one automaton cuts a text as it is (every published pattern), the ends of many pretokens
+//! are found at once, then the place of each in the table is asked for, then each is counted: no
+//! step waits for the one before, see `word_batch`.
 
 use std::ops::ControlFlow;
 
@@ -24,8 +25,9 @@ pub type DrainFn<'a> = dyn Fn(Drain<'_>) -> Result<()> + Sync + 'a;
 pub struct Drain<'t>(pub(super) &'t mut Table);
 
 impl Drain<'_> {
-    /// Calls `each` with every pretoken and its count, by rising bytes, and forgets them. Counts are modulo 2^64: where the
-    /// same pretoken is drained more than once, their sum is its count, which may be 0.
+    /// Calls `each` with every pretoken and its count, by rising bytes, and forgets them. Counts
+    /// are modulo 2^64: where the same pretoken is drained more than once, their sum is its count,
+    /// which may be 0.
     pub fn each(self, each: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         self.0.drain_sorted(each)
     }
@@ -103,7 +105,8 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// Counts a text; returns how many pretokens and bytes of them it has, but for those that [`Self::end`] tells of.
+    /// Counts a text; returns how many pretokens and bytes of them it has, but for those that
+    /// [`Self::end`] tells of.
     pub(super) fn count_text(
         &mut self,
         text: &str,
@@ -151,8 +154,8 @@ impl<'w> Worker<'w> {
         Ok(found.n)
     }
 
-    /// Counts pieces that follow one another, up to the first that ends at or behind a limit. Returns how many there were
-    /// and where the last one ended.
+    /// Counts pieces that follow one another, up to the first that ends at or behind a limit.
+    /// Returns how many there were and where the last one ended.
     pub(super) fn count_pieces(
         &mut self,
         text: &[u8],

@@ -1,7 +1,7 @@
 //! Pretokens of any length and their counts, within a limit on memory.
 //!
-//! Three tables by length: most pretokens have at most 15 bytes, nearly all at most 31. A pretoken that would make the
-//! table larger than its limit is not taken; the table then has to be emptied.
+//! Three tables by length: most pretokens have at most 15 bytes, nearly all at most 31. A pretoken
+//! that would make the table larger than its limit is not taken; the table then has to be emptied.
 
 use std::cmp::Ordering;
 
@@ -74,7 +74,8 @@ impl Table {
         self.n_distinct_bytes
     }
 
-    /// Adds to the count of `text[start..end]`, modulo 2^64. False: there is no room, and nothing was changed.
+    /// Adds to the count of `text[start..end]`, modulo 2^64. False: there is no room, and nothing
+    /// was changed.
     pub(super) fn add(
         &mut self,
         text: &[u8],
@@ -106,8 +107,8 @@ impl Table {
         added != Added::NoRoom
     }
 
-    /// Adds to the counts of words of a text, from where each begins to where it ends, at most as many as can be looked
-    /// at together. `full` makes room.
+    /// Adds to the counts of words of a text, from where each begins to where it ends, at most as
+    /// many as can be looked at together. `full` makes room.
     #[inline(always)]
     pub(super) fn add_words(
         &mut self,
@@ -240,11 +241,13 @@ impl Table {
         self.limit / 100 * USED_PERCENT
     }
 
-    /// How many places a table may have that has `now` and would have `next`, both there while pretokens move.
+    /// How many places a table may have that has `now` and would have `next`, both there while
+    /// pretokens move.
     fn places(&self, now: usize, next: usize, place_bytes: usize) -> usize {
         let sorted = self.long.len() * SORTED_BYTES;
         let left = self.allowed().saturating_sub(self.memory_bytes() + sorted) / place_bytes;
-        // So little more would be full again at once. A table that has none gets some, whatever the limit.
+        // So little more would be full again at once. A table that has none gets some, whatever the
+        // limit.
         match left.min(next) {
             _ if now == 0 => next,
             few if few < now + now / 4 => now,
@@ -283,8 +286,8 @@ impl Table {
         Ok(())
     }
 
-    /// Hands everything to `each` in the order of the bytes, without what has a count of 0, and forgets it. What memory
-    /// it may have is then shared out anew, by what was there.
+    /// Hands everything to `each` in the order of the bytes, without what has a count of 0, and
+    /// forgets it. What memory it may have is then shared out anew, by what was there.
     pub(super) fn drain_sorted(
         &mut self,
         each: &mut dyn FnMut(&[u8], u64) -> Result<()>,
@@ -325,15 +328,16 @@ impl Table {
         let n_places = self.short.n_places() + self.medium.n_places();
         self.n_distinct_bytes = 0;
         self.generation = self.generation.wrapping_add(1);
-        // Where the limit was lowered, or places stay empty that long pretokens had no room for, all begin anew: what is
-        // kept would be full again at once.
+        // Where the limit was lowered, or places stay empty that long pretokens had no room for,
+        // all begin anew: what is kept would be full again at once.
         if used > self.allowed() || n_short < n_places / 4 {
             self.short = Words::default();
             self.medium = Words::default();
             self.long = LongWords::default();
             return;
         }
-        // The first time the tables have only half or so of what they may have, since growing takes the rest.
+        // The first time the tables have only half or so of what they may have, since growing takes
+        // the rest.
         if self.limit != usize::MAX && used < self.allowed() / 8 * 7 {
             let (short, medium) = (self.short.n_places(), self.medium.n_places());
             let long = self.long.memory_bytes();

@@ -164,7 +164,8 @@ fn naive(documents: &[String], weights: &[u64], steps: &Steps) -> Naive {
     counts
 }
 
-/// Counts with a limit on memory; what leaves it is added up as files would be. Returns how often tables were emptied.
+/// Counts with a limit on memory; what leaves it is added up as files would be. Returns how often
+/// tables were emptied.
 fn counted(
     documents: &[String],
     weights: &[u64],
@@ -308,13 +309,15 @@ fn long_pretokens_get_room_that_short_ones_had() {
         add(format!("{i:0>60}"));
         add(format!("s{i}"));
     }
-    // About four times the memory at most, so it is emptied now and then, but not for every other pretoken.
+    // About four times the memory at most, so it is emptied now and then, but not for every other
+    // pretoken.
     assert!((1..20).contains(&*n_drains.lock().unwrap()));
 }
 
 #[test]
 fn long_texts_are_shared_and_guesses_cost_nothing() {
-    // Words, among which guesses come right; digits and spaces, among which they never do; and both.
+    // Words, among which guesses come right; digits and spaces, among which they never do; and
+    // both.
     let words: String = noise(300_000).map(|n| format!("w{} ", n % 9999)).collect();
     let digits = "1234567".repeat(400_000);
     let both = format!("{words}{}{words}", &digits[..1_500_001]);

@@ -1,8 +1,10 @@
-//! Short pretokens and their counts: the bytes of each are its place's own, so that there is no second place to look.
+//! Short pretokens and their counts: the bytes of each are its place's own, so that there is no
+//! second place to look.
 //!
-//! Open addressing with linear probing. A place has the pretoken's bytes, zeros behind them, and in the last byte
-//! their number, which is what [`Key`] makes of text without looking at single bytes. Read as a string, a
-//! place sorts as the pretoken does: where two differ only in zeros, the last byte decides as their lengths do.
+//! Open addressing with linear probing. A place has the pretoken's bytes, zeros behind them, and in
+//! the last byte their number, which is what [`Key`] makes of text without looking at single bytes.
+//! Read as a string, a place sorts as the pretoken does: where two differ only in zeros, the last
+//! byte decides as their lengths do.
 
 #![allow(unsafe_code)] // says what zeros are
 
@@ -12,10 +14,12 @@ use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
 /// Places of a table that has its first pretoken.
 const FIRST_PLACES: usize = 1 << 10;
-/// Places that are looked at before the hash function is taken to be unfortunate. With three quarters taken, the
-/// longest run among 10^9 places is about 550 long (ln n / (a - 1 - ln a) for a load a; Pittel 1987, J. Algorithms 8).
+/// Places that are looked at before the hash function is taken to be unfortunate. With three
+/// quarters taken, the longest run among 10^9 places is about 550 long (ln n / (a - 1 - ln a) for a
+/// load a; Pittel 1987, J. Algorithms 8).
 const MAX_PROBES: usize = 4096;
-/// Other hash functions that are tried: whoever writes text for it makes pretokens collide in one, not in all.
+/// Other hash functions that are tried: whoever writes text for it makes pretokens collide in one,
+/// not in all.
 const MAX_SEEDS: u64 = 8;
 
 /// A pretoken of at most `B - 1` bytes, and its count. All zeros: free.
@@ -247,7 +251,8 @@ impl<const W: usize, const B: usize> Words<W, B> {
             .map(|place| (place.bytes(), place.count))
     }
 
-    /// Puts them in the order of their bytes, where they are; only [`clear`](Self::clear) may follow.
+    /// Puts them in the order of their bytes, where they are; only [`clear`](Self::clear) may
+    /// follow.
     pub(super) fn sort(&mut self) -> &[Place<B>] {
         let mut n = 0;
         for at in 0..self.places.len() {
@@ -272,8 +277,9 @@ impl<const W: usize, const B: usize> Words<W, B> {
     }
 }
 
-/// Where a pretoken belongs among so many places: by the high bits of its hash, so that tables of different sizes
-/// hold the same pretokens in about the same order, and moving to a larger one walks through both.
+/// Where a pretoken belongs among so many places: by the high bits of its hash, so that tables of
+/// different sizes hold the same pretokens in about the same order, and moving to a larger one
+/// walks through both.
 #[inline(always)]
 fn place_of<const W: usize>(key: [u128; W], seed: u64, n_places: usize) -> usize {
     let mut hash = seed.wrapping_mul(0xA076_1D64_78BD_642F);

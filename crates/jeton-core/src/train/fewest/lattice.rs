@@ -1,11 +1,13 @@
-//! All ways to cut a word into tokens: the cheapest of them, and what it would cost to do without a token.
+//! All ways to cut a word into tokens: the cheapest of them, and what it would cost to do without a
+//! token.
 
 use super::TOKEN_COST;
 use super::rarity::rarity;
 use crate::error::Result;
 use crate::models::unigram::trie::Trie;
 
-/// Tokens ready to cut words with. The first of them are the 256 bytes, so that every word can be cut.
+/// Tokens ready to cut words with. The first of them are the 256 bytes, so that every word can be
+/// cut.
 pub(super) struct Tokens {
     bytes: Vec<Vec<u8>>,
     /// So many come first and stay.
@@ -91,8 +93,9 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// Cut a word in the cheapest way. Among equals, that whose last token begins first, and so on from the end: starts
-    /// are looked at in order, and only what is better replaces what was found before.
+    /// Cut a word in the cheapest way. Among equals, that whose last token begins first, and so on
+    /// from the end: starts are looked at in order, and only what is better replaces what was found
+    /// before.
     pub(super) fn cut(&mut self, tokens: &Tokens, word: &[u8]) {
         let n = word.len();
         self.places.clear();
@@ -133,8 +136,8 @@ impl Lattice {
         &self.path
     }
 
-    /// For every token of more than a byte in the word that was cut last: how many tokens more the word needs if this
-    /// place is cut in another way.
+    /// For every token of more than a byte in the word that was cut last: how many tokens more the
+    /// word needs if this place is cut in another way.
     pub(super) fn each_loss(&mut self, mut each: impl FnMut(u32, u64)) {
         let n = self.starts.len() - 1;
         self.count_both_ways(n);

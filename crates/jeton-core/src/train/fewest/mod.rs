@@ -1,33 +1,37 @@
-//! The vocabulary with which text needs fewest tokens: each word is cut into as few as can be, and tokens that are
-//! missed least are taken out.
+//! The vocabulary with which text needs fewest tokens: each word is cut into as few as can be, and
+//! tokens that are missed least are taken out.
 //!
-//! BPE chooses tokens by merging and cuts words by the same merges, which is not the shortest way. Here words are cut
-//! into the fewest tokens (`PathPiece`, arXiv:2402.18376; `MinGram`, arXiv:2606.27019), and a token is worth what its
-//! removal would cost.
+//! BPE chooses tokens by merging and cuts words by the same merges, which is not the shortest way.
+//! Here words are cut into the fewest tokens (`PathPiece`, arXiv:2402.18376; `MinGram`,
+//! arXiv:2606.27019), and a token is worth what its removal would cost.
 //!
 //! # What is learned, exactly
 //!
-//! 1. Candidates: the tokens of byte-level BPE of `seed_factor` times the size wanted, of at most 256 bytes unless
-//!    `max_token_bytes` says otherwise. All 256 bytes stay.
-//! 2. A word is cut into the fewest tokens. Of several such ways the one whose tokens have least *rarity* in sum is taken, and of
-//!    several such the one that the search for best paths in [`lattice`] finds first. The rarity of a token is
-//!    `log2(all uses / its uses)` in steps of 1/256, from the cutting before; 0 in the first one; that of a
-//!    token that was never used is as if it had been used half a time, and that of a token used less than once in 2^32 is as if it
+//! 1. Candidates: the tokens of byte-level BPE of `seed_factor` times the size wanted, of at most
+//!    256 bytes unless `max_token_bytes` says otherwise. All 256 bytes stay.
+//! 2. A word is cut into the fewest tokens. Of several such ways the one whose tokens have least
+//!    *rarity* in sum is taken, and of several such the one that the search for best paths in
+//!    [`lattice`] finds first. The rarity of a token is `log2(all uses / its uses)` in steps of
+//!    1/256, from the cutting before; 0 in the first one; that of a token that was never used is as
+//!    if it had been used half a time, and that of a token used less than once in 2^32 is as if it
 //!    were used so often.
-//! 3. The *loss* of a token: for every place where it is used, the fewest tokens that its word needs if this place is
-//!    cut in another way, less those that it needs now.
-//! 4. The tokens with the least loss go, of equals those with fewer uses, then the later candidates; at most the share
-//!    `1 - shrinking_factor` of them at a time, after which 2 and 3 are made again. This ends when there are as many as were
-//!    wanted, and, where a `min_saving` is asked for, when every token saves as much.
+//! 3. The *loss* of a token: for every place where it is used, the fewest tokens that its word
+//!    needs if this place is cut in another way, less those that it needs now.
+//! 4. The tokens with the least loss go, of equals those with fewer uses, then the later
+//!    candidates; at most the share `1 - shrinking_factor` of them at a time, after which 2 and 3
+//!    are made again. This ends when there are as many as were wanted, and, where a `min_saving` is
+//!    asked for, when every token saves as much.
 //! 5. Rarities are taken from two more rounds of cutting.
 //!
 //! # The same ids elsewhere
 //!
-//! The result is a Unigram model with the score `-(2^33 + rarity)` for a token. Whole numbers below 2^53 are exact in
-//! double precision, in files and in sums, so that fewer tokens always have the better score up to 2^19 tokens in a pretoken, and
-//! neither order nor rounding can matter. `tokenizers` gives the same ids because it searches in the same order.
+//! The result is a Unigram model with the score `-(2^33 + rarity)` for a token. Whole numbers below
+//! 2^53 are exact in double precision, in files and in sums, so that fewer tokens always have the
+//! better score up to 2^19 tokens in a pretoken, and neither order nor rounding can matter.
+//! `tokenizers` gives the same ids because it searches in the same order.
 //!
-//! Cost: a round looks at every candidate in every distinct word once. Memory: the words and the candidates' trie.
+//! Cost: a round looks at every candidate in every distinct word once. Memory: the words and the
+//! candidates' trie.
 
 mod lattice;
 #[cfg(test)]
@@ -50,12 +54,15 @@ use super::learner::Progress;
 use super::rules::StopReason;
 use super::words::{Words, sum_over, words_of};
 
-/// What a token costs besides its rarity: more than all rarities of a pretoken of 2^19 tokens together.
+/// What a token costs besides its rarity: more than all rarities of a pretoken of 2^19 tokens
+/// together.
 pub const TOKEN_COST: u64 = 1 << 33;
-/// The cost of a special token, which no text can be cut into: more than that of any pretoken below 2^19 bytes.
+/// The cost of a special token, which no text can be cut into: more than that of any pretoken below
+/// 2^19 bytes.
 pub const SPECIAL_COST: u64 = 1 << 52;
-/// Longest candidate, in bytes, where the options do not say: a pretoken of many kilobytes has candidates as long as itself,
-/// and what it costs to do without one takes as many steps as its length for each byte of it.
+/// Longest candidate, in bytes, where the options do not say: a pretoken of many kilobytes has
+/// candidates as long as itself, and what it costs to do without one takes as many steps as its
+/// length for each byte of it.
 const LONGEST_CANDIDATE: usize = 256;
 /// Rounds of cutting after the last token went.
 const LAST_ROUNDS: usize = 2;
@@ -69,8 +76,8 @@ pub struct FewestOptions {
     pub seed_per_mille: u64,
     /// In thousandths: the share of the tokens that a round keeps at least.
     pub shrinking_per_mille: u64,
-    /// Tokens that the removal of any token has to cost; those that cost less go, and so there may be fewer than
-    /// wanted. 0: none go for that.
+    /// Tokens that the removal of any token has to cost; those that cost less go, and so there may
+    /// be fewer than wanted. 0: none go for that.
     pub min_saving: u64,
 }
 

@@ -25,7 +25,8 @@ fn ways(tokens: &[Token], word: &[u8]) -> Vec<Vec<usize>> {
     all
 }
 
-/// The cheapest way; of equals the one whose last token is longest, then the one before it, and so on.
+/// The cheapest way; of equals the one whose last token is longest, then the one before it, and so
+/// on.
 pub(super) fn cut(tokens: &[Token], word: &[u8]) -> Vec<usize> {
     let cost = |way: &[usize]| way.iter().map(|&id| tokens[id].1).sum::<u64>();
     let lengths_from_the_end = |way: &[usize]| -> Vec<usize> {
@@ -53,7 +54,8 @@ fn starts(tokens: &[Token], way: &[usize]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// For every place of more than a byte: (token, how many tokens more the word needs without it there).
+/// For every place of more than a byte: (token, how many tokens more the word needs without it
+/// there).
 pub(super) fn losses(tokens: &[Token], word: &[u8]) -> Vec<(usize, u64)> {
     let all = ways(tokens, word);
     let best = cut(tokens, word);

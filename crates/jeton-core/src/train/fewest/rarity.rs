@@ -5,8 +5,8 @@ const STEPS_BITS: u32 = 8;
 
 /// `256 * log2(n)`, rounded down, for n of 1 and more; 0 for 0.
 ///
-/// The bits behind the point come one at a time: squaring doubles a logarithm, and where the square is 2 or more,
-/// the bit is 1.
+/// The bits behind the point come one at a time: squaring doubles a logarithm, and where the square
+/// is 2 or more, the bit is 1.
 fn log2_steps(n: u64) -> u64 {
     let Some(whole) = n.checked_ilog2() else {
         return 0;
@@ -25,8 +25,8 @@ fn log2_steps(n: u64) -> u64 {
     steps
 }
 
-/// The greatest rarity: that of one use in 2^32. What is rarer is as rare, so that the rarities of 2^19 tokens together are
-/// less than the cost of one.
+/// The greatest rarity: that of one use in 2^32. What is rarer is as rare, so that the rarities of
+/// 2^19 tokens together are less than the cost of one.
 pub(super) const MOST: u64 = (1 << 13) - 1;
 
 /// `256 * log2(total / uses)`, at most [`MOST`]; what was never used counts as used half a time.

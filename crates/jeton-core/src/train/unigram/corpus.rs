@@ -10,7 +10,8 @@ use crate::vocab::hasher;
 /// Most bytes: places are u32.
 const MAX_BYTES: usize = u32::MAX as usize;
 
-/// Weighted strings. Pretokens are cut at characters outside the alphabet, which are no part of any piece.
+/// Weighted strings. Pretokens are cut at characters outside the alphabet, which are no part of any
+/// piece.
 #[derive(Debug, Default)]
 pub(super) struct Corpus {
     bytes: Vec<u8>,
@@ -22,7 +23,8 @@ pub(super) struct Corpus {
 }
 
 impl Corpus {
-    /// Errors: `Training` if a pretoken is not UTF-8; `TooLarge` for more than 4 GiB of distinct pretokens.
+    /// Errors: `Training` if a pretoken is not UTF-8; `TooLarge` for more than 4 GiB of distinct
+    /// pretokens.
     pub(super) fn new(counts: &PretokenCounts, alphabet: &Alphabet) -> Result<Self> {
         let mut known: HashSet<char, _> = HashSet::with_hasher(hasher());
         known.extend(alphabet.iter().map(|&(c, _)| c));

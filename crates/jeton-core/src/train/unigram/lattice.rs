@@ -1,9 +1,9 @@
 //! All ways to cut a word into pieces, as one lattice: forward-backward sums and best paths.
 //!
-//! Sums are made of probabilities, not of their logarithms, which would cost an exponential for each piece of each word.
-//! So that they neither vanish nor overflow, every probability of a piece of n bytes is multiplied by `exp(n * shift)`: that
-//! multiplies all ways to cut a word by the same factor. Where a word is so unlikely that this is not enough, the
-//! sums are made of logarithms.
+//! Sums are made of probabilities, not of their logarithms, which would cost an exponential for
+//! each piece of each word. So that they neither vanish nor overflow, every probability of a piece
+//! of n bytes is multiplied by `exp(n * shift)`: that multiplies all ways to cut a word by the same
+//! factor. Where a word is so unlikely that this is not enough, the sums are made of logarithms.
 
 use super::seeds::begins_char;
 use crate::error::Result;
@@ -11,7 +11,8 @@ use crate::models::unigram::trie::Trie;
 
 /// Stands for a character without a piece.
 pub(super) const UNKNOWN: u32 = u32::MAX;
-/// What an unknown character costs more than the least likely piece, as `sentencepiece` 0.2.3 has it.
+/// What an unknown character costs more than the least likely piece, as `sentencepiece` 0.2.3 has
+/// it.
 const UNKNOWN_PENALTY: f64 = 10.0;
 /// Sums outside of this are made again of logarithms.
 const SAFE: std::ops::Range<f64> = 1e-250..1e250;
@@ -141,8 +142,8 @@ impl Lattice {
         }
     }
 
-    /// Calls `each` with every piece of the word and its probability of being used. Returns the log probability of the
-    /// word, all ways to cut it together.
+    /// Calls `each` with every piece of the word and its probability of being used. Returns the log
+    /// probability of the word, all ways to cut it together.
     pub(super) fn expect(
         &mut self,
         model: &Model,
@@ -211,8 +212,9 @@ impl Lattice {
         all
     }
 
-    /// The best way to cut a word, from its last piece to its first, and its log probability. `whole`: whether the word
-    /// itself may be a piece of it. Among equals, the way whose last piece begins first.
+    /// The best way to cut a word, from its last piece to its first, and its log probability.
+    /// `whole`: whether the word itself may be a piece of it. Among equals, the way whose last
+    /// piece begins first.
     pub(super) fn best(
         &mut self,
         model: &Model,

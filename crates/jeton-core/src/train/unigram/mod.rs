@@ -2,29 +2,33 @@
 //!
 //! # What is learned, exactly
 //!
-//! 1. Candidates: all characters of the alphabet, and the strings that `seeds` finds, with probabilities in proportion to
-//!    frequency times length.
-//! 2. Expectation: how often each piece is used when every word is cut in all ways, each as likely as it is.
+//! 1. Candidates: all characters of the alphabet, and the strings that `seeds` finds, with
+//!    probabilities in proportion to frequency times length.
+//! 2. Expectation: how often each piece is used when every word is cut in all ways, each as likely
+//!    as it is.
 //! 3. Maximization: pieces used less than half a time go; the others get the log probability
 //!    `digamma(count) - digamma(sum)`, which favours few pieces (Liang and Klein 2007).
-//! 4. After `num_sub_iterations` of both, pieces are pruned by the likelihood that the text would lose if each use
-//!    of a piece became the best way to cut it into others, down to `shrinking_factor` of them, but not below
-//!    1.1 times the vocabulary. From 2 on until that is reached.
-//! 5. All characters of the alphabet come, and beside them the pieces with the greatest loss. Then the probabilities are
-//!    made the most likely ones for that vocabulary, by `num_sub_iterations` rounds without a prior.
+//! 4. After `num_sub_iterations` of both, pieces are pruned by the likelihood that the text would
+//!    lose if each use of a piece became the best way to cut it into others, down to
+//!    `shrinking_factor` of them, but not below 1.1 times the vocabulary. From 2 on until that is
+//!    reached.
+//! 5. All characters of the alphabet come, and beside them the pieces with the greatest loss. Then
+//!    the probabilities are made the most likely ones for that vocabulary, by `num_sub_iterations`
+//!    rounds without a prior.
 //!
-//! Up to 4 this is the method of `sentencepiece` 0.2.3 (its default, pruning by loss). Its candidates come from whole sentences and
-//! ours from weighted words, its sums are made in 32 bits and ours in 64, and at the end it takes the most probable pieces with the
-//! probabilities that they had in the larger vocabulary. So vocabularies differ in some pieces; what is to be compared is the
-//! likelihood of other text.
+//! Up to 4 this is the method of `sentencepiece` 0.2.3 (its default, pruning by loss). Its
+//! candidates come from whole sentences and ours from weighted words, its sums are made in 32 bits
+//! and ours in 64, and at the end it takes the most probable pieces with the probabilities that
+//! they had in the larger vocabulary. So vocabularies differ in some pieces; what is to be compared
+//! is the likelihood of other text.
 //!
 //! # The same on any number of threads
 //!
-//! Expected counts are added up as whole numbers of 2^-k (k as large as the text allows): such sums do not depend on
-//! the order. Nothing else of one word meets that of another.
+//! Expected counts are added up as whole numbers of 2^-k (k as large as the text allows): such sums
+//! do not depend on the order. Nothing else of one word meets that of another.
 //!
-//! Cost: an E-step looks at every piece in every distinct word once; memory is 8 bytes a piece and thread besides
-//! the words, the candidates and their trie.
+//! Cost: an E-step looks at every piece in every distinct word once; memory is 8 bytes a piece and
+//! thread besides the words, the candidates and their trie.
 
 mod corpus;
 mod lattice;
@@ -87,8 +91,8 @@ impl UnigramTrainOptions {
 pub struct TrainedUnigram {
     /// Pieces with their log probabilities, by falling probability, then by their bytes.
     pub pieces: Vec<(String, f64)>,
-    /// Log probability of the text per character after the last round, all ways to cut it together; characters outside
-    /// the alphabet left out.
+    /// Log probability of the text per character after the last round, all ways to cut it together;
+    /// characters outside the alphabet left out.
     pub log_likelihood_per_char: f64,
 }
 
@@ -99,13 +103,13 @@ const LEAST_USE: f64 = 0.5;
 /// Words that a thread takes at a time.
 const WORDS_PER_TURN: usize = 1 << 12;
 
-/// Learn pieces from counts. `alphabet`: the characters that the vocabulary is to have, most frequent first;
-/// `refused`: strings that must not be pieces.
+/// Learn pieces from counts. `alphabet`: the characters that the vocabulary is to have, most
+/// frequent first; `refused`: strings that must not be pieces.
 ///
 /// # Errors
 ///
-/// `Training`: no text, pretokens that are not UTF-8, or fewer pieces wanted than the alphabet has. `TooLarge`: more text
-/// than places can count. `Interrupted`: `on_progress` said so.
+/// `Training`: no text, pretokens that are not UTF-8, or fewer pieces wanted than the alphabet has.
+/// `TooLarge`: more text than places can count. `Interrupted`: `on_progress` said so.
 pub fn train_unigram(
     counts: &PretokenCounts,
     alphabet: &Alphabet,
@@ -332,8 +336,8 @@ fn alternatives(pieces: &Pieces, model: &Model, n_threads: usize) -> Vec<Alterna
         .collect()
 }
 
-/// Keep the pieces without which the text would lose most likelihood, `target` at most. Pieces that are never used go
-/// in any case.
+/// Keep the pieces without which the text would lose most likelihood, `target` at most. Pieces that
+/// are never used go in any case.
 fn prune(
     corpus: &Corpus,
     pieces: &Pieces,
@@ -353,8 +357,9 @@ fn prune(
     pieces.filtered(|id| is_kept[id].then(|| pieces.scores[id]))
 }
 
-/// What the text would lose of its log likelihood if each use of a piece became the best way to cut it into others, by
-/// falling loss: infinite for pieces that cannot be cut, and less than nothing can be for those that are never used.
+/// What the text would lose of its log likelihood if each use of a piece became the best way to cut
+/// it into others, by falling loss: infinite for pieces that cannot be cut, and less than nothing
+/// can be for those that are never used.
 fn losses(corpus: &Corpus, pieces: &Pieces, model: &Model, n_threads: usize) -> Vec<(f64, usize)> {
     let alternatives = alternatives(pieces, model, n_threads);
     let uses = in_turns(
@@ -403,7 +408,8 @@ fn losses(corpus: &Corpus, pieces: &Pieces, model: &Model, n_threads: usize) -> 
     losses
 }
 
-/// The characters of the alphabet, and beside them the pieces without which the text would lose most.
+/// The characters of the alphabet, and beside them the pieces without which the text would lose
+/// most.
 fn choose(
     corpus: &Corpus,
     pieces: &Pieces,
@@ -439,8 +445,8 @@ fn choose(
     Ok(chosen)
 }
 
-/// The M-step for a vocabulary that stands: the most likely probabilities; what is hardly used counts as
-/// [`LEAST_USE`].
+/// The M-step for a vocabulary that stands: the most likely probabilities; what is hardly used
+/// counts as [`LEAST_USE`].
 fn refit(pieces: &Pieces, counts: &[f64]) -> Pieces {
     let count = |id: usize| counts[id].max(LEAST_USE);
     let log_sum = (0..pieces.len()).map(count).sum::<f64>().ln();
@@ -491,8 +497,9 @@ fn in_turns<S: Send>(
     })
 }
 
-/// The derivative of the logarithm of the gamma function, for positive numbers: the recurrence up to 6, then the
-/// asymptotic series (Abramowitz and Stegun 6.3.5, 6.3.18), which is exact to 1e-10 from there on.
+/// The derivative of the logarithm of the gamma function, for positive numbers: the recurrence up
+/// to 6, then the asymptotic series (Abramowitz and Stegun 6.3.5, 6.3.18), which is exact to 1e-10
+/// from there on.
 fn digamma(mut x: f64) -> f64 {
     let mut result = 0.0;
     while x < 6.0 {

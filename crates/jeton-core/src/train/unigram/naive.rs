@@ -6,7 +6,8 @@ use super::corpus::Corpus;
 use super::lattice::Pieces;
 use crate::train::sentences::PieceRules;
 
-/// All ways to cut a word into pieces: ids and log probability. `unknown`: what a character without a piece costs.
+/// All ways to cut a word into pieces: ids and log probability. `unknown`: what a character without
+/// a piece costs.
 pub(super) fn all_cuts(word: &str, pieces: &Pieces, unknown: f64) -> Vec<(Vec<usize>, f64)> {
     if word.is_empty() {
         return vec![(Vec::new(), 0.0)];
@@ -33,7 +34,8 @@ pub(super) fn all_cuts(word: &str, pieces: &Pieces, unknown: f64) -> Vec<(Vec<us
     found
 }
 
-/// How often each piece is used, all ways to cut weighed by their probability, and the log likelihood.
+/// How often each piece is used, all ways to cut weighed by their probability, and the log
+/// likelihood.
 pub(super) fn expect_naive(corpus: &Corpus, pieces: &Pieces, unknown: f64) -> (Vec<f64>, f64) {
     let mut counts = vec![0.0; pieces.len()];
     let mut log_likelihood = 0.0;
@@ -52,7 +54,8 @@ pub(super) fn expect_naive(corpus: &Corpus, pieces: &Pieces, unknown: f64) -> (V
     (counts, log_likelihood)
 }
 
-/// The candidates by counting all substrings, with what stands behind each: (text, score), best first.
+/// The candidates by counting all substrings, with what stands behind each: (text, score), best
+/// first.
 pub(super) fn find_naive(
     corpus: &Corpus,
     rules: &PieceRules,

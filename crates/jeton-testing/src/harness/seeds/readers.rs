@@ -5,7 +5,8 @@ use crate::gguf::{Layout, Value};
 
 type Pairs = Vec<(&'static str, Value)>;
 
-/// A vocabulary with the tokens' types (1 normal, 2 unknown, 3 control, 4 of the user, 5 unused, 6 byte).
+/// A vocabulary with the tokens' types (1 normal, 2 unknown, 3 control, 4 of the user, 5 unused, 6
+/// byte).
 fn vocabulary(model: &str, tokens: &[&str], kinds: &[i32]) -> Pairs {
     vec![
         ("general.name", Value::text("phi-3")),

@@ -177,7 +177,8 @@ fn bpe(config: &Config, trainer: &mut TrainerSpec, ledger: &mut Ledger) -> Optio
     Some(pieces)
 }
 
-/// A score for each piece that makes merging by score the same as by list, and whether text becomes the piece.
+/// A score for each piece that makes merging by score the same as by list, and whether text becomes
+/// the piece.
 fn scores(pieces: &[Piece], merges: &[(u32, u32)], ledger: &mut Ledger) -> Vec<(f32, bool)> {
     let text = |piece: &Piece| String::from_utf8_lossy(&piece.bytes).into_owned();
     let all: Vec<String> = pieces.iter().map(text).collect();

@@ -12,7 +12,8 @@ pub(crate) use to_hf::to_hf;
 /// What stands for a space in pieces.
 const SPACE: &str = "\u{2581}";
 
-/// Regular expressions of the space rules, as Oniguruma reads them; the writer's, which the reader knows.
+/// Regular expressions of the space rules, as Oniguruma reads them; the writer's, which the reader
+/// knows.
 const SPACES_AT_START: &str = r"\A +";
 const SPACES: &str = " {2,}";
 const MARKS_AT_END: &str = "\u{2581}+\\z";

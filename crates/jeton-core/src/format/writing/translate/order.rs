@@ -1,7 +1,7 @@
 //! Merges of characters, in a list and by score: when the two do the same.
 //!
-//! The argument is that of [`super::super::pairs`], with the place of a piece in the order of scores instead of
-//! its id: of the pairs that make a piece at most one is ever met.
+//! The argument is that of [`super::super::pairs`], with the place of a piece in the order of
+//! scores instead of its id: of the pairs that make a piece at most one is ever met.
 
 use std::collections::HashMap;
 
@@ -42,8 +42,8 @@ impl<'p> Pieces<'p> {
             .collect()
     }
 
-    /// Texts of pieces that two lists of merges cut in different ways. Where there is none, the lists do the same to
-    /// every text, if one is in the order of the other.
+    /// Texts of pieces that two lists of merges cut in different ways. Where there is none, the
+    /// lists do the same to every text, if one is in the order of the other.
     pub(super) fn cut_differently(&self, one: &[(u32, u32)], two: &[(u32, u32)]) -> Vec<String> {
         let all = || self.matched.iter().map(|(_, text)| (*text).to_owned());
         let model = |merges: &[(u32, u32)]| {

@@ -1,4 +1,5 @@
-//! The steps of `tokenizer.json` that are SentencePiece's rules in other words: charsmap and spaces.
+//! The steps of `tokenizer.json` that are SentencePiece's rules in other words: charsmap and
+//! spaces.
 
 use super::{MARKS_AT_END, SPACE, SPACES, SPACES_AT_END, SPACES_AT_START};
 use crate::config::Config;

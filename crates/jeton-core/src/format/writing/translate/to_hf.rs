@@ -1,8 +1,8 @@
 //! What `tokenizers` has no model for, in the words of `tokenizer.json`.
 //!
 //! SentencePiece's BPE becomes BPE on characters, as transformers' converters do it (5.23.0,
-//! `convert_slow_tokenizer.py`), but with SentencePiece's own rules for spaces: these converters use
-//! steps that differ from them in texts with white space at their ends.
+//! `convert_slow_tokenizer.py`), but with SentencePiece's own rules for spaces: these converters
+//! use steps that differ from them in texts with white space at their ends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +27,8 @@ use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmBpe, SpmModel};
 use crate::special::AddedToken;
 use crate::vocab::Vocab;
 
-/// A canonical form that `tokenizer.json` can hold; None if there is none, or nothing had to be translated.
+/// A canonical form that `tokenizer.json` can hold; None if there is none, or nothing had to be
+/// translated.
 pub(crate) fn to_hf(config: &Config, ledger: &mut Ledger) -> Option<Config> {
     if let ModelConfig::SentencePiece(model) = &config.model {
         return sentencepiece(config, &model.clone().into(), ledger);
@@ -211,8 +212,8 @@ fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderC
             "decode leaves out its last step",
         );
     }
-    // A text that begins with unknown text begins with the spaces of what stands for it, which the library cannot tell
-    // from those that normalization put there.
+    // A text that begins with unknown text begins with the spaces of what stands for it, which the
+    // library cannot tell from those that normalization put there.
     let marked = model
         .pieces
         .iter()
@@ -339,9 +340,10 @@ type Made = (u32, Vec<(u32, u32)>);
 /// Runs of one character up to this length are tried.
 const MAX_RUN: usize = 1024;
 
-/// True if pieces of one score are merged alike by a list, which has an order for them, and by SentencePiece, which takes
-/// the first in the text. It is so where no two of their pairs can overlap; and for runs of one character (Llama's
-/// spaces) it can be tried: how a run is cut repeats itself from the longest piece on.
+/// True if pieces of one score are merged alike by a list, which has an order for them, and by
+/// SentencePiece, which takes the first in the text. It is so where no two of their pairs can
+/// overlap; and for runs of one character (Llama's spaces) it can be tried: how a run is cut
+/// repeats itself from the longest piece on.
 fn ties_agree(group: &[Made], model: &SpmModel, texts: &[&str], merges: &[(u32, u32)]) -> bool {
     let text = |id: u32| texts.get(id as usize).copied().unwrap_or_default();
     let first = group.first().and_then(|(id, _)| text(*id).chars().next());

@@ -1,17 +1,21 @@
-//! Byte-pair encoding on characters: the vocabulary holds strings, not bytes (Llama 2, CLIP, Marian).
+//! Byte-pair encoding on characters: the vocabulary holds strings, not bytes (Llama 2, CLIP,
+//! Marian).
 //!
-//! A pretoken starts as its characters, each looked up as a string: with a prefix unless it is the first
-//! one, and with a suffix if it is the last one. A character without a token is spelled in tokens of bytes
-//! (`<0xE4>`), becomes an unknown token, or is left out. Then neighbours merge as in any BPE.
+//! A pretoken starts as its characters, each looked up as a string: with a prefix unless it is the
+//! first one, and with a suffix if it is the last one. A character without a token is spelled in
+//! tokens of bytes (`<0xE4>`), becomes an unknown token, or is left out. Then neighbours merge as
+//! in any BPE.
 //!
-//! Ids and lengths are those of `tokenizers` 0.23.3, found by asking it, with what follows from its way of
-//! going about it:
-//! - An unknown token waits until the next character that has a token of its own (or the next unknown
-//!   one, if unknown ones are not fused). Bytes of characters spelled meanwhile come *before* it.
+//! Ids and lengths are those of `tokenizers` 0.23.3, found by asking it, with what follows from its
+//! way of going about it:
+//! - An unknown token waits until the next character that has a token of its own (or the next
+//!   unknown one, if unknown ones are not fused). Bytes of characters spelled meanwhile come
+//!   *before* it.
 //! - Unknown tokens are fused across such bytes.
-//! - Prefix and suffix are spelled in bytes with their character, and all of these bytes must have tokens.
-//! - Neighbours of a character that is left out merge. Lengths are counted in order, so that tokens after
-//!   such a character stand for bytes further left than they should.
+//! - Prefix and suffix are spelled in bytes with their character, and all of these bytes must have
+//!   tokens.
+//! - Neighbours of a character that is left out merge. Lengths are counted in order, so that tokens
+//!   after such a character stand for bytes further left than they should.
 //! - The prefix's length is cut off the right token of a merge, whatever it begins with.
 //!
 //! Cost: two loads for each character; merging as in `merge`, O(n log n) for any text.
@@ -32,15 +36,15 @@ use crate::models::{Model, spans_of_lengths};
 use crate::vocab::Vocab;
 use table::{Place, Tables};
 
-/// Longest prefix or suffix, in bytes. Published ones have four at most (`</w>`); the limit bounds the
-/// symbols that a hostile file can make of one character when it spells it in bytes.
+/// Longest prefix or suffix, in bytes. Published ones have four at most (`</w>`); the limit bounds
+/// the symbols that a hostile file can make of one character when it spells it in bytes.
 pub const MAX_AFFIX_BYTES: usize = 64;
 
 /// How characters become symbols, and which pretokens are never cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CharacterBpeOptions {
-    /// What becomes of a character that has neither a token nor tokens for its bytes. `Fail` is what
-    /// `tokenizers` does where an unknown token is named that the vocabulary lacks.
+    /// What becomes of a character that has neither a token nor tokens for its bytes. `Fail` is
+    /// what `tokenizers` does where an unknown token is named that the vocabulary lacks.
     pub missing: Missing,
     /// True if unknown characters in a row become one token.
     pub fuse_unknown: bool,
@@ -141,7 +145,8 @@ impl Fallback {
 }
 
 impl CharacterBpeModel {
-    /// Builds the model from tokens as they are written (UTF-8) and the pairs of ids that may merge, in order.
+    /// Builds the model from tokens as they are written (UTF-8) and the pairs of ids that may
+    /// merge, in order.
     pub fn new(vocab: Vocab, merges: &[(u32, u32)], options: CharacterBpeOptions) -> Result<Self> {
         let (prefix, suffix) = (&options.continuing_prefix, &options.end_of_word_suffix);
         if prefix.len().max(suffix.len()) > MAX_AFFIX_BYTES {
@@ -182,11 +187,11 @@ impl CharacterBpeModel {
 
     /// Calls `each` with the id of each token and the bytes of the pretoken that it covers.
     ///
-    /// Tokens cover the pretoken from the left. A token of a byte covers one byte, an unknown token the
-    /// bytes of its characters, a character that is left out none: where that happens the lengths add up to
-    /// less than the pretoken. They never add up to more: bytes of a prefix or suffix that are
-    /// spelled beyond the pretoken's end cover none (`tokenizers` counts on).
-    /// Bytes that are not UTF-8 are unknown characters of one byte each.
+    /// Tokens cover the pretoken from the left. A token of a byte covers one byte, an unknown token
+    /// the bytes of its characters, a character that is left out none: where that happens the
+    /// lengths add up to less than the pretoken. They never add up to more: bytes of a prefix or
+    /// suffix that are spelled beyond the pretoken's end cover none (`tokenizers` counts on). Bytes
+    /// that are not UTF-8 are unknown characters of one byte each.
     pub fn encode_with_pieces(
         &self,
         pretoken: &[u8],

@@ -3,7 +3,8 @@
 use super::CharacterBpeOptions;
 use crate::models::bpe::Missing;
 
-/// Ids and lengths in bytes; None where the text cannot be encoded. Lengths are not cut off at the text's end.
+/// Ids and lengths in bytes; None where the text cannot be encoded. Lengths are not cut off at the
+/// text's end.
 pub(super) fn encode(
     tokens: &[String],
     merges: &[(u32, u32)],

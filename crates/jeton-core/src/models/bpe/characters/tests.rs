@@ -50,7 +50,8 @@ fn check(model: &CharacterBpeModel, cases: &[Case<'_>]) {
     }
 }
 
-// Expected values in these tests: BPE.tokenize of `tokenizers` 0.23.3 with the same vocabulary and options.
+// Expected values in these tests: BPE.tokenize of `tokenizers` 0.23.3 with the same vocabulary and
+// options.
 
 #[test]
 fn bytes_come_before_an_unknown_token_that_waits() {

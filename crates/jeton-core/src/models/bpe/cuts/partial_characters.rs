@@ -1,13 +1,17 @@
-//! Tokens that have only a part of a character: whether they may come to be before the character does.
+//! Tokens that have only a part of a character: whether they may come to be before the character
+//! does.
 //!
-//! A token that ends in the midst of a character takes bytes from it, and merging such a character may begin with its
-//! bytes only. But merges are done by rank, and most of these tokens come late. Let a character's own merges end with one
-//! token. As long as no merge takes a part of it together with something of a neighbour they are done as if the character stood alone,
-//! and when all merges up to the rank of that token are done, the character is whole. So what takes a part of it comes before
-//! that, or never: only tokens of lower ranks count. That holds where ranks rise with ids, and every
-//! pair comes after those that make its sides ([`super::super::table::MergeTable::is_in_order`]).
+//! A token that ends in the midst of a character takes bytes from it, and merging such a character
+//! may begin with its bytes only. But merges are done by rank, and most of these tokens come late.
+//! Let a character's own merges end with one token. As long as no merge takes a part of it together
+//! with something of a neighbour they are done as if the character stood alone, and when all merges
+//! up to the rank of that token are done, the character is whole. So what takes a part of it comes
+//! before that, or never: only tokens of lower ranks count. That holds where ranks rise with ids,
+//! and every pair comes after those that make its sides
+//! ([`super::super::table::MergeTable::is_in_order`]).
 //!
-//! Published vocabularies have some hundred of these tokens; what part of a script's boundaries they may be at is in docs/log/engine-2026-11.md.
+//! Published vocabularies have some hundred of these tokens; what part of a script's boundaries
+//! they may be at is in docs/log/engine-2026-11.md.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +27,9 @@ pub(super) struct Parts {
     least: Vec<(u64, u32)>,
 }
 
-/// Both sides as a number. Which bytes of a character they are can be told from it: only whole characters and their beginnings begin
-/// with a first byte, and beginnings are not as long as that says.
+/// Both sides as a number. Which bytes of a character they are can be told from it: only whole
+/// characters and their beginnings begin with a first byte, and beginnings are not as long as that
+/// says.
 fn key(left: &[u8], right: &[u8]) -> u64 {
     u64::from(joined(left)) << 32 | u64::from(joined(right))
 }
@@ -52,7 +57,8 @@ impl Parts {
         }
     }
 
-    /// The least ids of tokens that have a part of the left character and something of the right one, and the other way round.
+    /// The least ids of tokens that have a part of the left character and something of the right
+    /// one, and the other way round.
     fn ids(&self, left: &[u8], right: &[u8]) -> [u32; 2] {
         let least = |left: &[u8], right: &[u8]| {
             let there = self
@@ -78,8 +84,9 @@ impl Parts {
         ]
     }
 
-    /// True if something may take a part of one of two neighbours together with something of the other, a part of the left one, a part of
-    /// the right one. `wholes`: the token that a character's own merges end with, if it is one.
+    /// True if something may take a part of one of two neighbours together with something of the
+    /// other, a part of the left one, a part of the right one. `wholes`: the token that a
+    /// character's own merges end with, if it is one.
     pub(super) fn come_first(
         &self,
         [left, right]: [&[u8]; 2],

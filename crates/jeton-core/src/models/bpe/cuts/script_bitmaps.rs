@@ -1,18 +1,20 @@
 //! Boundaries between two characters of one alphabet: a bit for each pair of them.
 //!
-//! Characters of two bytes whose first bytes begin alike, Cyrillic or Arabic, are 256; those of three bytes behind 0xE0, Thai or
-//! Devanagari, are 128. So all of their pairs have 8 KB or 2 KB, which stay near, and are found without a hash; nor is any pair of an
-//! alphabet taken for another one.
+//! Characters of two bytes whose first bytes begin alike, Cyrillic or Arabic, are 256; those of
+//! three bytes behind 0xE0, Thai or Devanagari, are 128. So all of their pairs have 8 KB or 2 KB,
+//! which stay near, and are found without a hash; nor is any pair of an alphabet taken for another
+//! one.
 
 use std::ops::Range;
 
 use super::Side;
 
-/// Alphabets of two bytes a character, told by three bits of the first byte; two more, and six of the last byte, tell their characters.
+/// Alphabets of two bytes a character, told by three bits of the first byte; two more, and six of
+/// the last byte, tell their characters.
 pub(in crate::models::bpe) const N_OF_TWO: usize = 8;
 pub(in crate::models::bpe) const BITS_OF_TWO: u32 = 8;
-/// Those behind 0xE0, told by four bits of the second byte, which is 0xA0 or more; one more, and six of the last byte, tell their
-/// characters.
+/// Those behind 0xE0, told by four bits of the second byte, which is 0xA0 or more; one more, and
+/// six of the last byte, tell their characters.
 const N_OF_E0: usize = 16;
 const BITS_OF_E0: u32 = 7;
 const WORDS_OF_ALL_TWO: usize = N_OF_TWO << (2 * BITS_OF_TWO) >> 6;
@@ -20,7 +22,8 @@ pub(super) const WORDS_OF_ALL_E0: usize = N_OF_E0 << (2 * BITS_OF_E0) >> 6;
 /// Words of 64 pairs.
 pub(super) const N_WORDS: usize = WORDS_OF_ALL_TWO + WORDS_OF_ALL_E0;
 
-/// For each alphabet a bit for each pair of characters that some token may straddle; in each, a row for each left character.
+/// For each alphabet a bit for each pair of characters that some token may straddle; in each, a row
+/// for each left character.
 #[derive(Debug, PartialEq)]
 pub(super) struct Alphabets {
     /// [`WORDS_OF_ALL_TWO`] words.
@@ -33,7 +36,8 @@ pub(super) struct Alphabets {
 #[derive(Clone, Copy)]
 struct Alphabet(usize);
 
-/// Characters of an alphabet: their rows, told by all bytes but the last, and in each of them those whose last byte has a bit.
+/// Characters of an alphabet: their rows, told by all bytes but the last, and in each of them those
+/// whose last byte has a bit.
 struct Characters {
     rows: Range<usize>,
     last: u64,
@@ -64,7 +68,8 @@ impl Alphabet {
         1 << bits >> 6
     }
 
-    /// Those of its characters of which a token has this on one side of a boundary, if there are any.
+    /// Those of its characters of which a token has this on one side of a boundary, if there are
+    /// any.
     fn of_side(self, side: Side<'_>) -> Option<Characters> {
         let is_of_two = self.0 < N_OF_TWO;
         let is_whole = matches!(side, Side::Whole(_));
@@ -94,7 +99,8 @@ impl Alphabet {
     }
 }
 
-/// What tells a character from others with as many bytes: five bits of the last but one, six of the last one.
+/// What tells a character from others with as many bytes: five bits of the last but one, six of the
+/// last one.
 #[inline(always)]
 pub(in crate::models::bpe) fn index(character: u32) -> usize {
     (character >> 2 & 0x7C0 | character & 0x3F) as usize
@@ -177,7 +183,8 @@ impl Alphabets {
         }
     }
 
-    /// True if some token may straddle the boundary between two characters; None if they are not of one alphabet.
+    /// True if some token may straddle the boundary between two characters; None if they are not of
+    /// one alphabet.
     #[inline(always)]
     pub(super) fn straddled(&self, left: u32, right: u32) -> Option<bool> {
         let (bits, place) = match place_of_two(left, right) {

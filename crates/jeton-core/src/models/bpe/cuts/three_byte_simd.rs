@@ -1,7 +1,9 @@
-//! Cuts between characters of three bytes, sixteen at a time: in Chinese, Japanese, Korean, Thai and Hindi nearly all have so many.
+//! Cuts between characters of three bytes, sixteen at a time: in Chinese, Japanese, Korean, Thai
+//! and Hindi nearly all have so many.
 //!
-//! One by one each boundary takes some ninety instructions, most of them for three hashes, and then waits for what the filters say of it.
-//! With AVX-512 the characters are numbers of a vector, and the pairs of alphabets, or else each filter, are read at sixteen places at once.
+//! One by one each boundary takes some ninety instructions, most of them for three hashes, and then
+//! waits for what the filters say of it. With AVX-512 the characters are numbers of a vector, and
+//! the pairs of alphabets, or else each filter, are read at sixteen places at once.
 
 use super::Cuts;
 use crate::cpu::dispatch::Kernel;
@@ -19,8 +21,9 @@ pub(super) struct Decided {
 }
 
 impl Cuts {
-    /// Looks at the boundaries between the characters that a text begins with, as long as they have three bytes each, up to
-    /// [`AT_ONCE`] of them. The cuts are put first into `ends`, counted from `at`, which is where the text is in a longer one.
+    /// Looks at the boundaries between the characters that a text begins with, as long as they have
+    /// three bytes each, up to [`AT_ONCE`] of them. The cuts are put first into `ends`, counted
+    /// from `at`, which is where the text is in a longer one.
     #[inline]
     pub(super) fn of_triples(
         &self,
@@ -44,8 +47,9 @@ impl Cuts {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! Called only where `Kernel::of` found AVX-512, which is all that makes the call unsafe, but for what is read: of a text only
-    //! bytes that it has, of a filter only words whose number is less than their count.
+    //! Called only where `Kernel::of` found AVX-512, which is all that makes the call unsafe, but
+    //! for what is read: of a text only bytes that it has, of a filter only words whose number is
+    //! less than their count.
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{
@@ -65,14 +69,16 @@ mod x86 {
     use super::super::{Cuts, FACTOR, FOLD, Filter};
     use super::{AT_ONCE, Decided};
 
-    /// Most words of a filter: numbers of bits are numbers of 32 bits here, and may not be negative.
+    /// Most words of a filter: numbers of bits are numbers of 32 bits here, and may not be
+    /// negative.
     pub(super) const MOST_WORDS: usize = 1 << 25;
 
     /// Bytes of a vector.
     const WIDTH: usize = 64;
 
-    /// For each byte of sixteen numbers of four bytes, which byte of the text it is: of the characters of three bytes from the
-    /// given one on, the last byte lowest. The highest byte of each is left out.
+    /// For each byte of sixteen numbers of four bytes, which byte of the text it is: of the
+    /// characters of three bytes from the given one on, the last byte lowest. The highest byte of
+    /// each is left out.
     const fn triples(first: usize) -> [u8; WIDTH] {
         let mut bytes = [0; WIDTH];
         let mut n = 0;
@@ -181,8 +187,8 @@ mod x86 {
         _mm512_test_epi32_mask(straddled, _mm512_set1_epi32(1))
     }
 
-    /// The words of 32 bits whose numbers the first `N` of sixteen are. Most words have few boundaries, and to read sixteen takes longer
-    /// than to read four (docs/log/engine-2026-11.md).
+    /// The words of 32 bits whose numbers the first `N` of sixteen are. Most words have few
+    /// boundaries, and to read sixteen takes longer than to read four (docs/log/engine-2026-11.md).
     ///
     /// # Safety
     ///
@@ -218,7 +224,8 @@ mod x86 {
             & _mm512_cmplt_epu32_mask(differ, _mm512_set1_epi32(0x200))
     }
 
-    /// What the alphabets say of the first `N` such pairs, in the lowest bit of each. What is none gets anything.
+    /// What the alphabets say of the first `N` such pairs, in the lowest bit of each. What is none
+    /// gets anything.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn of_alphabets<const N: usize>(
@@ -252,7 +259,8 @@ mod x86 {
         let [low_rows, high_rows] = rows else {
             return _mm512_set1_epi32(1);
         };
-        // The number of a row in the lower half of each; what the upper halves get is not looked at.
+        // The number of a row in the lower half of each; what the upper halves get is not looked
+        // at.
         let row = _mm512_and_si512(last, _mm512_set1_epi32(0x3F));
         let row = _mm512_permutex2var_epi16(load(low_rows), row, load(high_rows));
         let bit = _mm512_and_si512(first, _mm512_set1_epi32(0xF));
@@ -292,8 +300,9 @@ mod x86 {
         if N > 8 {
             bit = _mm512_inserti64x4::<1>(bit, bits(1));
         }
-        // SAFETY: a filter's shift leaves so many bits as number its bits, whose words of 32 bits are twice its own, and numbers of 32
-        // bits suffice for `MOST_WORDS`; the other two sets have fewer.
+        // SAFETY: a filter's shift leaves so many bits as number its bits, whose words of 32 bits
+        // are twice its own, and numbers of 32 bits suffice for `MOST_WORDS`; the other two sets
+        // have fewer.
         let words = unsafe { gather::<N>(&filter.bits, _mm512_srli_epi32::<5>(bit)) };
         _mm512_srlv_epi32(words, _mm512_and_si512(bit, _mm512_set1_epi32(31)))
     }

@@ -47,7 +47,8 @@ fn flags(clean: Outcomes, spoiled: Outcomes) -> u8 {
     flags
 }
 
-/// The states that the automaton may be in behind two characters, where nothing spoils and where something does.
+/// The states that the automaton may be in behind two characters, where nothing spoils and where
+/// something does.
 struct StateSets {
     clean: Vec<u16>,
     spoiled: Vec<u16>,
@@ -56,8 +57,8 @@ struct StateSets {
 /// What is known behind two characters.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// By the next kind and the one after it; behind all kinds the end of the text. Those of a next kind follow one
-    /// another: rows are compared and joined by the thousand.
+    /// By the next kind and the one after it; behind all kinds the end of the text. Those of a next
+    /// kind follow one another: rows are compared and joined by the thousand.
     pub(super) all_flags: Vec<u8>,
     /// Kinds, and the end of the text.
     pub(super) n_after: usize,
@@ -130,7 +131,8 @@ impl Builder<'_> {
         may
     }
 
-    /// What comes of the match of these states before any run of characters of these kinds, by the kind that ends it.
+    /// What comes of the match of these states before any run of characters of these kinds, by the
+    /// kind that ends it.
     fn before_runs(&mut self, states: &[u16], run: &[usize]) -> Vec<Outcomes> {
         let mut may = vec![Outcomes::default(); self.members.len()];
         let run: Vec<usize> = run
@@ -140,7 +142,8 @@ impl Builder<'_> {
         for &state in states {
             for &first in &run {
                 let (accepts, to) = self.possible.step(state, first);
-                // Where the automaton may be at the end of the run, and whether a match has ended later than here.
+                // Where the automaton may be at the end of the run, and whether a match has ended
+                // later than here.
                 let mut reached = vec![(to, false)];
                 let mut at = 0;
                 while let Some(&(from, later)) = reached.get(at) {
@@ -176,15 +179,16 @@ impl Builder<'_> {
         may
     }
 
-    /// How often characters of a kind come. Of those that no ASCII character is of nobody knows: marks are half of what some scripts
-    /// have, and other texts have none.
+    /// How often characters of a kind come. Of those that no ASCII character is of nobody knows:
+    /// marks are half of what some scripts have, and other texts have none.
     fn weight(&self, weights: &[u64], kind: usize) -> u64 {
         let members = self.members[kind].iter();
         let weight: u64 = members.map(|&class| weights[class]).sum();
         weight.max(LEAST_WEIGHT)
     }
 
-    /// The kinds whose runs leave most unsure where nothing spoils: one, and those that are as it is before any other.
+    /// The kinds whose runs leave most unsure where nothing spoils: one, and those that are as it
+    /// is before any other.
     fn run_kinds(
         &mut self,
         behind: &[Vec<StateSets>],
@@ -266,8 +270,8 @@ fn number<T: PartialEq>(known: &mut Vec<T>, thing: T) -> usize {
         })
 }
 
-/// Makes the tables; None if they would be too large. `members`: the classes of each kind. `weights`: how often the
-/// characters of a class come. `spoiling`: the classes that spoil.
+/// Makes the tables; None if they would be too large. `members`: the classes of each kind.
+/// `weights`: how often the characters of a class come. `spoiling`: the classes that spoil.
 pub(super) fn build(
     classes: &ClassMap,
     possible: &Possible<'_>,
@@ -299,8 +303,8 @@ pub(super) fn build(
         end_class,
         work: 0,
     };
-    // Behind a first character the automaton has just begun; so it may have, too, wherever only three characters
-    // are looked at. The last of them stands for the beginning of the text.
+    // Behind a first character the automaton has just begun; so it may have, too, wherever only
+    // three characters are looked at. The last of them stands for the beginning of the text.
     let two = |states: &[u16], kind: usize| -> Vec<u16> {
         let mut after: Vec<u16> = members[kind]
             .iter()
@@ -352,7 +356,8 @@ pub(super) fn build(
     });
     behind.push(first.collect());
 
-    // Behind a run of a kind the automaton is where it may be behind one of it, if that is so behind two.
+    // Behind a run of a kind the automaton is where it may be behind one of it, if that is so
+    // behind two.
     let repeats = |last: usize| -> u16 {
         let is_enough = |before: usize| {
             let once = &behind[before][last].clean;

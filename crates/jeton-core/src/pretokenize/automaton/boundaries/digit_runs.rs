@@ -1,8 +1,9 @@
 //! Runs of a class of which a match takes a few at a time, as `\p{N}{1,3}` does with digits.
 //!
-//! The characters around a place between two digits do not tell whether a match ends there: that depends on where the run
-//! began. But where the match began is known by then, and all that is between is of the class; so counting is enough. Runs of a
-//! block before which it is sure that a match ends are counted together, as bits; they are most.
+//! The characters around a place between two digits do not tell whether a match ends there: that
+//! depends on where the run began. But where the match began is known by then, and all that is
+//! between is of the class; so counting is enough. Runs of a block before which it is sure that a
+//! match ends are counted together, as bits; they are most.
 
 use std::ops::RangeInclusive;
 
@@ -69,8 +70,9 @@ impl Counted {
         is_possible.then(|| Self::of(has.map(|has| has != 0), n))
     }
 
-    /// Decides the unsure places of a block that lie in runs before which a match ends for certain: which are decided, and which of
-    /// those are ends, a bit each. Others depend on what is before them.
+    /// Decides the unsure places of a block that lie in runs before which a match ends for certain:
+    /// which are decided, and which of those are ends, a bit each. Others depend on what is before
+    /// them.
     #[inline]
     pub(super) fn decide_runs(
         &self,
@@ -96,8 +98,9 @@ impl Counted {
         (decided, ends & decided)
     }
 
-    /// Decides places of a block by counting from where a match begins, `place` the first of them: which are decided, and which
-    /// of those are ends, a bit each. None are, where there are other characters between.
+    /// Decides places of a block by counting from where a match begins, `place` the first of them:
+    /// which are decided, and which of those are ends, a bit each. None are, where there are other
+    /// characters between.
     #[inline]
     pub(super) fn decide(
         &self,
@@ -132,8 +135,8 @@ impl Counted {
     }
 }
 
-/// How many characters of a class a match takes that begins with a longer run of them: always the same number, more than
-/// one; None if it depends.
+/// How many characters of a class a match takes that begins with a longer run of them: always the
+/// same number, more than one; None if it depends.
 fn taken(possible: &Possible<'_>, class: usize) -> Option<usize> {
     let mut state = 1;
     for n in 1..=MOST {

@@ -1,4 +1,5 @@
-//! Looking the characters of a block up in the tables, with the widest instructions that the machine has.
+//! Looking the characters of a block up in the tables, with the widest instructions that the
+//! machine has.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -16,8 +17,8 @@ use super::tables::{BLOCK, Codes, Found, Tables, WINDOW};
 use crate::cpu::dispatch::Kernel;
 
 impl Kernel {
-    /// What is known of the places of a block of single-byte characters; None where there are others. `at_start`: the
-    /// block is the text's first.
+    /// What is known of the places of a block of single-byte characters; None where there are
+    /// others. `at_start`: the block is the text's first.
     #[inline]
     pub(super) fn find_ascii(
         self,
@@ -36,8 +37,8 @@ impl Kernel {
         }
     }
 
-    /// Writes where the bits of a number are, counted from `base`, lowest first; what is behind them is overwritten. `few`: most such
-    /// numbers have no more than sixteen.
+    /// Writes where the bits of a number are, counted from `base`, lowest first; what is behind
+    /// them is overwritten. `few`: most such numbers have no more than sixteen.
     #[inline(always)]
     pub(super) fn places(self, bits: u64, few: bool, base: usize, places: &mut [usize; 64]) {
         match self {
@@ -62,7 +63,8 @@ impl Kernel {
         }
     }
 
-    /// The kinds of the single-byte characters around a block, and a bit for each byte that begins a longer one.
+    /// The kinds of the single-byte characters around a block, and a bit for each byte that begins
+    /// a longer one.
     #[inline]
     pub(super) fn single_kinds(
         self,
@@ -77,8 +79,9 @@ impl Kernel {
         (kinds, leads(around))
     }
 
-    /// Writes what the characters around the places of a block are looked up by, where characters begin, and returns a bit for each of these.
-    /// `kinds`: of the characters that the bytes around the block belong to. `second`: the bit of the text's second character.
+    /// Writes what the characters around the places of a block are looked up by, where characters
+    /// begin, and returns a bit for each of these. `kinds`: of the characters that the bytes around
+    /// the block belong to. `second`: the bit of the text's second character.
     #[inline]
     pub(super) fn wide_codes(
         self,

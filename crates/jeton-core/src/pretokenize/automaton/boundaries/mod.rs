@@ -1,16 +1,18 @@
 //! Ends of matches from the characters around them: where those tell whether a match ends.
 //!
-//! In ordinary text they nearly always do: a letter after a letter goes on, a space after a letter begins
-//! something new. What the characters tell is worked out from the automaton itself, whatever the pattern: all
-//! states are followed in which it can be behind three given classes, and if every one of them ends its
-//! match before the next two (or none does), those decide. So it is exact by construction, and there
-//! is nothing to recognise. Where they do not decide, the automaton walks from the last end, as ever.
+//! In ordinary text they nearly always do: a letter after a letter goes on, a space after a letter
+//! begins something new. What the characters tell is worked out from the automaton itself, whatever
+//! the pattern: all states are followed in which it can be behind three given classes, and if every
+//! one of them ends its match before the next two (or none does), those decide. So it is exact by
+//! construction, and there is nothing to recognise. Where they do not decide, the automaton walks
+//! from the last end, as ever.
 //!
-//! Five classes are too many to look up for each character, so classes that behave alike are one *kind*, and of the
-//! first of the five only one thing is asked: few classes *spoil* what comes after them (the apostrophe of English
-//! contractions). What the other four tell is in tables that fit vector registers: the two before a place choose
-//! a *rule*, rule and next character an outcome, which may depend on the one after. And since indented lines begin
-//! with runs of spaces of any length, what ends a run of one kind is looked at too.
+//! Five classes are too many to look up for each character, so classes that behave alike are one
+//! *kind*, and of the first of the five only one thing is asked: few classes *spoil* what comes
+//! after them (the apostrophe of English contractions). What the other four tell is in tables that
+//! fit vector registers: the two before a place choose a *rule*, rule and next character an
+//! outcome, which may depend on the one after. And since indented lines begin with runs of spaces
+//! of any length, what ends a run of one kind is looked at too.
 
 mod build;
 mod digit_runs;
@@ -71,13 +73,14 @@ pub(super) struct Progress {
     last: [u8; 3],
     /// The rows of longer characters that came last.
     recent: Recent,
-    /// What is read after this text, asked for while blocks are looked at, which need not wait for memory themselves.
+    /// What is read after this text, asked for while blocks are looked at, which need not wait for
+    /// memory themselves.
     pub(super) later: ReadLater,
 }
 
 impl Automaton {
-    /// Puts the next ends there, as many as there are until the characters do not tell; says how many, and whether
-    /// the automaton must walk from the last of them (or from `position`).
+    /// Puts the next ends there, as many as there are until the characters do not tell; says how
+    /// many, and whether the automaton must walk from the last of them (or from `position`).
     #[allow(clippy::unused_self)] // a step of this automaton, as the walk is
     #[inline(always)]
     pub(super) fn tell_ends(
@@ -109,7 +112,8 @@ impl Automaton {
             let mut sure = boundaries & first_unsure.wrapping_sub(1);
             let n_sure = sure.count_ones() as usize;
             if ends.len() - n < BLOCK {
-                // A block may have more than there is room for: the caller comes back with more room.
+                // A block may have more than there is room for: the caller comes back with more
+                // room.
                 if n > 0 {
                     return (n, false);
                 }
@@ -179,8 +183,8 @@ impl Automaton {
     }
 }
 
-/// Where the bytes end that equal the one at a place; there may be more of them behind a limit, which it stays before, if it
-/// is less than the text's length.
+/// Where the bytes end that equal the one at a place; there may be more of them behind a limit,
+/// which it stays before, if it is less than the text's length.
 #[inline]
 fn same_until(text: &[u8], at: usize, limit: usize) -> usize {
     let run = &text[at..text.len().min(limit)];
@@ -218,8 +222,9 @@ impl Boundaries {
         }
     }
 
-    /// The first place of a part of a text, behind its first block, where a match ends whatever comes before the part or behind it.
-    /// No match that begins before that place looks further than this part: where it ends was decided by what is in it.
+    /// The first place of a part of a text, behind its first block, where a match ends whatever
+    /// comes before the part or behind it. No match that begins before that place looks further
+    /// than this part: where it ends was decided by what is in it.
     pub(super) fn sure_end(&self, part: &[u8]) -> Option<usize> {
         let mut progress = Progress::default();
         // What ends a run may be looked for behind a block.
@@ -251,8 +256,8 @@ impl Boundaries {
             padded[from + 2 - start..][..there.len()].copy_from_slice(there);
             &padded
         });
-        // Two calls, so that what is found stays in registers, or is read as it was written: a copy, which would read more at once
-        // than a store has written, waits for memory.
+        // Two calls, so that what is found stays in registers, or is read as it was written: a
+        // copy, which would read more at once than a store has written, waits for memory.
         match kernel.find_ascii(tables, window, start == 0) {
             Some(found) => self.note::<false>(progress, text, &found, u64::MAX),
             None => {
@@ -263,7 +268,8 @@ impl Boundaries {
         }
     }
 
-    /// Notes what is known of a block. `WIDE`: it has longer characters, which begin where `begins` has bits.
+    /// Notes what is known of a block. `WIDE`: it has longer characters, which begin where `begins`
+    /// has bits.
     #[inline(always)]
     fn note<const WIDE: bool>(
         &self,
@@ -292,7 +298,8 @@ impl Boundaries {
             boundaries = boundaries & !spoiled | found.spoiled_boundaries & spoiled;
             unsure = unsure & !spoiled | found.spoiled_unsure & spoiled;
         }
-        // What comes after the last character is not a character. That one may reach into the next block.
+        // What comes after the last character is not a character. That one may reach into the next
+        // block.
         if rest < BLOCK + 4
             && let Some(place) = last_begin(text).checked_sub(start)
             && place < BLOCK
@@ -316,8 +323,8 @@ impl Boundaries {
         progress.next_block = start + BLOCK;
     }
 
-    /// Which of the places where runs of single-byte characters begin are boundaries, and which not sure, as the
-    /// characters tell that end the runs.
+    /// Which of the places where runs of single-byte characters begin are boundaries, and which not
+    /// sure, as the characters tell that end the runs.
     fn before_runs(&self, text: &[u8], start: usize, mut runs: u64, spoiled: u64) -> (u64, u64) {
         let tables = &self.tables;
         let kind = |at: usize| -> Option<u8> {
@@ -358,7 +365,8 @@ impl Boundaries {
     #[inline(always)]
     fn count_runs(&self, progress: &mut Progress, text: &[u8]) {
         let there = text.get(progress.next_block - BLOCK..);
-        // At the end of a text there may be less than a block: places there are decided one run after the other.
+        // At the end of a text there may be less than a block: places there are decided one run
+        // after the other.
         let Some(block) = there.and_then(<[u8]>::first_chunk) else {
             return;
         };
@@ -370,9 +378,9 @@ impl Boundaries {
         progress.boundaries = boundaries | ends;
     }
 
-    /// True if a match ends at a place, where a run of characters of one kind is before it that tells what one of them would, and
-    /// so the character before the run is the last but one: Thai has two marks on many letters. None where that is not so,
-    /// or does not tell.
+    /// True if a match ends at a place, where a run of characters of one kind is before it that
+    /// tells what one of them would, and so the character before the run is the last but one: Thai
+    /// has two marks on many letters. None where that is not so, or does not tell.
     #[inline(never)]
     pub(super) fn behind_repeats(&self, text: &[u8], place: usize) -> Option<bool> {
         let tables = &self.tables;

@@ -1,8 +1,9 @@
 //! Characters of more than one byte.
 //!
-//! With AVX-512 a block is looked at character by character ([`super::kernels`]). Elsewhere each byte of a character gets the kind
-//! of the character: what comes before a place is the kind of the byte before it, and further characters are as many bytes away as
-//! the bytes in between say, which is the same for all places, so that vectors can do it. Only the kinds themselves are looked up
+//! With AVX-512 a block is looked at character by character ([`super::kernels`]). Elsewhere each
+//! byte of a character gets the kind of the character: what comes before a place is the kind of the
+//! byte before it, and further characters are as many bytes away as the bytes in between say, which
+//! is the same for all places, so that vectors can do it. Only the kinds themselves are looked up
 //! one by one.
 
 #[cfg(target_arch = "x86_64")]
@@ -17,14 +18,16 @@ pub(super) const BEFORE: usize = 8;
 /// Bytes of a block and around it: behind the last character that begins in it comes one more.
 pub(in super::super) const AROUND: usize = BEFORE + BLOCK + 8;
 
-/// Bytes of a block and behind it: those of a character that begins in it, and of the one behind that.
+/// Bytes of a block and behind it: those of a character that begins in it, and of the one behind
+/// that.
 pub(super) const AHEAD: usize = BLOCK + 8;
 
 /// What comes before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockContext {
-    /// The kind that decides before the last character that begins before it (that of the one before that, or before a run
-    /// of one kind: see [`super::repeated`]), and those of the last two.
+    /// The kind that decides before the last character that begins before it (that of the one
+    /// before that, or before a run of one kind: see [`super::repeated`]), and those of the last
+    /// two.
     pub(super) kinds: [u8; 3],
     /// True if there are none.
     pub(super) is_start: bool,
@@ -68,8 +71,9 @@ impl Characters {
 }
 
 impl Boundaries {
-    /// Writes what is known of the places of a block that has longer characters, and returns where characters begin: what would be spoiled
-    /// only where something spoils. `found`: nothing yet. Blocks are looked at one after the other.
+    /// Writes what is known of the places of a block that has longer characters, and returns where
+    /// characters begin: what would be spoiled only where something spoils. `found`: nothing yet.
+    /// Blocks are looked at one after the other.
     #[inline(always)]
     pub(super) fn find_wide(
         &self,
@@ -98,7 +102,8 @@ impl Boundaries {
         }
     }
 
-    /// What comes before a block: a wide one has said it, and others have bytes that are characters.
+    /// What comes before a block: a wide one has said it, and others have bytes that are
+    /// characters.
     #[inline(always)]
     pub(super) fn near(&self, progress: &Progress, text: &[u8], start: usize) -> BlockContext {
         let kind = |back: usize| {
@@ -151,8 +156,8 @@ impl Boundaries {
     }
 }
 
-/// The code point of the character that begins with the first of these bytes. Without branches: how long the next one is cannot be
-/// predicted.
+/// The code point of the character that begins with the first of these bytes. Without branches: how
+/// long the next one is cannot be predicted.
 #[inline(always)]
 pub(super) fn code_of(bytes: [u8; 4]) -> u32 {
     let [first, second, third, fourth] = bytes.map(u32::from);
@@ -171,7 +176,8 @@ pub(super) fn next_character(ahead: &[u8; AHEAD]) -> u32 {
     let behind = ahead
         .last_chunk()
         .map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    // The lowest bit of each of the first three bytes that is inside of a character: the highest bit is set, the next is not.
+    // The lowest bit of each of the first three bytes that is inside of a character: the highest
+    // bit is set, the next is not.
     let inside = behind >> 7 & !(behind >> 6) & 0x01_0101;
     let n_inside = (!inside & 0x0101_0101).trailing_zeros() / 8;
     let [first, second, third, fourth, ..] = (behind >> (n_inside * 8)).to_le_bytes();

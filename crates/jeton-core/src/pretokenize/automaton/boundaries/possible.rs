@@ -2,7 +2,8 @@
 
 use super::super::{ACCEPT, DEAD};
 
-/// Most operations in the search for what three classes tell; published patterns need fewer than a tenth.
+/// Most operations in the search for what three classes tell; published patterns need fewer than a
+/// tenth.
 const MAX_WORK: usize = 4_000_000;
 
 /// A set of classes, a bit each.
@@ -39,8 +40,8 @@ pub(super) struct Possible<'a> {
 impl<'a> Possible<'a> {
     pub(super) fn new(transitions: &'a [u16], stride: usize) -> Self {
         let n_states = transitions.len() / stride;
-        // The largest set of states that accept before each class or go on in the set; the end of the text is a
-        // class after which nothing goes on.
+        // The largest set of states that accept before each class or go on in the set; the end of
+        // the text is a class after which nothing goes on.
         let mut ends_later = vec![true; n_states];
         ends_later[DEAD as usize] = false;
         loop {
@@ -96,7 +97,8 @@ impl<'a> Possible<'a> {
         self.transitions[state as usize * self.stride + class] & !ACCEPT
     }
 
-    /// The states that may have consumed a character of this class, if these were the ones before it.
+    /// The states that may have consumed a character of this class, if these were the ones before
+    /// it.
     pub(super) fn after(&self, states: &[u16], class: usize) -> Vec<u16> {
         let mut after = Vec::new();
         self.put_after(states, class, &mut after);
@@ -122,7 +124,8 @@ impl<'a> Possible<'a> {
         }
     }
 
-    /// For each class, the states in which the automaton may be after a character of it, anywhere in a text.
+    /// For each class, the states in which the automaton may be after a character of it, anywhere
+    /// in a text.
     pub(super) fn anywhere(&self, real: &[usize]) -> Vec<Vec<u16>> {
         let mut anywhere: Vec<Vec<u16>> = vec![Vec::new(); self.stride - 1];
         real.iter()

@@ -1,9 +1,10 @@
-//! Runs of characters of one kind behind which the character before the run decides, as vectors see them: Thai has two marks on
-//! many letters.
+//! Runs of characters of one kind behind which the character before the run decides, as vectors see
+//! them: Thai has two marks on many letters.
 //!
-//! Behind two marks the tables know too little, since the marks could stand alone; behind a letter and any number of marks they know
-//! what they know behind a letter and one. So behind such a run the letter takes the place of the last but one. One kind for
-//! each pattern, which no single byte has: blocks of single bytes do not look for it.
+//! Behind two marks the tables know too little, since the marks could stand alone; behind a letter
+//! and any number of marks they know what they know behind a letter and one. So behind such a run
+//! the letter takes the place of the last but one. One kind for each pattern, which no single byte
+//! has: blocks of single bytes do not look for it.
 
 use super::multibyte::BlockContext;
 use super::tables::{BLOCK, Codes, DEPENDS, MAX_KINDS, RUN, SPOILS, Tables, UNSURE};
@@ -16,8 +17,8 @@ const NONE: u8 = 0x40;
 #[derive(Clone, Debug)]
 pub(super) struct Repeated {
     pub(super) kind: u8,
-    /// By the kind of the character before a run: the column of the places inside of the run and behind it, which is that of
-    /// the run's kind where that character does not decide.
+    /// By the kind of the character before a run: the column of the places inside of the run and
+    /// behind it, which is that of the run's kind where that character does not decide.
     pub(super) columns: [u8; MAX_KINDS],
 }
 
@@ -53,9 +54,9 @@ impl Repeated {
         }
     }
 
-    /// Puts the right columns behind runs; one character after the other. `kinds`: of the characters of a block, which begin
-    /// where `begins` has bits. `second`: the bit of the text's second character. Returns what is before the next block, as
-    /// [`BlockContext::kinds`].
+    /// Puts the right columns behind runs; one character after the other. `kinds`: of the
+    /// characters of a block, which begin where `begins` has bits. `second`: the bit of the text's
+    /// second character. Returns what is before the next block, as [`BlockContext::kinds`].
     #[inline]
     pub(super) fn put_columns(
         &self,
@@ -72,7 +73,8 @@ impl Repeated {
         let [_, last_but_one, last] = before.kinds;
         let first = kinds[begins.trailing_zeros() as usize % BLOCK];
         let goes_on = last == self.kind && (last_but_one == self.kind || first == self.kind);
-        // All bytes of a character say whether it spoils; what began before this block was seen there.
+        // All bytes of a character say whether it spoils; what began before this block was seen
+        // there.
         let spoils = || codes.next.iter().fold(0, |all, next| all | next) & SPOILS != 0;
         if (runs == 0 && !goes_on) || before.spoils || spoils() {
             return last_three(kinds, begins);
@@ -123,7 +125,8 @@ fn last_three(kinds: &[u8; BLOCK], mut begins: u64) -> [u8; 3] {
     [a, b, c]
 }
 
-/// True if a character before a run of a kind decides what one character of that kind would leave open.
+/// True if a character before a run of a kind decides what one character of that kind would leave
+/// open.
 fn decides(tables: &Tables, before: usize, kind: usize) -> bool {
     let spoils = |kind: usize| tables.kind_next[kind] & SPOILS != 0;
     tables.repeats[kind] >> before & 1 != 0 && before != kind && !spoils(before) && !spoils(kind)

@@ -1,9 +1,11 @@
-//! Rows of 64 characters, whose encodings differ in the last byte only: what is known of all of a row, or of all rows that begin
-//! with the same byte. And leaves: two rows, which vectors look up at once.
+//! Rows of 64 characters, whose encodings differ in the last byte only: what is known of all of a
+//! row, or of all rows that begin with the same byte. And leaves: two rows, which vectors look up
+//! at once.
 //!
-//! Most rows of most scripts are letters of one kind, so that vectors tell the kinds of a whole block by the bytes that its
-//! characters begin with: most Chinese and Korean ones by the first, others by the second, and the few leaves that are left in a
-//! block are looked up one by one, each for all of its characters. Alphabets of up to 128 characters are a leaf or two.
+//! Most rows of most scripts are letters of one kind, so that vectors tell the kinds of a whole
+//! block by the bytes that its characters begin with: most Chinese and Korean ones by the first,
+//! others by the second, and the few leaves that are left in a block are looked up one by one, each
+//! for all of its characters. Alphabets of up to 128 characters are a leaf or two.
 
 use crate::pretokenize::automaton::classes::Characters;
 
@@ -18,7 +20,8 @@ const N_SECOND: usize = 64;
 pub(super) struct Rows {
     /// The kind of all characters that begin with a byte, by its lower half; or [`MIXED`].
     pub(super) leads: [u8; N_LEADS],
-    /// The kind of all characters of a row, by the lower half of the first byte and the lower bits of the second; or [`MIXED`].
+    /// The kind of all characters of a row, by the lower half of the first byte and the lower bits
+    /// of the second; or [`MIXED`].
     pub(super) seconds: [[u8; N_SECOND]; N_LEADS],
 }
 
@@ -36,14 +39,15 @@ impl Rows {
     }
 }
 
-/// Leaves and first bytes that came last: most of a text is of few of them, so that vectors look all of these up, whether they come
-/// again or not, which cannot be guessed.
+/// Leaves and first bytes that came last: most of a text is of few of them, so that vectors look
+/// all of these up, whether they come again or not, which cannot be guessed.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     /// First bytes of three, of which the second tells the kind.
     leads: [u8; 2],
     leaves: [Leaf; 4],
-    /// How many of each were taken in; where there is no more room, they take the places of others in turn.
+    /// How many of each were taken in; where there is no more room, they take the places of others
+    /// in turn.
     n_leads: usize,
     n_leaves: usize,
 }

@@ -1,4 +1,5 @@
-//! From what an automaton may do to rules that masks can follow: which classes are alike, and which spoil.
+//! From what an automaton may do to rules that masks can follow: which classes are alike, and which
+//! spoil.
 
 use super::super::classes::ClassMap;
 use super::Boundaries;
@@ -11,13 +12,15 @@ use super::tables::MAX_KINDS;
 const MAX_CLASSES: usize = 64;
 /// Most classes that may spoil what comes after them because that leaves less unsure.
 const MAX_SPOILING: usize = 4;
-/// Most times that one more kind spoils because there are too many; then characters tell too little.
+/// Most times that one more kind spoils because there are too many; then characters tell too
+/// little.
 const MAX_ROUNDS: usize = 8;
 
-/// How often a character comes in ordinary text, very roughly, in thousandths: which classes deserve a kind, and which rules are
-/// told apart where there are too many. Signs and line ends count for more than they come: what is around them is what is
-/// unsure. Of the numbers that were tried these leave the least unsure in code, prose and logs under o200k's pattern, and nothing
-/// in Hindi (docs/log/engine-2026-11.md).
+/// How often a character comes in ordinary text, very roughly, in thousandths: which classes
+/// deserve a kind, and which rules are told apart where there are too many. Signs and line ends
+/// count for more than they come: what is around them is what is unsure. Of the numbers that were
+/// tried these leave the least unsure in code, prose and logs under o200k's pattern, and nothing in
+/// Hindi (docs/log/engine-2026-11.md).
 fn frequency(byte: u8) -> u32 {
     match byte {
         b'a'..=b'z' => 20,
@@ -59,7 +62,8 @@ impl Boundaries {
         // Most classes are of characters that ordinary text has none of.
         let weighty: Vec<usize> = (0..n).filter(|&class| weights[class] > 0).collect();
         let anything = table.of_two(0);
-        // How much text is unsure, by the weights of the characters around a place, in fourth powers of the total.
+        // How much text is unsure, by the weights of the characters around a place, in fourth
+        // powers of the total.
         let cost = |spoiling: Set| -> u64 {
             let clean = table.of_two(spoiling);
             let spoils = |class: usize| spoiling >> class & 1 != 0;
@@ -122,7 +126,8 @@ impl Boundaries {
                     return Some(Self::of(tables, counted, classes.characters(&class_kinds)));
                 }
             }
-            // One more kind spoils: that which leaves few enough kinds at the least cost, or else the fewest.
+            // One more kind spoils: that which leaves few enough kinds at the least cost, or else
+            // the fewest.
             let enough = MAX_KINDS.min(members.len() - 1);
             let candidates = members
                 .iter()

@@ -17,7 +17,8 @@ pub(super) fn either(one: u8, other: u8) -> u8 {
     both
 }
 
-/// How much is unsure, by the weights of kinds; little counts what is so only where something spoils.
+/// How much is unsure, by the weights of kinds; little counts what is so only where something
+/// spoils.
 pub(super) struct Costs<'a> {
     pub(super) weights: &'a [u64],
     pub(super) run: &'a [usize],
@@ -120,7 +121,8 @@ impl Group {
     }
 }
 
-/// Joins groups, those that cost least first, until there are few enough. What is alike costs nothing.
+/// Joins groups, those that cost least first, until there are few enough. What is alike costs
+/// nothing.
 fn join(costs: &Costs<'_>, mut groups: Vec<Group>, most: usize) -> Vec<Group> {
     // Those that are alike, first and without comparing costs.
     let mut distinct: Vec<Group> = Vec::new();
@@ -131,7 +133,8 @@ fn join(costs: &Costs<'_>, mut groups: Vec<Group>, most: usize) -> Vec<Group> {
         }
     }
     groups = distinct;
-    // What joining two would cost more than they do: of a pair only anew where one of them was joined.
+    // What joining two would cost more than they do: of a pair only anew where one of them was
+    // joined.
     let mut more = vec![vec![None; groups.len()]; groups.len()];
     while groups.len() > most {
         let mut best: Option<(u128, usize, usize)> = None;
@@ -170,7 +173,8 @@ fn join(costs: &Costs<'_>, mut groups: Vec<Group>, most: usize) -> Vec<Group> {
     groups
 }
 
-/// Columns (a row for each last kind), as few as asked for. Returns the group of each column, and the groups.
+/// Columns (a row for each last kind), as few as asked for. Returns the group of each column, and
+/// the groups.
 pub(super) fn columns(
     costs: &Costs<'_>,
     columns: Vec<Vec<Row>>,
@@ -208,7 +212,8 @@ fn numbered(n: usize, groups: Vec<Group>) -> (Vec<usize>, Vec<Vec<Row>>) {
     (of, groups.into_iter().map(|group| group.rows).collect())
 }
 
-/// Makes next kinds alike in all rows until there are few enough of them that differ. `weights`: how often each row is met.
+/// Makes next kinds alike in all rows until there are few enough of them that differ. `weights`:
+/// how often each row is met.
 pub(super) fn nexts(costs: &Costs<'_>, rows: &mut [Row], weights: &[u128], most: usize) {
     let n = rows.first().map_or(0, Row::n_next);
     loop {

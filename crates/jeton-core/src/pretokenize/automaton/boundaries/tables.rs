@@ -1,7 +1,9 @@
-//! What characters tell, as tables of at most 128 bytes: vector registers look 64 bytes up in one at once.
+//! What characters tell, as tables of at most 128 bytes: vector registers look 64 bytes up in one
+//! at once.
 //!
-//! An index is a number below eight in its upper half (a *slice* of the table) and one below sixteen in its lower half:
-//! AVX-512 takes all 128 bytes for one table, AVX2 takes each slice for one.
+//! An index is a number below eight in its upper half (a *slice* of the table) and one below
+//! sixteen in its lower half: AVX-512 takes all 128 bytes for one table, AVX2 takes each slice for
+//! one.
 
 use super::multibyte::{AROUND, BEFORE, width};
 
@@ -29,8 +31,8 @@ pub(super) const RUN: u8 = 1 << 7;
 /// In [`Tables::next`]: the character spoils what comes after it.
 pub(super) const SPOILS: u8 = 1 << 7;
 
-/// The tables of an automaton. Characters around a place are, from the left: the last but one, the last (what may end with
-/// it is the match), the next and the one after that.
+/// The tables of an automaton. Characters around a place are, from the left: the last but one, the
+/// last (what may end with it is the match), the next and the one after that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Tables {
     /// The kind of each ASCII character.
@@ -54,7 +56,8 @@ pub(in super::super) struct Tables {
     pub(super) run_kinds: u16,
     /// By rule and the kind of what ends the run: what comes of it.
     pub(super) after_run: [u8; 256],
-    /// For each kind, the kinds before a run of it behind which any number of them tells the same as one; a bit each.
+    /// For each kind, the kinds before a run of it behind which any number of them tells the same
+    /// as one; a bit each.
     pub(super) repeats: [u16; MAX_KINDS],
     /// Slices of `pairs`, `outcomes` and `depends` that are used.
     pub(super) n_slices: [usize; 3],
@@ -97,8 +100,8 @@ impl Codes {
 }
 
 impl Tables {
-    /// The codes of single-byte characters; those of other bytes, and of what is near them, mean nothing.
-    /// `at_start`: the block is the text's first.
+    /// The codes of single-byte characters; those of other bytes, and of what is near them, mean
+    /// nothing. `at_start`: the block is the text's first.
     pub(super) fn codes(&self, window: &[u8; WINDOW], at_start: bool) -> Codes {
         let mut codes = Codes::NONE;
         let ascii = |at: usize| usize::from(window[at] & 0x7F);
@@ -138,8 +141,9 @@ impl Tables {
         around.map(|byte| self.kind[usize::from(byte & 0x7F)])
     }
 
-    /// Writes the codes of the places of a block where characters begin, and returns a bit for each of these; the others mean nothing.
-    /// `kinds`: of the characters that the bytes belong to. `second`: the bit of the text's second character.
+    /// Writes the codes of the places of a block where characters begin, and returns a bit for each
+    /// of these; the others mean nothing. `kinds`: of the characters that the bytes belong to.
+    /// `second`: the bit of the text's second character.
     pub(super) fn wide_codes(
         &self,
         around: &[u8; AROUND],

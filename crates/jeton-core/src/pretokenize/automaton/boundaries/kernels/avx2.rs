@@ -1,5 +1,6 @@
-//! Looking characters up with AVX2, which looks 32 bytes up in a slice of sixteen at once. Called only where `Kernel::of`
-//! found it, which is all that makes the calls unsafe; memory is read and written through references to arrays.
+//! Looking characters up with AVX2, which looks 32 bytes up in a slice of sixteen at once. Called
+//! only where `Kernel::of` found it, which is all that makes the calls unsafe; memory is read and
+//! written through references to arrays.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -117,7 +118,8 @@ fn look_up(table: &Table, n_slices: usize, index: __m256i) -> __m256i {
     let mut found = _mm256_setzero_si256();
     let (slices, _) = table.as_chunks::<MAX_KINDS>();
     for (high, bytes) in (0u8..).zip(slices).take(n_slices) {
-        // 0x70 to 0x7F where the index is in this slice; elsewhere the top bit, which the shuffle makes a zero of.
+        // 0x70 to 0x7F where the index is in this slice; elsewhere the top bit, which the shuffle
+        // makes a zero of.
         let here = _mm256_xor_si256(index, all(high << 4));
         let here = _mm256_adds_epu8(here, all(0x70));
         found = _mm256_or_si256(found, _mm256_shuffle_epi8(slice(bytes), here));
@@ -271,7 +273,8 @@ fn find_half(tables: &Tables, codes: &Codes, at: usize) -> [u32; 7] {
     let index = _mm256_or_si256(depends, load(&codes.after, at));
     let flags = _mm256_or_si256(outcome, look_up(&tables.depends, n_depends, index));
     let tops = |bytes: __m256i| _mm256_movemask_epi8(bytes).cast_unsigned();
-    // A flag below the top comes there by shifts; what comes in from the byte beside it stays below.
+    // A flag below the top comes there by shifts; what comes in from the byte beside it stays
+    // below.
     let depends = _mm256_adds_epu8(depends, all(0x70));
     [
         tops(_mm256_slli_epi16::<7>(flags)),

@@ -1,6 +1,6 @@
-//! Looking characters up with AVX-512 BW and VBMI, which look 64 bytes up in a table of 128 at once. Called only where
-//! `Kernel::of` found them, which is all that makes the calls unsafe; memory is read and written through
-//! references to arrays.
+//! Looking characters up with AVX-512 BW and VBMI, which look 64 bytes up in a table of 128 at
+//! once. Called only where `Kernel::of` found them, which is all that makes the calls unsafe;
+//! memory is read and written through references to arrays.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -78,8 +78,8 @@ fn find_places(bits: u64, few: bool, base: usize, places: &mut [usize; 64]) {
     let quarter = _mm512_castsi512_si128(numbers);
     store(a, quarter);
     store(b, _mm_unpackhi_epi64(quarter, quarter));
-    // Thirty-two in any case, if they are not few: a block of text has a dozen or two, and whether it has more than so many cannot
-    // be guessed.
+    // Thirty-two in any case, if they are not few: a block of text has a dozen or two, and whether
+    // it has more than so many cannot be guessed.
     if few && bits.count_ones() <= 16 {
         return;
     }

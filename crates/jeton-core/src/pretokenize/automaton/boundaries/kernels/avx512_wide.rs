@@ -1,7 +1,8 @@
-//! Longer characters with AVX-512: their kinds by rows of characters, then all that is known of a block character by
-//! character instead of byte by byte, so that what comes before or behind a place is one lane away, however many bytes that is.
-//! Called only where `Kernel::of` found AVX-512 BW, VBMI and VBMI2 and the instructions on bits, which is all that makes the call
-//! unsafe; memory is read through references to arrays.
+//! Longer characters with AVX-512: their kinds by rows of characters, then all that is known of a
+//! block character by character instead of byte by byte, so that what comes before or behind a
+//! place is one lane away, however many bytes that is. Called only where `Kernel::of` found AVX-512
+//! BW, VBMI and VBMI2 and the instructions on bits, which is all that makes the call unsafe; memory
+//! is read through references to arrays.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -27,7 +28,8 @@ pub(in super::super) fn call_find_wide(
     before: BlockContext,
     found: &mut Found,
 ) -> u64 {
-    // SAFETY: a `Kernel::Avx512` exists only where the machine has what the function is compiled for.
+    // SAFETY: a `Kernel::Avx512` exists only where the machine has what the function is compiled
+    // for.
     unsafe { find_wide(rules, progress, ahead, before, found) }
 }
 
@@ -60,7 +62,8 @@ fn kinds(rules: &Boundaries, recent: &mut Recent, ahead: &[u8; AHEAD]) -> __m512
     let by_lead = _mm512_shuffle_epi8(slice(&rows.leads), _mm512_and_si512(first, all(0x0F)));
     kinds = _mm512_mask_mov_epi8(kinds, threes, by_lead);
     let mut left = twos | threes & _mm512_movepi8_mask(by_lead);
-    // Else all but the last byte are the row, of which there are two in a leaf, and the lower six bits of that are looked up.
+    // Else all but the last byte are the row, of which there are two in a leaf, and the lower six
+    // bits of that are looked up.
     let long = twos | threes;
     let lead = _mm512_mask_mov_epi8(first, twos, _mm512_setzero_si512());
     let middle = _mm512_mask_mov_epi8(second, twos, first);
