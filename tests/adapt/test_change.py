@@ -207,7 +207,7 @@ json_values = st.recursive(
 
 @given(st.data())
 def test_any_changed_file_parses_or_is_refused(data: st.DataObject) -> None:
-    """Replaces one value anywhere in a good file by any JSON value, or cuts and patches its text."""
+    """Replaces a value anywhere in a good file by any JSON value, or patches its text."""
     tree = json.loads(data.draw(changes()).to_json())
     place: Any = {"root": tree}
     key: Any = "root"

@@ -1,7 +1,7 @@
 """The written form of a change: JSON with a version, runs instead of long lists.
 
 ``kept`` is a list of runs ``[old, new, n]``: ``n`` old ids from ``old`` on are the new ids from
-``new`` on. ``holes`` is a list of runs ``[new, n]``. ``added`` is a list of ``[new, parts, bytes]``.
+``new`` on. ``holes`` is a list of runs ``[new, n]``, ``added`` a list of ``[new, parts, bytes]``.
 A file may come from anybody: nothing in it makes more memory than its own size and ``MAX_IDS`` ids.
 """
 
@@ -58,7 +58,8 @@ def _kept_runs(change: VocabularyChange) -> list[list[int]]:
     starts = np.flatnonzero(np.diff(new, prepend=-9) != 1)
     starts = np.union1d(starts, np.flatnonzero(np.diff(old, prepend=-9) != 1))
     ends = np.append(starts[1:], len(new))
-    return np.stack([old[starts], new[starts], ends - starts], axis=1).tolist()
+    runs: list[list[int]] = np.stack([old[starts], new[starts], ends - starts], axis=1).tolist()
+    return runs
 
 
 def _runs(ids: NDArray[np.int64]) -> list[list[int]]:
@@ -66,7 +67,8 @@ def _runs(ids: NDArray[np.int64]) -> list[list[int]]:
         return []
     starts = np.flatnonzero(np.diff(ids, prepend=-9) != 1)
     ends = np.append(starts[1:], len(ids))
-    return np.stack([ids[starts], ends - starts], axis=1).tolist()
+    runs: list[list[int]] = np.stack([ids[starts], ends - starts], axis=1).tolist()
+    return runs
 
 
 def from_json(text: str | bytes, *, path: str | None = None) -> VocabularyChange:
