@@ -1419,6 +1419,8 @@ class PretokenCounts:
     def at_least(self, min_count: int) -> tuple[PretokenCounts, tuple[int, int, int]]:
         """What occurs at least so often, in memory; and the distinct pretokens, pretokens and bytes
         left out. No string occurs more often in what was left out than that has bytes."""
+    def longer_than(self, n_bytes: int) -> tuple[int, int]:
+        """Distinct pretokens of more than so many bytes, and how often they were counted."""
     def characters(
         self,
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], list[str], int]:

@@ -6,7 +6,7 @@ that are there afterwards or ``absent``, and parts of JSON files (``json``). A r
 gives a tokenizer of the fingerprint of an earlier file.
 
 A file's value is text, JSON, or an object with one key: ``$hex``, ``$gzip`` (text), ``$encoded``
-(an encoding and a text), ``$lines`` (a line and how often).
+(an encoding and a text), ``$lines`` (a line and how often), ``$runs`` (texts, each with how often).
 """
 
 from __future__ import annotations
@@ -76,6 +76,8 @@ def _data(value: Any) -> bytes:
             return gzip.compress(what.encode())
         if kind == "$encoded":
             return str(what[1]).encode(what[0])
+        if kind == "$runs":
+            return "".join(text * times for text, times in what).encode()
         if kind == "$lines":
             return (str(what[0]) + "\n").encode() * int(what[1])
     return json.dumps(value).encode()

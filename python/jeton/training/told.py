@@ -5,6 +5,7 @@ Checks of the result, so that they hold for every algorithm alike.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from jeton import _core
 from jeton.errors import TrainingError
 from jeton.training.settings import TrainSettings
 
-__all__ = ["check_special_tokens", "size_words", "uncovered_words"]
+__all__ = ["check_special_tokens", "long_words", "size_words", "uncovered_words"]
 
 _BY_CHARACTERS = frozenset(
     {
@@ -90,6 +91,20 @@ def uncovered_words(
 def _shown(char: str) -> str:
     """A character as it is, or its escape where it would not be seen."""
     return char if char.isprintable() and not char.isspace() else ascii(char)[1:-1]
+
+
+def long_words(facts: Mapping[str, Any]) -> str:
+    """How many words were too long to become pieces, in words; empty: none."""
+    n_words, n_uses = facts.get("n_long_words", 0), facts.get("n_long_word_uses", 0)
+    if not n_words:
+        return ""
+    words = "1 word" if n_words == 1 else f"{n_words:,} different words"
+    times = "once" if n_uses == 1 else f"{n_uses:,} times"
+    was = "was" if n_words == 1 else "were"
+    return (
+        f"{words} of 8,000 bytes or more (counted {times}) {was} left out: a piece may have "
+        "7,999 bytes\nhint: take such data (base64, long runs) out of the text"
+    )
 
 
 def size_words(n_tokens: int, settings: TrainSettings) -> str:

@@ -27,7 +27,12 @@ from jeton.training.settings import (
     TrainProgress,
     TrainSettings,
 )
-from jeton.training.told import check_special_tokens, size_words, uncovered_words
+from jeton.training.told import (
+    check_special_tokens,
+    long_words,
+    size_words,
+    uncovered_words,
+)
 
 __all__ = ["Learned", "learn_from_counts", "train", "train_from_counts"]
 
@@ -273,6 +278,8 @@ def _learn(
     if tokenizer.vocab_size < settings.vocab_size:
         words = size_words(tokenizer.vocab_size, settings)
         warnings.warn(words, JetonWarning, stacklevel=stacklevel)
+    if too_long := long_words(learning.facts):
+        warnings.warn(too_long, JetonWarning, stacklevel=stacklevel)
     if lost := uncovered_words(tokenizer, counts, settings):
         warnings.warn(lost, JetonWarning, stacklevel=stacklevel)
     return Learned(tokenizer, learning.facts)

@@ -44,6 +44,11 @@ pub fn from_trained_characters(
                 vocab.insert_opaque(id, text.as_bytes())?;
                 continue;
             }
+            // No character is one of several: beside the vocabulary is where a tokenizer.json has
+            // it.
+            if kind == CharacterModelKind::Character && text.chars().nth(1).is_some() {
+                continue;
+            }
         }
         vocab.insert(id, text.as_bytes())?;
     }

@@ -110,6 +110,7 @@ pub fn train_on_characters(
         min_frequency: options.min_frequency,
         special_tokens: options.special_tokens.clone(),
         max_token_chars: options.max_token_length,
+        max_token_bytes: None,
     };
     match options.model.as_str() {
         "bpe" => {

@@ -11,6 +11,7 @@ use hashbrown::HashSet;
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::models::unigram::piece::MAX_PIECE_BYTES;
 use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmModel, TrainerSpec};
 use crate::vocab::{MAX_IDS, hasher};
 
@@ -414,8 +415,17 @@ fn learn_pieces(
                 min_frequency: options.min_frequency,
                 special_tokens: Vec::new(),
                 max_token_chars: None,
+                max_token_bytes: Some(MAX_PIECE_BYTES - 1),
             };
-            let total = (counts.n_pretokens() as f64).ln();
+            let (_, n_too_long) = counts.longer_than(MAX_PIECE_BYTES - 1);
+            let n_words = counts.n_pretokens() - n_too_long;
+            if n_words == 0 {
+                return Err(Error::training(format!(
+                    "every word of the text has {MAX_PIECE_BYTES} bytes or more, which no piece may have\n\
+                     hint: train on text that has white space"
+                )));
+            }
+            let total = (n_words as f64).ln();
             let trained = train_words(counts, &words)?;
             let scored = trained.tokens.into_iter().filter(|text| !is_symbol(text));
             Ok(scored

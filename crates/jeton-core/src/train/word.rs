@@ -21,6 +21,8 @@ pub struct WordTrainOptions {
     pub special_tokens: Vec<String>,
     /// Longest word in characters.
     pub max_token_chars: Option<usize>,
+    /// Longest word in bytes.
+    pub max_token_bytes: Option<usize>,
 }
 
 /// The most frequent words.
@@ -29,7 +31,9 @@ pub struct WordTrainOptions {
 /// twice or more than `vocab_size`.
 pub fn train_words(counts: &PretokenCounts, options: &WordTrainOptions) -> Result<TrainedChars> {
     let mut tokens = first_tokens(counts, options)?;
-    let longest = options.max_token_chars.unwrap_or(usize::MAX);
+    let most_chars = options.max_token_chars.unwrap_or(usize::MAX);
+    let most_bytes = options.max_token_bytes.unwrap_or(usize::MAX);
+    let fits = |text: &str| text.len() <= most_bytes && text.chars().count() <= most_chars;
     let mut stop = StopReason::NoPairLeft;
     for (word, count) in counts.iter_sorted() {
         let text = text_of(word)?;
@@ -40,7 +44,7 @@ pub fn train_words(counts: &PretokenCounts, options: &WordTrainOptions) -> Resul
         if count < options.min_frequency {
             break;
         }
-        if text.chars().count() <= longest && !options.special_tokens.iter().any(|t| t == text) {
+        if fits(text) && !options.special_tokens.iter().any(|t| t == text) {
             tokens.push(text.to_owned());
         }
     }
@@ -126,6 +130,7 @@ mod tests {
             min_frequency: 2,
             special_tokens: vec!["<s>".into()],
             max_token_chars: None,
+            max_token_bytes: None,
         }
     }
 
@@ -145,6 +150,15 @@ mod tests {
             train_words(&counts(), &short).unwrap().tokens,
             ["<s>", "a", "b"]
         );
+        let mut umlauts = counts();
+        umlauts.add("öö".as_bytes(), 9).unwrap();
+        for (max_token_bytes, first) in [(3, "a"), (4, "öö")] {
+            let narrow = WordTrainOptions {
+                max_token_bytes: Some(max_token_bytes),
+                ..options(9)
+            };
+            assert_eq!(train_words(&umlauts, &narrow).unwrap().tokens[1], first);
+        }
     }
 
     #[test]

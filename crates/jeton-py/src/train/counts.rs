@@ -323,6 +323,22 @@ impl PretokenCounts {
         Ok((made, (n_distinct, n_pretokens, n_bytes)))
     }
 
+    /// Distinct pretokens of more than so many bytes, and how often they were counted together.
+    fn longer_than(&self, py: Python<'_>, n_bytes: usize) -> PyResult<(u64, u64)> {
+        let (mut n_distinct, mut n) = (0, 0);
+        run(py, |keep_going| {
+            let mut counts = self.lock();
+            counts.settle(keep_going)?;
+            counts.each::<CountsError>(&mut |bytes, count| {
+                if bytes.len() > n_bytes {
+                    (n_distinct, n) = (n_distinct + 1, n + count);
+                }
+                Ok(())
+            })
+        })?;
+        Ok((n_distinct, n))
+    }
+
     /// Code points by falling count, their counts, the numbers of their scripts, the names of
     /// scripts, and bytes that are no text.
     fn characters<'py>(&self, py: Python<'py>) -> PyResult<Characters<'py>> {

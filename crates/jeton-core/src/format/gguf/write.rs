@@ -338,21 +338,6 @@ fn sentencepiece(
         ledger.refuse(format!("piece {id} is not UTF-8"));
         return None;
     }
-    let spec = &model.normalizer;
-    if is_bpe && !spec.precompiled_charsmap.is_empty() {
-        ledger.lose(
-            "normalizer",
-            "its rules: llama.cpp does not normalize text for BPE",
-            "texts that they change get other ids",
-        );
-    }
-    if is_bpe && spec.remove_extra_whitespaces {
-        ledger.lose(
-            "normalizer",
-            "that extra spaces go",
-            "texts with spaces at their ends, or many in a row, get other ids",
-        );
-    }
     let kinds: Vec<i32> = model
         .pieces
         .iter()
@@ -386,6 +371,7 @@ fn sentencepiece(
     if let Some(id) = unknown {
         out.put_id("tokenizer.ggml.unknown_token_id", id as u32);
     }
+    let spec = &model.normalizer;
     out.put_flag("tokenizer.ggml.add_space_prefix", spec.add_dummy_prefix);
     if !is_bpe {
         out.put_flag(

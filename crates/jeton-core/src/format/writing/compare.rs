@@ -401,28 +401,35 @@ fn model(
 }
 
 fn sentencepiece(before: &SpmModel, after: &SpmModel, ledger: &mut Ledger) {
-    let rules = |spec: &NormalizerSpec| spec.precompiled_charsmap.clone();
-    let spaces = |spec: &NormalizerSpec| {
-        (
-            spec.add_dummy_prefix,
-            spec.remove_extra_whitespaces,
-            spec.escape_whitespaces,
-        )
-    };
     let (one, two) = (&before.normalizer, &after.normalizer);
-    if rules(one) != rules(two) {
-        ledger.lose(
-            "normalizer",
-            "its rules",
+    let rules = |spec: &NormalizerSpec| spec.precompiled_charsmap.clone();
+    let at_ends = "texts with spaces at their ends, or many in a row, get other ids";
+    let spaces = [
+        (
+            rules(one) != rules(two),
+            "its rules, which rewrite characters",
             "texts that they change get other ids",
-        );
-    }
-    if spaces(one) != spaces(two) {
-        ledger.lose(
-            "normalizer",
-            "what happens to spaces",
-            "texts with spaces at their ends, or many in a row, get other ids",
-        );
+        ),
+        (
+            one.remove_extra_whitespaces != two.remove_extra_whitespaces,
+            "whether extra spaces go",
+            at_ends,
+        ),
+        (
+            one.add_dummy_prefix != two.add_dummy_prefix,
+            "whether a space is put before a text",
+            "the beginning of a text gets other ids",
+        ),
+        (
+            one.escape_whitespaces != two.escape_whitespaces,
+            "how a space is written in pieces",
+            "texts with spaces get other ids",
+        ),
+    ];
+    for (is_lost, what, effect) in spaces {
+        if is_lost {
+            ledger.lose("normalizer", what, effect);
+        }
     }
     let denormalizer = |model: &SpmModel| model.denormalizer.as_ref().map(rules);
     if denormalizer(before) != denormalizer(after)

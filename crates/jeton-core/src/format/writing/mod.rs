@@ -200,4 +200,6 @@ fn same_ids(one: &Tokenizer, two: &Tokenizer) -> bool {
 }
 
 #[cfg(test)]
+mod losses_tests;
+#[cfg(test)]
 mod tests;

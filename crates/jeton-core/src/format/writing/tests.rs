@@ -44,7 +44,7 @@ fn assert_same(one: &Tokenizer, two: &Tokenizer) {
 }
 
 /// SentencePiece's BPE with a piece for each byte, or with unknown characters.
-fn spm(byte_fallback: bool, change: impl FnOnce(&mut SpmModel)) -> Tokenizer {
+pub(super) fn spm(byte_fallback: bool, change: impl FnOnce(&mut SpmModel)) -> Tokenizer {
     let piece = |text: &str, score: f32, kind| Piece {
         bytes: text.as_bytes().to_vec(),
         score,

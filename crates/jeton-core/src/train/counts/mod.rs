@@ -212,6 +212,14 @@ impl PretokenCounts {
         self.totals.n_pretokens
     }
 
+    /// Distinct pretokens of more than so many bytes, and how often they were counted together.
+    pub fn longer_than(&self, n_bytes: usize) -> (u64, u64) {
+        let long = self.iter().filter(|(bytes, _)| bytes.len() > n_bytes);
+        long.fold((0, 0), |(n_distinct, n), (_, count)| {
+            (n_distinct + 1, n + count)
+        })
+    }
+
     /// Bytes of memory that the counts take.
     pub fn memory_bytes(&self) -> usize {
         self.table.memory_bytes()
