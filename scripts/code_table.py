@@ -1,4 +1,4 @@
-"""What the split pattern for code costs and gives. The table of docs/guides/code.md.
+"""Cost and gain of the split pattern for code. The table of docs/guides/code.md.
 
     python -m scripts.code_table CODE.jsonl.zst [--write docs/guides/code.md]
 
