@@ -51,7 +51,7 @@ def split(path: Path) -> tuple[list[str], list[str]]:
 
 
 def shatter(tokenizer: Tokenizer, names: Counter[str]) -> tuple[float, float, float]:
-    """Of names of several parts: recall and precision of token boundaries at parts, tokens."""
+    """Figures of names of several parts: recall and precision at parts, tokens."""
     n_parts = n_tokens = n_both = n_names = 0
     for name, count in names.items():
         parts = [part for part in identifier_parts(name) if part.strip("_")]
