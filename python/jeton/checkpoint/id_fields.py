@@ -16,7 +16,7 @@ __all__ = ["GONE", "IdPlace", "follow_ids", "id_places"]
 _ONE_OR_MORE = re.compile(
     r"(?:.+_)?token_ids?|(?:.+_)?token_(?:index|indices)|padding_idx|pad_idx|forced_\w+_id"
     r"|(?:begin_)?suppress_tokens|trainable_token_indices|vocab_offset|bad_words_ids"
-    r"|force_words_ids|stop_token_ids|(?:.+_)?tokens?_ids"
+    r"|force_words_ids|stop_token_ids|(?:.+_)?tokens?_ids|(?:bos|eos|pad|unk)_id"
 )
 """Fields whose integers are ids, however deep in lists."""
 _NOT_IDS = frozenset({"num_token_id", "max_token_id", "mm_token_type_ids", "return_token_type_ids"})
