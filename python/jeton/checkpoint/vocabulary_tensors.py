@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Family", "Role", "axis_of", "families", "family_of_type", "role_of"]
+__all__ = ["Family", "Role", "axis_of", "families", "family_of_type", "may_be_other", "role_of"]
 
 
 class Role(StrEnum):
@@ -92,6 +92,11 @@ def role_of(name: str, *, model_type: str | None = None) -> Role | None:
     return None
 
 
+def may_be_other(name: str) -> bool:
+    """True if layers that have nothing to do with a vocabulary have such names, too."""
+    return name.endswith(_table()[2])
+
+
 def axis_of(role: Role, n_dimensions: int) -> int:
     """Returns the axis along which the tokens lie."""
     return 1 if role in (Role.COLUMNS, Role.BIAS_ROW) and n_dimensions == 2 else 0
@@ -104,13 +109,16 @@ def _role(family: Family, match: re.Match[str]) -> Role:
 
 
 @cache
-def _table() -> tuple[tuple[Family, ...], tuple[tuple[Family, re.Pattern[str]], ...]]:
+def _table() -> tuple[
+    tuple[Family, ...], tuple[tuple[Family, re.Pattern[str]], ...], tuple[str, ...]
+]:
     file = Path(__file__).with_name("vocabulary_tensors.json")
     table = json.loads(file.read_text(encoding="utf-8"))
     kinds = {"embedding": table["embeddings"], "head": table["heads"]}
     found = tuple(_family(entry) for entry in table["families"])
     wrapper = _any_of(table["wrappers"])
-    return found, tuple((family, _pattern(family, wrapper, kinds)) for family in found)
+    patterns = tuple((family, _pattern(family, wrapper, kinds)) for family in found)
+    return found, patterns, tuple(table["may_be_other"])
 
 
 def _family(entry: Mapping[str, Any]) -> Family:

@@ -13,6 +13,15 @@ from __future__ import annotations
 
 from jeton._lazy import lazy_names
 
-__all__ = ["apply", "verify"]
+__all__ = ["METHODS", "Applied", "Verification", "apply", "verify"]
 
-__getattr__ = lazy_names(__name__, {})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "METHODS": "jeton.adapt.weights.methods",
+        "Applied": "jeton.adapt.weights.applying",
+        "Verification": "jeton.adapt.weights.verifying",
+        "apply": "jeton.adapt.weights.applying",
+        "verify": "jeton.adapt.weights.verifying",
+    },
+)

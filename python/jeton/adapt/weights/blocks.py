@@ -38,12 +38,14 @@ class BlockScaled:
         return self._factors
 
     def read(self, files: OpenFiles, rows: NDArray[np.int64]) -> Values:
+        """Returns the values of some rows."""
         tensor = self.tensors[0]
         data = take_rows(files, tensor, self.n_rows, rows)
         values = decoded(tensor.dtype, data).reshape(len(rows), self.n_columns)
         return values * self._wide(self.factors(files)[rows // self.block_rows])
 
     def stored(self, values: Values, part: int, first_row: int) -> bytes:
+        """Returns the bytes of new rows."""
         tensor, scales = self.tensors
         tiles = np.arange(first_row, first_row + len(values)) // self.block_rows
         factors = self._tile_factors(values, tiles)
@@ -95,6 +97,7 @@ class PackedAffine:
         self.n_columns = n_groups * self._group
 
     def read(self, files: OpenFiles, rows: NDArray[np.int64]) -> Values:
+        """Returns the values of some rows."""
         tensor, scales, biases = self.tensors
         packed = np.frombuffer(take_rows(files, tensor, self.n_rows, rows), dtype="<u4")
         shifts = np.arange(0, 32, self._bits, dtype=np.uint32)
@@ -107,6 +110,7 @@ class PackedAffine:
         return (whole * parts[0] + parts[1]).reshape(len(rows), self.n_columns)
 
     def stored(self, values: Values, part: int, first_row: int) -> bytes:
+        """Returns the bytes of new rows."""
         _, scales, biases = self.tensors
         groups = values.reshape(len(values), -1, self._group)
         least, most = groups.min(axis=2), groups.max(axis=2)
@@ -126,4 +130,5 @@ class PackedAffine:
         per_word = 32 // self._bits
         shifts = np.arange(0, 32, self._bits, dtype=np.uint32)
         words = whole.reshape(-1, per_word) << shifts
-        return np.bitwise_or.reduce(words, axis=1).astype("<u4").tobytes()
+        joined: NDArray[np.uint32] = np.bitwise_or.reduce(words, axis=1)
+        return joined.astype("<u4").tobytes()

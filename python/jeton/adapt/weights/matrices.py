@@ -58,20 +58,19 @@ class OpenFiles:
 
 
 class Matrix(Protocol):
-    """Values of a matrix by row.
-
-    Attributes:
-        tensors: The tensors that it is stored as.
-        n_rows: Rows.
-        n_columns: Values of a row.
-    """
+    """Values of a matrix by row."""
 
     @property
-    def tensors(self) -> Sequence[Tensor]: ...
+    def tensors(self) -> Sequence[Tensor]:
+        """The tensors that it is stored as."""
+
     @property
-    def n_rows(self) -> int: ...
+    def n_rows(self) -> int:
+        """Rows."""
+
     @property
-    def n_columns(self) -> int: ...
+    def n_columns(self) -> int:
+        """Values of a row."""
 
     def read(self, files: OpenFiles, rows: NDArray[np.int64]) -> Values:
         """Returns the values of some rows, float32 (n, n_columns)."""
@@ -91,12 +90,14 @@ class Plain:
         self._factor = factor
 
     def read(self, files: OpenFiles, rows: NDArray[np.int64]) -> Values:
+        """Returns the values of some rows."""
         tensor = self.tensors[0]
         data = take_rows(files, tensor, self.n_rows, rows)
         values = _values(tensor, data).reshape(len(rows), self.n_columns)
         return values if self._factor == 1.0 else values * np.float32(self._factor)
 
     def stored(self, values: Values, part: int, first_row: int) -> bytes:
+        """Returns the bytes of new rows."""
         tensor = self.tensors[part]
         return _bytes(tensor, values if self._factor == 1.0 else values / self._factor)
 
@@ -109,12 +110,14 @@ class ScaledRows:
         self.n_rows, self.n_columns = tensor.shape
 
     def read(self, files: OpenFiles, rows: NDArray[np.int64]) -> Values:
+        """Returns the values of some rows."""
         tensor, scales = self.tensors
         values = _values(tensor, take_rows(files, tensor, self.n_rows, rows))
         factors = _values(scales, take_rows(files, scales, self.n_rows, rows))
         return values.reshape(len(rows), self.n_columns) * factors.reshape(len(rows), 1)
 
     def stored(self, values: Values, part: int, first_row: int) -> bytes:
+        """Returns the bytes of new rows."""
         tensor, scales = self.tensors
         sizes = np.abs(values).max(axis=1, keepdims=True) if self.n_columns else values
         factors = np.where(sizes > 0, sizes / _LARGEST[tensor.dtype], 1.0).astype(np.float32)
@@ -134,6 +137,7 @@ class Columns:
         self.n_columns, self.n_rows = tensor.shape
 
     def read(self, files: OpenFiles, rows: NDArray[np.int64]) -> Values:
+        """Returns the values of some rows."""
         tensor = self.tensors[0]
         row_bytes = self.n_rows * BITS[tensor.dtype] // 8
         found = np.empty((len(rows), self.n_columns), dtype=np.float32)
@@ -143,6 +147,7 @@ class Columns:
         return found
 
     def stored(self, values: Values, part: int, first_row: int) -> bytes:
+        """Returns the bytes of new rows."""
         return _bytes(self.tensors[part], values)
 
 
@@ -157,9 +162,11 @@ class Looked:
         self.n_columns = matrix.n_columns
 
     def read(self, files: OpenFiles, rows: NDArray[np.int64]) -> Values:
+        """Returns the values of some rows."""
         return self._matrix.read(files, self._places[rows])
 
     def stored(self, values: Values, part: int, first_row: int) -> bytes:
+        """Returns the bytes of new rows."""
         return self._matrix.stored(values, part, first_row)
 
 
@@ -167,9 +174,7 @@ _LARGEST = {"I8": 127.0, "U8": 255.0, "F8_E4M3": 448.0, "F8_E5M2": 57344.0}
 """Largest value that a quantised type has."""
 
 
-def take_rows(
-    files: OpenFiles, tensor: Tensor, n_rows: int, rows: NDArray[np.int64]
-) -> bytes:
+def take_rows(files: OpenFiles, tensor: Tensor, n_rows: int, rows: NDArray[np.int64]) -> bytes:
     """Returns the bytes of some rows of a tensor, one after another."""
     row_bytes = tensor.n_bytes // n_rows if n_rows else 0
     stream = files[tensor.file]
@@ -178,7 +183,9 @@ def take_rows(
     starts = np.flatnonzero(np.diff(rows, prepend=-9) != 1)
     ends = np.append(starts[1:], len(rows))
     return b"".join(
-        read_exactly(stream, tensor.offset + int(rows[start]) * row_bytes, (end - start) * row_bytes)
+        read_exactly(
+            stream, tensor.offset + int(rows[start]) * row_bytes, (end - start) * row_bytes
+        )
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
     )
 

@@ -50,9 +50,7 @@ METHODS: Mapping[str, Method] = {
         "output layer",
         "Joshi et al. 2026, arXiv 2608.03494",
     ),
-    "mean": Method(
-        "mean of the parts", "FVT: Gee et al., EMNLP 2022 Industry, arXiv 2402.09977"
-    ),
+    "mean": Method("mean of the parts", "FVT: Gee et al., EMNLP 2022 Industry, arXiv 2402.09977"),
     "vocabulary-mean": Method("mean of all old rows", "Hewitt 2021, Initializing New Embeddings"),
     "exponential": Method(
         "mean of the parts, the last one heaviest for embeddings and the first one for the output "
@@ -124,9 +122,7 @@ def _softmax(change: VocabularyChange, slope: float) -> NDArray[np.float64]:
     return raw / np.bincount(owner, weights=raw, minlength=len(sizes))[owner]
 
 
-def _alone(
-    change: VocabularyChange, without: str, seed: int
-) -> Recipe:
+def _alone(change: VocabularyChange, without: str, seed: int) -> Recipe:
     none = np.zeros(len(change.added_ids) + 1, dtype=np.int64)
     empty = np.zeros(0, dtype=np.int64)
     return Recipe(none, empty, empty.astype(np.float64), without=without, seed=seed)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ without old ids gets the mean of all old rows, zeros, or a draw around the mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,7 +83,7 @@ def made_rows(
     matrix: Matrix,
     files: OpenFiles,
     recipe: Recipe,
-    facts: TableFacts,
+    facts: Callable[[], TableFacts],
     tokens: NDArray[np.int64],
     *,
     salt: int = 0,
@@ -91,6 +91,10 @@ def made_rows(
     """Returns the rows of some added tokens, float32 (n, n_columns).
 
     Args:
+        matrix: The old table.
+        files: Open files.
+        recipe: Of what the rows are made.
+        facts: Gives what the old rows have in common; asked only where the recipe needs it.
         tokens: Numbers of the tokens among all added ones.
         salt: Makes the draws of one table others than those of another.
     """
@@ -98,14 +102,14 @@ def made_rows(
     for i, token in enumerate(tokens.tolist()):
         start, end = recipe.offsets[token], recipe.offsets[token + 1]
         if start == end:
-            made[i] = _without(recipe, facts, token, salt)
+            made[i] = _without(recipe, facts(), token, salt)
             continue
         parts = matrix.read(files, recipe.ids[start:end]).astype(np.float64)
         row = recipe.weights[start:end] @ parts
         if recipe.norm == "median" and matrix.n_columns > 1:
             length = float(np.linalg.norm(row))
             if length > 0:
-                row = row * (facts.median_norm / length)
+                row = row * (facts().median_norm / length)
         made[i] = row
     return made
 

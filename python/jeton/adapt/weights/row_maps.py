@@ -70,6 +70,14 @@ class RowMap:
         """Rows that no token has, newly made."""
         return int(np.count_nonzero(self.source == FILL))
 
+    def token_numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Returns the numbers, among all added tokens, of rows of added tokens."""
+        return np.searchsorted(self._added_rows, rows)
+
+    @cached_property
+    def _added_rows(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.source == NEW)
+
     def runs(self) -> Iterator[Run]:
         """Runs in ascending order of the new rows."""
         source = self.source
@@ -103,6 +111,7 @@ def padded_map(
     extra_rows: int = 0,
     owned: NDArray[np.int64] | None = None,
     may_be_short: bool = False,
+    n_rows: int | None = None,
 ) -> RowMap:
     """Returns what the rows of a table become by a change of vocabulary.
 
@@ -118,6 +127,7 @@ def padded_map(
         extra_rows: Rows that the table has beyond the vocabulary, at its end.
         owned: int64, ascending: rows beyond the old ids that something else names.
         may_be_short: True if the last ids may lack a row.
+        n_rows: Rows of the new table, where it is there already.
 
     Raises:
         AdaptError: The table has no row for an id, or a new id falls on a row that has an owner.
@@ -140,9 +150,13 @@ def padded_map(
     multiple = _usual_multiple(base) if base > n_old else 1
     if pad_to is not None:
         multiple = pad_to
-    if rows != base or pad_to is not None:
+    if n_rows is None and (rows != base or pad_to is not None):
         rows = rounded_up(rows, multiple)
     rows += extra_rows
+    if n_rows is not None:
+        if n_rows < rows and n_rows != n_old_rows:
+            raise AdaptError(f"{label} has {n_rows:,} rows; expected at least {rows:,}")
+        rows = n_rows
     source = np.full(rows, FILL, dtype=np.int64)
     spare = np.arange(min(max(n_old, n_new), rows), min(rows, n_old_rows))
     source[spare] = spare

@@ -28,6 +28,7 @@ class TensorPlan:
         matrix: The matrix that it is stored as, from which new rows are made.
         part: Its number among the tensors of the matrix.
         recipe: Of what the rows of added tokens are made.
+        salt: Makes random rows of one table others than those of another.
         by_columns: True if tokens lie along the second axis.
         content: The bytes of a small tensor that is made anew.
         n_content: Elements of ``content``.
@@ -39,6 +40,7 @@ class TensorPlan:
     matrix: Matrix | None = None
     part: int = 0
     recipe: Recipe | None = None
+    salt: int = 0
     by_columns: bool = False
     content: bytes | None = None
     n_content: int = 0
@@ -106,6 +108,20 @@ class WeightPlan:
     sizes: Mapping[int, int]
     ties: bool | None = None
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def input_rows(self) -> frozenset[int]:
+        """Rows of the matrices of embeddings, those of adapters left out."""
+        return frozenset(
+            plan.tensor.shape[0]
+            for plans in self.tensors
+            for plan in plans.values()
+            if plan.role is Role.INPUT
+            and not plan.part
+            and plan.tensor.shape
+            and not plan.tensor.name.startswith("base_model.")
+            and not any(other.role is Role.MAPPING for other in plans.values())
+        )
 
     @property
     def changed(self) -> list[TensorPlan]:
