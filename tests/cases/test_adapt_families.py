@@ -81,9 +81,7 @@ def test_every_table_follows(file: Path, kind: str, tmp_path: Path) -> None:
     assert proof.n_kept_rows
 
 
-def check_tensors(
-    case: dict[str, Any], change: VocabularyChange, before: Any, after: Any
-) -> None:
+def check_tensors(case: dict[str, Any], change: VocabularyChange, before: Any, after: Any) -> None:
     assert list(after) == list(before)
     for name, entry in case["tensors"].items():
         dtype, shape, data = before[name]
