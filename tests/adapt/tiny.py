@@ -21,7 +21,7 @@ N_OLD = 53
 def write_tokenizer(folder: Path, tokens: list[str]) -> jeton.Tokenizer:
     """Writes a tokenizer of whole words; its ids are the places of the words."""
     folder.mkdir(parents=True, exist_ok=True)
-    document = {
+    document: dict[str, Any] = {
         "version": "1.0",
         "added_tokens": [],
         "normalizer": None,
@@ -118,7 +118,7 @@ def write_safetensors(
 def write_shards(folder: Path, tensors: dict[str, tuple[str, list[int], bytes]], n: int) -> None:
     """Writes tensors into numbered files, with their index."""
     names = list(tensors)
-    weight_map = {}
+    weight_map: dict[str, str] = {}
     for number in range(n):
         file = f"model-{number + 1:05d}-of-{n:05d}.safetensors"
         mine = {name: tensors[name] for name in names[number::n]}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jeton
 from jeton.adapt import VocabularyChange
 from jeton.adapt.weights import apply, verify
 from jeton.checkpoint.safetensors import BITS
@@ -70,7 +71,7 @@ def test_every_table_follows(file: Path, kind: str, tmp_path: Path) -> None:
     model.mkdir()
     case = written(json.loads(file.read_text(encoding="utf-8")), model)
     before = {path.name: path.read_bytes() for path in model.iterdir()}
-    old = tiny.jeton.load(model / "tokenizer.json")
+    old = jeton.load(model / "tokenizer.json")
     change = CHANGES[kind](tmp_path / "tokenizer", old)
     apply(model, tmp_path / "tokenizer", output=output)
     assert {path.name: path.read_bytes() for path in model.iterdir()} == before

@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know, one sentence each."""
+        """Facts that a reader should know, one sentence each."""
         left_out = () if self.settings is None else self.settings.left_out.items()
         return (
             *self.weights.notes,
@@ -97,7 +97,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Applied:
-    """What was done.
+    """Result of an application.
 
     Attributes:
         plan: The plan that was followed.

@@ -39,7 +39,7 @@ _ADAPTER = frozenset({Role.COLUMNS, Role.ROWS})
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Request:
-    """What the plan of a model's weights depends on.
+    """Everything that the plan of a model's weights depends on.
 
     Attributes:
         change: The change of vocabulary.

@@ -44,7 +44,7 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class TableFacts:
-    """What the old rows of a table have in common, rows that are not finite left out.
+    """Facts about the old rows of a table, rows that are not finite left out.
 
     Attributes:
         mean: float64 (n_columns,).

@@ -149,7 +149,7 @@ def _tables(donor: Path, files: OpenFiles) -> list[Matrix]:
 
 
 def _related(method: str, table: Matrix, shared: _Shared, files: OpenFiles) -> Parts:
-    """What each added token is made of, as the donor's table has it."""
+    """Sums of old rows for each added token, as the donor's table has them."""
     atoms = _read(table, files, shared.other)
     has_row = (shared.wanted >= 0) & (shared.wanted < table.n_rows)
     targets = _read(table, files, shared.wanted[has_row])

@@ -36,7 +36,7 @@ _MAX_PROBLEMS = 100
 
 @dataclass(frozen=True)
 class Verification:
-    """What was read, and what is wrong with it.
+    """Counts of all that was read, and every contradiction in it.
 
     Attributes:
         n_tables: Tensors with a vocabulary axis.
