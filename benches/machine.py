@@ -1,4 +1,4 @@
-"""What was measured where: the machine, the date and the versions that stand above every table."""
+"""Origin of the measurements: the machine, the date and the versions above every table."""
 
 from __future__ import annotations
 

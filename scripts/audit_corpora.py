@@ -32,7 +32,7 @@ TIMEOUT_S = 3_600.0
 _MB = 1_000_000
 
 NOTHING = "-"
-"""What a cell without a figure holds."""
+"""Text of a cell without a figure."""
 
 
 def audit_once(path: str, tokenizers: Sequence[str]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ SHARED = ROOT.parent / "shared"
 PART = Part("identity", "python -m scripts.identity_table")
 
 _DIGEST_CHARS = 12
-"""What is shown of a digest: enough to tell two of them apart in a table."""
+"""Characters shown of a digest: enough to tell two of them apart in a table."""
 
 _N_CASES = 20_000
 """Generated texts on which files with equal probe digests are compared."""
@@ -63,7 +63,7 @@ def _file(name: str) -> tuple[str, Loader]:
 
 
 def _saved(source: Loader, suffix: str) -> tuple[str, Loader]:
-    """The same, saved by ``tok.save`` and loaded again."""
+    """Save the tokenizer by ``tok.save`` and load it again."""
 
     def load(vocab: Path, work: Path) -> Tokenizer:
         path = work / f"saved{suffix}"

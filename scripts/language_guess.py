@@ -58,7 +58,7 @@ EXPECTED = {
     "zh-cn": "chinese",
     "zh_TW": "chinese",
 }
-"""What is right for each code of the corpora; a script, where it has no list of words."""
+"""Right answer for each code of the corpora; a script, where it has no list of words."""
 
 
 def main() -> None:

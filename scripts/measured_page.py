@@ -33,7 +33,7 @@ PAGE = ROOT / "docs" / "measured.md"
 DATA = Path(__file__).resolve().parent / "published_serving.json"
 PLOT = ROOT / "docs" / "figures" / "measured.svg"
 TOLERANCE = 0.25
-"""Of times, as the project asks of calibrated points."""
+"""Tolerance of times, as the project asks of calibrated points."""
 PART = Part("tables", "python -m scripts.measured_page")
 
 

@@ -129,7 +129,7 @@ def measure_parity(work: Work, data: Data) -> dict[str, Figure]:
 def parity_figures(
     tokens: NDArray[np.int64], plain: NDArray[np.int64], english: int
 ) -> dict[str, Figure]:
-    """What languages pay, from tokens of the same articles.
+    """Premium of languages, from tokens of parallel articles.
 
     Args:
         tokens: int64 (n_articles, n_languages).

@@ -1,4 +1,4 @@
-"""What ``build_vocabularies.py`` does: build, check, document, measure split patterns."""
+"""Commands of ``build_vocabularies.py``: build, check, document, measure split patterns."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from jeton import Tokenizer
 from jeton.edge_texts import edge_texts
 
 Rows = Sequence[Any]
-"""What an implementation gives for texts: one row (ids, places, text) each."""
+"""Results of an implementation for texts: one row (ids, places, text) each."""
 Side = Callable[[Sequence[str]], Rows]
 
 BATCH_CASES = 2_000
@@ -59,7 +59,7 @@ class Pair:
     checks: tuple[Check, ...]
     tokenizers: tuple[Tokenizer, ...] = ()
     detail: str = ""
-    """What the reader of a difference needs: the tokenizer's file where it is made in the run."""
+    """Detail for the reader of a difference: the tokenizer's file where it is made in the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run of one family found."""
+    """Outcome of a run of one family."""
 
     family: str
     seed: int

@@ -1,4 +1,4 @@
-"""What is made of tokens: changes, steps that add up, seams, parity; and the committed figures."""
+"""Arithmetic of tokens: changes, steps that add up, seams, parity; and the committed figures."""
 
 from __future__ import annotations
 
