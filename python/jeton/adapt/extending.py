@@ -33,7 +33,7 @@ _Method: TypeAlias = Callable[[Extension], list[Added]]
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """What extending gave.
+    """A tokenizer that was extended.
 
     Attributes:
         tokenizer: The tokenizer with its new tokens.

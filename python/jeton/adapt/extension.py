@@ -39,7 +39,7 @@ class Added:
 
 @dataclass(slots=True, kw_only=True)
 class Extension:
-    """What is asked for, and what was found about the terms on the way.
+    """An order to extend, and findings about its terms on the way.
 
     Attributes:
         base: The tokenizer to extend.

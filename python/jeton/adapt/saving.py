@@ -18,7 +18,7 @@ __all__ = ["SavedChange", "adapted_target", "save_adapted"]
 
 @dataclass(frozen=True, slots=True)
 class SavedChange:
-    """What was written.
+    """Files that were written.
 
     Attributes:
         files: The files of the tokenizer.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jeton import _core
 from jeton.adapt.written import WrittenTokenizer
 
-__all__ = ["Segmenter"]
+__all__ = ["Segmenter", "wordpiece_cut"]
 
 
 class Segmenter:
@@ -86,19 +86,32 @@ class Segmenter:
     def _wordpiece(self, prefix: str) -> Callable[[str, bytes], list[int]]:
         vocab = self._tokenizer.get_vocab()
 
-        def cut(token: str, _: bytes) -> list[int]:
-            inside = bool(prefix) and token.startswith(prefix)
-            word = token[len(prefix) :] if inside else token
-            ids, at = [], 0
-            while at < len(word):
-                mark = prefix if inside or at else ""
-                for end in range(len(word), at, -1):
-                    if (found := vocab.get(mark + word[at:end])) is not None:
-                        ids.append(found)
-                        at = end
-                        break
-                else:
-                    return []
-            return ids
+        return lambda token, _: wordpiece_cut(token, vocab, prefix)
 
-        return cut
+
+def wordpiece_cut(
+    token: str, vocab: Mapping[str, int], prefix: str, *, without: int = -1
+) -> list[int]:
+    """Returns the ids of a token's text by the longest ones that fit; none where one is missing.
+
+    Args:
+        token: The text, with the prefix if it continues a word.
+        vocab: Ids by token.
+        prefix: What stands before tokens that continue a word.
+        without: An id that is not to be used.
+    """
+    inside = bool(prefix) and token.startswith(prefix) and token != prefix
+    word = token[len(prefix) :] if inside else token
+    ids: list[int] = []
+    at = 0
+    while at < len(word):
+        mark = prefix if inside or at else ""
+        for end in range(len(word), at, -1):
+            found = vocab.get(mark + word[at:end])
+            if found is not None and found != without:
+                ids.append(found)
+                at = end
+                break
+        else:
+            return []
+    return ids

@@ -14,6 +14,11 @@ _HOMES = {
         "extend",
         "Add tokens to a tokenizer: learned from text, or terms that are asked for.",
     ),
+    "prune": (
+        "jeton.cli.adapt.prune",
+        "prune",
+        "Take tokens out that a text does not need, those first that cost it least.",
+    ),
 }
 
 
@@ -27,4 +32,5 @@ def adapt() -> None:
     \b
     Examples:
       jeton adapt extend cl100k_base notes.jsonl --add 5000 -o domain/
+      jeton adapt prune ./model notes.jsonl --to 32000 -o small-model/
     """
