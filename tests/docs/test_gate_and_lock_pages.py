@@ -9,10 +9,10 @@ import pytest
 
 from jeton.auditing.gate import CAUSES, Budget
 from jeton.auditing.gate.documents import MAX_DOCUMENTS
-from jeton.auditing.gate.languages import LANGUAGES
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.cli.audit_options import AuditGate
 from jeton.cli.lock import lock
+from jeton.workload.languages import LANGUAGES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GATE = (DOCS / "gate.md").read_text(encoding="utf-8")

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from jeton.auditing.log_pricing import PricingOptions
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.quotas import has_limit
 from jeton.catalog import ApiPrice
@@ -16,6 +15,7 @@ from jeton.corpus import read_terms
 from jeton.economics import Quota, quota_from_rate
 from jeton.economics.ledger import ModelMap, parse_period, read_model_map
 from jeton.errors import UsageError
+from jeton.workload.inputs.log_pricing import PricingOptions
 
 __all__ = [
     "check_number",

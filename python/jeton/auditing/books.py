@@ -8,7 +8,6 @@ from decimal import Decimal
 import numpy as np
 
 from jeton._core import Tokenizer
-from jeton.auditing.counts import Counts
 from jeton.auditing.ledgers import ledger_of_documents, ledger_of_lengths
 from jeton.auditing.measuring import Facts, Money
 from jeton.auditing.model_tokenizers import is_same, load_or_none, tokenizer_of_model
@@ -18,6 +17,7 @@ from jeton.economics import stand_in
 from jeton.economics.ledger import Ledger
 from jeton.economics.waterfall import usd_of_kinds, weakest
 from jeton.findings import Basis
+from jeton.workload.counting.counts import Counts
 
 __all__ = ["Books"]
 

@@ -8,12 +8,12 @@ from decimal import Decimal
 import numpy as np
 
 from jeton import economics
-from jeton.auditing.counts import Counts
-from jeton.auditing.log_pricing import with_traffic
 from jeton.auditing.measuring import Facts
 from jeton.auditing.selection import MoneyTokenizer
 from jeton.economics.ledger import Ledger
 from jeton.metrics import LengthCounts
+from jeton.workload.counting.counts import Counts
+from jeton.workload.inputs.log_pricing import with_traffic
 
 __all__ = ["factor_of", "ledger_of_documents", "ledger_of_lengths"]
 

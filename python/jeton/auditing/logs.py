@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jeton._core import Tokenizer
-from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.measuring import Facts
 from jeton.catalog import price as find_price
 from jeton.corpus import ChatRenderer, Progress, RequestsSummary, RequestStream, open_requests
@@ -17,6 +16,7 @@ from jeton.corpus.requests.records import RecordFormat
 from jeton.corpus.times import TimeUnit
 from jeton.economics.ledger import Ledger
 from jeton.errors import CatalogError
+from jeton.workload.sampling.deep_sample import DeepSample
 
 __all__ = [
     "LogOptions",

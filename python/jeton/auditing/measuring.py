@@ -6,10 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from jeton.auditing.counts import Counts
-from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.evidence import Measured, Traffic
-from jeton.auditing.intervals import bytes_per_token_interval, tokens_per_document_interval
 from jeton.auditing.result import (
     EconomicsSummary,
     TermCut,
@@ -25,6 +22,9 @@ from jeton.findings import Basis, Figure
 from jeton.metrics import compression, cut_term, vocabulary_use
 from jeton.metrics.lengths import common_edges
 from jeton.metrics.quality import QualityMetrics, quality
+from jeton.workload.counting.counts import Counts
+from jeton.workload.counting.intervals import bytes_per_token_interval, tokens_per_document_interval
+from jeton.workload.sampling.deep_sample import DeepSample
 
 __all__ = ["Facts", "Money", "measured", "money_figures", "term_reports", "workload_of"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from jeton.auditing.counts import Counts
 from jeton.auditing.ledgers import ledger_of_documents
 from jeton.auditing.measuring import Facts
 from jeton.auditing.result import ModelCost, TokenizerReport
 from jeton.catalog import model as find_model
 from jeton.errors import CatalogError
 from jeton.findings import Basis, Figure
+from jeton.workload.counting.counts import Counts
 
 __all__ = ["model_costs"]
 

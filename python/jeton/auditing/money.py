@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from jeton.auditing.domains import NO_DOMAIN
 from jeton.auditing.evidence import Evidence, Measured
 from jeton.auditing.result import WhatIf, WhatIfGpu
 from jeton.catalog import GpuFacts, gpus
@@ -34,6 +33,7 @@ from jeton.economics import (
 from jeton.economics.ledger import Ledger
 from jeton.economics.waterfall import kind_of, usd_of_kinds, waterfall_of_ledger
 from jeton.findings import Basis, Figure
+from jeton.workload.counting.domains import NO_DOMAIN
 
 __all__ = ["domain_bills_of", "trade_off_of", "waterfall_of", "what_if_of"]
 

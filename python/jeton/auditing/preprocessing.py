@@ -11,11 +11,11 @@ import subprocess
 from dataclasses import dataclass
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing_steps import step_named
 from jeton.errors import UsageError
 from jeton.metrics.bootstrap import bootstrap_ratio
+from jeton.workload.sampling.deep_sample import DeepSample
 
 __all__ = ["StepEffect", "effects_of_preprocessing"]
 

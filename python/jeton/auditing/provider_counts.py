@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.evidence import Evidence, RequestEvidence
+from jeton.auditing.evidence import Evidence
 from jeton.auditing.model_tokenizers import ModelTokenizer, tokenizer_of_model
 from jeton.auditing.selection import MoneyTokenizer
 from jeton.catalog import price as find_price
@@ -22,6 +22,7 @@ from jeton.economics.closed import TokenEstimate
 from jeton.economics.provider_count import CountedRequests, provider_count
 from jeton.economics.waterfall import usd_of_kinds
 from jeton.errors import CatalogError, UsageError
+from jeton.workload.inputs.requests import RequestEvidence
 
 __all__ = ["provider_count_of"]
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.evidence import RequestEvidence
 from jeton.economics import Quota, QuotaReport, quota_from_log, quota_from_rate
 from jeton.errors import UsageError
 from jeton.findings import Basis
 from jeton.metrics import LengthCounts
+from jeton.workload.inputs.requests import RequestEvidence
 
 __all__ = ["MIN_TIMED_SHARE", "has_limit", "quota_of"]
 

@@ -9,9 +9,7 @@ from jeton._core import __version__
 from jeton.auditing.billing import reconciled
 from jeton.auditing.books import Books
 from jeton.auditing.checks import run_checks
-from jeton.auditing.counts import Counts
 from jeton.auditing.evidence import CountedLengths, Evidence
-from jeton.auditing.intervals import SEED
 from jeton.auditing.logs import completed, mean_answer, timed
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
@@ -33,7 +31,6 @@ from jeton.auditing.result import (
     Sampling,
     TokenizerTraining,
 )
-from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.settling import remedies_of, settled
 from jeton.auditing.timeline import Timeline, timeline_of
 from jeton.auditing.traffic import LoadedTrace, traffic_of
@@ -44,6 +41,9 @@ from jeton.economics import Bill, Limits, Quota, naive_engineered
 from jeton.economics.ledger import Ledger
 from jeton.economics.waterfall import waterfall_of_ledger
 from jeton.findings import Basis, Figure
+from jeton.workload.counting.counts import Counts
+from jeton.workload.counting.intervals import SEED
+from jeton.workload.sampling.sampled import SampledWorkload
 
 __all__ = ["Asked", "evidence_of", "report_of"]
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jeton._core import Tokenizer
-from jeton.auditing.choice import Chosen, TokenizerLike, choose_tokenizers
 from jeton.auditing.model_tokenizers import (
     ModelTokenizer,
     is_same,
@@ -23,6 +22,7 @@ from jeton.auditing.model_tokenizers import (
 )
 from jeton.catalog import ApiPrice, ModelFacts
 from jeton.errors import UsageError
+from jeton.workload.choice import Chosen, TokenizerLike, choose_tokenizers
 
 __all__ = ["FALLBACK", "MoneyTokenizer", "Selection", "is_given", "select"]
 

@@ -10,9 +10,9 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.time_tally import SUMS, TimeTally
 from jeton.economics.ledger import Ledger
 from jeton.metrics.change_points import ChangePoint, change_points
+from jeton.workload.inputs.time_tally import SUMS, TimeTally
 
 __all__ = ["Change", "Span", "Timeline", "timeline_of"]
 

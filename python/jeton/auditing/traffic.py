@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
-from jeton.auditing.result import DomainReport, TokenizerReport
+from jeton.auditing.result import TokenizerReport
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.corpus.times import TimeUnit
 from jeton.corpus.traces import Trace, read_trace
@@ -26,6 +26,7 @@ from jeton.economics.traffic import (
     compare_traffic,
 )
 from jeton.errors import UsageError
+from jeton.workload.counting.domains import DomainReport
 
 __all__ = ["TraceOptions", "TraceSource", "load_trace", "traffic_of"]
 

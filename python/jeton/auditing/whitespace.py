@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.deep_sample import DeepSample
+from jeton.workload.sampling.deep_sample import DeepSample
 
 __all__ = ["NeedlessWhitespace", "needless_whitespace", "without_needless_whitespace"]
 

@@ -1,4 +1,4 @@
-"""What may look at the texts of an audit while they pass by, without the audit knowing it."""
+"""Observers: objects that look at the texts of a workload while they pass by."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch
-from jeton.auditing.choice import Chosen
 from jeton.corpus.places import RecordPlaces
+from jeton.workload.choice import Chosen
 
 __all__ = ["Observer"]
 

@@ -1,10 +1,9 @@
 """The documents on which the expensive analyses run: an even, repeatable draw in bounded memory.
 
 A workload within the limit is its own sample, and figures of it are exact. A larger one is drawn by
-the digests of its documents (`jeton.auditing.drawing`); very long documents take part in pieces, so
-that one of them cannot crowd out all others; a request is drawn with its answer. In such a draw
-every distinct text stands once, with the number of its copies beside it; figures of it are
-estimates.
+the digests of its documents (`drawing`); very long documents take part in pieces, so that one of
+them cannot crowd out all others; a request is drawn with its answer. In such a draw every distinct
+text stands once, with the number of its copies beside it; figures of it are estimates.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Self
 import numpy as np
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.digests import Digests, digests_of_pairs
-from jeton.auditing.drawing import KEY_BITS, Drawer, Unit, key_of_block
+from jeton.workload.digests import Digests, digests_of_pairs
+from jeton.workload.sampling.drawing import KEY_BITS, Drawer, Unit, key_of_block
 
 __all__ = [
     "DEEP_SAMPLE_BYTES",

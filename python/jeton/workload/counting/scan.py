@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TermCounter
-from jeton.auditing.counts import Counts, Setup
-from jeton.auditing.digests import packed_digests
-from jeton.auditing.groups import groups_of
-from jeton.auditing.joining import Observed, joined
-from jeton.auditing.observing import Observer
-from jeton.auditing.prefix_sketch import first_block_keys
-from jeton.auditing.reading import Portion, Portions
 from jeton.corpus import require_text
+from jeton.workload.counting.counts import Counts, Setup
+from jeton.workload.counting.groups import groups_of
+from jeton.workload.counting.joining import Observed, joined
+from jeton.workload.counting.observing import Observer
+from jeton.workload.counting.prefix_sketch import first_block_keys
+from jeton.workload.digests import packed_digests
+from jeton.workload.inputs.portions import Portion, Portions
 
 __all__ = ["scan"]
 

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.digests import Digests
+from jeton.workload.digests import Digests
 
 __all__ = ["N_GROUPS", "GroupSums", "groups_of"]
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch
-from jeton.auditing.requests import RequestCollector
 from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestBatch, RequestStream
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.names import Names
 from jeton.corpus.places import RecordPlaces
+from jeton.workload.inputs.requests import RequestCollector
 
 __all__ = [
     "DocumentPortions",
@@ -64,7 +64,7 @@ class Portion:
 
 
 class Portions(Protocol):
-    """What an audit reads; the counts are final after the last portion."""
+    """Portions of text, one after another; the counts are final after the last portion."""
 
     @property
     def has_domains(self) -> bool:

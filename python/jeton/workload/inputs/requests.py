@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.evidence import RequestEvidence
-from jeton.auditing.log_pricing import LogPricing
-from jeton.auditing.request_tokens import RequestTokens
-from jeton.auditing.time_tally import TimeTally
 from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
 from jeton.corpus.names import Names
 from jeton.corpus.requests.summary import RequestsTally
 from jeton.errors import UsageError
+from jeton.workload.inputs.log_pricing import LogPricing
+from jeton.workload.inputs.request_tokens import RequestTokens
+from jeton.workload.inputs.time_tally import TimeTally
 
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
     from jeton.corpus.requests.columns import Correction
 
-__all__ = ["MAX_REQUEST_ROWS", "RequestCollector"]
+__all__ = ["MAX_REQUEST_ROWS", "RequestCollector", "RequestEvidence"]
 
 MAX_REQUEST_ROWS = 1_000_000
 """Requests whose columns are kept for the checks, 69 bytes each; sums are over all of them. The
@@ -30,6 +29,51 @@ first ones are kept, not a draw: how long a cache must live shows in requests th
 another."""
 
 _MAX_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestEvidence:
+    """The request logs beside their text, one row a request.
+
+    Attributes:
+        summary: What the report shows.
+        domain: int32 (n,), index into ``domains``; -1: none.
+        model: int32 (n,), index into ``models``; -1: none.
+        time_s: float64 (n,), seconds since 1970; NaN: not known.
+        input_tokens: int64 (n,), as reported, cached ones included; -1: not known. So are the rest.
+        cache_read_tokens: int64 (n,), of the input.
+        cache_write_tokens: int64 (n,), of the input.
+        output_tokens: int64 (n,), reasoning included.
+        reasoning_tokens: int64 (n,), of the output.
+        counted_tokens: int64 (n,), input tokens as the tokenizer in use counts what was sent; -1:
+            the log does not show it. Empty: not counted.
+        domains: Names of the domains.
+        models: Names of the models.
+        is_complete: Whether every request of the workload has its row.
+        conversation: int64 (n,), a hash of the conversation; 0: not stated. Empty: not known.
+        digest: int64 (n,), a digest of what was sent. Empty: not known.
+        beginning: int64 (n,), a key of the first block of what was sent; 0: it is shorter, -1: not
+            shown. Empty: not known.
+        has_text: bool (n,), whether the log shows what was sent. Empty: not known.
+    """
+
+    summary: RequestsSummary
+    domain: NDArray[np.int32]
+    model: NDArray[np.int32]
+    time_s: NDArray[np.float64]
+    input_tokens: NDArray[np.int64]
+    cache_read_tokens: NDArray[np.int64]
+    cache_write_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    reasoning_tokens: NDArray[np.int64]
+    domains: tuple[str, ...]
+    models: tuple[str, ...]
+    is_complete: bool
+    counted_tokens: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    conversation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    digest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    beginning: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    has_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
 
 class RequestCollector:

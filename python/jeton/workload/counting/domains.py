@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.result import DomainReport, DomainTokens
 from jeton.corpus.names import Names
 from jeton.metrics import LengthCounts
+from jeton.metrics.lengths import LengthSummary
 
-__all__ = ["NO_DOMAIN", "DomainCounts", "LengthHistograms"]
+__all__ = ["NO_DOMAIN", "DomainCounts", "DomainReport", "DomainTokens", "LengthHistograms"]
 
 NO_DOMAIN = "(no domain)"
 """The name under which documents without a domain are counted, where others have one."""
@@ -81,6 +82,35 @@ class LengthHistograms:
         sums = np.zeros(len(different), dtype=np.uint64)
         np.add.at(sums, places, counts.astype(np.uint64))
         return LengthCounts(different, sums)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTokens:
+    """What one tokenizer makes of one domain."""
+
+    tokenizer: str
+    n_tokens: int
+    tokens_per_document: LengthSummary
+    bytes_per_token: float
+
+
+@dataclass(frozen=True, slots=True)
+class DomainReport:
+    """One domain of the workload: a value of the domain field, a file or a folder.
+
+    Attributes:
+        name: Its name.
+        n_documents: Its documents.
+        n_bytes: Their bytes as UTF-8.
+        n_chars: Their code points.
+        tokenizers: In the order of the report's tokenizers.
+    """
+
+    name: str
+    n_documents: int
+    n_bytes: int
+    n_chars: int
+    tokenizers: tuple[DomainTokens, ...]
 
 
 class DomainCounts:

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.digests import Digests
-from jeton.auditing.drawing import KEY_BITS, Drawer, Unit, key_of_block
-from jeton.auditing.result import SampleCut, SampleText
+from jeton.workload.digests import Digests
+from jeton.workload.sampling.drawing import KEY_BITS, Drawer, Unit, key_of_block
 
-__all__ = ["N_SAMPLES", "SAMPLE_CHARS", "PassageSampler", "TermFinder"]
+__all__ = ["N_SAMPLES", "SAMPLE_CHARS", "PassageSampler", "SampleCut", "SampleText", "TermFinder"]
+
 
 SAMPLE_CHARS = 320
 """Characters of a passage: about four lines of a page."""
@@ -43,6 +44,28 @@ _MIN_CHARS = 24
 _MAX_UTF8_BYTES = 4
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 _WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCut:
+    """One tokenizer's cut of a sample: code-point boundaries and ids, for the coloured view.
+
+    Token ``i`` covers ``text[starts[i]:ends[i]]``; tokens inside one character share its range.
+    """
+
+    tokenizer: str
+    ids: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleText:
+    """A short stretch of the workload, cut by every tokenizer."""
+
+    source: str
+    text: str
+    cuts: tuple[SampleCut, ...]
 
 
 class TermFinder:

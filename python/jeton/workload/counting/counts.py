@@ -14,26 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Surveyor, TextStats, TokenStats
-from jeton.auditing.choice import Chosen
-from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES, DeepSampler
-from jeton.auditing.digests import DuplicateTracker
-from jeton.auditing.domains import DomainCounts, LengthHistograms
-from jeton.auditing.groups import GroupSums
-from jeton.auditing.lookalikes import LookalikeCounts, markers_of
-from jeton.auditing.prefix_sketch import BLOCK_BYTES, MAX_BLOCKS, PrefixSketch
-from jeton.auditing.request_tokens import RequestTokens
-from jeton.auditing.requests import MAX_REQUEST_ROWS, RequestCollector
-from jeton.auditing.result import CorpusSummary, Source
-from jeton.auditing.sampled import SampledWorkload
-from jeton.auditing.sampling import SAMPLE_CHARS, PassageSampler
 from jeton.errors import UsageError
 from jeton.metrics import LengthCounts
 from jeton.metrics.compression import WORD_SPLITTER
+from jeton.workload.choice import Chosen
+from jeton.workload.counting.domains import DomainCounts, LengthHistograms
+from jeton.workload.counting.groups import GroupSums
+from jeton.workload.counting.lookalikes import LookalikeCounts, markers_of
+from jeton.workload.counting.prefix_sketch import BLOCK_BYTES, MAX_BLOCKS, PrefixSketch
+from jeton.workload.counting.sources import CorpusSummary, SourceList
+from jeton.workload.digests import DuplicateTracker
+from jeton.workload.inputs.request_tokens import RequestTokens
+from jeton.workload.inputs.requests import MAX_REQUEST_ROWS, RequestCollector
+from jeton.workload.sampling.deep_sample import DEEP_SAMPLE_BYTES, DeepSampler
+from jeton.workload.sampling.passages import SAMPLE_CHARS, PassageSampler
+from jeton.workload.sampling.sampled import SampledWorkload
 
-__all__ = ["MAX_SOURCES", "Counts", "Setup", "SourceList"]
-
-MAX_SOURCES = 1_000
-"""Sources listed one by one; the rest is one entry. A folder may have a million files."""
+__all__ = ["Counts", "Setup"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,53 +57,6 @@ class Setup:
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES
     has_overhead: bool = False
     has_control_tokens: bool = False
-
-
-class SourceList:
-    """The inputs with their documents and bytes, in the order read."""
-
-    def __init__(self) -> None:
-        self._sources: dict[str, tuple[int, int]] = {}
-        self._n_more = 0
-        self._last = ""
-
-    def add(self, source: str, n_documents: int, n_bytes: int) -> None:
-        """Count documents of an input."""
-        is_new = source != self._last
-        self._last = source
-        if source not in self._sources and len(self._sources) >= MAX_SOURCES:
-            # Sources come one after another, so a change of name is a further source.
-            self._n_more += is_new
-            source = ""
-        documents_before, bytes_before = self._sources.get(source, (0, 0))
-        self._sources[source] = (documents_before + n_documents, bytes_before + n_bytes)
-
-    def __len__(self) -> int:
-        """How many inputs there were, those beyond the limit too."""
-        return len(self._sources) - ("" in self._sources) + self._n_more
-
-    def merge(self, other: Self) -> SourceList:
-        """The inputs of both, this one's first."""
-        merged = SourceList()
-        for part in (self, other):
-            for source, (n_documents, n_bytes) in part._sources.items():
-                if source:
-                    merged.add(source, n_documents, n_bytes)
-        for part in (self, other):
-            if part._n_more:
-                merged._n_more += part._n_more
-                documents_before, bytes_before = merged._sources.get("", (0, 0))
-                n_documents, n_bytes = part._sources[""]
-                merged._sources[""] = (documents_before + n_documents, bytes_before + n_bytes)
-        return merged
-
-    def sources(self) -> tuple[Source, ...]:
-        """One entry for each source; a last one for all beyond the limit."""
-        listed = sorted(self._sources.items(), key=lambda item: item[0] == "")
-        return tuple(
-            Source(path or f"({self._n_more:,} more)", n_documents, n_bytes)
-            for path, (n_documents, n_bytes) in listed
-        )
 
 
 class Counts:

@@ -1,4 +1,4 @@
-"""Which tokenizers an audit compares, and under which names."""
+"""Tokenizers that count a workload, each with its name."""
 
 from __future__ import annotations
 

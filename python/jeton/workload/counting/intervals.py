@@ -1,9 +1,9 @@
-"""Intervals of what the audited documents say about further documents like them."""
+"""Intervals: figures of the counted documents as estimates for further documents like them."""
 
 from __future__ import annotations
 
-from jeton.auditing.groups import GroupSums
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_ratio
+from jeton.workload.counting.groups import GroupSums
 
 __all__ = ["MIN_GROUPS", "SEED", "bytes_per_token_interval", "tokens_per_document_interval"]
 

@@ -25,7 +25,7 @@ class Observed:
 
     Attributes:
         texts: The documents.
-        groups: int64 (n,), the group of each (`jeton.auditing.groups`).
+        groups: int64 (n,), the group of each (`jeton.workload.counting.groups`).
         domains: int64 (n,), the number of each one's domain; None: domains are not counted.
         overhead_tokens: int64 (n,), tokens that a chat format adds; None: none anywhere.
     """

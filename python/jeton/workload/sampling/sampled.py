@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from jeton._core import TextBatch
-from jeton.auditing.choice import Chosen
-from jeton.auditing.reading import Portion, PortionsOfStream
 from jeton.corpus import DocumentStream
 from jeton.corpus.sampling import DocumentSample, Estimate, Sampling, sample_documents
+from jeton.workload.choice import Chosen
+from jeton.workload.inputs.portions import Portion, PortionsOfStream
 
 __all__ = ["SampledPortions", "SampledWorkload", "draw"]
 
