@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jeton._core import Surveyor, TextBatch, Tokenizer
 from jeton.auditing.evidence import percent
-from jeton.auditing.whitespace import without_needless_whitespace
+from jeton.auditing.measures.whitespace import without_needless_whitespace
 from jeton.workload.counting.joining import MIN_JOINED_BYTES, Observed, joined
 from jeton.workload.counting.lookalikes import KNOWN_MARKERS, LookalikeCounts
 from jeton.workload.digests import DuplicateTracker, digests_of, digests_of_pairs

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from jeton.auditing import Pipeline, maturity
-from jeton.auditing.pipeline import read_pipeline
-from jeton.auditing.preprocessing_steps import STEPS
+from jeton.auditing.options.pipeline import read_pipeline
+from jeton.auditing.options.preprocessing_steps import STEPS
 from jeton.corpus import names
 from jeton.workload import digests
 from jeton.workload.counting import groups, intervals

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import ApiPrice, PriceTier
-from jeton.economics import Bill, BillItem, BillReport, reconcile, usage_rows
-from jeton.economics.bill import MAX_ROWS
-from jeton.economics.bill_items import CENT
+from jeton.corpus.bills.items import CENT, Bill, BillItem
+from jeton.economics import BillReport, reconcile, usage_rows
+from jeton.economics.billing.bill import MAX_ROWS
 from jeton.errors import UsageError
 from jeton.findings import Basis
 

@@ -16,8 +16,8 @@ from jeton.economics import (
     prefill_flops,
     tokens_per_char,
 )
-from jeton.economics.compute import decode_flops_per_token
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics.serving.compute import decode_flops_per_token
+from jeton.economics.serving.latency import read_weight_bytes
 
 LLAMA = model("llama-3-8b")
 

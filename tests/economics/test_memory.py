@@ -12,7 +12,7 @@ from jeton.economics import (
     kv_bytes_per_token,
     weight_bytes,
 )
-from jeton.economics.memory import request_bytes, state_bytes
+from jeton.economics.serving.memory import request_bytes, state_bytes
 from jeton.errors import UsageError
 
 ANY_MODEL = st.sampled_from(models())

@@ -12,7 +12,7 @@ from jeton.economics import (
     prefill_seconds,
     weight_bytes,
 )
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics.serving.latency import read_weight_bytes
 from jeton.errors import UsageError
 
 ANY_MODEL = st.sampled_from(models())

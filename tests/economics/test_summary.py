@@ -13,14 +13,14 @@ from jeton.economics import (
     FIGURE_NAMES,
     MemoryPlan,
     kv_bytes,
-    memory_budget,
     prefill_flops,
     prefill_seconds,
     summarize,
 )
-from jeton.economics.own_gpu import own_gpu_cost
-from jeton.economics.own_gpu_figures import OWN_GPU_FIGURE_NAMES
-from jeton.economics.workload import Workload
+from jeton.economics.serving import memory_budget
+from jeton.economics.serving.own_gpu import own_gpu_cost
+from jeton.economics.serving.own_gpu_figures import OWN_GPU_FIGURE_NAMES
+from jeton.economics.serving.request_lengths import Workload
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 

@@ -17,7 +17,7 @@ import numpy as np
 from jeton.auditing.result import AuditReport, TokenizerReport
 from jeton.catalog import gpu, price
 from jeton.catalog import model as catalog_model
-from jeton.corpus.traces import Trace
+from jeton.corpus.traces.reading import Trace
 from jeton.economics import GroupUse, Quota, bill_by_group, quota_from_log
 from jeton.economics.traffic import (
     DomainShare,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from jeton._core import TextStats, Tokenizer, TokenStats
-from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.preprocessing import StepEffect
+from jeton.auditing.measures.preprocessing import StepEffect
+from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.result import TermReport, TokenizerReport, Workload
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.economics import MemoryPlan, QuotaReport

@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
-from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.timeline import Timeline
+from jeton.auditing.measures.timeline import Timeline
+from jeton.auditing.options.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
 from jeton.economics import (
     BillReport,

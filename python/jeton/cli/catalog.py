@@ -180,7 +180,7 @@ def gpus(*, live: bool, as_json: bool) -> None:
 
 def _show_live(*, as_json: bool) -> None:
     """Show the GPUs of this machine; none is no error."""
-    from jeton.economics import live_gpus
+    from jeton.catalog.live_gpu import live_gpus
 
     found = live_gpus()
     if as_json:

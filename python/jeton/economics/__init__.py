@@ -6,18 +6,53 @@ with worked numbers. Inputs are facts of `jeton.catalog`; nothing is looked up h
 
 from __future__ import annotations
 
-from jeton.economics.activations import (
+from jeton.catalog.live_gpu import LiveGpu, live_gpus
+from jeton.catalog.model_map import ModelMap, read_model_map
+from jeton.corpus.bills.files import read_bill
+from jeton.corpus.bills.items import Bill, BillItem
+from jeton.economics.billing.bill import BillLine, BillModel, BillReport, reconcile
+from jeton.economics.billing.causes import BillCause
+from jeton.economics.billing.closed import (
+    Calibration,
+    StandIn,
+    TokenEstimate,
+    estimate_tokens,
+    stand_in,
+)
+from jeton.economics.billing.groups import GroupBill, GroupUse, bill_by_group
+from jeton.economics.billing.provider_count import CountedRequests, ProviderCount, provider_count
+from jeton.economics.billing.quotas import Quota, QuotaReport, quota_from_log, quota_from_rate
+from jeton.economics.ledger import (
+    DimensionUse,
+    DomainUse,
+    Ledger,
+    LedgerBuilder,
+    LedgerIssue,
+    ModelUse,
+    NotPriced,
+    Period,
+    TimeUse,
+    UsageRows,
+    ledger_of_lengths,
+    parse_period,
+    usage_rows,
+)
+from jeton.economics.money import (
+    ApiCost,
+    api_cost,
+    gpu_usd_per_mtok,
+    usd_per_month,
+    usd_per_year,
+)
+from jeton.economics.naive_engineered import NaiveEngineered, naive_engineered
+from jeton.economics.serving.activations import (
     attention_score_bytes,
     logit_bytes,
     prefill_activation_bytes,
     training_logit_bytes,
 )
-from jeton.economics.bill import BillLine, BillModel, BillReport, reconcile
-from jeton.economics.bill_files import read_bill
-from jeton.economics.bill_items import Bill, BillCause, BillItem
-from jeton.economics.capacity import Capacity, longest_context, workload_capacity
-from jeton.economics.closed import Calibration, StandIn, TokenEstimate, estimate_tokens, stand_in
-from jeton.economics.compute import (
+from jeton.economics.serving.capacity import Capacity, longest_context, workload_capacity
+from jeton.economics.serving.compute import (
     PrefillFlops,
     attended_pairs,
     attention_flops,
@@ -26,28 +61,17 @@ from jeton.economics.compute import (
     prefill_flops,
     training_flops,
 )
-from jeton.economics.context import ContextRoom, context_room
-from jeton.economics.energy import Energy, gpu_energy
-from jeton.economics.languages import GroupBill, GroupUse, bill_by_group
-from jeton.economics.ledger import (
-    DimensionUse,
-    DomainUse,
-    Ledger,
-    LedgerBuilder,
-    LedgerIssue,
-    ModelMap,
-    ModelUse,
-    NotPriced,
-    Period,
-    TimeUse,
-    UsageRows,
-    ledger_of_lengths,
-    parse_period,
-    read_model_map,
-    usage_rows,
+from jeton.economics.serving.context import ContextRoom, context_room
+from jeton.economics.serving.energy import Energy, gpu_energy
+from jeton.economics.serving.latency import (
+    DECODE_BANDWIDTH_SHARE,
+    PREFILL_FLOPS_SHARE,
+    GpuFit,
+    decode_seconds,
+    fit_requests,
+    prefill_seconds,
 )
-from jeton.economics.live_gpu import LiveGpu, live_gpus
-from jeton.economics.memory import (
+from jeton.economics.serving.memory import (
     DTYPE_BYTES,
     WeightBytes,
     embedding_bytes,
@@ -58,41 +82,16 @@ from jeton.economics.memory import (
     state_bytes,
     weight_bytes,
 )
-from jeton.economics.memory_budget import MemoryBudget, kv_copies, memory_budget
-from jeton.economics.memory_fit import MemoryFit, fit_on, plan_summary
-from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.money import (
-    ApiCost,
-    api_cost,
-    gpu_usd_per_mtok,
-    usd_per_month,
-    usd_per_year,
-)
-from jeton.economics.naive_engineered import NaiveEngineered, naive_engineered
-from jeton.economics.own_gpu import OwnGpuCost, own_gpu_cost
-from jeton.economics.parameters import ParameterCount, count_parameters
-from jeton.economics.provider_count import CountedRequests, ProviderCount, provider_count
-from jeton.economics.quotas import Quota, QuotaReport, quota_from_log, quota_from_rate
-from jeton.economics.serving import (
-    DECODE_BANDWIDTH_SHARE,
-    PREFILL_FLOPS_SHARE,
-    GpuFit,
-    decode_seconds,
-    fit_requests,
-    prefill_seconds,
-)
-from jeton.economics.summary import FIGURE_NAMES, summarize
+from jeton.economics.serving.memory_budget import MemoryBudget, kv_copies, memory_budget
+from jeton.economics.serving.memory_fit import MemoryFit, fit_on, plan_summary
+from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
+from jeton.economics.serving.own_gpu import OwnGpuCost, own_gpu_cost
+from jeton.economics.serving.parameters import ParameterCount, count_parameters
+from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.summary import FIGURE_NAMES, summarize
 from jeton.economics.tradeoff import Candidate, Limits, TradeOff, TradeOffPoint, trade_off
-from jeton.economics.training_costs import (
-    TRAINING_FLOPS_SHARE,
-    BreakEven,
-    TrainingCost,
-    break_even,
-    training_cost,
-)
-from jeton.economics.usage_files import read_usage
-from jeton.economics.vocabulary_laws import optimal_vocab_size, tokens_per_char
-from jeton.economics.vocabulary_trade import (
+from jeton.economics.vocabulary.laws import optimal_vocab_size, tokens_per_char
+from jeton.economics.vocabulary.trade import (
     VocabularyPoint,
     VocabularyTrade,
     adaptive_softmax,
@@ -100,8 +99,15 @@ from jeton.economics.vocabulary_trade import (
     quantized_table_bytes,
     vocabulary_trade,
 )
+from jeton.economics.vocabulary.training_costs import (
+    TRAINING_FLOPS_SHARE,
+    BreakEven,
+    TrainingCost,
+    break_even,
+    training_cost,
+)
 from jeton.economics.waterfall import Factor, Remedy, Step, Waterfall, waterfall
-from jeton.economics.workload import Workload
+from jeton.pricing.usage_files import read_usage
 
 __all__ = [
     "DECODE_BANDWIDTH_SHARE",

@@ -13,7 +13,7 @@ from jeton.economics import (
     prefill_flops,
     weight_bytes,
 )
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics.serving.latency import read_weight_bytes
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure
 

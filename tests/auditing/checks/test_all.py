@@ -10,7 +10,7 @@ import pytest
 
 from jeton._core import Tokenizer
 from jeton.auditing.checks import CHECKS, run_checks
-from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.options.pipeline import Pipeline
 from jeton.findings import Finding
 from jeton.workload.sampling.deep_sample import DeepSample
 from tests.auditing.checks.findings_of import requests_of

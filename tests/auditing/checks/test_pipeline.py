@@ -11,8 +11,8 @@ import pytest
 
 from jeton._core import Tokenizer
 from jeton.auditing.evidence import Evidence, Measured
-from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.preprocessing import effects_of_preprocessing
+from jeton.auditing.measures.preprocessing import effects_of_preprocessing
+from jeton.auditing.options.pipeline import Pipeline
 from jeton.findings import Severity
 from jeton.metrics import LengthCounts
 from jeton.workload.counting.domains import DomainReport, DomainTokens

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from jeton.catalog import ApiPrice
 from jeton.catalog.api_price import USER_PROVIDER
+from jeton.catalog.model_map import ModelMap
 from jeton.corpus import RequestColumns
-from jeton.economics.ledger import Ledger, LedgerBuilder, ModelMap
+from jeton.economics.ledger import Ledger, LedgerBuilder
 
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
