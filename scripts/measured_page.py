@@ -16,7 +16,7 @@ import numpy as np
 
 from jeton._files import write_whole
 from jeton.catalog import gpu, model
-from jeton.corpus.traces.reading import Trace
+from jeton.corpus.traces import Trace
 from jeton.economics import prefill_seconds
 from jeton.economics.traffic import EngineSettings, Server, TrafficRun, simulate_traffic
 from scripts.claims.figures import Figure, Figures

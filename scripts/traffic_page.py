@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from jeton.catalog import gpu, model
-from jeton.corpus.traces.reading import Trace, read_trace
+from jeton.corpus.traces import Trace, read_trace
 from jeton.economics.traffic import (
     POLICIES,
     EngineSettings,

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import jeton
 from jeton.auditing import TraceOptions, TrainingOptions
 from jeton.cli.app import app
-from jeton.corpus.traces.reading import Trace
+from jeton.corpus.traces import Trace
 from jeton.economics.traffic import EngineSettings
 from jeton.errors import EmptyCorpusError, UsageError
 

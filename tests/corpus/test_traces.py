@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.corpus.traces.reading import Trace, read_trace
+from jeton.corpus.traces import Trace, read_trace
 from jeton.errors import CorpusError, EmptyCorpusError, LimitError, RecordError, UsageError
 
 AZURE = """TIMESTAMP,ContextTokens,GeneratedTokens

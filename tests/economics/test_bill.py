@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from jeton.catalog import ApiPrice, PriceTier
 from jeton.corpus.bills.items import CENT, Bill, BillItem
-from jeton.economics import BillReport, reconcile, usage_rows
+from jeton.economics import BillReport, reconcile
 from jeton.economics.billing.bill import MAX_ROWS
+from jeton.economics.ledger import usage_rows
 from jeton.errors import UsageError
 from jeton.findings import Basis
 

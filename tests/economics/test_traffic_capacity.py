@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jeton.catalog import gpu, model
-from jeton.corpus.traces.reading import Trace
+from jeton.corpus.traces import Trace
 from jeton.economics.traffic import Policy, Server, compare_traffic
 
 

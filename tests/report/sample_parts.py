@@ -17,8 +17,9 @@ import numpy as np
 from jeton.auditing.result import AuditReport, TokenizerReport
 from jeton.catalog import gpu, price
 from jeton.catalog import model as catalog_model
-from jeton.corpus.traces.reading import Trace
-from jeton.economics import GroupUse, Quota, bill_by_group, quota_from_log
+from jeton.corpus.traces import Trace
+from jeton.economics import Quota, bill_by_group, quota_from_log
+from jeton.economics.billing.groups import GroupUse
 from jeton.economics.traffic import (
     DomainShare,
     Server,

@@ -10,8 +10,9 @@ from jeton.auditing.measures.preprocessing import StepEffect
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.result import TermReport, TokenizerReport, Workload
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
-from jeton.economics import MemoryPlan, QuotaReport
+from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
+from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.traffic import TrafficReport
 from jeton.economics.waterfall import Kind, usd_of_kinds
 from jeton.metrics import LengthCounts, VocabularyUse

@@ -38,8 +38,10 @@ from jeton.auditing.result import (
 from jeton.auditing.settling import remedies_of, settled
 from jeton.corpus import RequestsSummary
 from jeton.corpus.bills.items import Bill
-from jeton.economics import Limits, Quota, naive_engineered
+from jeton.economics.billing.quotas import Quota
 from jeton.economics.ledger import Ledger
+from jeton.economics.naive_engineered import naive_engineered
+from jeton.economics.tradeoff import Limits
 from jeton.economics.waterfall import waterfall_of_ledger
 from jeton.findings import Basis, Figure
 from jeton.workload.counting.counts import Counts

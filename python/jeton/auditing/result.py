@@ -15,19 +15,16 @@ from jeton._plain import plain_values
 from jeton.auditing.measures.timeline import Timeline
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
-from jeton.economics import (
-    BillReport,
-    BreakEven,
-    GroupBill,
-    NaiveEngineered,
-    ProviderCount,
-    QuotaReport,
-    TradeOff,
-    TrainingCost,
-    Waterfall,
-)
+from jeton.economics.billing.bill import BillReport
+from jeton.economics.billing.groups import GroupBill
+from jeton.economics.billing.provider_count import ProviderCount
+from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
+from jeton.economics.naive_engineered import NaiveEngineered
+from jeton.economics.tradeoff import TradeOff
 from jeton.economics.traffic import TrafficReport
+from jeton.economics.vocabulary.training_costs import BreakEven, TrainingCost
+from jeton.economics.waterfall import Waterfall
 from jeton.findings import Figure, Finding
 from jeton.metrics.bootstrap import Interval
 from jeton.metrics.lengths import Histogram, LengthSummary

@@ -30,7 +30,10 @@ from jeton.catalog import model as find_model
 from jeton.catalog.model_map import ModelMap
 from jeton.corpus import DocumentStream, Progress, open_documents
 from jeton.corpus.sampling import Sampling
-from jeton.economics import Limits, MemoryPlan, Quota, stand_in
+from jeton.economics.billing.closed import stand_in
+from jeton.economics.billing.quotas import Quota
+from jeton.economics.serving.memory_plan import MemoryPlan
+from jeton.economics.tradeoff import Limits
 from jeton.errors import UsageError
 from jeton.registry import load
 from jeton.workload.choice import TokenizerLike

@@ -47,7 +47,7 @@ def models(*, words: tuple[str, ...], as_json: bool) -> None:
     """
     from jeton._nearest import nearest
     from jeton.catalog import models as all_models
-    from jeton.economics import kv_bytes_per_token
+    from jeton.economics.serving.memory import kv_bytes_per_token
     from jeton.errors import UnknownModelError
 
     wanted = [word.casefold() for word in words]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jeton.catalog import gpu, model
-from jeton.corpus.traces.reading import read_trace
+from jeton.corpus.traces import read_trace
 from jeton.economics.traffic import POLICIES, Policy, Server, simulate_traffic
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from jeton.catalog import gpu, model
-from jeton.corpus.traces.reading import Trace
+from jeton.corpus.traces import Trace
 from jeton.economics import MemoryPlan
 from jeton.economics.serving.memory_budget import request_group_bytes
 from jeton.economics.traffic import EngineSettings, Policy, Server, simulate_traffic

@@ -16,8 +16,9 @@ from jeton.auditing.result import (
     Workload,
 )
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
-from jeton.economics import MemoryPlan, summarize
 from jeton.economics.ledger import Ledger
+from jeton.economics.serving.memory_plan import MemoryPlan
+from jeton.economics.serving.summary import summarize
 from jeton.findings import Basis, Figure
 from jeton.metrics import compression, cut_term, vocabulary_use
 from jeton.metrics.lengths import common_edges

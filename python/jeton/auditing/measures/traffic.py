@@ -12,7 +12,7 @@ from jeton.auditing.result import TokenizerReport
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.corpus.times import TimeUnit
 from jeton.corpus.traces import Trace, read_trace
-from jeton.economics import MemoryPlan, changed_plan
+from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.traffic import (
     POLICIES,
     DomainShare,

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 
 from jeton.auditing.result import TokenizerReport, TokenizerTraining
 from jeton.catalog import GpuFacts, ModelFacts
-from jeton.economics import break_even, training_cost
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR
+from jeton.economics.vocabulary.training_costs import break_even, training_cost
 from jeton.errors import UsageError
 
 __all__ = ["TrainingOptions", "checked_training", "training_of"]

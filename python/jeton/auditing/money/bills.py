@@ -10,7 +10,7 @@ from jeton.corpus import RequestsSummary
 from jeton.corpus.bills.files import read_bill
 from jeton.corpus.bills.items import Bill, BillItem
 from jeton.corpus.bills.rows import read_amount
-from jeton.economics import BillReport, reconcile
+from jeton.economics.billing.bill import BillReport, reconcile
 from jeton.economics.ledger import Ledger
 from jeton.errors import UsageError
 

@@ -13,7 +13,7 @@ from jeton.auditing.money.ledgers import ledger_of_documents, ledger_of_lengths
 from jeton.auditing.options.model_tokenizers import is_same, load_or_none, tokenizer_of_model
 from jeton.auditing.options.selection import MoneyTokenizer
 from jeton.catalog.api_price import USER_PROVIDER
-from jeton.economics import stand_in
+from jeton.economics.billing.closed import stand_in
 from jeton.economics.ledger import Ledger
 from jeton.economics.waterfall import usd_of_kinds, weakest
 from jeton.findings import Basis

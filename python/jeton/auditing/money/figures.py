@@ -11,27 +11,23 @@ from decimal import Decimal
 from jeton.auditing.evidence import Evidence, Measured
 from jeton.auditing.result import WhatIf, WhatIfGpu
 from jeton.catalog import GpuFacts, gpus
-from jeton.economics import (
-    DECODE_BANDWIDTH_SHARE,
-    PREFILL_FLOPS_SHARE,
-    Candidate,
-    Factor,
-    GroupBill,
-    GroupUse,
-    Limits,
-    ProviderCount,
-    Remedy,
-    TradeOff,
-    Waterfall,
-    bill_by_group,
-    changed_plan,
-    forward_flops_per_token,
-    trade_off,
-    usd_per_month,
-)
+from jeton.economics.billing.groups import GroupBill, GroupUse, bill_by_group
+from jeton.economics.billing.provider_count import ProviderCount
 from jeton.economics.ledger import Ledger
-from jeton.economics.serving import memory_budget
-from jeton.economics.waterfall import kind_of, usd_of_kinds, waterfall_of_ledger
+from jeton.economics.money import usd_per_month
+from jeton.economics.serving.compute import forward_flops_per_token
+from jeton.economics.serving.latency import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
+from jeton.economics.serving.memory_budget import memory_budget
+from jeton.economics.serving.memory_plan import changed_plan
+from jeton.economics.tradeoff import Candidate, Limits, TradeOff, trade_off
+from jeton.economics.waterfall import (
+    Factor,
+    Remedy,
+    Waterfall,
+    kind_of,
+    usd_of_kinds,
+    waterfall_of_ledger,
+)
 from jeton.findings import Basis, Figure
 from jeton.workload.counting.domains import NO_DOMAIN
 

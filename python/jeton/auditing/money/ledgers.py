@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from jeton import economics
 from jeton.auditing.measures.measuring import Facts
 from jeton.auditing.options.selection import MoneyTokenizer
-from jeton.economics.ledger import Ledger
+from jeton.economics.billing.closed import stand_in
+from jeton.economics.ledger import Ledger, ledger_of_lengths
 from jeton.metrics import LengthCounts
 from jeton.workload.counting.counts import Counts
 from jeton.workload.inputs.log_pricing import with_traffic
@@ -22,7 +22,7 @@ def factor_of(money: MoneyTokenizer) -> Decimal:
     """Tokens of the model for each counted one: 1 for its own tokenizer, else a stand-in's."""
     if money.belongs is None or money.belongs.is_own or not money.is_right:
         return Decimal(1)
-    return Decimal(str(economics.stand_in(money.belongs.model).factor("any").value))
+    return Decimal(str(stand_in(money.belongs.model).factor("any").value))
 
 
 def ledger_of_documents(counts: Counts, facts: Facts, money: MoneyTokenizer) -> Ledger:
@@ -65,7 +65,7 @@ def ledger_of_lengths(
         UnknownPriceError: Output is asked for, and its price is not known.
     """
     counted = [entry.lengths.astype(np.int64) for entry in lengths.values()]
-    ledger = economics.ledger_of_lengths(
+    ledger = ledger_of_lengths(
         money.price,
         input_tokens=np.concatenate(counted),
         requests=np.concatenate([e.documents.astype(np.int64) for e in lengths.values()]),

@@ -17,9 +17,8 @@ from jeton.auditing.options.model_tokenizers import ModelTokenizer, tokenizer_of
 from jeton.auditing.options.selection import MoneyTokenizer
 from jeton.catalog import price as find_price
 from jeton.catalog.api_price import USER_PROVIDER
-from jeton.economics import Calibration, ProviderCount, estimate_tokens
-from jeton.economics.billing.closed import TokenEstimate
-from jeton.economics.billing.provider_count import CountedRequests, provider_count
+from jeton.economics.billing.closed import Calibration, TokenEstimate, estimate_tokens
+from jeton.economics.billing.provider_count import CountedRequests, ProviderCount, provider_count
 from jeton.economics.waterfall import usd_of_kinds
 from jeton.errors import CatalogError, UsageError
 from jeton.workload.inputs.requests import RequestEvidence

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.economics import Quota, QuotaReport, quota_from_log, quota_from_rate
+from jeton.economics.billing.quotas import Quota, QuotaReport, quota_from_log, quota_from_rate
 from jeton.errors import UsageError
 from jeton.findings import Basis
 from jeton.metrics import LengthCounts

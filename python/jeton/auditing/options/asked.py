@@ -13,7 +13,7 @@ from jeton.catalog import ApiPrice
 from jeton.catalog import price as find_price
 from jeton.catalog.model_map import ModelMap, read_model_map
 from jeton.corpus import read_terms
-from jeton.economics import Quota, quota_from_rate
+from jeton.economics.billing.quotas import Quota, quota_from_rate
 from jeton.economics.ledger import parse_period
 from jeton.errors import UsageError
 from jeton.workload.inputs.log_pricing import PricingOptions

@@ -10,7 +10,7 @@ import numpy as np
 from jeton._core import Tokenizer
 from jeton.catalog import ApiPrice, ModelFacts
 from jeton.catalog.api_price import USER_PROVIDER
-from jeton.economics import stand_in
+from jeton.economics.billing.closed import stand_in
 from jeton.errors import CatalogError
 from jeton.findings import Basis
 from jeton.registry import load
