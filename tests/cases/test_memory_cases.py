@@ -15,6 +15,7 @@ import pytest
 
 from jeton import economics
 from jeton.catalog import GpuFacts, ModelFacts, gpu, model, model_from_config
+from jeton.economics.serving import memory
 from jeton.economics.serving.capacity import longest_context
 from jeton.economics.serving.memory_plan import changed_plan
 from jeton.errors import ModelConfigError
@@ -78,7 +79,7 @@ def value(function: str, facts: ModelFacts, arguments: dict[str, Any]) -> Any:
     if "kv_dtype" in given:
         plan = economics.MemoryPlan(kv_dtype=given.pop("kv_dtype"))
         given["dtype_bytes"] = plan.kv_element
-    return getattr(economics, function)(facts, **given)
+    return getattr(memory, function)(facts, **given)
 
 
 @pytest.mark.parametrize("case", cases("figures"))

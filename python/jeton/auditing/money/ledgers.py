@@ -10,7 +10,8 @@ import numpy as np
 from jeton.auditing.measures.measuring import Facts
 from jeton.auditing.options.selection import MoneyTokenizer
 from jeton.economics.billing.closed import stand_in
-from jeton.economics.ledger import Ledger, ledger_of_lengths
+from jeton.economics.ledger import Ledger
+from jeton.economics.ledger import ledger_of_lengths as priced_lengths
 from jeton.metrics import LengthCounts
 from jeton.workload.counting.counts import Counts
 from jeton.workload.inputs.log_pricing import with_traffic
@@ -65,7 +66,7 @@ def ledger_of_lengths(
         UnknownPriceError: Output is asked for, and its price is not known.
     """
     counted = [entry.lengths.astype(np.int64) for entry in lengths.values()]
-    ledger = ledger_of_lengths(
+    ledger = priced_lengths(
         money.price,
         input_tokens=np.concatenate(counted),
         requests=np.concatenate([e.documents.astype(np.int64) for e in lengths.values()]),

@@ -139,7 +139,7 @@ def training_cost(
     """Return what training a model on a text takes under one tokenizer.
 
     Formula: ``D = bytes x epochs / bytes per token``; FLOPs ``6 N D`` plus attention
-    (`jeton.economics.training_flops`), times 4/3 where activations are recomputed (a second forward
+    (`serving.compute.training_flops`), times 4/3 where activations are recomputed (a second forward
     pass beside forward and backward), times 2/3 where the tables alone are trained (the gradients
     of the frozen weights are not needed); ``GPU-hours = FLOPs / (rate x share x 3600)``.
 
