@@ -106,7 +106,7 @@ def grid(names: Sequence[str], *, short: bool = False) -> list[tuple[str, Phase,
 
 
 class Backend(Protocol):
-    """What runs a shape. Only this touches a device."""
+    """Runner of a shape. Only this touches a device."""
 
     def environment(self) -> dict[str, Any]:
         """Device, driver, versions."""

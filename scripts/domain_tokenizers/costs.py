@@ -1,4 +1,4 @@
-"""What superwords cost: rarer tokens, what the output layer takes, seams at the ends of prompts."""
+"""Cost of superwords: rarer tokens, time of the output layer, seams at the ends of prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the provider of a closed model counts: calibrated from logs, estimated by a stand-in."""
+"""Token counts of a closed model's provider: calibrated from logs, estimated by a stand-in."""
 
 from __future__ import annotations
 

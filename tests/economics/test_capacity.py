@@ -1,4 +1,4 @@
-"""What fits a GPU at once: exact for the distribution of lengths, against draws at random."""
+"""Capacity of a GPU: exact for the distribution of lengths, against draws at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the driver reports, with a stand-in for its program."""
+"""Report of the driver, with a stand-in for its program."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 class Page(HTMLParser):
-    """What a page is made of."""
+    """Parts of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What an audit returns: frozen values with units in their names, no looks.
+"""Result of an audit: frozen values with units in their names, no looks.
 
 ``AuditReport.to_dict()`` is the JSON report; ``SCHEMA_VERSION`` names its schema. The report
 layer (`jeton.report`) turns the same object into a table, a page or Markdown.
@@ -66,7 +66,7 @@ MaturityLevel: TypeAlias = Literal["static", "dynamic", "predictive"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What the user said about traffic, and the facts it was priced with.
+    """Statements of the user about traffic, and the facts it was priced with.
 
     ``taken_from_logs`` names the fields that request logs gave instead. ``tokenizer_of`` is the
     model whose tokenizer was taken where the user named none; empty where he did. ``weights`` and
@@ -128,7 +128,7 @@ class EconomicsSummary:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerReport:
-    """What one tokenizer makes of the workload.
+    """Workload under one tokenizer.
 
     Attributes:
         name: The tokenizer's name, or the path it was loaded from.
@@ -336,7 +336,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerTraining:
-    """What training the model would take under one tokenizer.
+    """Training of the model under one tokenizer.
 
     Attributes:
         tokenizer: Name of the tokenizer.
@@ -352,7 +352,7 @@ class TokenizerTraining:
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """What the documents cost at one price.
+    """Cost of the documents at one price.
 
     Attributes:
         name: The price, as it can be asked for again.

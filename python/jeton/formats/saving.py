@@ -38,7 +38,7 @@ them."""
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What was written.
+    """Files written.
 
     Attributes:
         files: The files.
@@ -70,8 +70,8 @@ def save_file(
 
     Args:
         tokenizer: What to save.
-        path: A file, whose name tells the format (docs/formats.md has the table), each also with
-            ``.zst`` or ``.gz``; a folder, or a name without suffix, becomes a folder with
+        path: A file, whose name tells the format (docs/guides/formats.md has the table), each also
+            with ``.zst`` or ``.gz``; a folder, or a name without suffix, becomes a folder with
             ``tokenizer.json`` and the small files that transformers puts beside it: roles, chat
             templates and settings are those of the folder that the tokenizer was loaded from.
         format: The format, where the name does not tell it, or a folder is to hold another one.
@@ -165,7 +165,7 @@ def write_files(
 def _loaded(
     rendering: Rendering, target: Target, files: Mapping[Path, bytes]
 ) -> tuple[Tokenizer, Mapping[str, Any]]:
-    """What the files load as, from a folder where nobody sees them, and with which keywords."""
+    """Load the files from a private folder; return also the keywords that they need."""
     home = target.folder or target.main.parent
     with tempfile.TemporaryDirectory(prefix="jeton-") as name:
         place = Path(name) / (home.resolve().name or "tokenizer")

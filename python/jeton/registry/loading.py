@@ -78,8 +78,8 @@ def load(
         reference: Whose ids to give, where another library than the file's own may run it
             (``"hf"`` for rank files).
         cache: Whether compiled tokenizers are kept in the user's cache, so that the next load
-            takes some milliseconds (docs/loading.md); a path: in this folder. The environment
-            variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
+            takes some milliseconds (docs/guides/loading.md); a path: in this folder. The
+            environment variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
 
     Raises:
         UnknownTokenizerError: No such name; the nearest names are offered.
@@ -185,7 +185,7 @@ def _refuse_hub_name(name: str | os.PathLike[str]) -> None:
 def _of_model(
     given: str | os.PathLike[str], path: Path | None, *, download: bool
 ) -> str | Path | None:
-    """What else to load where a model was named, or its configuration; None: no model was."""
+    """Further sources where a model was named, or its configuration; None: no model was."""
     if path is not None and path.exists():
         if path.name == "config.json" and path.is_file():
             return path.parent
@@ -293,7 +293,7 @@ def _load_known(
 
 
 def _key(path: Path, sources: Sources, choices: tuple[object, ...]) -> tuple[object, ...] | None:
-    """What tells a tokenizer among those that somebody holds; None: folders are read each time."""
+    """Key of a tokenizer among those that a caller holds; None: folders are read each time."""
     if path.is_dir():
         return None
     states = [(file, s.st_mtime_ns, s.st_size, s.st_ino) for file, s in sources if s is not None]

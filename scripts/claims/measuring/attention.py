@@ -1,4 +1,4 @@
-"""What length costs a model: attention's quadratic part, scores, KV cache, one decoding step."""
+"""Cost of length for a model: attention's quadratic part, scores, KV cache, one decoding step."""
 
 from __future__ import annotations
 

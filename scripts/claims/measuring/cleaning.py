@@ -1,4 +1,4 @@
-"""What clean-up of texts saves, and what it destroys."""
+"""Savings of cleaning texts, and the text that it destroys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a vocabulary's size costs a model: tables, parameters, bytes read in a decoding step."""
+"""Cost of a vocabulary's size for a model: tables, parameters, bytes read in a decoding step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every finding must have, and money counted the long way."""
+"""Properties of every finding, and money counted the long way."""
 
 from __future__ import annotations
 

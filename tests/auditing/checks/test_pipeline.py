@@ -253,7 +253,7 @@ def test_domain_foreign(evidence_of: EvidenceOf, good: Tokenizer, poor: Tokenize
 
 
 def sized(evidence: Evidence, *, now: tuple[int, int], other: tuple[int, int]) -> Evidence:
-    """The same evidence with other vocabulary sizes and token counts."""
+    """Return the evidence with other vocabulary sizes and token counts."""
 
     def change(measured: Measured, size: int, n_tokens: int) -> Measured:
         report = replace(measured.report, vocab_size=size, n_tokens=n_tokens)

@@ -20,7 +20,7 @@ from tests.auditing.gate.changed_texts import corpus, run
 
 
 def collected(texts: list[str], tokenizer: Tokenizer, *, source: str, start: int) -> Collector:
-    """What a shard's collector saw; documents keep their places in the whole."""
+    """Collect a shard; documents keep their places in the whole."""
     collector = Collector()
     collector.begin(choose_tokenizers([tokenizer], current=None)[0], current=0)
     for i, text in enumerate(texts):

@@ -22,7 +22,7 @@ pub fn from_trained(
     bpe(trained, false, normalizer, pretokenizer)
 }
 
-/// The same where a pretoken that is a token is never cut.
+/// Builds the tokenizer in which a pretoken that is a token is never cut.
 pub fn from_trained_trimmed(
     trained: &TrainedTrimmed,
     normalizer: Vec<NormalizerConfig>,

@@ -10,7 +10,7 @@ use crate::documents::parallel::map_documents;
 use crate::error::{Error, Result};
 use crate::tokenizer::as_text;
 
-/// What is looked for.
+/// Searches of a survey.
 #[derive(Debug)]
 pub struct Surveyor {
     markers: Markers,
@@ -18,7 +18,7 @@ pub struct Surveyor {
     max_blocks: usize,
 }
 
-/// What was found in one batch.
+/// Findings of one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Sizes, words, scripts.

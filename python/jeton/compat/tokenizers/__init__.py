@@ -4,7 +4,7 @@ A program changes its import::
 
     from jeton.compat.tokenizers import Tokenizer
 
-Which calls there are, and what is different, stands in ``docs/coming-from-tokenizers.md``.
+Which calls there are, and what is different, stands in ``docs/guides/coming-from-tokenizers.md``.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ class OffsetReferential(Enum):
 
 
 class OffsetType(Enum):
-    """What places count."""
+    """Unit of offsets."""
 
     BYTE = "byte"
     CHAR = "char"
 
 
 class SplitDelimiterBehavior(Enum):
-    """What becomes of what a split finds."""
+    """Treatment of the matches of a split."""
 
     REMOVED = "removed"
     ISOLATED = "isolated"

@@ -54,7 +54,7 @@ MAX_RECORD_BYTES: Final = 32 << 20
 hostile record of this size takes some 700 MB (a list of empty lists)."""
 
 _UNREADABLE: Final = ("not_json", "line_too_long", "not_a_request")
-"""What is an error under strict reading."""
+"""Issues that are errors under strict reading."""
 
 RequestInputs: TypeAlias = str | os.PathLike[str] | Iterable[Any]
 
@@ -148,7 +148,7 @@ class RequestStream(Iterator[RequestBatch]):
 
     @property
     def issues(self) -> dict[str, LogIssue]:
-        """What is wrong with the log, by kind (``issues.ISSUE_KINDS``)."""
+        """Faults of the log, by kind (``issues.ISSUE_KINDS``)."""
         found = self._issues.issues()
         for kind, counts in (
             ("mixed_schemas", self._parser.shapes),
@@ -408,7 +408,7 @@ def open_requests(
     The shape of each record is told by its fields: OpenAI (chat completions, responses, batch
     files), Anthropic, Gemini, Bedrock, OpenTelemetry GenAI spans (JSON lines or OTLP JSON), or
     plain records with ``prompt`` or ``messages``, ``response``, ``model``, ``timestamp`` and
-    ``usage`` by their usual names. docs/inputs.md has them all.
+    ``usage`` by their usual names. docs/reference/inputs.md has them all.
 
     Args:
         inputs: Paths, folders, globs and ``"-"``, as for ``open_documents``; or records: an

@@ -37,7 +37,7 @@ MEMORY_TOLERANCE = 0.10
 
 @dataclass(frozen=True, slots=True)
 class GpuShares:
-    """What a GPU reaches of its datasheet.
+    """Shares of its datasheet that a GPU reaches.
 
     Attributes:
         flops_share: Of the dense 16-bit rate.

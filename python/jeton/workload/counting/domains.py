@@ -86,7 +86,7 @@ class LengthHistograms:
 
 @dataclass(frozen=True, slots=True)
 class DomainTokens:
-    """What one tokenizer makes of one domain."""
+    """Domain under one tokenizer."""
 
     tokenizer: str
     n_tokens: int
