@@ -9,8 +9,7 @@ import pytest
 
 from jeton.auditing.result import EconomicsSummary
 from jeton.catalog import gpu, model
-from jeton.economics import MemoryPlan, kv_bytes, prefill_flops, prefill_seconds
-from jeton.economics.serving import memory_budget
+from jeton.economics import MemoryPlan, kv_bytes, memory_budget, prefill_flops, prefill_seconds
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.own_gpu_figures import OWN_GPU_FIGURE_NAMES
 from jeton.economics.serving.request_lengths import Workload
