@@ -71,7 +71,9 @@ def test_ticks_are_few_even_and_on_the_scale(low: float, width: float, most: int
 def test_text_is_escaped_and_numbers_carry_their_path() -> None:
     drawing = Drawing("one", width_px=10, height_px=20)
     drawing.text(1, 2, '<b> & "c"')
-    drawing.text(1, 2, Shown(text="1,234", path="a[0].b", raw="1234.5"), before="p50 ", after=" fit")
+    drawing.text(
+        1, 2, Shown(text="1,234", path="a[0].b", raw="1234.5"), before="p50 ", after=" fit"
+    )
     svg = str(drawing.svg('An "alt" <text>'))
     assert svg.startswith('<svg class="chart" id="one-chart" viewBox="0 0 10 20" role="img"')
     assert 'aria-label="An &#34;alt&#34; &lt;text&gt;"' in svg
