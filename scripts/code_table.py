@@ -1,6 +1,6 @@
-"""Cost and gain of the split pattern for code. The table of docs/code.md.
+"""Cost and gain of the split pattern for code. The table of docs/guides/code.md.
 
-    python -m scripts.code_table CODE.jsonl.zst [--write docs/code.md]
+    python -m scripts.code_table CODE.jsonl.zst [--write docs/guides/code.md]
 
 Documents whose hash is 0 modulo 8 are measured, every third of the others is learned from.
 """

@@ -1,4 +1,4 @@
-"""Write the table of docs/identity.md: files of the same tokenizer, and which digests they share.
+"""Write the table of identity.md: files of the same tokenizer, and which digests they share.
 
 ``python -m scripts.identity_table`` loads every file of the shared data folder that is listed here,
 compares each with the first of its tokenizer, and rewrites the part between the two markers;
@@ -25,7 +25,7 @@ from scripts.marked import Part
 __all__ = ["GROUPS", "Group", "Row", "main", "measure", "render"]
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "identity.md"
+PAGE = ROOT / "docs" / "concepts" / "identity.md"
 SHARED = ROOT.parent / "shared"
 PART = Part("identity", "python -m scripts.identity_table")
 

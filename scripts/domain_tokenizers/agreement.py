@@ -3,7 +3,7 @@
 Boundaries of tokens against gold segmentations (``jeton.metrics.boundary_scores``), and what the
 declaration of human rights needs in 46 languages under published vocabularies and under ours with
 and without parity-aware training. The texts and languages of the latter are those of
-docs/better-vocabularies.md, which tries more variants.
+docs/studies/better-vocabularies.md, which tries more variants.
 """
 
 from __future__ import annotations

@@ -57,7 +57,8 @@ GENERAL_ONE_IN = 2
 
 TRANSITION_SIZE = 12_000
 """Tokens at which merges begin to cross the ends of words, for all four sizes. Half of the
-vocabulary would be best by up to half a percent (docs/superwords.md), with one training a size."""
+vocabulary would be best by up to half a percent (docs/guides/superwords.md), with one training a
+size."""
 
 
 def described() -> str:

@@ -54,7 +54,7 @@ It costs the total of a tokenizer's sources under 0.1% of held-out bytes per tok
 source, ``code-javascript``, 0.7% (measured 2026-11-21)."""
 
 PATTERN = DEFAULT_PATTERN
-"""No other published pattern is clearly better: docs/vocabularies.md tells what they gave."""
+"""No other published pattern is clearly better: vocabularies.md tells what they gave."""
 
 _BATCH_CHARS = 8 << 20
 

@@ -12,7 +12,7 @@ from click.testing import Result
 
 from jeton.cli.app import COMMANDS, app
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:

@@ -98,7 +98,7 @@ class Outcome:
     cases: int = 0
     different: int = 0
     known: int = 0
-    """Texts that differ in a way that docs/exactness.md names, with its reason."""
+    """Texts that differ in a way that docs/concepts/exactness.md names, with its reason."""
     unanswered: int = 0
     """Texts on which the reference itself failed: they prove nothing and count for nobody."""
     stopped: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""docs/audit.md: its examples run, one after another; names, levels and limits are right."""
+"""docs/guides/audit.md: names, levels and limits are right."""
 
 from __future__ import annotations
 
@@ -9,17 +9,9 @@ from jeton.auditing import Pipeline, deep_sample, digests, groups, intervals, ma
 from jeton.auditing.pipeline import read_pipeline
 from jeton.auditing.preprocessing_steps import STEPS
 from jeton.corpus import names
+from tests.docs.pages import text_of
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-
-
-def test_the_examples_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 5
-    scope: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), scope)
+TEXT = text_of("audit")
 
 
 def test_the_pipeline_of_the_page_names_every_setting(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def _print_fits(found: list[Any], length: int) -> None:
             ]
         )
     tables.print_table(headings, rows, right=headings[1:])
-    streams.say("sizes in GiB of each GPU; estimated, see docs/serving-memory.md")
+    streams.say("sizes in GiB of each GPU; estimated, see docs/guides/serving-memory.md")
     for fit in found:
         for note in fit.notes:
             streams.say(note)

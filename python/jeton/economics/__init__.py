@@ -1,7 +1,7 @@
 """Cost of tokens: memory, FLOPs, time and money.
 
-Every public function's docstring gives formula, units and source; ``docs/economics.md`` lists them
-with worked numbers. Inputs are facts of `jeton.catalog`; nothing is looked up here.
+Every public function's docstring gives formula, units and source; ``docs/concepts/economics.md``
+lists them with worked numbers. Inputs are facts of `jeton.catalog`; nothing is looked up here.
 """
 
 from __future__ import annotations

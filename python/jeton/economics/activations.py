@@ -27,7 +27,8 @@ LOGIT_BYTES = 4
 SAMPLER_BYTES = 28
 """Bytes a score takes while tokens are drawn with top-k and top-p: the fp32 score, sorted scores (4
 each) with their ids (8), probabilities, their running sum, and random numbers (4 each). Start-up
-logs of vLLM come to 36 to 39 in versions 0.6 to 0.10 and to 20 in 0.19 (docs/serving-memory.md)."""
+logs of vLLM come to 36 to 39 in versions 0.6 to 0.10 and to 20 in 0.19
+(docs/guides/serving-memory.md)."""
 
 TRAINING_LOGIT_COPIES = 3
 """Scores, their softmax and their gradient are alive at once where the loss is not fused: 24,000 MB

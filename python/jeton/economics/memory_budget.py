@@ -105,7 +105,7 @@ def memory_budget(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan | None = No
     leave room, among the divisors of the query heads, which tensor parallelism needs.
 
     Source: vLLM's start-up (``vllm/v1/worker/gpu_worker.py``, ``determine_available_memory``);
-    compared with published logs in ``docs/serving-memory.md``.
+    compared with published logs in ``docs/guides/serving-memory.md``.
     """
     return _budget(model, gpu, plan or MemoryPlan())
 

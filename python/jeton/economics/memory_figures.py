@@ -127,7 +127,7 @@ class MemoryFigures:
 
         total = sum(n * bytes_of(tokens) for tokens, n in zip(lengths, documents, strict=True))
         sizes = {"mean": total / sum(documents), "p95": bytes_of(p95)}
-        source = f"docs/serving-memory.md; {gpu.cited_source}; {self.model.cited_source}"
+        source = f"docs/guides/serving-memory.md; {gpu.cited_source}; {self.model.cited_source}"
         how = self._needed(gpu, budget) + budget.in_words
         result: dict[str, Figure | None] = {
             "n_gpus": Figure(

@@ -17,7 +17,7 @@ TOKENIZERS = ("llama2", "llama3", "llama4")
 
 _OUTPUT_SHARE = 0.18
 """Answer over prompt: 211 over 1,155 tokens in Azure's conversations
-(docs/figures/pipeline.json)."""
+(docs/studies/figures/pipeline.json)."""
 
 _PROMPT_BYTES = 4_600
 """A prompt of about 1,155 tokens of English."""
