@@ -7,7 +7,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 
-from jeton.auditing.preprocessing_steps import STEPS
+from jeton.auditing.options.preprocessing_steps import STEPS
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure, saving, share
 

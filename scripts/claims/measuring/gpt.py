@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jeton.catalog import model, price
 from jeton.economics import weight_bytes
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics.serving.latency import read_weight_bytes
 from jeton.metrics import parity
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure, ratio, saving
