@@ -39,7 +39,7 @@ INIT_NAMES = (
     type=click.Choice(INIT_NAMES),
     default="asymmetric",
     show_default=True,
-    help="Way to make the rows of added tokens; docs/adapting.md has their papers.",
+    help="Way to make the rows of added tokens; docs/guides/applying.md has their papers.",
 )
 @click.option("--donor", metavar="DIR", help="Model that has the added tokens, for omp and focus.")
 @click.option(
