@@ -126,7 +126,7 @@ def test_a_map_covers_every_row_once(order: list[int], spare: int, pad_to: int |
     assert rows.source[: len(order)].tolist() == [NEW if i < 0 else i for i in order]
     old_rows = rows.source[rows.source >= 0]
     assert len(np.unique(old_rows)) == len(old_rows)
-    covered = []
+    covered: list[int] = []
     for run in rows.runs():
         covered += range(run.new, run.new + run.n)
         expected = rows.source[run.new : run.new + run.n]

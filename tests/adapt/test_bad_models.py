@@ -15,7 +15,6 @@ import pytest
 
 import jeton
 from jeton.adapt.weights import apply, verify
-from jeton.checkpoint import copying
 from tests.adapt import tiny
 
 N = tiny.N_OLD
@@ -65,6 +64,16 @@ def swap(entries: dict[str, Any]) -> None:
     entries[one], entries[two] = entries[two], entries[one]
 
 
+def without_index_and_shard(place: Path) -> None:
+    shard(place, 2).unlink()
+    (place / "model" / INDEX).unlink()
+
+
+def without_weights(place: Path) -> None:
+    for file in (place / "model").glob("*.safetensors*"):
+        file.unlink()
+
+
 def twice(place: Path) -> None:
     # Without an index nothing says which of the two files is right.
     (place / "model" / INDEX).unlink()
@@ -89,8 +98,7 @@ def set_config(**values: Any) -> Callable[[Path], None]:
 
 
 def only_pickles(place: Path) -> None:
-    for file in (place / "model").glob("*.safetensors*"):
-        file.unlink()
+    without_weights(place)
 
     class Bomb:
         def __reduce__(self) -> Any:
@@ -118,7 +126,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
         r"index.json names 'model-00002-of-00002.safetensors', not there",
     ),
     "a numbered file is missing": (
-        lambda p: (shard(p, 2).unlink(), (p / "model" / INDEX).unlink()),
+        without_index_and_shard,
         r"model-00002-of-00002.safetensors is missing",
     ),
     "a shard is cut off": (cut, r"is cut off: its tensors take [\d,]+ bytes and it has"),
@@ -151,7 +159,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "weights are pickles": (only_pickles, r"pytorch_model.bin is a pickle, .* it is not opened"),
     "no weights at all": (
-        lambda p: [f.unlink() for f in (p / "model").glob("*.safetensors*")],
+        without_weights,
         r"has no .safetensors file",
     ),
     "the change begins elsewhere": (other_tokenizer, r"begins with another tokenizer than that of"),
@@ -196,7 +204,7 @@ def test_a_full_disk_leaves_nothing(place: Path, monkeypatch: pytest.MonkeyPatch
         if len(calls) == 3:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(copying.os, "fsync", full)
+    monkeypatch.setattr("jeton.checkpoint.copying.os.fsync", full)
     left = sorted(path.name for path in place.iterdir())
     with pytest.raises(OSError, match="No space left") as caught:
         apply(place / "model", place / "t", output=place / "o")

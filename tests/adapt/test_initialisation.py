@@ -206,4 +206,4 @@ def test_a_method_that_is_not_known_is_refused(model: Path, tmp_path: Path) -> N
         ({"init": "mean", "donor": model}, "a donor means nothing to 'mean'"),
     ):
         with pytest.raises(UsageError, match=message):
-            apply(model, tmp_path / "t", output=tmp_path / "o", **options)  # type: ignore[arg-type]
+            apply(model, tmp_path / "t", output=tmp_path / "o", **options)
