@@ -9,6 +9,11 @@ from jeton.cli.lazy_group import LazyGroup
 __all__ = ["adapt"]
 
 _HOMES = {
+    "terms": (
+        "jeton.cli.adapt.terms",
+        "terms",
+        "Say what is worth a slot of the vocabulary, and where to stop.",
+    ),
     "extend": (
         "jeton.cli.adapt.extend",
         "extend",
@@ -31,6 +36,7 @@ def adapt() -> None:
 
     \b
     Examples:
+      jeton adapt terms notes.jsonl --tokenizer cl100k_base --slots 2000
       jeton adapt extend cl100k_base notes.jsonl --add 5000 -o domain/
       jeton adapt prune ./model notes.jsonl --to 32000 -o small-model/
     """
