@@ -14,6 +14,11 @@ _HOMES = {
         "apply",
         "Give a model the vocabulary of a tokenizer that `jeton adapt` made.",
     ),
+    "terms": (
+        "jeton.cli.adapt.terms",
+        "terms",
+        "Say what is worth a slot of the vocabulary, and where to stop.",
+    ),
     "extend": (
         "jeton.cli.adapt.extend",
         "extend",
@@ -41,6 +46,7 @@ def adapt() -> None:
 
     \b
     Examples:
+      jeton adapt terms notes.jsonl --tokenizer cl100k_base --slots 2000
       jeton adapt extend cl100k_base notes.jsonl --add 5000 -o domain/
       jeton adapt prune ./model notes.jsonl --to 32000 -o small-model/
       jeton adapt apply my-model/ domain/ -o my-model-domain/
