@@ -160,8 +160,8 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             what="escapes written as the characters that they stand for",
             says="Escaped characters (such as \\u00e9 or &amp;) use",
             cause=r"A step writes JSON with escapes for all non-English letters (\u00e9), puts "
-            r"JSON inside a JSON string (\"), or leaves HTML codes (&nbsp;) or percent codes in the "
-            "text.",
+            r"JSON inside a JSON string (\"), or leaves HTML codes (&nbsp;) or percent codes in "
+            "the text.",
             do="Decode the text before you build the prompt: json.dumps(value, "
             "ensure_ascii=False), html.unescape or urllib.parse.unquote.",
         ),
