@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from jeton import _core
+from jeton._core import SentencePieceModel, Tokenizer
 
 __all__ = ["Segmenter"]
 
@@ -18,7 +18,7 @@ class Segmenter:
     no parts at all.
     """
 
-    def __init__(self, tokenizer: _core.Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         model: dict[str, Any] = json.loads(tokenizer.to_canonical())["model"]
         self._cut = self._cutter(model)
@@ -42,7 +42,7 @@ class Segmenter:
         kind = model["type"]
         pretoken = self._tokenizer.encode_pretoken
         if kind == "sentencepiece":
-            spm = _core.SentencePieceModel(self._tokenizer.to_bytes("sentencepiece"))
+            spm = SentencePieceModel(self._tokenizer.to_bytes("sentencepiece"))
             return lambda token, _: [id for id, _, _ in spm.encode_normalized(token)]
         if kind == "wordpiece":
             return self._wordpiece(model["prefix"])
