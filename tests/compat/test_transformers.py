@@ -20,7 +20,6 @@ import tokenizers
 import transformers
 
 import jeton
-
 from jeton.compat import transformers as adapter
 from jeton.errors import JetonWarning, MissingExtraError, UsageError
 from tests.compat.hf_dumps import outcome, same_outcome

@@ -14,8 +14,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+<<<<<<< HEAD
 from jeton import _core
 from jeton.errors import UsageError
+=======
+from jeton._core import PretokenCounts, Tokenizer, train_sentencepiece
+from jeton.errors import JetonError, TrainingError, UsageError
+>>>>>>> main
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least
 from jeton.training.normalization_rules import RULE_NAMES, named_charsmap
 
@@ -177,7 +182,7 @@ _NOT_FOR_THE_CORE = (
 )
 
 
-def _new_counts(model_type: str, settings: TrainSettings) -> _core.PretokenCounts:
+def _new_counts(model_type: str, settings: TrainSettings) -> PretokenCounts:
     options: SentencePieceOptions = settings.read_options()
     cutting: dict[str, Any] = {name: getattr(options, name) for name in _CUTTING}
     cutting["charsmap"] = options.charsmap or named_charsmap(options.normalization_rule_name)
@@ -196,12 +201,12 @@ def _new_counts(model_type: str, settings: TrainSettings) -> _core.PretokenCount
     if model_type == "word":
         # Words are whole, whatever scripts they mix.
         cutting |= {"split_by_unicode_script": False, "split_digits": False}
-    return _core.PretokenCounts.cut_by(json.dumps({"type": "sentences", **cutting}))
+    return PretokenCounts.cut_by(json.dumps({"type": "sentences", **cutting}))
 
 
 def _learn(
-    model_type: str, counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
-) -> _core.Tokenizer:
+    model_type: str, counts: PretokenCounts, settings: TrainSettings, learning: Learning
+) -> Tokenizer:
     options: SentencePieceOptions = settings.read_options()
     values = {k: v for k, v in asdict(options).items() if k not in _NOT_FOR_THE_CORE}
     values |= {
@@ -210,6 +215,7 @@ def _learn(
         "min_frequency": settings.min_frequency,
     }
     stage = "prune" if model_type == "unigram" else "merge"
+<<<<<<< HEAD
     if model_type == "word":
         n_distinct, n_times = counts.longer_than(LONGEST_WORD_BYTES)
         if n_distinct:
@@ -222,6 +228,24 @@ def _learn(
         on_progress=learning.report(stage),
         name=learning.name,
     )
+=======
+    try:
+        return train_sentencepiece(
+            counts,
+            json.dumps(values),
+            num_threads=learning.num_threads,
+            on_progress=learning.report(stage),
+            name=learning.name,
+        )
+    except JetonError as error:
+        if model_type == "word" and "; the limit is" in str(error):
+            raise TrainingError(
+                f"a word of the text is too long to be a piece: {str(error).splitlines()[0]}\n"
+                "hint: take such data (base64, long runs) out of the text, raise min_frequency "
+                "(--min-frequency 2), or ask for fewer words"
+            ) from error
+        raise
+>>>>>>> main
 
 
 def _algorithm(name: str, summary: str, model_type: str, options: type[Any]) -> Algorithm:
