@@ -40,11 +40,7 @@ class AutoTokenizer:
         the file's ids.
 
         A name without a folder is looked for among the vocabularies at hand (``jeton vocab list``)
-<<<<<<< HEAD
-        before the hub is asked. A ``JetonWarning`` says so, since a vocabulary has no chat template.
-=======
         before the hub is asked. A ``JetonWarning`` says so: a vocabulary has no chat template.
->>>>>>> main
         """
         loaded = None if inputs else load_at_hand(pretrained_model_name_or_path, kwargs)
         if loaded is not None:

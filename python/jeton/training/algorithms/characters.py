@@ -232,25 +232,7 @@ def _learn(
             "continuing_prefix": options.continuing_prefix,
             "end_of_word_suffix": options.end_of_word_suffix,
         }
-<<<<<<< HEAD
     return _within(counts, values, settings.vocab_size, learning)
-=======
-    tokenizer = _within(counts, values, settings.vocab_size, learning)
-    return _with_bare_vocabulary(tokenizer) if model == "character" else tokenizer
-
-
-def _with_bare_vocabulary(tokenizer: Tokenizer) -> Tokenizer:
-    """Take special tokens out of a vocabulary of characters, which stand beside it all the same.
-
-    No character is one of them. Only so is it what a tokenizer.json can say.
-    """
-    config = json.loads(tokenizer.to_canonical())
-    tokens = config["model"]["tokens"]
-    for text, number in tokenizer.special_tokens.items():
-        if len(text) > 1 and number < len(tokens):
-            tokens[number] = None
-    return Tokenizer.from_canonical(json.dumps(config).encode(), name=tokenizer.name)
->>>>>>> main
 
 
 def _within(

@@ -14,13 +14,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-<<<<<<< HEAD
-from jeton import _core
-from jeton.errors import UsageError
-=======
 from jeton._core import PretokenCounts, Tokenizer, train_sentencepiece
-from jeton.errors import JetonError, TrainingError, UsageError
->>>>>>> main
+from jeton.errors import UsageError
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least
 from jeton.training.normalization_rules import RULE_NAMES, named_charsmap
 
@@ -215,37 +210,18 @@ def _learn(
         "min_frequency": settings.min_frequency,
     }
     stage = "prune" if model_type == "unigram" else "merge"
-<<<<<<< HEAD
     if model_type == "word":
         n_distinct, n_times = counts.longer_than(LONGEST_WORD_BYTES)
         if n_distinct:
             learning.facts["n_long_words"] = n_distinct
             learning.facts["n_long_word_uses"] = n_times
-    return _core.train_sentencepiece(
+    return train_sentencepiece(
         counts,
         json.dumps(values),
         num_threads=learning.num_threads,
         on_progress=learning.report(stage),
         name=learning.name,
     )
-=======
-    try:
-        return train_sentencepiece(
-            counts,
-            json.dumps(values),
-            num_threads=learning.num_threads,
-            on_progress=learning.report(stage),
-            name=learning.name,
-        )
-    except JetonError as error:
-        if model_type == "word" and "; the limit is" in str(error):
-            raise TrainingError(
-                f"a word of the text is too long to be a piece: {str(error).splitlines()[0]}\n"
-                "hint: take such data (base64, long runs) out of the text, raise min_frequency "
-                "(--min-frequency 2), or ask for fewer words"
-            ) from error
-        raise
->>>>>>> main
 
 
 def _algorithm(name: str, summary: str, model_type: str, options: type[Any]) -> Algorithm:
