@@ -2,7 +2,7 @@
 //!
 //! The core knows nothing of files, Python, prices or pictures. Imports point one way:
 //! error <- vocab <- {special, normalize, pretokenize} <- models <- pipeline <- tokenizer <-
-//! {format, train, measure}.
+//! {format, train}. Measuring is a crate of its own, `jeton-measure`.
 
 mod assembly;
 mod cache;
@@ -15,7 +15,6 @@ mod engine;
 pub mod error;
 pub mod format;
 pub mod inputs;
-pub mod measure;
 pub mod memory;
 pub mod models;
 pub mod normalize;

@@ -4,11 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use super::LengthHistogram;
 use super::words::{Joined, NoSuchId, Outlines, WordCounts, lay_out};
-use crate::documents::batch::BatchRef;
-use crate::documents::parallel::map_documents;
-use crate::error::{Error, ErrorKind, Result};
-use crate::special::Allow;
-use crate::tokenizer::{Cause, Tokenizer, as_text};
+use jeton_core::documents::batch::BatchRef;
+use jeton_core::documents::parallel::map_documents;
+use jeton_core::documents::texts::as_text;
+use jeton_core::error::{Error, ErrorKind, Result};
+use jeton_core::special::Allow;
+use jeton_core::tokenizer::{Cause, Tokenizer};
 
 /// Counts of tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 use super::digests::{digest, push_block_keys};
 use super::markers::{MarkerCounts, Markers};
 use super::text::{TextStats, WideCounts};
-use crate::documents::batch::BatchRef;
-use crate::documents::parallel::map_documents;
-use crate::error::{Error, Result};
-use crate::tokenizer::as_text;
+use jeton_core::documents::batch::BatchRef;
+use jeton_core::documents::parallel::map_documents;
+use jeton_core::documents::texts::as_text;
+use jeton_core::error::{Error, Result};
 
 /// What is looked for.
 #[derive(Debug)]
@@ -106,8 +106,8 @@ impl Surveyor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::batch::DocumentBatch;
-    use crate::measure::digests::digests;
+    use crate::digests::digests;
+    use jeton_core::documents::batch::DocumentBatch;
     use proptest::prelude::*;
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
-use crate::error::{Error, Result};
+use jeton_core::error::{Error, Result};
 
 /// Bytes by which markers are told apart before they are compared.
 const START: usize = 3;
@@ -29,7 +29,7 @@ pub struct MarkerCounts {
 
 impl MarkerCounts {
     /// Adds counts of the same markers.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.n_documents += other.n_documents;
         let counts = self.counts.iter_mut().zip(&other.counts);
         counts.for_each(|(mine, theirs)| *mine += theirs);
@@ -64,7 +64,7 @@ impl Markers {
     }
 
     /// Nothing found yet.
-    pub(super) fn no_counts(&self) -> MarkerCounts {
+    pub(crate) fn no_counts(&self) -> MarkerCounts {
         MarkerCounts {
             counts: vec![0; self.texts.len()],
             n_documents: 0,
@@ -72,7 +72,7 @@ impl Markers {
     }
 
     /// Counts the markers of one document.
-    pub(super) fn count(&self, text: &[u8], counts: &mut MarkerCounts) {
+    pub(crate) fn count(&self, text: &[u8], counts: &mut MarkerCounts) {
         let mut ends = Vec::new();
         let mut found = |at: usize| self.at(text, at, &mut ends, counts);
         match self.first_bytes[..] {

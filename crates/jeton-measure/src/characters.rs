@@ -6,8 +6,8 @@
 
 use std::sync::LazyLock;
 
-use crate::pretokenize::scripts::SCRIPTS;
-use crate::text::unicode::{UnicodeVersion, parse_class};
+use jeton_core::pretokenize::scripts::SCRIPTS;
+use jeton_core::text::unicode::{UnicodeVersion, parse_class};
 
 /// Scripts that came after Unicode 9, whose list the pre-tokenizer has. Up to Unicode 16.
 const NEWER_SCRIPTS: &[&str] = &[
@@ -71,7 +71,7 @@ const WITHOUT_SPACES: &[&str] = &[
 ];
 
 /// Characters of no script in particular (signs, digits, spaces), and all that are not assigned.
-pub(super) const COMMON: u8 = 0;
+pub(crate) const COMMON: u8 = 0;
 /// Marks that take the script of what they stand on.
 const INHERITED: u8 = 1;
 
@@ -92,15 +92,15 @@ pub fn script_names() -> &'static [&'static str] {
 }
 
 /// The script of ASCII letters.
-pub(super) fn latin() -> u8 {
+pub(crate) fn latin() -> u8 {
     table().of_ascii(b'a').script
 }
 
 /// What is known of one character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Character {
+pub(crate) struct Character {
     /// Number of the script.
-    pub(super) script: u8,
+    pub(crate) script: u8,
     flags: u8,
 }
 
@@ -113,43 +113,43 @@ impl Character {
 
     /// True if it begins or continues a word: a letter of a script that puts spaces between words.
     #[inline]
-    pub(super) fn is_word(self) -> bool {
+    pub(crate) fn is_word(self) -> bool {
         self.flags & (Self::LETTER | Self::SPACED) == Self::LETTER | Self::SPACED
     }
 
     /// True if it continues a word but begins none: a mark.
     #[inline]
-    pub(super) fn is_mark(self) -> bool {
+    pub(crate) fn is_mark(self) -> bool {
         self.flags & Self::MARK != 0
     }
 
     /// True if it is a decimal digit of any script.
     #[inline]
-    pub(super) fn is_digit(self) -> bool {
+    pub(crate) fn is_digit(self) -> bool {
         self.flags & Self::DIGIT != 0
     }
 
     /// True if it is neither a mark nor a digit nor white space.
     #[inline]
-    pub(super) fn is_plain(self) -> bool {
+    pub(crate) fn is_plain(self) -> bool {
         self.flags & (Self::MARK | Self::DIGIT | Self::SPACE) == 0
     }
 
     /// True if it is Unicode `White_Space`.
     #[inline]
-    pub(super) fn is_space(self) -> bool {
+    pub(crate) fn is_space(self) -> bool {
         self.flags & Self::SPACE != 0
     }
 
     /// True if its script says something: neither Common nor Inherited.
     #[inline]
-    pub(super) fn has_script(self) -> bool {
+    pub(crate) fn has_script(self) -> bool {
         self.script > INHERITED
     }
 
     /// Its script if that says something, else Common.
     #[inline]
-    pub(super) fn script_or_common(self) -> u8 {
+    pub(crate) fn script_or_common(self) -> u8 {
         if self.has_script() {
             self.script
         } else {
@@ -162,14 +162,14 @@ impl Character {
 const PAGE: usize = 256;
 
 /// All characters in two steps: most pages of code points are alike.
-pub(super) struct Table {
+pub(crate) struct Table {
     ascii: [Character; 128],
     index: Vec<u16>,
     pages: Vec<[Character; PAGE]>,
 }
 
 /// The one table.
-pub(super) fn table() -> &'static Table {
+pub(crate) fn table() -> &'static Table {
     &TABLE
 }
 
@@ -228,7 +228,7 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn of(&self, c: char) -> Character {
+    pub(crate) fn of(&self, c: char) -> Character {
         let code = c as usize;
         match self.ascii.get(code) {
             Some(&known) => known,
@@ -238,14 +238,14 @@ impl Table {
 
     /// The same of a byte below 128; of any other what U+0000 is.
     #[inline]
-    pub(super) fn of_ascii(&self, byte: u8) -> Character {
+    pub(crate) fn of_ascii(&self, byte: u8) -> Character {
         self.ascii[usize::from(byte & 127)]
     }
 }
 
 /// The character that begins here, and its bytes. The bytes are valid UTF-8 from here on.
 #[inline]
-pub(super) fn character(bytes: &[u8]) -> (char, usize) {
+pub(crate) fn character(bytes: &[u8]) -> (char, usize) {
     let byte = |i: usize| u32::from(bytes.get(i).copied().unwrap_or(0) & 0x3F);
     let first = u32::from(bytes.first().copied().unwrap_or(0));
     let (code, length) = match first {
@@ -322,14 +322,14 @@ impl Default for ScriptCounts {
 
 impl ScriptCounts {
     #[inline]
-    pub(super) fn add(&mut self, script: u8, n: u64) {
+    pub(crate) fn add(&mut self, script: u8, n: u64) {
         if let Some(count) = self.0.get_mut(usize::from(script)) {
             *count += n;
         }
     }
 
     /// The first script with a count.
-    pub(super) fn first(&self) -> Option<u8> {
+    pub(crate) fn first(&self) -> Option<u8> {
         self.0
             .iter()
             .position(|&n| n > 0)
@@ -351,7 +351,7 @@ impl ScriptCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::unicode::contains;
+    use jeton_core::text::unicode::contains;
 
     #[test]
     fn every_script_is_known_and_every_letter_has_one() {

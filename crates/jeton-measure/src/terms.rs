@@ -2,10 +2,10 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::documents::batch::BatchRef;
-use crate::documents::parallel::map_documents;
-use crate::error::{Error, Result};
-use crate::tokenizer::as_text;
+use jeton_core::documents::batch::BatchRef;
+use jeton_core::documents::parallel::map_documents;
+use jeton_core::documents::texts::as_text;
+use jeton_core::error::{Error, Result};
 
 /// Counts terms in text: whole words (no alphanumeric character on either side), ASCII case
 /// ignored, of overlapping occurrences the leftmost, of those the longest.
@@ -94,7 +94,7 @@ impl TermCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::batch::DocumentBatch;
+    use jeton_core::documents::batch::DocumentBatch;
 
     #[test]
     fn whole_words_longest_first() {

@@ -7,27 +7,27 @@
 #![allow(unsafe_code)] // one call of a function that needs SSE2
 
 /// Bytes of a block: one for each bit of a mask.
-pub(super) const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
 /// What is in a block. Bit `i` is byte `i`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Block {
+pub(crate) struct Block {
     /// ASCII characters that are Unicode `White_Space`.
-    pub(super) blank: u64,
+    pub(crate) blank: u64,
     /// Bytes of 128 and above.
-    pub(super) wide: u64,
+    pub(crate) wide: u64,
     /// Bytes that continue a character.
-    pub(super) continuation: u64,
+    pub(crate) continuation: u64,
     /// ASCII letters.
-    pub(super) n_letters: u64,
+    pub(crate) n_letters: u64,
     /// ASCII digits.
-    pub(super) n_digits: u64,
+    pub(crate) n_digits: u64,
 }
 
 impl Block {
     /// Looks at a block.
     #[inline]
-    pub(super) fn of(bytes: &[u8; BLOCK]) -> Self {
+    pub(crate) fn of(bytes: &[u8; BLOCK]) -> Self {
         // SAFETY: SSE2 is a part of the architecture; `sse2` needs nothing else and takes no
         // pointers.
         #[cfg(target_arch = "x86_64")]

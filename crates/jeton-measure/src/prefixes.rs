@@ -14,10 +14,10 @@ use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::HashMap;
 
-use crate::documents::batch::BatchRef;
-use crate::documents::parallel::map_documents;
-use crate::error::{Error, Result};
-use crate::vocab::hasher;
+use jeton_core::documents::batch::BatchRef;
+use jeton_core::documents::parallel::map_documents;
+use jeton_core::error::{Error, Result};
+use jeton_core::vocab::hasher;
 
 /// Beginnings kept: 40 bytes each, 160 MB when the index is full.
 const MAX_PREFIXES: usize = 4_000_000;
@@ -208,7 +208,7 @@ fn chain(text: &[u8], block_bytes: usize) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::batch::DocumentBatch;
+    use jeton_core::documents::batch::DocumentBatch;
     use proptest::prelude::*;
 
     fn index(documents: &[String], limit: usize) -> PrefixIndex {

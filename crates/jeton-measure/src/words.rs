@@ -13,7 +13,7 @@
 //! that did fit is counted.
 
 use super::characters::{COMMON, Character, ScriptCounts, character, table};
-use crate::tokenizer::Tokenizer;
+use jeton_core::tokenizer::Tokenizer;
 
 /// Counts over the documents whose tokens could be laid along their text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl WordCounts {
 
     /// Counts a text of which is known what each token covers: ranges of bytes in order, which may
     /// leave out white space and be empty, but do not overlap.
-    pub(super) fn add_document(&mut self, text: &str, spans: &[(u32, u32)]) {
+    pub(crate) fn add_document(&mut self, text: &str, spans: &[(u32, u32)]) {
         self.n_documents += 1;
         let bytes = text.as_bytes();
         let mut reader = Reader::default();
@@ -154,7 +154,7 @@ impl Outline {
 /// How often each id occurs says nearly everything: scripts, digits, and the words that each token
 /// overlaps. What it does not say is which neighbours share a word, and that takes three bits of
 /// each token. A token of which nothing can be said by itself is read where it stands.
-pub(super) struct Joined {
+pub(crate) struct Joined {
     /// How often each id occurred since the last [`Joined::flush`].
     counts: Vec<u32>,
     /// Tokens counted there.
@@ -181,10 +181,10 @@ struct Place {
 }
 
 /// An id that the vocabulary does not have.
-pub(super) struct NoSuchId(pub(super) u32);
+pub(crate) struct NoSuchId(pub(crate) u32);
 
 impl Joined {
-    pub(super) fn new(vocab_size: usize) -> Self {
+    pub(crate) fn new(vocab_size: usize) -> Self {
         Self {
             counts: vec![0; vocab_size],
             n_waiting: 0,
@@ -197,7 +197,7 @@ impl Joined {
     }
 
     /// Counts the ids of a text, and nothing else.
-    pub(super) fn add_ids(&mut self, ids: &[u32]) -> Result<(), NoSuchId> {
+    pub(crate) fn add_ids(&mut self, ids: &[u32]) -> Result<(), NoSuchId> {
         self.n_waiting += ids.len() as u64;
         for &id in ids {
             *self.counts.get_mut(id as usize).ok_or(NoSuchId(id))? += 1;
@@ -206,7 +206,7 @@ impl Joined {
     }
 
     /// Counts the ids of a text, and the words that they share.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         text: &str,
         ids: &[u32],
@@ -306,13 +306,13 @@ impl Joined {
     }
 
     /// True if the counts of ids have to be flushed before a text of so many tokens is counted.
-    pub(super) fn is_full(&self, n_tokens: usize) -> bool {
+    pub(crate) fn is_full(&self, n_tokens: usize) -> bool {
         self.n_waiting + n_tokens as u64 > u64::from(u32::MAX)
     }
 
     /// Moves the counts of ids to `id_counts`, and what follows of them to `words`. All texts since
     /// the last time must have been added with the same outlines; none: words were not counted.
-    pub(super) fn flush(
+    pub(crate) fn flush(
         &mut self,
         outlines: Option<&Outlines>,
         id_counts: &mut [u64],
@@ -422,7 +422,7 @@ fn is_continuation(byte: u8) -> bool {
 
 /// Lays the tokens of a text along it: where each begins and ends. False if they do not fit.
 /// `unknown`: the id that stands for text without a token, which fits nothing.
-pub(super) fn lay_out(
+pub(crate) fn lay_out(
     tokenizer: &Tokenizer,
     unknown: Option<u32>,
     text: &str,

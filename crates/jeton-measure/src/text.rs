@@ -3,10 +3,10 @@
 use super::LengthHistogram;
 use super::blocks::{BLOCK, Block};
 use super::characters::{COMMON, ScriptCounts, character, latin, table};
-use crate::documents::batch::BatchRef;
-use crate::documents::parallel::map_documents;
-use crate::error::Result;
-use crate::tokenizer::as_text;
+use jeton_core::documents::batch::BatchRef;
+use jeton_core::documents::parallel::map_documents;
+use jeton_core::documents::texts::as_text;
+use jeton_core::error::Result;
 
 /// Sizes of documents. A *word* is a maximal run of characters that are not Unicode `White_Space`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl TextStats {
     }
 
     /// Counts one document, and says how many characters it has.
-    pub(super) fn add_document(&mut self, text: &str, wide: &mut WideCounts) -> u64 {
+    pub(crate) fn add_document(&mut self, text: &str, wide: &mut WideCounts) -> u64 {
         let bytes = text.as_bytes();
         let mut sums = Sums::default();
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -87,7 +87,7 @@ impl TextStats {
     }
 
     /// Adds what was collected of characters beyond ASCII.
-    pub(super) fn add_wide(&mut self, wide: &WideCounts) {
+    pub(crate) fn add_wide(&mut self, wide: &WideCounts) {
         for (script, by_length) in (0..=u8::MAX).zip(&wide.0) {
             for (length, &n) in (1..).zip(by_length) {
                 self.script_chars.add(script, n);
@@ -117,7 +117,7 @@ impl TextStats {
 
 /// Characters beyond ASCII by script, and by their bytes less one: added up once for many
 /// documents.
-pub(super) struct WideCounts([[u64; 4]; 256]);
+pub(crate) struct WideCounts([[u64; 4]; 256]);
 
 impl Default for WideCounts {
     fn default() -> Self {
@@ -211,7 +211,7 @@ fn count(mask: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::batch::DocumentBatch;
+    use jeton_core::documents::batch::DocumentBatch;
     use proptest::prelude::*;
 
     #[test]

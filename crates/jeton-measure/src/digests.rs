@@ -6,13 +6,13 @@
 
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
-use crate::documents::batch::BatchRef;
-use crate::documents::parallel::map_documents;
-use crate::error::{Error, Result};
+use jeton_core::documents::batch::BatchRef;
+use jeton_core::documents::parallel::map_documents;
+use jeton_core::error::{Error, Result};
 
 /// The digest of a text.
 #[inline]
-pub(super) fn digest(text: &[u8]) -> u128 {
+pub(crate) fn digest(text: &[u8]) -> u128 {
     xxh3_128(text)
 }
 
@@ -51,7 +51,7 @@ pub fn pair_digests(digests: &[u128], companions: &[u128]) -> Result<Vec<u128>> 
 
 /// Appends a key of all text up to the end of each whole block, at most `max_blocks`: each block is
 /// hashed with the key before it as the seed. `block_bytes` must not be 0.
-pub(super) fn push_block_keys(
+pub(crate) fn push_block_keys(
     text: &[u8],
     block_bytes: usize,
     max_blocks: usize,
@@ -67,7 +67,7 @@ pub(super) fn push_block_keys(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::batch::DocumentBatch;
+    use jeton_core::documents::batch::DocumentBatch;
 
     #[test]
     fn digests_are_those_of_the_reference() {

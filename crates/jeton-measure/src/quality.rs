@@ -9,10 +9,11 @@ use std::hash::BuildHasher;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::documents::batch::BatchRef;
-use crate::documents::parallel::map_documents;
-use crate::error::{Error, ErrorKind, Result};
-use crate::vocab::hasher;
+use jeton_core::documents::batch::BatchRef;
+use jeton_core::documents::parallel::map_documents;
+use jeton_core::documents::texts::as_text;
+use jeton_core::error::Result;
+use jeton_core::vocab::hasher;
 
 /// Names of the figures, in the order of a row.
 pub const QUALITY_FIGURES: [&str; 27] = [
@@ -66,10 +67,7 @@ pub fn quality(
         documents
             .iter()
             .map(|document| {
-                let text = simdutf8::compat::from_utf8(document).map_err(|error| {
-                    let byte_offset = error.valid_up_to() as u64;
-                    Error::from(ErrorKind::InvalidUtf8 { byte_offset })
-                })?;
+                let text = as_text(document)?;
                 Ok(row(text))
             })
             .collect::<Result<Vec<_>>>()
@@ -234,7 +232,7 @@ fn duplicate_grams(hashes: &[u64], word_chars: &[usize], n: usize, n_chars: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::batch::DocumentBatch;
+    use jeton_core::documents::batch::DocumentBatch;
 
     fn figure(text: &str, name: &str) -> f64 {
         let index = QUALITY_FIGURES.iter().position(|&n| n == name).unwrap();

@@ -19,10 +19,11 @@ use hashbrown::HashMap;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::characters::table;
-use crate::documents::batch::BatchRef;
-use crate::documents::parallel::map_documents;
-use crate::error::{Error, ErrorKind, Result};
-use crate::vocab::hasher;
+use jeton_core::documents::batch::BatchRef;
+use jeton_core::documents::parallel::map_documents;
+use jeton_core::documents::texts::as_text;
+use jeton_core::error::{Error, ErrorKind, Result};
+use jeton_core::vocab::hasher;
 
 /// What is compared, and how closely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,10 +125,7 @@ impl NearDuplicates {
             let mut keys = Vec::with_capacity(range.len() * n_bands);
             let mut signing = Signing::new(&self.options, &self.functions);
             for document in batch.slice(range.start, range.end).iter() {
-                let text = simdutf8::compat::from_utf8(document).map_err(|error| {
-                    let byte_offset = error.valid_up_to() as u64;
-                    Error::from(ErrorKind::InvalidUtf8 { byte_offset })
-                })?;
+                let text = as_text(document)?;
                 signing.push_keys(text, &mut keys);
             }
             Ok(keys)
@@ -281,7 +279,7 @@ impl<'a> Signing<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::batch::DocumentBatch;
+    use jeton_core::documents::batch::DocumentBatch;
 
     const OPTIONS: NearDuplicateOptions = NearDuplicateOptions {
         shingle_words: 5,
