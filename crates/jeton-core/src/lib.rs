@@ -7,6 +7,7 @@
 mod assembly;
 mod cache;
 pub mod codec;
+pub mod compiled;
 pub mod config;
 pub mod cpu;
 pub mod decode;

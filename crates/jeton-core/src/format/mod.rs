@@ -2,7 +2,6 @@
 
 mod claude;
 mod clip;
-mod compiled;
 pub mod gguf;
 mod gpt2_files;
 mod hf_json;
@@ -18,7 +17,6 @@ pub mod writing;
 
 pub use claude::from_claude;
 pub use clip::from_clip;
-pub use compiled::{Source, from_compiled, is_compiled, read_compiled, sealed, to_compiled};
 pub use gguf::from_gguf;
 pub use gpt2_files::{Gpt2Options, from_gpt2_files};
 pub use hf_json::{from_hf_json, to_hf_json};

@@ -83,12 +83,12 @@ fn same(tokenizer: &Tokenizer, again: &Tokenizer, text: &str) {
 #[test]
 fn every_kind_comes_back() {
     for tokenizer in of_every_kind() {
-        let bytes = to_compiled(&tokenizer, Some("näme")).unwrap();
+        let bytes = to_bytes(&tokenizer, Some("näme")).unwrap();
         assert!(is_compiled(&bytes));
-        let (again, name) = from_compiled(&bytes).unwrap();
+        let (again, name) = from_bytes(&bytes).unwrap();
         assert_eq!(name.as_deref(), Some("näme"));
         same(&tokenizer, &again, "abab ba aba <s>c AbA");
-        assert_eq!(to_compiled(&again, Some("näme")).unwrap(), bytes);
+        assert_eq!(to_bytes(&again, Some("näme")).unwrap(), bytes);
         // A canonical form of it is what it was before.
         let canonical = from_canonical(&to_canonical(&again).unwrap()).unwrap();
         same(&tokenizer, &canonical, "abab<s>");
@@ -107,27 +107,27 @@ fn sentencepiece_models_stay_what_they_are() {
     };
     let file = [piece("<unk>", 2), piece("a", 1)].concat();
     let tokenizer = crate::format::from_sentencepiece(&file).unwrap();
-    let error = to_compiled(&tokenizer, None).unwrap_err();
+    let error = to_bytes(&tokenizer, None).unwrap_err();
     assert!(error.to_string().contains("SentencePiece"), "{error}");
 }
 
 #[test]
 fn other_releases_and_damage_are_refused() {
-    let bytes = to_compiled(&ranks(&[b"ab".to_vec()]), None).unwrap();
+    let bytes = to_bytes(&ranks(&[b"ab".to_vec()]), None).unwrap();
     for n in [0, 4, 8, 39, 40, 41, bytes.len() - 1] {
-        assert!(from_compiled(&bytes[..n]).is_err(), "{n}");
+        assert!(from_bytes(&bytes[..n]).is_err(), "{n}");
     }
-    assert!(from_compiled(&[&bytes[..], b"\0"].concat()).is_err());
+    assert!(from_bytes(&[&bytes[..], b"\0"].concat()).is_err());
     // A length that nothing can hold is refused before anything is reserved.
     let mut huge = bytes[HEADER_BYTES..].to_vec();
     huge[..8].copy_from_slice(&u64::MAX.to_le_bytes());
-    assert!(from_compiled(&sealed(&huge)).is_err());
+    assert!(from_bytes(&sealed(&huge)).is_err());
     let release = bytes
         .windows(RELEASE.len())
         .position(|window| window == RELEASE.as_bytes());
     let mut other = bytes.clone();
     other[release.unwrap()] ^= 1;
-    let error = from_compiled(&sealed(&other[HEADER_BYTES..]))
+    let error = from_bytes(&sealed(&other[HEADER_BYTES..]))
         .unwrap_err()
         .to_string();
     assert!(error.contains("compile the original file again"), "{error}");
@@ -144,15 +144,15 @@ proptest! {
         let mut tokens: Vec<_> = tokens.into_iter().collect();
         tokens.sort();
         let tokenizer = ranks(&tokens);
-        let mut bytes = to_compiled(&tokenizer, None).unwrap();
-        let (again, name) = from_compiled(&bytes).unwrap();
+        let mut bytes = to_bytes(&tokenizer, None).unwrap();
+        let (again, name) = from_bytes(&bytes).unwrap();
         prop_assert_eq!(name, None);
         prop_assert!(again.vocab().is_packed());
         same(&tokenizer, &again, &text);
         // Any bit that is another one is noticed.
         let at = flip.index(bytes.len());
         bytes[at] ^= 1u8 << bit;
-        prop_assert!(from_compiled(&bytes).is_err());
+        prop_assert!(from_bytes(&bytes).is_err());
     }
 
     /// What is damaged on purpose is an error, or a tokenizer that can be used.
@@ -167,7 +167,7 @@ proptest! {
             5 => ranks(&[b"ab".to_vec(), b"abab".to_vec()]),
             kind => of_every_kind().swap_remove(kind),
         };
-        let mut bytes = to_compiled(&tokenizer, None).unwrap();
+        let mut bytes = to_bytes(&tokenizer, None).unwrap();
         if let Some(cut) = cut {
             bytes.truncate(HEADER_BYTES + cut.index(bytes.len() - HEADER_BYTES));
         }
@@ -177,13 +177,13 @@ proptest! {
                 bytes[at] = value;
             }
         }
-        if let Ok((tokenizer, _)) = from_compiled(&sealed(&bytes[HEADER_BYTES..])) {
+        if let Ok((tokenizer, _)) = from_bytes(&sealed(&bytes[HEADER_BYTES..])) {
             if let Ok(ids) = ids(&tokenizer, &text) {
                 let mut out = Vec::new();
                 let _ = tokenizer.decode_into(&ids, false, &mut out);
             }
             let _ = to_canonical(&tokenizer);
-            let _ = to_compiled(&tokenizer, None);
+            let _ = to_bytes(&tokenizer, None);
         }
     }
 }

@@ -31,7 +31,7 @@ use crate::pretokenize::PreTokenizer;
 use crate::tokenizer::Tokenizer;
 
 /// The first bytes of a compiled file: no text, and damaged by whatever changes line ends.
-pub(super) const MAGIC: [u8; 8] = [0x93, b'J', b'E', b'T', b'O', b'N', b'\n', 0x1A];
+const MAGIC: [u8; 8] = [0x93, b'J', b'E', b'T', b'O', b'N', b'\n', 0x1A];
 
 /// Version of the layout and of all that decides what the bulk means, such as the hash of tokens.
 const VERSION: u32 = 16;
@@ -45,7 +45,7 @@ const HEADER_BYTES: usize = 40;
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// True if bytes begin as a compiled file does.
-pub fn is_compiled(bytes: &[u8]) -> bool {
+fn is_compiled(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
@@ -53,7 +53,7 @@ pub fn is_compiled(bytes: &[u8]) -> bool {
 ///
 /// Fails with `Inexpressible` for a SentencePiece model: its own file says everything, and is read
 /// as quickly.
-pub fn to_compiled(tokenizer: &Tokenizer, name: Option<&str>) -> Result<Vec<u8>> {
+pub fn to_bytes(tokenizer: &Tokenizer, name: Option<&str>) -> Result<Vec<u8>> {
     let mut config = tokenizer.to_config();
     let mut bulk = Writer::default();
     take_bulk(&tokenizer.engine, &mut config.model, &mut bulk)?;
@@ -87,12 +87,12 @@ pub fn sealed(payload: &[u8]) -> Vec<u8> {
 /// Reads a tokenizer and its name.
 ///
 /// Fails with `Format` where the file is damaged, or another release wrote it.
-pub fn from_compiled(bytes: &[u8]) -> Result<(Tokenizer, Option<String>)> {
-    read_compiled(bytes, bytes.len() as u64)
+pub fn from_bytes(bytes: &[u8]) -> Result<(Tokenizer, Option<String>)> {
+    read(bytes, bytes.len() as u64)
 }
 
 /// The same from wherever bytes are, so many of them.
-pub fn read_compiled(
+pub fn read(
     source: &(impl Source + ?Sized),
     n_bytes: u64,
 ) -> Result<(Tokenizer, Option<String>)> {
