@@ -31,7 +31,7 @@ export CARGO_TARGET_DIR="$PWD/target/asan" PYO3_PYTHON="$python"
 # What lives as long as the process counts as leaked, and the check hangs where ptrace is not allowed (containers).
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 
-cargo test --target "$host" --locked --quiet -p jeton-core -p jeton-measure --lib
+cargo test --target "$host" --locked --quiet -p jeton-core -p jeton-measure -p jeton-train --lib
 
 cargo build --target "$host" --locked --quiet -p jeton-py
 package=build/asan/python

@@ -18,8 +18,8 @@ LAYERS = (
     {"pipeline", "sentencepiece", "decode"},
     {"engine", "config"},
     {"raw_words", "tokenizer"},
-    {"assembly", "train"},
-    {"format"},
+    {"assembly"},
+    {"format", "compiled"},
 )
 """Rooms of the core from the ground floor up; rooms of one layer may know one another one way."""
 
@@ -71,7 +71,7 @@ def test_main_prints_rooms(capsys: pytest.CaptureFixture[str]) -> None:
     assert "tokenizer -> engine:" in capsys.readouterr().out
 
 
-CRATES = ("jeton-core", "jeton-measure", "jeton-io", "jeton-testing", "jeton-py")
+CRATES = ("jeton-core", "jeton-measure", "jeton-train", "jeton-io", "jeton-testing", "jeton-py")
 """Crates from the ground floor up: a crate depends on crates before it only."""
 
 

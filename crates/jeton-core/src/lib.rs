@@ -2,10 +2,11 @@
 //!
 //! The core knows nothing of files, Python, prices or pictures. Imports point one way:
 //! error <- vocab <- {special, normalize, pretokenize} <- models <- pipeline <- tokenizer <-
-//! {format, train}. Measuring is a crate of its own, `jeton-measure`.
+//! {format, compiled}. Measuring and training are crates of their own, `jeton-measure` and
+//! `jeton-train`.
 
 mod assembly;
-mod cache;
+pub mod cache;
 pub mod codec;
 pub mod compiled;
 pub mod config;
@@ -21,10 +22,9 @@ pub mod models;
 pub mod normalize;
 pub mod pipeline;
 pub mod pretokenize;
-mod raw_words;
+pub mod raw_words;
 pub mod sentencepiece;
 pub mod special;
 pub mod text;
 pub mod tokenizer;
-pub mod train;
 pub mod vocab;

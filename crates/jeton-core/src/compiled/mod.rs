@@ -92,10 +92,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<(Tokenizer, Option<String>)> {
 }
 
 /// The same from wherever bytes are, so many of them.
-pub fn read(
-    source: &(impl Source + ?Sized),
-    n_bytes: u64,
-) -> Result<(Tokenizer, Option<String>)> {
+pub fn read(source: &(impl Source + ?Sized), n_bytes: u64) -> Result<(Tokenizer, Option<String>)> {
     let checksum = read_header(source, n_bytes)?;
     let mut reader = Reader::read(source, HEADER_BYTES as u64, n_bytes, checksum, SEED)?;
     let release = String::from_utf8_lossy(reader.bytes()?).into_owned();

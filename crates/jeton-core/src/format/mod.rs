@@ -10,8 +10,6 @@ mod rwkv;
 pub mod sentencepiece;
 mod tekken;
 mod tiktoken;
-mod trained;
-mod trained_characters;
 mod vocab_txt;
 pub mod writing;
 
@@ -23,8 +21,6 @@ pub use hf_json::{from_hf_json, to_hf_json};
 pub use rwkv::from_rwkv;
 pub use tekken::from_tekken;
 pub use tiktoken::{RankFile, TiktokenOptions, from_tiktoken, to_tiktoken};
-pub use trained::{from_trained, from_trained_fewest, from_trained_trimmed};
-pub use trained_characters::{from_trained_characters, from_trained_sentencepiece};
 pub use vocab_txt::{BertOptions, from_vocab_txt, to_vocab_txt};
 
 use crate::config::Config;
