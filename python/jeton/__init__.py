@@ -26,6 +26,7 @@ from jeton._core import (
 )
 from jeton._lazy import lazy_names
 from jeton.errors import (
+    AdaptError,
     ApproximationWarning,
     CatalogError,
     CorpusError,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from jeton.training import train
 
 __all__ = [
+    "AdaptError",
     "ApproximationWarning",
     "CatalogError",
     "CorpusError",

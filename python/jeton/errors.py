@@ -18,6 +18,7 @@ The tree::
         EmptyCorpusError
         LimitError                         .what .limit
       TrainingError(ValueError)
+      AdaptError(ValueError)
       CatalogError(LookupError)            .name .kind .nearest
         UnknownTokenizerError | UnknownModelError | UnknownGpuError | UnknownPriceError |
         UnknownNumberFormatError
@@ -43,6 +44,7 @@ from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
+    "AdaptError",
     "ApproximationWarning",
     "CatalogError",
     "CorpusError",
@@ -214,6 +216,10 @@ class LimitError(CorpusError):
 
 class TrainingError(JetonError, ValueError):
     """A tokenizer cannot be trained as asked."""
+
+
+class AdaptError(JetonError, ValueError):
+    """A vocabulary, or a model that has it, cannot be changed as asked."""
 
 
 class CatalogError(JetonError, LookupError):

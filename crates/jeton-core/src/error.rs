@@ -24,7 +24,7 @@ pub enum ErrorKind {
         line: Option<u64>,
         /// Byte offset, where lines do not help.
         offset: Option<u64>,
-        /// What was found and what was expected.
+        /// Value found and value expected.
         reason: String,
     },
     /// A component of a tokenizer file is known by name but not supported.
@@ -42,7 +42,7 @@ pub enum ErrorKind {
         pattern: String,
         /// Byte offset in the pattern, where known.
         offset: Option<u64>,
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
     /// A split pattern that needs backtracking gave up on a text.
@@ -74,14 +74,14 @@ pub enum ErrorKind {
     },
     /// Something is larger than the core can count.
     TooLarge {
-        /// What is too large.
+        /// Name of the thing that is too large.
         what: &'static str,
         /// The limit.
         limit: u64,
     },
     /// A file makes a text longer than it may become.
     Growth {
-        /// What makes it longer (`normalization` ...).
+        /// Step that makes it longer (`normalization` ...).
         stage: &'static str,
         /// Bytes of the text.
         n_bytes: u64,
@@ -92,19 +92,19 @@ pub enum ErrorKind {
     },
     /// A tokenizer cannot be trained as asked.
     Training {
-        /// What is wrong and what to do.
+        /// Description of the fault, and the remedy.
         reason: String,
     },
     /// A tokenizer cannot be written in a format.
     Inexpressible {
         /// The format.
         format: &'static str,
-        /// What it cannot express.
+        /// Part of the tokenizer that the format cannot express.
         reason: String,
     },
     /// Arguments are out of range, contradict one another, or do not fit the tokenizer.
     Usage {
-        /// What was found, what was expected and what to do.
+        /// Value found, value expected, and the remedy.
         reason: String,
     },
     /// The caller asked to stop.
@@ -112,7 +112,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What went wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }

@@ -27,7 +27,7 @@ pub const RATIO_FREE_BYTES: u64 = 64 << 20;
 /// (`ZSTD_WINDOWLOG_LIMIT_DEFAULT`, zstd 1.5, zstd.h).
 pub const WINDOW_LOG_MAX: u32 = 27;
 
-/// What is said of a compressed file that is too large: a small one can hold any number of zeros.
+/// Hint about a compressed file that is too large: a small one can hold any number of zeros.
 const TRUST: &str = "raise the limit only for a file whose origin you trust";
 
 /// Bytes of compressed data read at a time (128 KiB: one zstd block).
@@ -94,7 +94,7 @@ enum State {
     Broken,
 }
 
-/// What is known about the stored side of a stream.
+/// Facts about the stored side of a stream.
 #[derive(Clone, Default)]
 struct Stored {
     n_bytes: Arc<AtomicU64>,

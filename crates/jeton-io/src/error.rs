@@ -17,14 +17,14 @@ pub enum IoError {
     Io {
         /// The file.
         path: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The operating system refused to write.
     Write {
         /// The file, or the folder of temporary files.
         path: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A line is not the record it should be.
@@ -33,18 +33,18 @@ pub enum IoError {
         path: String,
         /// 1-based line.
         line: u64,
-        /// What was found and what was expected.
+        /// Value found and value expected.
         reason: String,
     },
     /// The input is larger than a limit that guards against hostile files.
     Limit {
         /// The file.
         path: String,
-        /// What is too large.
+        /// Name of the thing that is too large.
         what: String,
         /// The limit, in bytes.
         limit: u64,
-        /// What to do.
+        /// Remedy.
         hint: &'static str,
     },
     /// Bytes that are not UTF-8, or a lone surrogate, where only valid text is allowed.
@@ -61,14 +61,14 @@ pub enum IoError {
     Counts {
         /// The file.
         path: String,
-        /// What was found and what was expected.
+        /// Value found and value expected.
         reason: String,
     },
     /// Compressed data is damaged or ends early.
     BadCompression {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
 }

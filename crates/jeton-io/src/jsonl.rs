@@ -26,7 +26,7 @@ const SURROGATE_LEAD: u8 = 0xed;
 /// A line that cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BadLine {
-    /// What was found and what was expected.
+    /// Value found and value expected.
     Reason(String),
     /// Under strict reading: the text is not valid from this byte of it on.
     InvalidText(u64),
@@ -165,7 +165,7 @@ fn n_replacement_characters(bytes: &[u8]) -> u64 {
         as u64
 }
 
-/// What `serde_json` says, with its position as a column: every record is its line 1.
+/// Returns the message of `serde_json`, with its position as a column: every record is its line 1.
 fn not_json(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let message = message

@@ -3,7 +3,7 @@
 use crate::error::{IoError, Result};
 use crate::window::{Taken, Window, character_cut, find_line_end};
 
-/// What to do with a line that is longer than the limit.
+/// Treatment of a line that is longer than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LongLine {
     /// It is an error (a record cannot be cut).

@@ -17,7 +17,7 @@ use crate::window::Window;
 /// The longest character in bytes: the smallest document that always can be cut.
 const MIN_DOCUMENT_BYTES: usize = 4;
 
-/// What a document costs in a batch besides its bytes: its offset. Keeps batches of empty documents
+/// Cost of a document in a batch besides its bytes: its offset. Keeps batches of empty documents
 /// finite.
 const OFFSET_BYTES: usize = size_of::<i64>();
 
@@ -30,7 +30,7 @@ pub enum Format {
     Jsonl,
 }
 
-/// What a document of a text file is.
+/// Definition of a document in a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Documents {
     /// The whole file. An empty file holds none.

@@ -120,7 +120,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// The same stretch without its last `n` bytes.
+    /// Returns the stretch without its last `n` bytes.
     pub(crate) fn without_last(self, n: usize) -> Self {
         Self {
             start: self.start,

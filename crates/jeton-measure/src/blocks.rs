@@ -9,7 +9,7 @@
 /// Bytes of a block: one for each bit of a mask.
 pub(crate) const BLOCK: usize = 64;
 
-/// What is in a block. Bit `i` is byte `i`.
+/// Kinds of bytes in a block. Bit `i` is byte `i`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     /// ASCII characters that are Unicode `White_Space`.
@@ -36,7 +36,7 @@ impl Block {
         return Self::naive(bytes);
     }
 
-    /// The same, byte by byte.
+    /// Finds the kinds byte by byte.
     #[cfg(any(test, not(target_arch = "x86_64")))]
     fn naive(bytes: &[u8; BLOCK]) -> Self {
         let mut block = Self::default();

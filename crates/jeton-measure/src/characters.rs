@@ -1,4 +1,4 @@
-//! What a character is: its script, and whether it is a letter, a mark, a digit or white space.
+//! Kinds of characters: script, letter, mark, digit, white space.
 //!
 //! One table for all code points, made once from the Unicode tables of `regex-syntax` and never
 //! changed after that: counting looks at every character of a corpus, and a binary search for each
@@ -96,7 +96,7 @@ pub(crate) fn latin() -> u8 {
     table().of_ascii(b'a').script
 }
 
-/// What is known of one character.
+/// Kind of one character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Character {
     /// Number of the script.
@@ -236,7 +236,7 @@ impl Table {
         }
     }
 
-    /// The same of a byte below 128; of any other what U+0000 is.
+    /// Returns the kind of a byte below 128; for any other byte the kind of U+0000.
     #[inline]
     pub(crate) fn of_ascii(&self, byte: u8) -> Character {
         self.ascii[usize::from(byte & 127)]

@@ -25,7 +25,7 @@ use jeton_core::documents::texts::as_text;
 use jeton_core::error::{Error, ErrorKind, Result};
 use jeton_core::vocab::hasher;
 
-/// What is compared, and how closely.
+/// Options of the comparison: the texts' parts, and how close two must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NearDuplicateOptions {
     /// Words of a shingle.
@@ -45,7 +45,7 @@ const MAX_SHINGLE_WORDS: usize = 256;
 /// The side of a document that resembles documents of several sides.
 pub const BETWEEN: u8 = u8::MAX;
 
-/// What a document turned out to be.
+/// Place of a document among near duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Number of the earliest document that it resembles; none: of no earlier one.
@@ -190,7 +190,7 @@ impl NearDuplicates {
     }
 }
 
-/// What a thread needs to make keys.
+/// State that a thread needs to make keys.
 struct Signing<'a> {
     options: &'a NearDuplicateOptions,
     functions: &'a [(u32, u32)],

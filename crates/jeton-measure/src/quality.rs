@@ -1,4 +1,4 @@
-//! What published filters of web text look at, one row of figures for each document.
+//! Figures that published filters of web text look at, one row for each document.
 //!
 //! The rules themselves (which figure may be how large) are not here; see `jeton.corpus.quality`,
 //! which names the origin of each. Words are what white space separates; a line that holds nothing
@@ -48,9 +48,9 @@ pub const QUALITY_FIGURES: [&str; 27] = [
 
 /// The stop words of Rae et al. 2021 (Gopher), table A1.
 const STOP_WORDS: [&str; 8] = ["the", "be", "to", "of", "and", "that", "have", "with"];
-/// What begins an item of a list.
+/// Characters that begin an item of a list.
 const BULLETS: [char; 7] = ['•', '‣', '⁃', '◦', '●', '-', '*'];
-/// What ends a sentence or a line of one.
+/// Characters that end a sentence, or a line of one.
 const TERMINAL: [char; 8] = ['.', '!', '?', '"', '”', '。', '！', '？'];
 
 /// One row.

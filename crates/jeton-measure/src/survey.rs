@@ -10,7 +10,7 @@ use jeton_core::documents::parallel::map_documents;
 use jeton_core::documents::texts::as_text;
 use jeton_core::error::{Error, Result};
 
-/// What is looked for.
+/// Searches of a survey.
 #[derive(Debug)]
 pub struct Surveyor {
     markers: Markers,
@@ -18,7 +18,7 @@ pub struct Surveyor {
     max_blocks: usize,
 }
 
-/// What was found in one batch.
+/// Findings of one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Sizes, words, scripts.

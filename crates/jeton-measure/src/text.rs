@@ -1,4 +1,4 @@
-//! What a text is before any tokenizer sees it.
+//! Measures of a text before any tokenizer sees it.
 
 use super::LengthHistogram;
 use super::blocks::{BLOCK, Block};
@@ -125,14 +125,14 @@ impl Default for WideCounts {
     }
 }
 
-/// What is counted of one document while its blocks pass by.
+/// Counts of one document while its blocks pass by.
 #[derive(Default)]
 struct Sums {
     n_chars: u64,
     n_words: u64,
     /// Bytes of white space after a byte of white space.
     n_whitespace_bytes: u64,
-    /// Of these, bytes of a character that itself stands after none.
+    /// Among those, bytes of a character that itself has none before it.
     n_first_blank_bytes: u64,
     n_space_bytes: u64,
     n_digits: u64,

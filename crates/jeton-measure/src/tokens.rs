@@ -1,4 +1,4 @@
-//! What one tokenizer makes of texts.
+//! Measures of the tokens that one tokenizer makes of texts.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -85,7 +85,7 @@ impl TokenStats {
     }
 }
 
-/// What one thread counts, and what it needs for that.
+/// Counts of one thread, and the state that it needs.
 struct Worker<'a> {
     tokenizer: &'a Tokenizer,
     counted: Counted<'a>,

@@ -69,8 +69,8 @@ impl WordCounts {
     }
 }
 
-/// What is in a token's bytes, known without looking at them again. Of tokens that are [`APART`],
-/// only the length.
+/// Outline of a token's bytes, so that nobody reads them again. A token that is [`APART`] has only
+/// its length here.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outline {
     n_bytes: u32,
@@ -82,12 +82,12 @@ struct Outline {
 
 /// Flag of a token that begins with a letter.
 const BEGINS: u8 = 1;
-/// Of one that ends inside a word.
+/// Flag of a token that ends inside a word.
 const ENDS: u8 = 2;
-/// Of one that is nothing but a part of one word.
+/// Flag of a token that is nothing but a part of one word.
 const INSIDE: u8 = 4;
-/// Of one whose bytes must be looked at where it stands: it holds parts of characters, begins with
-/// a mark, is empty or very long.
+/// Flag of a token whose bytes must be read where it stands. It holds parts of characters, begins
+/// with a mark, is empty or is very long.
 const APART: u8 = 8;
 
 /// Outlines of all ids of a tokenizer: letters, digits and scripts of each token, found out once.
@@ -164,12 +164,12 @@ pub(crate) struct Joined {
     n_joints: u64,
     /// Words that two or more tokens overlap.
     n_cut: u64,
-    /// What tokens that are [`APART`] add to the counts.
+    /// Counts of the tokens that are [`APART`].
     apart: WordCounts,
     place: Place,
 }
 
-/// What comes before a token that is read where it stands.
+/// Context before a token that is read where it stands.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     /// The text so far ends inside a word.
@@ -253,7 +253,7 @@ impl Joined {
         Ok(())
     }
 
-    /// The same as [`Reader::token`], of a token of a joined text.
+    /// Reads a token of a joined text, as [`Reader::token`] does.
     fn read_apart(&mut self, text: &[u8], start: usize, end: usize) {
         let table = table();
         let (start, end) = (start.min(text.len()), end.min(text.len()));
@@ -455,8 +455,8 @@ fn fit(text: &[u8], position: usize, token: &[u8]) -> Option<(usize, usize)> {
     fit_spaced(text, position, token)
 }
 
-/// The same where a space of the token stands for one space of the text or none, white space before
-/// visible characters is left out, and ASCII letters may have lost their case.
+/// Fits a token whose spaces stand for one space of the text or none. White space before visible
+/// characters is left out, and ASCII letters may have lost their case.
 fn fit_spaced(text: &[u8], position: usize, mut token: &[u8]) -> Option<(usize, usize)> {
     let byte_at = |at: usize| text.get(at).copied();
     let (mut start, mut at) = (position, position);

@@ -17,7 +17,7 @@ fn count(text: &str, cuts: &[usize]) -> WordCounts {
     counts
 }
 
-/// The same from the outlines of the pieces; each is an id of its own.
+/// Counts from the outlines of the pieces; each is an id of its own.
 fn joined(text: &str, cuts: &[usize]) -> WordCounts {
     let mut edges: Vec<usize> = cuts.iter().map(|&cut| cut % (text.len() + 1)).collect();
     edges.extend([0, text.len()]);

@@ -85,7 +85,8 @@ pub(crate) fn threads(asked: Option<isize>) -> PyResult<usize> {
     })
 }
 
-/// The same, without finding out how many this process may use: for texts that may turn out short.
+/// Returns a bound on the threads without a look at how many this process may use: for texts that
+/// may turn out short.
 pub(crate) fn threads_at_most(asked: Option<isize>) -> PyResult<usize> {
     asked.map_or(Ok(ALL_THREADS), |asked| threads(Some(asked)))
 }

@@ -44,7 +44,7 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     to_python_at(py, error, None)
 }
 
-/// The same, for an error that came from a file.
+/// Converts an error that came from a file.
 pub(crate) fn to_python_at(py: Python<'_>, error: &Error, path: Option<&str>) -> PyErr {
     use Field::{Maybe, Number, Text};
     let (class, mut fields) = match error.kind() {

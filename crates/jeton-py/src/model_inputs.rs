@@ -1,4 +1,4 @@
-//! What a model takes, as `NumPy` arrays.
+//! Model inputs as `NumPy` arrays.
 //!
 //! The ids are written when the texts are encoded; every other array follows from the layout, and is made when it
 //! is asked for, once.
@@ -77,10 +77,10 @@ impl Made {
     }
 }
 
-/// What `to_dict` gives if nothing is named: what every text model takes.
+/// Names that `to_dict` gives if none is asked for: every text model takes them.
 const USUAL_NAMES: [&str; 2] = ["input_ids", "attention_mask"];
 
-/// What it can give.
+/// Names that it can give.
 const NAMES: [&str; 16] = [
     "input_ids",
     "attention_mask",
@@ -356,7 +356,7 @@ impl ModelInputs {
     }
 }
 
-/// What the ids of a layout become, in the type that was asked for.
+/// Returns the ids of a layout in the type that was asked for.
 pub(crate) fn ids_array<T: Number + Element>(
     py: Python<'_>,
     layout: &Layout,

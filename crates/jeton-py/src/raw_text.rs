@@ -27,7 +27,7 @@ use crate::text::{type_error, type_error_at};
 enum Raw<'a> {
     /// Something that should be UTF-8.
     Bytes(&'a [u8]),
-    /// What Python has as UTF-8.
+    /// Text that Python holds as UTF-8.
     Text(&'a str),
     /// Characters.
     Characters(Kept<'a>),

@@ -1,4 +1,4 @@
-//! What a tokenizer that is made here does before its model: a split pattern and a normalization.
+//! Steps before the model of a tokenizer that is made here: a split pattern and a normalization.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is found out about texts without a tokenizer.
+//! Survey of texts without a tokenizer.
 
 use jeton_measure as core;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};

@@ -24,7 +24,7 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     Err(type_error(text))
 }
 
-/// What is said of a value that is neither `str` nor `bytes`.
+/// Returns the error for a value that is neither `str` nor `bytes`.
 pub(crate) fn type_error(value: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("a text must be str or bytes, not {}", kind(value)))
 }

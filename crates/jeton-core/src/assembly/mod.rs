@@ -22,7 +22,7 @@ use crate::sentencepiece::{Piece, PieceKind, SpmModel};
 use crate::special::{AddedFlags, AddedToken, AddedTokens};
 use crate::tokenizer::{Tokenizer, Twins};
 
-/// What a format's reader hands over.
+/// Parts of a tokenizer, as the reader of a format hands them over.
 pub(crate) struct Parts {
     pub(crate) reference: Reference,
     pub(crate) normalizer: Vec<NormalizerConfig>,
@@ -39,7 +39,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// What a canonical form says; the model may lie elsewhere.
+    /// Assembles a tokenizer from its canonical form; the model may come from elsewhere.
     pub(crate) fn from_config(
         config: Config,
         model: impl FnOnce(ModelConfig) -> Result<ModelParts>,

@@ -28,7 +28,7 @@ pub(crate) enum ModelParts {
         whole_pretokens: bool,
         missing: Missing,
     },
-    /// The same with what a compiled file knows already.
+    /// BPE with the tables that a compiled file holds.
     CompiledBpe {
         vocab: Vocab,
         list: Option<Listed>,

@@ -41,7 +41,7 @@ const SEED: u64 = VERSION as u64;
 
 const HEADER_BYTES: usize = 40;
 
-/// Who wrote a file.
+/// Release of Jeton that wrote a file.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// True if bytes begin as a compiled file does.
@@ -91,7 +91,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<(Tokenizer, Option<String>)> {
     read(bytes, bytes.len() as u64)
 }
 
-/// The same from wherever bytes are, so many of them.
+/// Reads a compiled file from `source`, `n_bytes` long, wherever its bytes are.
 pub fn read(source: &(impl Source + ?Sized), n_bytes: u64) -> Result<(Tokenizer, Option<String>)> {
     let checksum = read_header(source, n_bytes)?;
     let mut reader = Reader::read(source, HEADER_BYTES as u64, n_bytes, checksum, SEED)?;

@@ -25,7 +25,7 @@ pub(super) fn write_automata(automata: &[Option<RawAutomaton>], out: &mut Writer
     }
 }
 
-/// What [`write_automata`] wrote.
+/// Reads the automata that [`write_automata`] wrote.
 pub(super) fn read_automata(reader: &mut Reader) -> Result<Vec<Option<RawAutomaton>>> {
     let n = reader.number()?;
     // Nothing is reserved for so many: where they are not there, it breaks off.

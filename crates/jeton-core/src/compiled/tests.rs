@@ -155,7 +155,7 @@ proptest! {
         prop_assert!(from_bytes(&bytes).is_err());
     }
 
-    /// What is damaged on purpose is an error, or a tokenizer that can be used.
+    /// A file that is damaged on purpose is an error, or a tokenizer that can be used.
     #[test]
     fn hostile_files_do_no_harm(
         kind in 0..6usize,

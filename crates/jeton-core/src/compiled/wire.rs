@@ -1,8 +1,8 @@
 //! Numbers, bytes and lists as a compiled file has them: little-endian, each list with its length
 //! in front.
 //!
-//! What is read and looked at is in the head. Of a list that stays as it is, and may be long, the
-//! head has the length; the list is in the image behind it, which lies in memory as it lies in the
+//! The head holds everything that is read and checked. A list that stays as it is may be long: the
+//! head has only its length. The list itself is in the image behind the head, in memory as in the
 //! file.
 
 use xxhash_rust::xxh3::Xxh3;

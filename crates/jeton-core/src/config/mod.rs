@@ -70,7 +70,7 @@ impl Reference {
 pub struct Config {
     /// [`CANONICAL_VERSION`]; the first field, so that a file is recognised by its first bytes.
     pub jeton: u32,
-    /// Whose ids these are.
+    /// Reference whose ids these are.
     pub reference: Reference,
     /// Normalization steps, in order.
     pub normalizer: Vec<NormalizerConfig>,
@@ -78,7 +78,7 @@ pub struct Config {
     pub added_tokens: Vec<AddedToken>,
     /// Steps of pre-tokenization, in order.
     pub pretokenizer: Vec<StepConfig>,
-    /// What is put around texts when special tokens are asked for.
+    /// Tokens around texts when special tokens are asked for.
     pub template: Template,
     /// Steps from token strings to text; null where decoding joins the tokens' bytes.
     pub decoder: Option<Vec<DecoderConfig>>,
@@ -103,7 +103,7 @@ pub struct Sample {
     pub ids: Vec<u32>,
 }
 
-/// What a file of the canonical form may hold.
+/// Fields of a file of the canonical form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

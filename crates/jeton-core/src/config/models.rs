@@ -22,7 +22,7 @@ pub enum ModelConfig {
         merges: Option<Vec<(u32, u32)>>,
         /// True if a pretoken that is a token is never cut.
         whole_pretokens: bool,
-        /// What becomes of a byte or character without a token.
+        /// Treatment of a byte or character without a token.
         missing: MissingConfig,
     },
     /// BPE on characters.
@@ -33,15 +33,15 @@ pub enum ModelConfig {
         opaque: Vec<u32>,
         /// Pairs of ids in merge order.
         merges: Vec<(u32, u32)>,
-        /// What becomes of a character without a token.
+        /// Treatment of a character without a token.
         missing: MissingConfig,
         /// True if unknown characters in a row become one token.
         fuse_unknown: bool,
         /// True if a character without a token is spelled in tokens of bytes.
         byte_fallback: bool,
-        /// What stands before each character but the first.
+        /// Prefix of each character but the first.
         continuing_prefix: String,
-        /// What stands behind the last character.
+        /// Suffix of the last character.
         end_of_word_suffix: String,
         /// True if a pretoken that is a token is never cut.
         whole_pretokens: bool,
@@ -53,7 +53,7 @@ pub enum ModelConfig {
         tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
-        /// What marks a token that continues a word.
+        /// Prefix of a token that continues a word.
         prefix: String,
         /// Most characters of a word that is not unknown.
         max_chars: u64,
@@ -75,7 +75,7 @@ pub enum ModelConfig {
         tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
-        /// What becomes of a character without a token.
+        /// Treatment of a character without a token.
         missing: MissingCharacterConfig,
     },
     /// Bytes.
@@ -108,7 +108,7 @@ pub enum ModelConfig {
     SentencePiece(SentencePieceConfig),
 }
 
-/// What becomes of a byte or character without a token.
+/// Treatment of a byte or character without a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingConfig {
@@ -140,7 +140,7 @@ impl From<Missing> for MissingConfig {
     }
 }
 
-/// What becomes of a character without a token.
+/// Treatment of a character without a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingCharacterConfig {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// What every machine of its kind has.
+    /// Instructions that every machine of this architecture has.
     Portable,
     /// x86-64 with AVX2 and BMI (x86-64-v3): most machines since 2013.
     Avx2,
@@ -60,7 +60,7 @@ fn detected() -> Level {
     Level::Portable
 }
 
-/// What is to be used.
+/// Returns the level to use.
 #[inline]
 pub fn level() -> Level {
     let limit = LIMIT.load(Ordering::Relaxed);
@@ -88,7 +88,7 @@ pub enum Kernel {
 pub struct Detected(());
 
 impl Kernel {
-    /// That of a level, if it may be used.
+    /// Returns the kernel for `wanted`, if the CPU has it.
     pub fn of(wanted: Level) -> Option<Self> {
         if wanted > level() {
             return None;
@@ -120,7 +120,7 @@ pub(crate) fn gather_bits(bytes: u64) -> u64 {
 /// Work that is compiled twice: for every machine, and for those that count and find bits in one
 /// instruction.
 pub trait Work {
-    /// What comes of it.
+    /// Result of the work.
     type Output;
 
     /// Does it. To be `#[inline(always)]`, and so must be all that it calls and that shall gain

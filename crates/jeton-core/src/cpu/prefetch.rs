@@ -14,8 +14,7 @@ pub fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
-/// The same for a cache that holds more, and where what is used all the time stays in the smallest
-/// one.
+/// Prefetches into a larger cache, and leaves the smallest one to data in constant use.
 #[inline(always)]
 fn prefetch_far(address: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -43,8 +42,8 @@ pub(crate) fn prefetch_beginning(text: &[u8]) {
     lines.for_each(prefetch);
 }
 
-/// What [`ReadLater`] asks for at a time: of characters as many as a block of a text has bytes,
-/// after each of which it is called.
+/// Items that [`ReadLater`] fetches at a time: as many characters as a block of a text has bytes.
+/// The caller asks once after each block.
 const AT_ONCE: usize = 64;
 
 /// Memory that is read when something else is done, asked for bit by bit meanwhile: read at once,

@@ -1,4 +1,4 @@
-//! What goes from one decoder of a stream to the next.
+//! Data that goes from one decoder of a stream to the next.
 
 /// Text on its way between two machines, with the places in it where tokens end.
 #[derive(Clone, Debug, Default)]

@@ -18,7 +18,7 @@ pub(super) enum Machine {
     Join { n_begun: usize, inside: bool },
     /// Many tokens become one.
     Fuse,
-    /// The same, with bytes for characters of GPT-2's alphabet.
+    /// Joins pieces and turns characters of GPT-2's alphabet into bytes.
     ByteLevel { token: String, bytes: LossyUtf8 },
     /// Works on whole tokens and remembers the one before.
     Whole {
@@ -41,7 +41,7 @@ pub(super) enum Machine {
     /// A suffix is a space, at the end nothing.
     Suffix {
         token: String,
-        /// What follows the first suffix of a token that has ended.
+        /// Text behind the first suffix of a token that has ended.
         held: Option<String>,
     },
     /// Texts that are replaced one after the other in the only token.
@@ -322,7 +322,7 @@ fn release_suffix(held: &mut Option<String>, config: Option<&DecoderConfig>, out
     }
 }
 
-/// What becomes of a token that is seen whole; `previous` is the one before it.
+/// Decodes a token that is seen whole; `previous` is the one before it.
 fn whole_token(
     decoder: &Decoder,
     index: usize,

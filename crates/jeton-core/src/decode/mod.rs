@@ -60,7 +60,7 @@ pub enum DecoderConfig {
     Replace {
         /// A text, or a regular expression as Oniguruma reads it.
         pattern: ReplacePattern,
-        /// What takes its place.
+        /// Replacement.
         content: String,
     },
     /// The end-of-word suffix becomes a space, at the end nothing.
@@ -72,7 +72,7 @@ pub enum DecoderConfig {
     Ctc {
         /// The padding token.
         pad_token: String,
-        /// What stands between words.
+        /// Token between words.
         word_delimiter_token: String,
         /// True if to clean up as `WordPiece` does.
         cleanup: bool,
@@ -179,7 +179,7 @@ impl Decoder {
     }
 }
 
-/// What has become of one token that stands between others.
+/// Decoding of one token that stands between others.
 enum Mid {
     Text(String),
     /// A part of a character.

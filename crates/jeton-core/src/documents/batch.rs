@@ -11,7 +11,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What stands in the place of bytes that are not UTF-8.
+/// Replacement of bytes that are not UTF-8.
 pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// Documents in one buffer. Always valid UTF-8.

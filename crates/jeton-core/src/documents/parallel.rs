@@ -41,7 +41,7 @@ pub fn map_documents<T: Send>(
     map_texts(&batch, threads, keep_going, work)
 }
 
-/// The same for documents that lie anywhere.
+/// Maps documents that lie anywhere in memory.
 pub(crate) fn map_texts<T: Send>(
     documents: &dyn Documents,
     threads: usize,
@@ -135,9 +135,9 @@ pub(crate) fn chunks(
     chunks
 }
 
-/// What each thread does: it prepares itself once, then works on one task after another.
+/// Work of a thread: it prepares itself once, then does one task after another.
 pub(crate) struct Work<'w, W, P> {
-    /// What a thread needs as long as it works.
+    /// Prepares the state that a thread keeps as long as it works.
     pub(crate) worker: &'w (dyn Fn() -> W + Sync),
     /// Does the task of a number. What it makes goes into the last argument, in which something
     /// older may be.

@@ -281,7 +281,7 @@ impl Engine {
         )
     }
 
-    /// The same for text of which the beginning is not there. `from`: what the model knows of it.
+    /// Encodes text whose beginning is elsewhere. `from`: the model's state before the text.
     pub(crate) fn go_on<K: Sink>(
         &self,
         text: &str,

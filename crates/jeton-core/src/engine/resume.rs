@@ -22,7 +22,7 @@ use crate::pretokenize::GrowingPiece;
 use crate::sentencepiece::SpmEncoder;
 use crate::vocab::{Vocab, hasher};
 
-/// What is known of a vocabulary: which characters or bytes stand beside each other in a token.
+/// Characters or bytes of a vocabulary that stand beside each other in a token.
 #[derive(Debug)]
 pub(crate) enum Seams {
     /// Nothing crosses between any two characters.

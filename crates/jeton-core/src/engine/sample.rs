@@ -56,7 +56,7 @@ pub enum Sampling {
         /// 0: all alike; 1: as the model has it; beyond that, the probable ones more often.
         alpha: f64,
     },
-    /// The same among the `n` best.
+    /// The `n` best segmentations, each in proportion to its probability to the power of `alpha`.
     Nbest {
         /// How many.
         n: usize,

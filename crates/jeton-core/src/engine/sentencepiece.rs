@@ -15,8 +15,8 @@ pub(crate) struct SentencePiece {
     pub(crate) processor: SpmProcessor,
     /// The bytes that each id stands for: spaces as spaces, `<0x41>` as the byte.
     pub(super) bytes: Vocab,
-    /// What else the file said that the model was read from, to write it again; the tokenizer does
-    /// not need it.
+    /// Further fields of the file that the model was read from, to write it again. The tokenizer
+    /// does not need them.
     pub(crate) unread: Option<UnreadFields>,
 }
 
@@ -56,8 +56,8 @@ impl SentencePiece {
             .map(|(id, _)| id)
     }
 
-    /// What decoding the ids of a text should give: the normalized text, spaces as spaces, without
-    /// the space that normalization put there.
+    /// Returns the text that decoding the ids of `text` should give: normalized, spaces as spaces,
+    /// without the space that normalization put in front.
     pub(crate) fn expected_decoding(&self, text: &str) -> String {
         let normalized = self
             .processor

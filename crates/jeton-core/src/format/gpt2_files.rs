@@ -32,7 +32,7 @@ pub(super) use write::write;
 const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
 
-/// What the two files do not say. The default adds nothing: no space, no special tokens.
+/// Options that the two files do not hold. The default adds nothing: no space, no special tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gpt2Options {
     /// A space is put in front of text that does not begin with one.

@@ -1,5 +1,5 @@
-//! What the readers of rank vocabularies have in common: how large a file may be, and how ranks, a
-//! pattern and special tokens become a tokenizer.
+//! Code that the readers of rank vocabularies share: the largest file, and the way from ranks, a
+//! pattern and special tokens to a tokenizer.
 
 use crate::assembly::{ModelParts, Parts};
 use crate::config::Reference;

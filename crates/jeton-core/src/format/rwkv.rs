@@ -35,7 +35,7 @@ pub fn from_rwkv(bytes: &[u8]) -> Result<Tokenizer> {
 /// The id that ends a text: <https://github.com/BlinkDL/ChatRWKV>, `rwkv_tokenizer.py` and
 /// `chat.py`.
 const END_OF_TEXT_ID: u32 = 0;
-/// What that id is called here; the list has no text for it.
+/// Our name for that id; the list has no text for it.
 const END_OF_TEXT: &str = "<|endoftext|>";
 
 fn read(bytes: &[u8]) -> Result<Vocab> {

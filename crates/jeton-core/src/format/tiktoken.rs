@@ -29,7 +29,7 @@ const FORMAT: &str = "tiktoken";
 /// becomes): padding alone, which Python's base64 reads as nothing.
 const EMPTY_TOKEN: &[u8] = b"=";
 
-/// What a rank file does not say.
+/// Options that a rank file does not hold.
 #[derive(Clone, Debug)]
 pub struct TiktokenOptions {
     /// The split pattern.
@@ -38,7 +38,7 @@ pub struct TiktokenOptions {
     pub special_tokens: Vec<(String, u32)>,
     /// Normalization before encoding (Qwen applies NFC).
     pub normalizer: Vec<NormalizerConfig>,
-    /// Whose tokenizer this is: `Tiktoken`, or `Jeton` for one of our own.
+    /// Reference of this tokenizer: `Tiktoken`, or `Jeton` for one of our own.
     pub reference: Reference,
 }
 

@@ -28,7 +28,7 @@ use super::writing::pairs;
 
 const FORMAT: &str = "vocab.txt";
 
-/// What a vocabulary file does not say; the defaults are those of BERT.
+/// Options that a vocabulary file does not hold; the defaults are those of BERT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BertOptions {
     /// Maps text to lower case (`do_lower_case`): yes for `uncased` vocabularies.
@@ -49,7 +49,7 @@ pub struct BertOptions {
     pub pad_token: String,
     /// The token that hides a word.
     pub mask_token: String,
-    /// What marks a token that continues a word.
+    /// Prefix of a token that continues a word.
     pub prefix: String,
     /// Most characters of a word.
     pub max_chars: usize,

@@ -54,7 +54,7 @@ pub enum Piece {
 pub struct Layout {
     /// The template's parts, without its tokens where they were not asked for.
     parts: Vec<Part>,
-    /// Of those that are texts, which one: 0 or 1.
+    /// For each part that is a text, its segment: 0 or 1.
     segments: Vec<usize>,
     /// For each row one of each of them.
     cuts: Vec<Cut>,
@@ -64,15 +64,15 @@ pub struct Layout {
     row_offsets: Vec<i64>,
     /// Tokens of each text or pair.
     n_tokens: Vec<i64>,
-    /// Of those, how many stand in no row.
+    /// Tokens of each text or pair that stand in no row.
     n_truncated: Vec<i64>,
     /// Columns of a matrix and the side that is filled; None: rows lie one behind the other.
     columns: Option<(usize, Side)>,
-    /// What fills.
+    /// Id and type id of the filling.
     pad: (u32, u32),
 }
 
-/// What cutting one text or pair came to.
+/// Result of truncating one text or pair.
 struct Sample {
     index: usize,
     lengths: (usize, Option<usize>),

@@ -82,7 +82,7 @@ impl TruncationStrategy {
     }
 }
 
-/// What is made of texts.
+/// Options of model inputs.
 #[derive(Clone, Debug, Default)]
 pub struct InputOptions {
     /// True if the template's tokens are put around the texts.

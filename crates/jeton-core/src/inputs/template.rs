@@ -1,4 +1,4 @@
-//! What is put around one text or two when special tokens are asked for.
+//! Template: tokens around one text or two when special tokens are asked for.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// What becomes of one text.
+    /// Parts around one text.
     pub single: Vec<Part>,
-    /// What becomes of two.
+    /// Parts around two texts.
     pub pair: Vec<Part>,
     /// True if offsets leave out the white space at the ends of tokens.
     pub trim_offsets: Option<TrimOffsets>,

@@ -1,8 +1,8 @@
 //! Lists that stay as they were made, one behind the other in huge pages.
 //!
-//! What a loaded tokenizer knows is half a dozen lists of some hundred kilobytes, none of which
-//! fills a huge page by itself. In ordinary pages each of a thousand is missed once while they are
-//! made, and looked up in memory again and again later.
+//! Lists of a loaded tokenizer share huge pages here. Half a dozen lists of some hundred kilobytes
+//! fill no huge page by themselves. In ordinary pages each of a thousand pages would fault once,
+//! and miss the TLB again and again later.
 #![allow(unsafe_code)] // parts of one allocation have owners of their own
 
 use std::fmt;
@@ -99,7 +99,7 @@ impl HugeArena {
         list
     }
 
-    /// So many zeros, if there is room for them.
+    /// Takes `len` zeros, if there is room for them.
     pub(crate) fn part<T: Zeroed>(&mut self, len: usize) -> Option<HugeSlice<T>> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let begin = self.used;

@@ -18,7 +18,7 @@ pub const HUGE_PAGE: usize = 2 << 20;
 const PAGE: usize = 4 << 10;
 const MANY_PAGES: usize = 64 << 10;
 
-/// What may be all zeros.
+/// Types for which all zero bytes are a value.
 ///
 /// # Safety
 /// Zeros in all bytes must be a value of the type, and it must not need to be dropped.
@@ -35,7 +35,7 @@ unsafe impl Zeroed for u32 {}
 pub struct HugeSlice<T: Zeroed> {
     start: NonNull<T>,
     len: usize,
-    /// Whose memory it is, if it is not its own.
+    /// Owner of the memory, if this slice only borrows it.
     lender: Option<Arc<HugeSlice<u64>>>,
 }
 
@@ -45,7 +45,7 @@ unsafe impl<T: Zeroed + Send> Send for HugeSlice<T> {}
 unsafe impl<T: Zeroed + Sync> Sync for HugeSlice<T> {}
 
 impl<T: Zeroed> HugeSlice<T> {
-    /// So many zeros.
+    /// Allocates `len` zeros.
     pub fn zeroed(len: usize) -> Self {
         let Some(layout) = Self::layout(len) else {
             return Self::default();
@@ -53,7 +53,7 @@ impl<T: Zeroed> HugeSlice<T> {
         Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(layout))
     }
 
-    /// The same; none where there is no such memory.
+    /// Allocates `len` zeros; None where there is no such memory.
     pub(crate) fn try_zeroed(len: usize) -> Option<Self> {
         let layout = Layout::array::<T>(len).ok()?;
         let start = match layout.size() {
@@ -69,8 +69,8 @@ impl<T: Zeroed> HugeSlice<T> {
         })
     }
 
-    /// So many elements in memory that somebody lends, from a byte of it on; none where they do not
-    /// fit or are not aligned.
+    /// Takes elements in memory that `lender` owns, from one of its bytes on; None where they do
+    /// not fit or are not aligned.
     ///
     /// # Safety
     /// These bytes must be values of the type, as zeros are, that nobody else refers to, now or

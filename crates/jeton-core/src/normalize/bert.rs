@@ -208,9 +208,9 @@ struct Pass<'n, 't, S> {
     sink: &'n mut S,
     /// Characters of the text whose results wait; those that are removed are marked.
     sources: Vec<(&'t str, bool)>,
-    /// What they become: combining class, character, whether it opens a source.
+    /// Characters in waiting: combining class, character, true if it opens a source.
     waiting: Vec<(u8, char, bool)>,
-    /// What one source became.
+    /// Characters that one source became.
     target: String,
 }
 

@@ -7,7 +7,7 @@
 use crate::text::alignment::Alignment;
 use crate::text::rewrite::{Change, Sink, aligned, each_char, rewritten};
 
-/// What Unicode 17 added, for compilers with older tables: first, last, first's lower case, step.
+/// Additions of Unicode 17, for compilers with older tables: first, last, first's lower case, step.
 const UNICODE_17: &[(char, char, char, u32)] = &[
     ('\u{A7CE}', '\u{A7CE}', '\u{A7CF}', 1),
     ('\u{A7D2}', '\u{A7D4}', '\u{A7D3}', 2),

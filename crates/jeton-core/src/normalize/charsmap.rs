@@ -161,8 +161,7 @@ impl Charsmap {
         true
     }
 
-    /// What replaces the shortest sequence that the text begins with, however much of the text that
-    /// is.
+    /// Returns the replacement of the shortest sequence that the text begins with.
     ///
     /// So `tokenizers` looks up: it replaces the whole text that it asks for.
     #[inline]

@@ -40,7 +40,7 @@ impl Precompiled {
         Ok(Self { map, plain })
     }
 
-    /// What is to be known of all sequences that are replaced; says whether all was told.
+    /// Passes each replaced sequence to `each`; returns true if all were passed.
     pub(crate) fn each_part_of_rules(&self, each: impl FnMut(Part<'_>)) -> bool {
         self.map.each_part(each)
     }

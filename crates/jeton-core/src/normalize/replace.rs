@@ -15,13 +15,13 @@ use crate::text::growth::Room;
 use crate::text::rewrite::{Sink, aligned, rewritten};
 use crate::text::unicode::UnicodeVersion;
 
-/// What is replaced.
+/// Text or pattern that is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplacePattern {
     /// This text.
     String(String),
-    /// What this pattern matches, in Oniguruma's dialect.
+    /// All matches of this pattern, in Oniguruma's dialect.
     Regex(String),
 }
 
@@ -29,9 +29,9 @@ pub enum ReplacePattern {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaceConfig {
-    /// What is replaced.
+    /// Text or pattern to replace.
     pub pattern: ReplacePattern,
-    /// What it becomes.
+    /// Replacement.
     pub content: String,
 }
 

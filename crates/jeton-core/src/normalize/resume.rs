@@ -33,7 +33,7 @@ pub(super) enum Apart<'a> {
     Matches {
         ranges: Vec<(usize, usize)>,
         decided: usize,
-        /// What they become.
+        /// Replacement.
         content: &'a str,
     },
 }
@@ -103,8 +103,8 @@ impl Step {
         }
     }
 
-    /// What the step makes of a part of a text between good places; `continues`: in a text of which
-    /// the beginning is not there.
+    /// Normalizes a part of a text between good places. `continues`: the beginning of the text is
+    /// elsewhere.
     ///
     /// A match may depend on the character behind it, so the part is not to be seen as if it ended.
     fn of_part(
@@ -135,7 +135,7 @@ impl Step {
         Ok(out)
     }
 
-    /// What the step makes of a text; `continues`: of which the beginning is not there.
+    /// Normalizes a text. `continues`: its beginning is elsewhere.
     fn go_on<'t>(&self, text: Cow<'t, str>, continues: bool, room: Room) -> Result<Cow<'t, str>> {
         let changed = match self {
             Self::Prepend(_) if continues => None,
@@ -165,7 +165,7 @@ impl Normalizer {
         })
     }
 
-    /// The same with where each stretch of it came from.
+    /// Normalizes a text and returns where each stretch of the result came from.
     pub(crate) fn go_on_aligned<'t>(
         &self,
         text: &'t str,

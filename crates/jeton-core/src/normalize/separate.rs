@@ -1,4 +1,4 @@
-//! What normalization makes of single characters, where neighbours do not matter.
+//! Normalization of single characters, where neighbours do not matter.
 //!
 //! A *cut* between two characters is a place at which every step starts afresh: what it makes of
 //! the text is what it makes of the two parts, put one after the other. For each step this holds
@@ -27,10 +27,10 @@ use crate::text::growth::{DEFAULT_MAX_GROWTH, Room};
 /// Runs of spaces, as published files write them.
 const SPACES: &str = " {2,}";
 
-/// What is known of a normalization, character by character.
+/// Facts about a normalization, character by character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Separate {
-    /// What each character of ASCII becomes, if neighbours do not matter.
+    /// Image of each ASCII character, if neighbours do not matter.
     pub(crate) images: [Option<char>; 128],
     /// True if a cut needs characters on both sides that never share a cluster.
     pub(crate) clusters: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Separate {
     /// Characters of ASCII with which such a text begins: what they become is not known but from
     /// what is behind them.
     pub(crate) leads: [bool; 128],
-    /// What is put in front of the whole text.
+    /// Prefix of the whole text.
     pub(crate) prefix: Option<String>,
     /// True if characters of several bytes may become white space, or nothing, without being
     /// `barred`.
@@ -56,7 +56,7 @@ pub(crate) struct Separate {
 }
 
 impl Separate {
-    /// Of what is not normalized at all.
+    /// Facts about a text that is not normalized at all.
     pub(crate) fn identity() -> Self {
         let mut images = [None; 128];
         for (c, image) in ('\0'..).zip(&mut images) {
@@ -91,7 +91,7 @@ impl Separate {
         }
     }
 
-    /// The same of a text.
+    /// Bars the characters at both ends of a text.
     fn bar_text(&mut self, from: &str, to: &str, later: &[char]) {
         if let Some(last) = from.chars().next_back() {
             self.bar(last, from.len() == last.len_utf8(), to, later);
@@ -143,7 +143,8 @@ impl Separate {
 }
 
 impl Normalizer {
-    /// What is known of the steps that were compiled from this; None: nothing that would be of use.
+    /// Returns the facts about the steps that were compiled from `configs`; None if none would be
+    /// of use.
     pub(crate) fn separate(&self, configs: &[NormalizerConfig]) -> Result<Option<Separate>> {
         // Words apart from one another are not held to what the whole text may become.
         if self.most_times(configs) > u64::from(DEFAULT_MAX_GROWTH) {

@@ -4,12 +4,12 @@
 use super::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::text::unicode::UnicodeVersion;
 
-/// What `tokenizers` 0.23 calls numeric (`char::is_numeric` of Rust's standard library, Unicode
-/// 17), with the digits of Unicode 17 that the tables here do not have yet. Found by asking it for
-/// every character.
+/// Numeric characters of `tokenizers` 0.23 (`char::is_numeric` of Rust's standard library, Unicode
+/// 17), with the digits of Unicode 17 that the tables here lack. Found by asking it for every
+/// character.
 pub const NUMERIC: &str = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]";
 
-/// What it calls punctuation: the categories P* of Unicode 8, two characters whose category has
+/// Punctuation of `tokenizers`: the categories P* of Unicode 8, two characters whose category has
 /// changed since, and all of ASCII's. Found by asking it for every character.
 pub const PUNCTUATION: &str = r"[\p{P}\x{166D}\x{111C9}!-/:-@\[-`{-~]";
 

@@ -7,7 +7,7 @@ use super::pattern::{ParseError, parse};
 use crate::error::{Error, Result};
 use crate::text::unicode::UnicodeVersion;
 
-/// What is known of a pattern before it is compiled.
+/// Facts about a pattern before it is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParsedPattern {
     /// Every match has at least one character.

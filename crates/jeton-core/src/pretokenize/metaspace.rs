@@ -24,7 +24,7 @@ pub enum PrependScheme {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetaspaceConfig {
-    /// What stands for a space; U+2581 in all published files.
+    /// Character that stands for a space; U+2581 in all published files.
     pub replacement: char,
     /// Which pieces get a prefix.
     pub prepend_scheme: PrependScheme,

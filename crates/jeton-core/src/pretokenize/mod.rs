@@ -68,11 +68,11 @@ pub enum StepConfig {
 pub struct SplitConfig {
     /// The pattern, as given.
     pub pattern: String,
-    /// Whose reading of the pattern counts.
+    /// Dialect by which the pattern is read.
     pub dialect: Dialect,
     /// The Unicode version of its classes.
     pub unicode: UnicodeVersion,
-    /// What becomes of the matches.
+    /// Treatment of the matches.
     pub behavior: Behavior,
     /// True if matches and non-matches trade places.
     pub invert: bool,
@@ -95,7 +95,7 @@ pub struct PreTokenizer {
     text: Vec<Cut>,
     /// Cuts in GPT-2's alphabet, where the model works on bytes; they come after those of text.
     bytes: Vec<Splitter>,
-    /// What comes after the first rewriting step, that step included.
+    /// Stages from the first rewriting step on, that step included.
     stages: Vec<Stage>,
 }
 
@@ -130,7 +130,7 @@ impl PreTokenizer {
         Self::with_automata(configs, Vec::new())
     }
 
-    /// The same with what [`Self::automata`] said of these very steps.
+    /// Builds the steps with the automata that [`Self::automata`] gave for these very steps.
     pub(crate) fn with_automata(
         configs: &[StepConfig],
         known: Vec<Option<RawAutomaton>>,
@@ -244,8 +244,8 @@ impl PreTokenizer {
         self.stages.iter().any(|stage| stage.rewrite.needs_origin())
     }
 
-    /// What gives the pretokens of a text, if all of it is cut by one pattern and nothing is left
-    /// out: the shape of every published pattern.
+    /// Automaton that gives all pretokens, if one pattern cuts the whole text and drops nothing.
+    /// Every published pattern has this shape.
     #[inline]
     pub(crate) fn only_automaton(&self) -> Option<&Automaton> {
         match (

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::unicode::{UnicodeVersion, parse_class};
 
-/// Whose reading of a pattern counts, where they differ.
+/// Dialects of patterns, where they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {

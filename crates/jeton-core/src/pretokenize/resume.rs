@@ -25,7 +25,7 @@ use super::splitter::{Behavior, Splitter};
 use super::{Cut, PreTokenizer, Stage};
 use crate::codec::gpt2_alphabet;
 
-/// What is decided of a text that may go on.
+/// Decided pieces of a text that may go on.
 #[derive(Debug, Default)]
 pub(crate) struct OpenPieces {
     /// Places of the text at which it can be taken up again, rising: beginnings of pretokens.
@@ -47,7 +47,7 @@ pub(crate) struct GrowingPiece {
     pub(crate) places: Vec<(usize, usize)>,
 }
 
-/// What one step has decided.
+/// Decided places of one step.
 struct OpenSplit {
     /// Where pieces begin or end, rising, none of them 0.
     boundaries: Vec<usize>,
@@ -150,7 +150,7 @@ impl ScriptSplitter {
 }
 
 impl Splitter {
-    /// What is decided of a text that may go on.
+    /// Splits a text that may go on.
     fn open(&self, text: &[u8]) -> OpenSplit {
         let Some(automaton) = self.automaton() else {
             return OpenSplit::whole(text.len(), Free::Never);
@@ -216,7 +216,7 @@ struct Levels<'t> {
     floor: usize,
     never: bool,
     dropped: bool,
-    /// Of scripts: whether a byte of the text is a place for them.
+    /// Masks by script: true for each byte of the text that is a place for its cuts.
     masks: Vec<(usize, Vec<bool>)>,
     cuts: Vec<usize>,
 }
@@ -269,7 +269,8 @@ impl<'t> Levels<'t> {
         self.masks.extend(mask.map(|mask| (begin, mask)));
     }
 
-    /// What the model may look at. `place`: where a byte of the text comes from, if anywhere.
+    /// Returns the piece that the model may look at. `place`: the origin of a byte of the text, if
+    /// any.
     fn growing(&self, place: impl Fn(usize) -> Option<usize>) -> Option<GrowingPiece> {
         if self.never || self.dropped {
             return None;
@@ -297,8 +298,8 @@ impl Stage {
 }
 
 impl PreTokenizer {
-    /// What is decided of a text that may go on. `begins`: the text that was given begins with it;
-    /// `continues`: it goes on with a piece of which the beginning is not there.
+    /// Splits a text that may go on. `begins`: the given text begins with it. `continues`: the
+    /// beginning of its first piece is elsewhere.
     pub(crate) fn open(&self, text: &str, begins: bool, continues: bool) -> OpenPieces {
         let mut levels = Levels::new(text);
         for cut in &self.text {
@@ -325,7 +326,7 @@ impl PreTokenizer {
         self.open_rewritten(text, begins, continues)
     }
 
-    /// The same where the text is rewritten as a whole: up to the first stage that cuts.
+    /// Splits a text that is rewritten as a whole, up to the first stage that cuts.
     fn open_rewritten(&self, text: &str, begins: bool, continues: bool) -> OpenPieces {
         let mut seen = text.to_owned();
         // Where the characters of what the stages see come from.

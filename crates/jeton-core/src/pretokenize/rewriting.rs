@@ -1,6 +1,6 @@
 //! Steps of a pre-tokenizer that rewrite their pieces.
 //!
-//! What they return is a text of its own with the ends of its pieces: further cuts work inside
+//! Rewriting steps return a text of their own with the ends of its pieces. Further cuts work inside
 //! them, and an alignment leads back.
 
 use crate::codec::gpt2_alphabet;
@@ -46,7 +46,7 @@ pub enum Rewrite {
     ByteLevel,
 }
 
-/// What a rewriting step makes of a text.
+/// Result of a rewriting step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewritten {
     /// The new text.

@@ -10,7 +10,7 @@ use super::automaton::{Automaton, BuildError};
 use super::backtracking::Backtracking;
 use super::pattern::{Dialect, ParseError, parse};
 
-/// What becomes of the matches of a pattern (the names are those of `tokenizer.json`).
+/// Treatment of the matches of a pattern (the names are those of `tokenizer.json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behavior {
@@ -85,7 +85,7 @@ impl Splitter {
         })
     }
 
-    /// The same with an automaton that was made before.
+    /// Builds the split with an automaton that was made before.
     pub(super) fn with_automaton(config: &SplitConfig, automaton: Automaton) -> Self {
         Self {
             engine: Engine::Automaton(Box::new(automaton)),
@@ -118,7 +118,7 @@ impl Splitter {
         })
     }
 
-    /// What becomes of matches, and whether gaps are meant.
+    /// Treatment of matches, and true if gaps are meant.
     pub(super) fn arrangement(&self) -> (Behavior, bool) {
         (self.behavior, self.invert)
     }
@@ -128,7 +128,7 @@ impl Splitter {
         matches!(self.engine, Engine::Automaton(_))
     }
 
-    /// What gives all pieces, matches or not, if that is what this split comes down to.
+    /// Automaton that gives all pieces, matches or not, if this split comes down to that.
     #[inline]
     pub(crate) fn isolating(&self) -> Option<&Automaton> {
         match &self.engine {

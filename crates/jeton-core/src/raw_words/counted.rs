@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::StepConfig;
 
-/// What is told of some words of a text: where they begin, and where they end.
+/// Callback that gets some words of a text: their beginnings, and their ends.
 pub type EachWords<'f> = dyn FnMut(&[usize], &[usize]) -> Result<()> + 'f;
 
 /// How raw text is cut into words that lie apart.

@@ -28,7 +28,7 @@ const BEHIND: u8 = 1 << 1;
 const N_LAST: usize = 1 << 12;
 
 impl Joined {
-    /// Of all characters of texts that are neighbours.
+    /// Builds the pairs of all characters of texts that are neighbours.
     pub(super) fn of_texts<'t>(texts: impl Iterator<Item = &'t [u8]>) -> Self {
         let mut pairs = HashSet::with_hasher(crate::vocab::hasher());
         // Most pairs are among the last that came, and those need not be hashed again.
@@ -66,12 +66,12 @@ impl Joined {
         }
     }
 
-    /// The same for a model that may leave out characters.
+    /// Sets the flag of a model that may leave out characters.
     pub(super) fn leaving_out(self, leaves_out: bool) -> Self {
         Self { leaves_out, ..self }
     }
 
-    /// Of the last character of a token and the first of one that merges with it.
+    /// Builds the pairs of the last character of a token and the first of one that merges with it.
     pub(super) fn of_merges<'t>(merges: impl Iterator<Item = (&'t [u8], &'t [u8])>) -> Self {
         let mut pairs = HashSet::with_hasher(crate::vocab::hasher());
         for (left, right) in merges {

@@ -76,8 +76,9 @@ fn portable(members: &[u8; 256], n_kinds: usize, block: &[u8; BLOCK], masks: &mu
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! The same with vector instructions. They are called only where `Kernel::of` found them, which
-    //! is all that makes the calls unsafe; memory is read and written through references to arrays.
+    //! Masks with vector instructions. They are called only where `Kernel::of` found them, and
+    //! nothing else makes the calls unsafe. Memory is read and written through references to
+    //! arrays.
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{

@@ -138,8 +138,8 @@ fn ends_phrase(c: char) -> bool {
 #[derive(Debug)]
 pub(crate) struct RawWords {
     scanner: Scanner,
-    /// What a byte of ASCII becomes in a word all of which this table knows: the word is one
-    /// pretoken then.
+    /// Image of an ASCII byte in a word that this table covers as a whole: the word is one pretoken
+    /// then.
     quick: [u8; 128],
     /// True if each pretoken begins with a space that the text does not have.
     spaced: bool,
@@ -151,7 +151,7 @@ pub(crate) struct RawWords {
     largest: Option<f64>,
 }
 
-/// What one thread remembers of words.
+/// Cached words of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct RawScratch {
     words: WordScratch,
@@ -191,7 +191,7 @@ impl RawScratch {
     }
 }
 
-/// What encodes the words that were not seen before.
+/// Encoder of words that the caches do not have.
 pub(crate) struct FullPath<'a> {
     pub(crate) normalizer: &'a Normalizer,
     pub(crate) engine: &'a Engine,
@@ -222,7 +222,8 @@ impl RawWords {
         }
     }
 
-    /// The same where no word depends on those before it. `SMALL`: as entries are.
+    /// Encodes words that do not depend on those before them. `SMALL`: the width of the entries'
+    /// ids.
     #[inline]
     fn encode_apart<K: Sink, const SMALL: bool>(
         &self,
@@ -480,7 +481,7 @@ impl RawWords {
 }
 
 impl FullPath<'_> {
-    /// What SentencePiece makes of a part of the text.
+    /// Normalizes a part of the text as SentencePiece does.
     fn normalize_sentence(&self, part: &str, anew: bool) -> Result<String> {
         match self.engine {
             Engine::SentencePiece(engine) if anew => {
@@ -509,7 +510,7 @@ impl FullPath<'_> {
         self.engine.encode_part(&normalized, origin, scratch, ids)
     }
 
-    /// The same into a sink, for a part that does not go on with what was before it.
+    /// Encodes a part into a sink; the part does not continue the one before it.
     fn give<K: Sink>(&self, part: &str, scratch: &mut EngineScratch, sink: &mut K) -> Result<()> {
         let mut ids = Vec::new();
         self.encode(part, true, scratch, &mut ids)?;

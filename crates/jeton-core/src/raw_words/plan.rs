@@ -1,6 +1,6 @@
 //! Which tokenizers can be cut into raw words, and how.
 //!
-//! What has to hold at a cut, and why it does:
+//! Conditions at a cut, and why they hold:
 //! - *Normalization* starts afresh there: nothing that is changed as one goes across a place before
 //!   a character that is inside of no such text (see [`Separate`]). What is in front of the place
 //!   ends neither in nothing nor in a space, so that spaces which are taken off an end, or made
@@ -182,8 +182,8 @@ impl RawWords {
             .transpose()
     }
 
-    /// The same with cuts around ideographs, and around marks of their scripts, where BERT's steps
-    /// are all there is.
+    /// Adds cuts around ideographs, and around marks of their scripts, where BERT's steps are all
+    /// there is.
     fn with_ideographs(
         mut self,
         normalizer: &Normalizer,

@@ -1,21 +1,20 @@
 //! Where raw words begin and end, found 64 bytes at a time.
 //!
-//! What a byte is to the cuts is looked up in a table of ASCII, for a whole block at once
-//! (`masks`); the cuts are then a few operations on masks of 64 bits. Characters of several bytes
-//! are looked at one by one, and only where they touch a place that may be a cut.
+//! Kinds of bytes come from a table of ASCII, for a whole block at once (`masks`). The cuts are
+//! then a few operations on masks of 64 bits. Characters of several bytes are read one by one, and
+//! only where they touch a place that may be a cut.
 
 use super::masks::BLOCK;
 use crate::cpu::dispatch::Kernel;
 
-/// What a byte of ASCII is where words lie apart: part of a word.
+/// Kind of a byte that is part of a word, where words lie apart.
 pub(super) const WORD: u8 = 1;
 /// A word by itself.
 pub(super) const ALONE: u8 = 1 << 1;
 /// Part of a word, and joined with what is beside it, whatever that is.
 pub(super) const ODD: u8 = 1 << 2;
 
-/// What a byte of ASCII is where words follow one another: a word may begin with it after one that
-/// ends.
+/// Kind of a byte with which a word may begin after one that ends, where words are adjacent.
 pub(super) const BLANK: u8 = 1;
 /// A word may end with it where the next one begins with a blank.
 pub(super) const PLAIN: u8 = 1 << 1;
@@ -35,7 +34,7 @@ const ROOM: usize = AT_ONCE + BLOCK + 1;
 /// How words lie in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// What is between them belongs to none.
+    /// Bytes between the words belong to none.
     Separated,
     /// Each begins where the one before ends.
     Adjacent,
@@ -61,7 +60,7 @@ pub(super) struct Edge {
     pub(super) clusters: bool,
     /// True if none may.
     pub(super) nobody: bool,
-    /// Those that may not, sorted.
+    /// Characters that may not be beside a cut, sorted.
     pub(super) barred: Vec<char>,
 }
 
@@ -208,7 +207,7 @@ impl<'s, 't> Scan<'s, 't> {
         self.last = [word >> 63, alone >> 63, odd >> 63, 0, 0, 0];
     }
 
-    /// Those of some bytes between words that do not cut: a character beside them may join them.
+    /// Returns the bytes between words that do not cut: a character beside them may join them.
     #[cold]
     fn glued(&self, between: u64) -> u64 {
         let mut glued = 0;

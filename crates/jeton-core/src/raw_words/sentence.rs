@@ -1,10 +1,10 @@
 //! Words of a sentence whose scores are added up as `sentencepiece` does: see `unigram::words`.
 //!
-//! What is kept of a word is certain for sums up to a limit. Most words are certain up to the
-//! largest sum there is. A few are so up to a smaller one; these have a cache of their own, and the
-//! sum is looked at before it is asked. The rest is searched each time, from the sum at its place.
-//! That sum is worked out when it is needed, from the ids since it was known; until then it is
-//! known to be no larger than so many times the largest score.
+//! A cached word is certain for sums up to a limit. Most words are certain up to the largest sum
+//! there is. A few are certain up to a smaller one: they have a cache of their own, and the sum is
+//! checked before the lookup. The rest is searched each time, from the sum at its place. That sum
+//! is worked out only when it is needed, from the ids since it was known. Until then it has an
+//! upper bound: a multiple of the largest score.
 
 use super::scan::{Found, Scan};
 use super::{FullPath, KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords};
@@ -22,7 +22,7 @@ const NEAR: f64 = 16_384.0;
 /// once).
 const MAX_PENDING: usize = 1 << 12;
 
-/// What a sentence needs beside the words that are certain.
+/// State of a sentence beside the words that are certain.
 #[derive(Debug, Default)]
 pub(crate) struct SentenceScratch {
     /// Words that are certain up to [`NEAR`].

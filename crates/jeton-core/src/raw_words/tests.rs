@@ -226,7 +226,7 @@ fn long_words_are_their_parts() {
     }
 }
 
-/// What a text without spaces begins with is special, and all of the text is its first word.
+/// A text without spaces begins with a special token, and all of the text is its first word.
 #[test]
 fn a_text_may_be_one_word() {
     let beginnings = [
@@ -266,7 +266,7 @@ fn a_text_may_be_one_word() {
     }
 }
 
-/// What is kept of a text is not taken for the same text behind another, nor the other way round.
+/// A cached text is not taken for the same text behind another, nor the other way round.
 #[test]
 fn a_text_of_few_words_is_kept_for_itself() {
     for pair in tokenizers() {

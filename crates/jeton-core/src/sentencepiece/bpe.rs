@@ -73,7 +73,7 @@ struct Dropout<'a> {
 struct Watcher<'a, 'b> {
     unused: &'a [bool],
     dropout: Option<&'a mut Dropout<'b>>,
-    /// Of what each unused piece was last seen to be made.
+    /// Last parts from which each unused piece was seen to be made.
     made: Origins,
 }
 
@@ -417,8 +417,9 @@ impl<'p> Symbols<'p> {
         }
     }
 
-    /// The same of longer ones. Linear in the bytes of all pieces: one walk down a trie finds the
-    /// symbols that begin a piece, one down a trie of reversed symbols those that end it.
+    /// Finds the halves of longer pieces. Linear in the bytes of all pieces: one walk down a trie
+    /// finds the symbols that begin a piece, one down a trie of reversed symbols finds those that
+    /// end it.
     fn halves_of_long(&self, least: usize, found: &mut Vec<(u32, u32, u32)>) -> Result<()> {
         if self.pieces.iter().all(|piece| piece.bytes.len() <= least) {
             return Ok(());

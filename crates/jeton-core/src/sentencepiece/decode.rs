@@ -14,12 +14,12 @@ use super::spec::SpmModel;
 use crate::error::{ErrorKind, Result};
 use crate::text::growth::check_written;
 
-/// What a piece decodes to.
+/// Decoding of a piece.
 #[derive(Clone, Debug)]
 enum Shown {
     /// Nothing.
     Nothing,
-    /// What unknown text shows.
+    /// Text that stands for an unknown token.
     Unknown,
     /// A byte.
     Byte(u8),
@@ -106,7 +106,7 @@ impl SpmDecoder {
         self.denormalized(made)
     }
 
-    /// The same, but that bytes which are no text stay as they are.
+    /// Decodes to bytes; bytes that are no text stay as they are.
     pub fn decode_bytes(&self, ids: &[u32]) -> Result<Vec<u8>> {
         if self.denormalizer.is_some() {
             return self.decode(ids);
@@ -144,7 +144,7 @@ impl SpmDecoder {
         Ok(out)
     }
 
-    /// What becomes of the whole text in the end.
+    /// Denormalizes the whole text.
     fn denormalized(&self, text: Vec<u8>) -> Result<Vec<u8>> {
         let Some(denormalizer) = &self.denormalizer else {
             return Ok(text);

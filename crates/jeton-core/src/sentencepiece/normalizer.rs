@@ -53,7 +53,7 @@ impl Matcher {
     }
 }
 
-/// What happens to the source while text is normalized.
+/// Observer of the source while text is normalized.
 trait Record {
     /// `source` bytes became the next `target` bytes.
     fn push(&mut self, source: usize, target: usize, unchanged: bool);
@@ -181,9 +181,9 @@ impl SpmNormalizer {
         self.run(text, true, &mut ())
     }
 
-    /// What nothing behind a text can change of its normalization, and the places of it from which
-    /// `go_on` makes the rest: (in the normalized text, in the text), rising. `continues`: the
-    /// beginning is not there.
+    /// Returns the part of the normalization that nothing behind the text can change. With it come
+    /// the places from which `go_on` makes the rest: (in the normalized text, in the text), rising.
+    /// `continues`: the beginning is elsewhere.
     ///
     /// A piece of the text is decided where no key goes on behind the text's end; then so are those
     /// before. At a place behind one that does not end in a space, nothing is left to be known:
@@ -216,8 +216,8 @@ impl SpmNormalizer {
         (out, places)
     }
 
-    /// What becomes of single characters where neighbours do not matter, `kept` being the pieces
-    /// that no rule touches; None where spaces are not told by U+2581 before words.
+    /// Returns the images of single characters where neighbours do not matter; `kept` are the
+    /// pieces that no rule touches. None where U+2581 does not stand for spaces before words.
     ///
     /// A rule goes across a place only if it has the character behind it, further on than at its
     /// beginning. What the character behind becomes is known where no rule begins with it and goes
@@ -262,7 +262,7 @@ impl SpmNormalizer {
         (out, origins)
     }
 
-    /// What the beginning of a text becomes: bytes consumed, and the result.
+    /// Normalizes the beginning of a text: bytes consumed, and the result.
     #[inline]
     fn prefix<'t>(&'t self, text: &'t str, first: char) -> (usize, &'t str) {
         if let Some(kept) = &self.kept

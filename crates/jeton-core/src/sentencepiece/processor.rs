@@ -147,7 +147,7 @@ impl SpmProcessor {
         })
     }
 
-    /// What is done to text before the model sees it.
+    /// Normalizer that text passes before the model sees it.
     pub fn normalizer(&self) -> &SpmNormalizer {
         &self.normalizer
     }

@@ -23,9 +23,9 @@ pub struct SpmModel {
     pub pieces: Vec<Piece>,
     /// Settings of training that also decide how text is encoded.
     pub trainer: TrainerSpec,
-    /// What is done to text before the model sees it.
+    /// Normalization of text before the model sees it.
     pub normalizer: NormalizerSpec,
-    /// What is done to decoded text, if anything.
+    /// Normalization of decoded text, if any.
     pub denormalizer: Option<NormalizerSpec>,
 }
 
@@ -54,7 +54,7 @@ pub struct TrainerSpec {
     pub eos_id: i32,
     /// As `unk_id`; -1: none.
     pub pad_id: i32,
-    /// What the unknown id decodes to.
+    /// Text that the unknown id decodes to.
     pub unk_surface: String,
 }
 
@@ -78,7 +78,7 @@ impl Default for TrainerSpec {
     }
 }
 
-/// What is done to text.
+/// Normalization of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NormalizerSpec {
     /// Name of the rules (`nmt_nfkc`).

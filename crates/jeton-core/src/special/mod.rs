@@ -122,7 +122,7 @@ struct Finder {
     automaton: AhoCorasick,
     /// Indices into `tokens`, by pattern of the automaton.
     members: Vec<usize>,
-    /// What is looked for, sorted.
+    /// Contents of the tokens, sorted.
     contents: Vec<String>,
     /// Word characters, for `single_word`; made only if some token needs them.
     word: Option<ClassUnicode>,
@@ -287,8 +287,8 @@ impl AddedTokens {
     }
 }
 
-/// What a look at a match says: the token that counts there (its place in the list, and where it
-/// ends), or where to look next.
+/// Verdict on a match: the token that counts there (its place in the list, and its end), or the
+/// place to look next.
 enum Verdict {
     Take { member: usize, end: usize },
     LookFrom(usize),

@@ -5,7 +5,7 @@ use aho_corasick::Match;
 use super::{AddedToken, AddedTokens, Allow, Finder, Found};
 use crate::text::unicode::contains;
 
-/// What is decided of the tokens in a text that may go on.
+/// Decided tokens in a text that may go on.
 #[derive(Debug, Default)]
 pub(crate) struct OpenTokens {
     /// Tokens that nothing behind the text can change, left to right, each with whether the search
@@ -24,7 +24,7 @@ impl OpenTokens {
         at <= self.decided && self.passed.get(next).is_none_or(|&(start, _)| start >= at)
     }
 
-    /// What there is where no token is looked for.
+    /// Returns the result for a text in which no token is looked for.
     pub(crate) fn none(text: &str) -> Self {
         Self {
             decided: text.len(),
@@ -57,7 +57,7 @@ impl AddedTokens {
         }
     }
 
-    /// What is decided of the tokens in the raw text from a place on.
+    /// Finds the decided tokens in the raw text from a place on.
     pub(crate) fn open_raw(&self, text: &str, from: usize, allow: &Allow) -> OpenTokens {
         match &self.raw {
             Some(finder) => finder.open(text, from, &self.tokens, allow),
@@ -65,7 +65,7 @@ impl AddedTokens {
         }
     }
 
-    /// What is decided of the tokens in a normalized text.
+    /// Finds the decided tokens in a normalized text.
     pub(crate) fn open_normalized(&self, text: &str, allow: &Allow) -> OpenTokens {
         match &self.normalized {
             Some(finder) => finder.open(text, 0, &self.tokens, allow),

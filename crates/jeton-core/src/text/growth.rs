@@ -40,7 +40,7 @@ impl Clone for GrowthLimit {
 }
 
 impl GrowthLimit {
-    /// That of trying a file at load.
+    /// Limit for a file that is tried at load.
     pub(crate) fn at_load() -> Self {
         Self(AtomicU32::new(LOAD_MAX_GROWTH))
     }
@@ -66,7 +66,7 @@ impl GrowthLimit {
     }
 }
 
-/// What one text may become.
+/// Room into which one text may grow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     n_bytes: usize,

@@ -1,4 +1,4 @@
-//! What a normalization step produces: text, or a map back to the text before it.
+//! Product of a normalization step: text, or a map back to the text before it.
 //!
 //! A step is written once, as calls on a [`Sink`]; the same calls make either the new text (fast)
 //! or the alignment (exact), so the two cannot disagree.
@@ -11,7 +11,7 @@ pub trait Sink {
     fn keep(&mut self, source: &str);
     /// A piece that becomes another: every byte of `target` comes from all of `source`.
     fn replace(&mut self, source: &str, target: &str);
-    /// The same for one character.
+    /// Replaces the source with one character.
     fn replace_char(&mut self, source: &str, target: char) {
         self.replace(source, target.encode_utf8(&mut [0; 4]));
     }
@@ -89,7 +89,7 @@ pub fn aligned(step: impl FnOnce(&mut Vec<Mapping>)) -> Alignment {
     Alignment { stretches }
 }
 
-/// What becomes of one character.
+/// Change of one character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It stays.

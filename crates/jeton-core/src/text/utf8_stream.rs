@@ -1,6 +1,6 @@
 //! Bytes to text as they come: a character that is not complete yet is held back.
 
-/// What becomes U+FFFD of bytes that are no UTF-8.
+/// Rule for the bytes that are no UTF-8: which of them become U+FFFD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Marks {
     /// Each longest piece that could have begun a character, as [`String::from_utf8_lossy`] has it.

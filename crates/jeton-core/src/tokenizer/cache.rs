@@ -1,4 +1,4 @@
-//! What a tokenizer may take: memory of its word caches, and the length of what it makes of texts.
+//! Limits of a tokenizer: memory of its word caches, and growth of a text.
 //!
 //! Neither changes an id. Everything here takes effect on a tokenizer that other threads use
 //! meanwhile.

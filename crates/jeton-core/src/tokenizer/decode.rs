@@ -56,7 +56,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// The same, but that bytes which are no text stay as they are, whatever the tokenizer.
+    /// Decodes to bytes; bytes that are no text stay as they are, whatever the tokenizer.
     pub fn decode_bytes_into(
         &self,
         ids: &[u32],
@@ -163,7 +163,8 @@ impl Tokenizer {
             && (0..=255u8).all(|byte| self.vocab().bytes_to_id(&[byte]).is_some())
     }
 
-    /// The text of a token: its bytes, or the text of an added token. None for an id without a token.
+    /// Returns the text of a token as far as the token alone decides it: its bytes, or the text of
+    /// an added token.
     pub fn token_text(&self, id: u32) -> Option<&[u8]> {
         self.respelled(id).or_else(|| self.vocab().id_to_bytes(id))
     }
@@ -184,7 +185,7 @@ impl Tokenizer {
         }
     }
 
-    /// The same of a token that the model made of text.
+    /// Returns the text of a token that the model made of text.
     pub(super) fn model_string(&self, id: u32) -> Cow<'_, str> {
         let vocab = self.vocab();
         let bytes = vocab.id_to_bytes(id).unwrap_or_default();
@@ -194,7 +195,7 @@ impl Tokenizer {
         }
     }
 
-    /// What became of a text whose ids decode to some bytes.
+    /// Compares a text with the bytes that its ids decode to.
     pub fn fidelity(&self, text: &str, ids: &[u32], decoded: &[u8]) -> Result<Fidelity> {
         let expected = self.expected_decoding(text)?;
         let cause = if text.as_bytes() == decoded {
@@ -313,7 +314,7 @@ impl Cause {
     }
 }
 
-/// What became of a text on the way to ids and back.
+/// Result of a round trip: text to ids and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fidelity {
     /// The ids decode to the normalized text.

@@ -11,7 +11,7 @@ use crate::raw_words::{FullPath, RawWords};
 use crate::special::Allow;
 use crate::text::alignment::Alignment;
 
-/// What becomes of the parts of a text: encoded, counted, drawn.
+/// Receiver of the parts of a text: encodes, counts or samples them.
 pub(super) trait Parts {
     /// A part in which nothing special is left, normalized.
     fn text(

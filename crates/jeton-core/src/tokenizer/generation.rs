@@ -29,9 +29,9 @@ pub const END_TOKENS: [&str; 17] = [
     "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>",
 ];
 
-/// What names of tokens that stand for nothing yet begin with, before a number: `[unused12]`
-/// (BERT), `<unused12>` (Gemma), `<|reserved_special_token_12|>` (Llama 3), `<|dummy_12|>` (Phi 4),
-/// `<|placeholder12|>` (Phi 3), `<SPECIAL_12>` (Mistral's tekken), as of 2026-11.
+/// Prefixes of reserved tokens' names, before a number: `[unused12]` (BERT), `<unused12>` (Gemma),
+/// `<|reserved_special_token_12|>` (Llama 3), `<|dummy_12|>` (Phi 4), `<|placeholder12|>` (Phi 3),
+/// `<SPECIAL_12>` (Mistral's tekken), as of 2026-11.
 const RESERVED: [&str; 6] = [
     "unused",
     "reserved",
@@ -41,7 +41,7 @@ const RESERVED: [&str; 6] = [
     "special",
 ];
 
-/// What else is forbidden.
+/// Further tokens that a model must not generate.
 #[derive(Clone, Debug, Default)]
 pub struct NeverGenerated {
     /// Special ids that may be generated all the same.

@@ -18,7 +18,7 @@ pub struct SpanBatch {
     pub starts: Vec<i64>,
     /// One past the last.
     pub ends: Vec<i64>,
-    /// The same for a token that opens a window; empty where that makes no difference.
+    /// First positions of tokens that open a window; empty where that makes no difference.
     pub opening_starts: Vec<i64>,
     /// One past the last of a token that opens a window.
     pub opening_ends: Vec<i64>,
@@ -27,7 +27,7 @@ pub struct SpanBatch {
 }
 
 impl Tokenizer {
-    /// The same tokenizer with something else around texts; how it trims places stays.
+    /// Returns the tokenizer with another template; its rule for trimming offsets stays.
     pub fn with_template(&self, template: Template) -> Result<Self> {
         let mut config = self.to_config();
         config.template = Template {

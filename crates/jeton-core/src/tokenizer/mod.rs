@@ -89,7 +89,7 @@ pub struct Tokenizer {
     pub(crate) pool: Pool<Scratch>,
 }
 
-/// What one thread needs for one call.
+/// State that one thread needs for one call.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     engine: EngineScratch,
@@ -148,7 +148,7 @@ const MAX_KEPT_FOUND: usize = 1 << 16;
 const MAX_KEPT_IDS: usize = 1 << 16;
 
 impl Tokenizer {
-    /// Whose ids these are.
+    /// Returns the reference whose ids these are.
     pub fn reference(&self) -> Reference {
         self.reference
     }
@@ -188,7 +188,7 @@ impl Tokenizer {
         &self.steps
     }
 
-    /// What is put around texts on request.
+    /// Returns the template of tokens around texts.
     pub fn template(&self) -> &Template {
         &self.template
     }

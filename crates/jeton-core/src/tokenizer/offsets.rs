@@ -33,7 +33,7 @@ pub struct Encoding {
 /// Takes what the engine tells of a token: its id, its place, its word, what the model saw there.
 pub(super) type Each<'e> = dyn FnMut(u32, usize, usize, i64, &[u8]) + 'e;
 
-/// What decides which tokens are found in a text, and what is left to the model.
+/// Finder of the added tokens of a text; the rest is left to the model.
 pub(super) trait Gate {
     /// Tokens in the raw text.
     fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<Found>);
@@ -48,7 +48,7 @@ pub(super) trait Gate {
         out: &mut Vec<Found>,
     );
 
-    /// What the model makes of a part without such tokens, as the engine tells it.
+    /// Encodes a part without such tokens, as the engine tells it.
     fn encode(
         &mut self,
         tokenizer: &Tokenizer,
@@ -250,7 +250,7 @@ impl Tokenizer {
     }
 }
 
-/// What becomes of a text's sections, one after another.
+/// Writer of a text's sections into an encoding, one after another.
 struct Aligned<'e> {
     encoding: &'e mut Encoding,
     /// Pretokens so far.

@@ -22,7 +22,7 @@ pub(super) const MIN_LONG_BYTES: usize = 512 << 10;
 /// A text that has more than one part in so many of what a thread has to do is cut.
 const PARTS_OF_A_SHARE: usize = 4;
 
-/// What a thread does at once.
+/// Task of a thread.
 enum Task<'p> {
     /// Encodes whole texts.
     Texts(Range<usize>),
@@ -36,7 +36,7 @@ enum Task<'p> {
     },
 }
 
-/// What became of a task.
+/// Result of a task.
 #[derive(Default)]
 struct Made {
     /// Ids, and where those of each text that ends here end.
@@ -182,7 +182,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// What stands before a text, or behind it, if special tokens are added.
+    /// Returns the tokens before a text, or behind it, if special tokens are added.
     pub(super) fn tokens_around(
         &self,
         before: bool,

@@ -58,7 +58,7 @@ pub(in crate::tokenizer) static TOKENIZERS: LazyLock<Vec<Tokenizer>> = LazyLock:
     tokenizers.collect()
 });
 
-/// What all stretches make together; None if two of them do not meet.
+/// Joins the ids of all stretches; None if two of them do not meet.
 fn in_stretches(tokenizer: &Tokenizer, text: &str, cuts: &[usize]) -> Option<Vec<u32>> {
     let mut starts = vec![0];
     starts.extend(cuts.iter().map(|&cut| floor_boundary(text, cut)));

@@ -1,5 +1,4 @@
-//! What a token is in bytes: those that it adds to a decoded text where other tokens stand before
-//! and behind it.
+//! Bytes of a token: those that it adds to a decoded text with other tokens before and behind it.
 //!
 //! Files spell tokens in ways of their own (`▁the`, `Ġthe`, `the</w>`, `##ing`, `<0xE2>`); the
 //! bytes are the same in all of them. Three things are not told by a decoded text, and decided
@@ -22,7 +21,7 @@ use crate::engine::Engine;
 use crate::sentencepiece::{Piece, PieceKind};
 use crate::vocab::Vocab;
 
-/// Whose way back counts, of tokens of the same bytes.
+/// Precedence of a token among tokens of equal bytes, for the way back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rank {
     Text,
@@ -179,7 +178,7 @@ impl Tokenizer {
         (bytes, if is_byte { Rank::Byte } else { Rank::Text })
     }
 
-    /// What ends the tokens at the end of words, where the decoder does not take it for a space.
+    /// Suffix of tokens at the end of words, where the decoder does not take it for a space.
     fn suffix_left_standing(&self) -> Option<&str> {
         let Engine::CharacterBpe(pipeline) = &self.engine else {
             return None;

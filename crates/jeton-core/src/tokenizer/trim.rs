@@ -36,8 +36,8 @@ impl White {
         }
     }
 
-    /// What is left of a range of code points. The first token of a text may have one space that
-    /// was put there.
+    /// Trims a range of code points. The first token of a text may have one space that
+    /// normalization put there.
     pub(super) fn trim(self, start: i64, end: i64, how: TrimOffsets, is_first: bool) -> (i64, i64) {
         let Self { leading, trailing } = self;
         let put_there = how.add_prefix_space && leading == 1 && (is_first || start == 0);

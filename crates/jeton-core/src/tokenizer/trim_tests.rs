@@ -1,5 +1,4 @@
-//! What tokens lose, in units and in whole tokenizers beside what `tokenizers` 0.23.3 gave for
-//! them.
+//! Trimmed offsets, in units and in whole tokenizers beside those of `tokenizers` 0.23.3.
 
 use proptest::prelude::*;
 

@@ -32,7 +32,7 @@ const SIZES: Sizes = Sizes {
     look: 1 << 10,
 };
 
-/// What became of a part.
+/// Result of a part.
 #[derive(Default)]
 struct Made {
     ids: Vec<u32>,

@@ -15,7 +15,7 @@ const SHORT: Sizes = Sizes {
     look: 290,
 };
 
-/// What all parts make together; None if two of them do not meet.
+/// Joins the ids of all parts; None if two of them do not meet.
 fn in_parts(
     tokenizer: &Tokenizer,
     text: Kept<'_>,

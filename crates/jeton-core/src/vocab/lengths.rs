@@ -11,7 +11,7 @@
 pub(crate) struct Lengths(Box<[u8; 256]>);
 
 impl Lengths {
-    /// Those of some tokens.
+    /// Builds the lengths of some tokens.
     pub(super) fn of<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Self {
         let mut longest = Box::new([0; 256]);
         for token in tokens {
@@ -28,7 +28,7 @@ impl Lengths {
         &self.0[..]
     }
 
-    /// What [`Self::bytes`] gave; None of anything else.
+    /// Reads the lengths that [`Self::bytes`] gave; None of anything else.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Some(Self(Box::new(bytes.try_into().ok()?)))
     }

@@ -113,7 +113,7 @@ struct Index {
     packed: Option<Packed>,
 }
 
-/// What is known of a search for a token before memory has answered.
+/// State of a search for a token before memory has answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Search {
     /// Nothing was asked for.
@@ -121,7 +121,7 @@ pub enum Search {
     NotBegun,
     /// No token has these bytes.
     InVain,
-    /// What is looked at is on its way; the hash of the bytes.
+    /// The entry is on its way from memory; the value is the hash of the bytes.
     Hashed(u64),
 }
 
@@ -244,8 +244,8 @@ impl Vocab {
         Ok(())
     }
 
-    /// The same for a token that must be the only one of its bytes: the id of the other one, where
-    /// there is one. The vocabulary is of no use then.
+    /// Inserts a token that must be the only one of its bytes. If another has them, its id comes
+    /// back, and the vocabulary is of no use then.
     pub(crate) fn insert_new(&mut self, id: u32, bytes: &[u8]) -> Result<Option<u32>> {
         self.insert_span(id, bytes, 0)?;
         self.n_findable += 1;

@@ -52,7 +52,7 @@ pub(super) const KIND: u64 = 0xF;
 /// Where it has the id. Behind it are four more bytes.
 const ID: u32 = 8;
 
-/// What of it is compared.
+/// Mask of the compared bits.
 const COMPARED: u64 = 0xFFFF_FFFF << 32 | KIND;
 
 const ID_MASK: u32 = (1 << 24) - 1;
@@ -65,7 +65,7 @@ pub(super) struct Packed {
     n_findable: u32,
 }
 
-/// What a file has of a table.
+/// Table as a file holds it.
 #[derive(Clone, Debug)]
 pub(crate) struct RawPacked {
     /// Two words for each slot.
@@ -98,7 +98,7 @@ fn kind(len: usize) -> u64 {
     len.min(INLINE + 1) as u64 + 1
 }
 
-/// What a slot has of a token with these bytes, but for the id.
+/// Returns the slot of a token with these bytes, without the id.
 #[inline]
 pub(super) fn key(bytes: &[u8]) -> [u64; 2] {
     let n = bytes.len();
@@ -125,14 +125,14 @@ impl Packed {
     /// The table that a file tells of, unless it has no slots for so many tokens. All ids below
     /// `n_findable` can be found.
     ///
-    /// Whether it has every token, and where that is looked for, is not looked at.
+    /// Does not verify that every token is found, nor where.
     pub(super) fn from_raw(raw: RawPacked, n_findable: u32) -> Option<Self> {
         let (_, rest) = raw.slots.as_chunks::<WORDS>();
         let has_room = rest.is_empty() && raw.n_tokens <= raw.slots.len() / 2;
         has_room.then_some(Self { raw, n_findable })
     }
 
-    /// What [`from_raw`](Self::from_raw) takes.
+    /// Returns the value that [`from_raw`](Self::from_raw) takes.
     pub(super) fn raw(&self) -> &RawPacked {
         &self.raw
     }
@@ -166,7 +166,7 @@ impl Packed {
         self.find_hashed(hash(self.raw.seed, bytes), bytes, tokens)
     }
 
-    /// The same of what may be one by its length, and has this hash.
+    /// Finds a token that may be one by its length, and has this hash.
     #[inline]
     pub(super) fn find_hashed(&self, hash: u64, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
         let (word, bits) = filtered(hash, self.raw.filter.len());

@@ -46,7 +46,7 @@ impl Filling {
         false
     }
 
-    /// What a file has of it.
+    /// Returns the table as a file holds it.
     fn raw(self, ids: &[u32], tokens: &Tokens) -> RawPacked {
         RawPacked {
             slots: self.slots.into(),

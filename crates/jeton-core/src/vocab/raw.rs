@@ -26,7 +26,7 @@ pub(crate) struct RawVocab {
     pub(crate) index: RawIndex,
 }
 
-/// What finds tokens: packed, unless there is no such table of them; then the open table.
+/// Index of tokens: the packed table, or the open one where no packed one exists.
 pub(crate) enum RawIndex {
     Packed(RawPacked),
     Open { slots: ArenaVec<u32>, seed: u32 },
@@ -79,7 +79,7 @@ impl Vocab {
 
     /// A vocabulary of parts, unless they do not fit together.
     ///
-    /// Whether every token is found is not looked at: what is found is a token that may be found.
+    /// Does not verify that every token is found; a token that is found is one that may be found.
     pub(crate) fn from_raw(
         arena: ArenaVec<u8>,
         lengths: &[u8],
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// What a vocabulary has that cannot be packed.
+    /// A vocabulary that cannot be packed comes back with its open table.
     #[test]
     fn an_open_table_comes_back() {
         let mut vocab = Vocab::default();

@@ -170,7 +170,7 @@ impl Table {
         slots_for(n_tokens) * size_of::<u32>()
     }
 
-    /// The same as [`with_capacity`](Self::with_capacity), put on a shelf.
+    /// Builds the table as [`with_capacity`](Self::with_capacity) does, in an arena.
     pub(super) fn on_shelf(n_tokens: usize, shelf: &mut HugeArena) -> Self {
         let mut slots = shelf.zeroed(slots_for(n_tokens));
         slots.fill(EMPTY);

@@ -26,7 +26,7 @@ const MAX_PRETOKEN_BYTES: usize = u32::MAX as usize;
 const MAX_RATIO: u64 = 1000;
 const RATIO_FREE_BYTES: u64 = 64 << 20;
 
-/// What a sequence of entries comes to.
+/// Sums over a sequence of entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     /// Distinct pretokens.

@@ -27,13 +27,13 @@ const MAX_HEADER_BYTES: u32 = 64 << 20;
 /// Bytes that are read or written at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What a file of counts says of itself.
+/// Header of a file of counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountsHeader {
-    /// What cut the text into pretokens: counts of different recipes cannot be added up.
+    /// Recipe that cut the text into pretokens: counts of different recipes cannot be added up.
     pub recipe: Value,
-    /// What the writer says: sources, weights, how far it came.
+    /// Notes of the writer: sources, weights, progress.
     pub info: Value,
 }
 
@@ -66,7 +66,7 @@ impl<R: Read> CountsReader<R> {
         })
     }
 
-    /// What the file says of itself.
+    /// Returns the header.
     pub fn header(&self) -> &CountsHeader {
         &self.header
     }
@@ -77,7 +77,7 @@ impl<R: Read> CountsReader<R> {
         self.blocks.next().map_err(|bad| explain(&self.path, bad))
     }
 
-    /// What the entries come to, once all were read.
+    /// Returns the sums of the entries, once all were read.
     pub fn sums(&self) -> Option<Sums> {
         self.blocks.end()
     }

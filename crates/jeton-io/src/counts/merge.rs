@@ -42,7 +42,7 @@ pub(super) struct Merge<R> {
     key: Vec<u8>,
 }
 
-/// What is wrong with which sequence.
+/// Index of a bad sequence, and its fault.
 pub(super) type BadSource = (usize, BadBlock);
 
 impl<R: Read> Merge<R> {

@@ -34,7 +34,7 @@ use self::runs::{Run, RunWriter, add_run, each_of, interrupted, merge_runs};
 pub use self::scratch::ScratchFile;
 use crate::error::IoError;
 
-/// What can go wrong with counts: with texts and totals, or with files.
+/// Errors of counts: of texts and totals, or of files.
 #[derive(Debug)]
 pub enum CountsError {
     /// The core refused.
@@ -69,7 +69,7 @@ impl std::error::Error for CountsError {}
 /// Result of counting.
 pub type Result<T> = std::result::Result<T, CountsError>;
 
-/// Of what memory there may be: the rest is for batches of text, buffers and sorting.
+/// Share of the memory limit for tables: the rest is for batches of text, buffers and sorting.
 const TABLES_PERCENT: usize = 85;
 
 /// Counts of texts, in memory or on disk.
@@ -131,7 +131,7 @@ impl TextCounts {
         }
     }
 
-    /// What was counted.
+    /// Returns the totals of the text counted.
     pub fn totals(&self) -> Totals {
         self.totals
     }
@@ -426,7 +426,7 @@ impl TextCounts {
     }
 }
 
-/// What was not taken into memory.
+/// Counts that were not taken into memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Distinct pretokens.

@@ -77,7 +77,7 @@ pub(super) fn write_error(folder: &Path, source: io::Error) -> IoError {
     }
 }
 
-/// What temporary files are called in errors: they have no name.
+/// Name of temporary files in errors: they have none of their own.
 const NAME: &str = "a temporary file of counts";
 
 impl Run {

@@ -1,4 +1,4 @@
-//! What a tokenizer keeps for later: its caches of words, and the integers of lists.
+//! Memory that a tokenizer keeps: its caches of words, and the integers of lists.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -27,7 +27,7 @@ impl Tokenizer {
     }
 }
 
-/// What becomes of bytes that are no text.
+/// Treatment of bytes that are no text.
 #[derive(Clone, Copy)]
 enum Undecodable {
     Replace,

@@ -35,7 +35,8 @@ impl Tokenizer {
         )
     }
 
-    /// The same, in room for it: nearly always nothing is given, and nothing is moved then.
+    /// Reads `allow` into a place of the caller: nearly always nothing is given, and nothing is
+    /// moved then.
     #[inline]
     fn allow_in<'a>(
         &self,
@@ -85,7 +86,7 @@ impl Tokenizer {
     }
 }
 
-/// What is made of ids that are lent, or given away.
+/// Constructors of the result, from ids that are lent or from ids that are given away.
 struct Made<R, L: FnOnce(&[u32]) -> PyResult<R>, O: FnOnce(Vec<u32>) -> PyResult<R>> {
     of_lent: L,
     of_owned: O,

@@ -1,4 +1,4 @@
-//! What models may generate, and ids that no text gives.
+//! Ids that models may generate, and ids that no text gives.
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer::NeverGenerated;

@@ -1,4 +1,4 @@
-//! What a caller asks of model inputs: settings checked, completed by the file's own.
+//! Settings of model inputs as the caller asks: checked, and completed by the file's own.
 
 use jeton_core::error::Error;
 use jeton_core::inputs::{InputOptions, Padding, Side, Truncation, TruncationStrategy};

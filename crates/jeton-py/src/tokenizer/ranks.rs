@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use super::Tokenizer;
 use crate::recipe::Recipe;
 
-/// What a rank file does not say, from keywords.
+/// Returns the options of a rank file, from keywords.
 pub(super) fn options(
     pattern: &str,
     special_tokens: Option<&Bound<'_, PyDict>>,

@@ -19,11 +19,11 @@ use crate::door::{enter, quick, threads};
 use crate::error::io_to_python;
 use crate::recipe::Recipe;
 
-/// What a pretoken takes in memory besides its bytes, about: for the message where counts do not fit.
+/// Approximate memory of a pretoken besides its bytes: for the message where counts do not fit.
 const ENTRY_BYTES: u64 = 32;
 
-/// What the in-memory trainer of BPE takes for each byte of each distinct pretoken, about: two cells of four bytes,
-/// and three entries of lists of places.
+/// Approximate memory of the BPE trainer for each byte of each distinct pretoken: two cells of four
+/// bytes, and three entries of lists of places.
 const BYTES_PER_WORD_BYTE: u64 = 20;
 
 /// Weighted pretokens: what every trainer starts from. Mergeable.
@@ -152,7 +152,7 @@ impl PretokenCounts {
         work(&mut Stream(&mut counts))
     }
 
-    /// What files say of how text was cut.
+    /// Returns the recipe of the cut text as files hold it.
     fn recipe(&self, py: Python<'_>) -> PyResult<Value> {
         let text = quick(py, self.cutter.config().to_json())?;
         serde_json::from_str(&text).map_err(|error| PyValueError::new_err(error.to_string()))

@@ -1,4 +1,4 @@
-//! What the trainers that learn merges have in common: options, and a word now and then.
+//! Parts that the trainers of merges share: options, and progress.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -166,7 +166,7 @@ type Steps = (
     Vec<jeton_core::pretokenize::StepConfig>,
 );
 
-/// What comes before the model of a tokenizer that learns from these counts.
+/// Returns the steps before the model of a tokenizer that learns from these counts.
 pub(super) fn steps_of(counts: &PretokenCounts) -> Result<Steps> {
     match counts.cutter.config() {
         CutConfig::Steps {

@@ -76,7 +76,7 @@ fn run<T: Send>(
     }
 }
 
-/// What cannot be made into a tokenizer is an error of training, not of a file.
+/// Turns a failure to build the tokenizer into an error of training: no file is at fault.
 fn of_training(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Format { reason, .. } => Error::training(reason.clone()),

@@ -58,7 +58,7 @@ pub(super) fn base64_of_byte(byte: u8) -> String {
     format!("{}{}==", digit(byte >> 2), digit((byte & 3) << 4))
 }
 
-/// What a rank file does not say, with a pattern that keeps all text and is compiled in no time.
+/// Returns options of a rank file, with a pattern that keeps all text and compiles fast.
 pub(super) fn tiktoken_options(special_tokens: &[(&str, u32)]) -> TiktokenOptions {
     let special_tokens = special_tokens
         .iter()

@@ -1,5 +1,4 @@
-//! What a fuzz target does with bytes: one function a parser, shared by `fuzz/` and the replay of
-//! its findings.
+//! Fuzz targets: one function a parser, shared by `fuzz/` and the replay of its findings.
 //!
 //! A target takes any bytes and says whether the parser read them. It panics, and so finds
 //! something, when the parser does, or when what was read breaks a promise (ids in the vocabulary,

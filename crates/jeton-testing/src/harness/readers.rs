@@ -63,7 +63,7 @@ static TEKKEN_BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         .into_bytes()
 });
 
-/// The same for `claude.json`: a line of ranks.
+/// Seed of `claude.json`: a line of ranks.
 static CLAUDE_BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let bytes = (0..=255u8).map(|byte| format!(" {}", base64_of_byte(byte)));
     format!("! 0{}\\n", bytes.collect::<String>()).into_bytes()

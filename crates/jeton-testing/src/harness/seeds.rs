@@ -14,7 +14,7 @@ mod readers;
 /// A file to start from.
 #[derive(Clone, Debug)]
 pub struct Seed {
-    /// What it shows.
+    /// Name: the case that the seed shows.
     pub name: String,
     /// The file.
     pub bytes: Vec<u8>,
@@ -90,7 +90,7 @@ fn counts() -> Vec<Seed> {
     ]
 }
 
-/// What follows the 256 bytes, which the target puts in front.
+/// Seeds behind the 256 bytes that the target puts in front.
 fn tiktoken() -> Vec<Seed> {
     vec![
         seed(
@@ -289,7 +289,7 @@ fn hf_json() -> Vec<Seed> {
     ]
 }
 
-/// What can be read in one of the three formats that hold most kinds of tokenizers.
+/// Seeds that can be read in one of the three formats that hold most kinds of tokenizers.
 fn convert() -> Vec<Seed> {
     let named = |kind: &'static str| {
         move |seed: Seed| Seed {
@@ -332,7 +332,7 @@ fn canonical() -> Vec<Seed> {
         .collect()
 }
 
-/// What follows the header of the compiled form of the other formats' seeds.
+/// Seeds behind the header of the compiled form, from the other formats' seeds.
 fn compiled() -> Vec<Seed> {
     const HEADER_BYTES: usize = 40;
     let forms = canonical().into_iter().filter_map(|form| {
@@ -362,7 +362,7 @@ fn vocab_txt() -> Vec<Seed> {
     ]
 }
 
-/// What follows the 256 bytes, which the target puts in front.
+/// Seeds behind the 256 bytes that the target puts in front.
 fn rwkv() -> Vec<Seed> {
     vec![
         seed(
@@ -380,7 +380,7 @@ fn rwkv() -> Vec<Seed> {
     ]
 }
 
-/// What the published patterns cut, longer than the blocks that are looked at together.
+/// Seeds of texts that the published patterns cut, longer than a block.
 fn boundaries() -> Vec<Seed> {
     let text = "don't 12345\n\n  x = f(y);  中文 E\u{301}; we'LL\t\tnaïve ".repeat(3);
     let published = published::PATTERNS.iter().map(|&(name, pattern, _)| {

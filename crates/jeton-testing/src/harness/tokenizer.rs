@@ -1,4 +1,4 @@
-//! What is promised of every tokenizer that loads, whatever it was read from.
+//! Promises that hold for every tokenizer that loads, whatever it was read from.
 
 use jeton_core::documents::batch::DocumentBatch;
 use jeton_core::format::{
@@ -135,7 +135,7 @@ fn check_pretokens(tokenizer: &Tokenizer, text: &str) {
     );
 }
 
-/// What is written can be read and is the same tokenizer.
+/// Checks that a written tokenizer can be read and is equal.
 fn check_written(tokenizer: &Tokenizer, texts: &[&str]) {
     let canonical = to_canonical(tokenizer).expect("what was read has a canonical form");
     let again = from_canonical(&canonical).expect("the canonical form can be read");

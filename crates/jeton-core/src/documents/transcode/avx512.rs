@@ -131,7 +131,7 @@ fn ascii_of_bytes(block: &[u8; MANY], place: &mut [u8; MANY]) -> bool {
     is_ascii
 }
 
-/// The same of numbers of two bytes.
+/// Transcodes numbers of two bytes.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn ascii_of_pairs(block: &[u16; MANY], place: &mut [u8; MANY]) -> bool {
@@ -154,7 +154,7 @@ fn ascii_of_pairs(block: &[u16; MANY], place: &mut [u8; MANY]) -> bool {
     is_ascii
 }
 
-/// The same of numbers of four bytes.
+/// Transcodes numbers of four bytes.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn ascii_of_fours(block: &[u32; MANY], place: &mut [u8; MANY]) -> bool {

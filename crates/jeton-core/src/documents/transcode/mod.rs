@@ -90,7 +90,7 @@ impl Unit for u32 {
     }
 }
 
-/// What was written at the beginning of room.
+/// Bytes written at the beginning of the room.
 struct Written {
     n_bytes: usize,
     /// True if all numbers are those of characters.

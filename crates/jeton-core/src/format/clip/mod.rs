@@ -34,13 +34,13 @@ const FORMAT: &str = "CLIP merges";
 
 /// How many merges are used: 49,152 less 256 characters and the two special tokens.
 const N_MERGES: usize = 49_152 - 256 - 2;
-/// What marks the last token of a word.
+/// Suffix of the last token of a word.
 const END_OF_WORD: &str = "</w>";
 
-/// What is a pretoken; what lies between is dropped. Case is ignored, as in the published pattern,
-/// though the text is in lower case by then: a long s after an apostrophe counts as one, and
-/// U+0345, whose capital is a letter while it is none, is dropped (the `regex` module matches it by
-/// neither class).
+/// Pattern of a pretoken; text between matches is dropped. The pattern ignores case, as the
+/// published one does, although the text is in lower case by then. So a long s after an apostrophe
+/// counts as an s. U+0345 is dropped: its capital is a letter while it is none, and the `regex`
+/// module matches it by neither class.
 const PATTERN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|\p{L}+|\p{N}|[^\s\p{L}\p{N}\x{345}]+";
 
 /// Reads the merges, decompressed, as OpenAI's tokenizer.
@@ -77,7 +77,7 @@ pub fn from_clip(bytes: &[u8]) -> Result<Tokenizer> {
     })
 }
 
-/// What the file makes.
+/// Parts that the file is built into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ClipParts {
     /// Tokens by id, written in GPT-2's alphabet, those at the end of a word with [`END_OF_WORD`];

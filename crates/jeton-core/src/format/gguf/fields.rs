@@ -4,7 +4,7 @@ use super::wire::{FORMAT, Metadata, Value};
 use crate::error::{Error, Result};
 use crate::vocab::MAX_IDS;
 
-/// What a token is for (`tokenizer.ggml.token_type`).
+/// Purpose of a token (`tokenizer.ggml.token_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Text.

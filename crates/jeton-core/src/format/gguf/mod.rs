@@ -232,7 +232,7 @@ struct Around {
     add_eos: bool,
 }
 
-/// What is put around a text.
+/// Template of the tokens around a text.
 fn template(fields: &Fields<'_>, n_tokens: usize, default: Around) -> Result<Template> {
     let one = |id_key: &str, id: Option<u32>, add_key: &str, add: bool| -> Result<Vec<u32>> {
         let id = fields.id(id_key, id, n_tokens)?;

@@ -15,7 +15,7 @@ use crate::sentencepiece::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Vocab;
 
-/// What marks a token that begins a word: U+2581.
+/// Mark of a token that begins a word: U+2581.
 const WORD_START: char = '\u{2581}';
 
 /// `llama`: SentencePiece's BPE. Text is not normalized but for spaces.

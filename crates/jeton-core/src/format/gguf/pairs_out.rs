@@ -85,8 +85,8 @@ impl Pairs {
         self.put_text("tokenizer.ggml.model", model);
     }
 
-    /// What is put around a text: one token before and one behind it, as far as a template is no
-    /// more than that.
+    /// Writes the tokens around a text: one before and one behind, as far as a template is no more
+    /// than that.
     pub(super) fn around(&mut self, template: &Template) {
         let id = |part: Option<&Part>| match part {
             Some(Part::Token { id, .. }) => Some(*id),

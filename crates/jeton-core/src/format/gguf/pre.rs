@@ -358,7 +358,7 @@ pub(super) const NOT_BYTE_LEVEL: &[&str] = &[
 /// Names without a default token of beginning.
 pub(super) const WITHOUT_BOS: &[&str] = &["glm4", "chatglm-bpe"];
 
-/// What a name stands for.
+/// Returns the pre-tokenizer that a name stands for.
 pub(super) fn by_name(name: &str) -> Option<&'static Pre> {
     ALL.iter().find(|pre| pre.names.contains(&name))
 }

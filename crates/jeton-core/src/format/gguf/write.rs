@@ -39,7 +39,7 @@ const NEAREST: &[(&str, &str)] = &[
     ("qwen", "qwen2"),
 ];
 
-/// What marks a token that begins a word.
+/// Mark of a token that begins a word.
 const BEGINS: &[u8] = "\u{2581}".as_bytes();
 
 /// The beginning of Mistral's pattern (`tekken.json` of Mistral Nemo), which is published in the

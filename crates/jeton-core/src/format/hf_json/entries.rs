@@ -52,7 +52,7 @@ pub(super) enum WrittenVocab<'v> {
     Tokens(Vec<(Cow<'v, str>, u32)>),
     /// Pieces and scores.
     Pieces(Vec<(Cow<'v, str>, f64)>),
-    /// What has an id or a score that cannot be one, or is neither: kept as it is, to say so.
+    /// Id or score of a wrong kind, kept as it is for the error message.
     Other(Value),
 }
 
@@ -395,8 +395,8 @@ impl<'v> Entries<'v> {
         self.id_prepared(self.table.prepare(token), token)
     }
 
-    /// What [`id_prepared`](Self::id_prepared) needs of a token, on its way from memory when this
-    /// returns.
+    /// Hash of a token; asks memory for the entry that [`id_prepared`](Self::id_prepared) will
+    /// need.
     pub(super) fn prepare(&self, token: &str) -> u64 {
         self.table.prepare(token)
     }

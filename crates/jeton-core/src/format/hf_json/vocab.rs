@@ -21,7 +21,7 @@ use crate::special::AddedToken;
 pub(super) struct Names(Vec<Option<String>>);
 
 impl Names {
-    /// Those of a model, as the file spells them; none where the file has no such model.
+    /// Tokens of a model, as the file spells them; none where the file has no such model.
     pub(super) fn of_config(config: &Config) -> Result<Self> {
         match &config.model {
             ModelConfig::Bpe { tokens, opaque, .. } => {

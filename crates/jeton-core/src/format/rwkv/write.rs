@@ -12,7 +12,7 @@ use crate::format::writing::ledger::Ledger;
 use crate::format::writing::pairs;
 use crate::text::unicode::{UnicodeVersion, contains, parse_class};
 
-/// What Python prints as it is, the space aside (`str.isprintable`).
+/// Characters that Python prints as they are, the space aside (`str.isprintable`).
 const PRINTABLE: &str = r"[^\p{C}\p{Z}]";
 
 /// Writes the list, and what stands in its way.
@@ -57,7 +57,7 @@ fn escape(out: &mut String, letter: char, digits: usize, code: u32) {
     let _ = write!(out, "\\{letter}{code:0digits$x}");
 }
 
-/// What Python's `repr` prints: of a `str` where the bytes are text, of `bytes` else.
+/// Writes the `repr` of Python: of a `str` where the bytes are text, of `bytes` otherwise.
 fn literal(bytes: &[u8], printable: &ClassUnicode, out: &mut String) {
     let has = |byte: u8| bytes.contains(&byte);
     let quote = if has(b'\'') && !has(b'"') { '"' } else { '\'' };

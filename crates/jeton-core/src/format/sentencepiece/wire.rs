@@ -10,7 +10,7 @@ use crate::sentencepiece::piece::FORMAT;
 /// Deepest nesting of groups that is skipped; the limit of Google's own parsers.
 const MAX_DEPTH: u32 = 100;
 
-/// What a field holds.
+/// Value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
     /// An integer, enum or boolean.

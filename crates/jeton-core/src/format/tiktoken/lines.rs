@@ -1,8 +1,8 @@
 //! Lines of rank files, the quick way: base64 by four tables, digits by hand.
 //!
-//! What is not plainly a token and its rank is left to the slow way, which says what is wrong.
-//! Nearly all tokens have twelve bytes at most: those are read without asking how many they are,
-//! since nobody can predict that.
+//! A line that is not plainly a token and its rank is left to the slow path, which says what is
+//! wrong. Nearly all tokens have twelve bytes at most. Those are read without a branch on their
+//! length, which the processor could not predict.
 
 use crate::vocab::Column;
 
@@ -12,7 +12,7 @@ const BAD: u32 = 1 << 31;
 /// In the tables of the third and of the fourth byte: it is padding.
 const PADDING: u32 = 29;
 
-/// What three bytes have of a word.
+/// Mask of three bytes of a `u32`.
 const THREE: u32 = 0x00FF_FFFF;
 
 /// By which bytes of the last four are padding: what must be zero, and how many bytes there are.
@@ -30,7 +30,7 @@ const AT_ONCE: usize = 16;
 const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
 const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
 
-/// What each byte is worth as the first, second, third and fourth of four.
+/// Value of each byte as the first, second, third and fourth of four digits.
 static WORTH: [[u32; 256]; 4] = worth();
 
 const fn worth() -> [[u32; 256]; 4] {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// What is read is what the base64 crate reads; what it refuses is refused.
+        /// The reader accepts and refuses the same text as the base64 crate.
         #[test]
         fn base64_is_that_of_the_crate(digits in "[A-Da-c+/01=!]{0,13}") {
             let mut found = Vec::new();

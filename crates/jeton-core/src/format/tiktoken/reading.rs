@@ -32,7 +32,7 @@ struct Blocks<'t> {
 #[derive(Default)]
 struct Apart {
     read: Vec<Column>,
-    /// Those that are in place: new ones would miss each of their pages.
+    /// Columns with memory in place: new ones would fault on each of their pages.
     spare: Vec<Column>,
 }
 
@@ -54,7 +54,7 @@ impl<'t> Blocks<'t> {
         })
     }
 
-    /// The same from the end.
+    /// Takes the last part of the text.
     fn last(&self) -> Option<&'t [u8]> {
         self.take(|rest| {
             let before = rest.get(..rest.len().checked_sub(BLOCK_BYTES)?)?;

@@ -91,7 +91,7 @@ pub(super) fn difference(
     one.differs_from(&two).map(|what| (what, EFFECT))
 }
 
-/// What merges can make of text.
+/// Tokens that merges can make of text.
 struct Reach<'m> {
     tokens: &'m [Option<Base64Bytes>],
     /// Texts of pairs; None: any token may be made.

@@ -1,4 +1,4 @@
-//! What of a canonical form did not come back from a file.
+//! Differences between a canonical form and the one that came back from a file.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What writers make: files of a format, and what to say when they are read.
+//! Drafts of writers: files of a format, and the options with which they are read.
 
 use crate::config::Config;
 
@@ -68,7 +68,7 @@ impl FileFormat {
     }
 }
 
-/// What a caller has to say when a file is read, because the file does not say it.
+/// Options that a caller gives to read a file, because the file does not hold them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The split pattern of ranks.
@@ -86,7 +86,7 @@ pub struct ReadOptions {
 pub struct WrittenFile {
     /// Empty for the first file, `merges` for the second of GPT-2's.
     pub role: &'static str,
-    /// What it holds.
+    /// Contents of the file.
     pub bytes: Vec<u8>,
 }
 

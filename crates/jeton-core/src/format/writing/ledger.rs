@@ -1,5 +1,4 @@
-//! What a format does not hold of a tokenizer, what it says in other words, and what makes it
-//! impossible.
+//! Ledger of a conversion: losses, rewordings, and the reasons why a format is impossible.
 
 use super::draft::FileFormat;
 use crate::error::{ErrorKind, Result};
@@ -9,9 +8,9 @@ use crate::error::{ErrorKind, Result};
 pub struct Loss {
     /// The part (`normalizer`, `added_tokens` ...).
     pub component: &'static str,
-    /// What of it is lost.
+    /// Part of the tokenizer that is lost.
     pub what: String,
-    /// What follows from that.
+    /// Consequence of the loss.
     pub effect: &'static str,
 }
 
@@ -24,14 +23,14 @@ pub struct Rewording {
     pub why: &'static str,
 }
 
-/// What stands in the way of a format.
+/// Losses, rewordings and obstacles of a format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// What a file can be written without.
+    /// Losses with which a file can be written.
     pub losses: Vec<Loss>,
     /// Why none can be written.
     pub obstacles: Vec<String>,
-    /// What a file says otherwise and as exactly.
+    /// Parts that a file words differently and as exactly.
     pub rewordings: Vec<Rewording>,
 }
 

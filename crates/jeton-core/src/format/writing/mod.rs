@@ -45,14 +45,14 @@ use crate::tokenizer::Tokenizer;
 pub struct Written {
     /// The files, the one to read first.
     pub files: Vec<WrittenFile>,
-    /// What they do not hold.
+    /// Losses of the files.
     pub losses: Vec<Loss>,
-    /// What they say in other words. What is read differs from what was written only in what losses
-    /// and rewordings name.
+    /// Rewordings of the files. The tokenizer that is read differs from the one that was written
+    /// only in what losses and rewordings name.
     pub rewordings: Vec<Rewording>,
-    /// What to say when they are read.
+    /// Options with which the files are read.
     pub options: ReadOptions,
-    /// What they are read as.
+    /// Tokenizer that is read back from the files.
     pub read: Tokenizer,
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn vocab(tokens: &[Option<Base64Bytes>], opaque: &[u32]) -> Result<Vo
     Ok(vocab)
 }
 
-/// What decides how a byte-level BPE model merges.
+/// Parts of a byte-level BPE model that decide how it merges.
 #[derive(Clone, Copy)]
 pub(crate) struct Model<'m> {
     pub(crate) vocab: &'m Vocab,

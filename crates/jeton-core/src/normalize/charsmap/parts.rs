@@ -1,4 +1,4 @@
-//! What is to be known of all that a charsmap replaces, without going through each sequence.
+//! Facts about all sequences that a charsmap replaces, without a walk through each of them.
 
 use hashbrown::HashSet;
 
@@ -35,7 +35,7 @@ struct Begun {
 }
 
 impl Begun {
-    /// The same and one byte more; None if no text goes on like that.
+    /// Appends one byte; None if no text goes on like that.
     fn and(self, byte: u8) -> Option<Self> {
         let mut next = if self.whole().is_some() {
             Self {
@@ -114,8 +114,8 @@ impl Children {
 }
 
 impl Charsmap {
-    /// What is to be known of all sequences that are replaced, in no order that matters; says
-    /// whether all was told.
+    /// Passes each replaced sequence to `each`, in no order that matters; returns true if all were
+    /// passed.
     ///
     /// Sequences share their tails where the rest is the same (224,711 of them in 29,403 units for
     /// `nmt_nfkc`), so that not each is gone through, but each unit once for each beginning of a
@@ -229,7 +229,7 @@ pub(crate) mod tests {
         (parts, is_all)
     }
 
-    /// The same of one sequence.
+    /// Returns the parts of one sequence.
     fn of_sequence<'m>(from: &str, to: &'m str) -> BTreeSet<Part<'m>> {
         let bytes = from.as_bytes();
         let mut parts: BTreeSet<_> = bytes[1..].iter().map(|&byte| Part::Inside(byte)).collect();
@@ -292,7 +292,7 @@ pub(crate) mod tests {
             prop_assert_eq!(parts(&map), (expected, true));
         }
 
-        /// What a damaged array matches is told, or not all is.
+        /// All matches of a damaged array are told, or the caller learns that some are missing.
         #[test]
         fn whatever_matches_is_told(
             at in prop::collection::vec((0..2600usize, any::<u8>()), 0..60), text in "[abcé\\x00]{1,8}",

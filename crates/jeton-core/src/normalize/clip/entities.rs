@@ -13,8 +13,7 @@ const MAX_NAME_CHARS: usize = 32;
 /// Longest name that the stricter form looks up, in characters.
 const MAX_STRICT_CHARS: usize = 24;
 
-/// What the numbers 128 to 159 stand for: the characters that Windows-1252 has there, where it has
-/// some.
+/// Characters that the numbers 128 to 159 stand for: those of Windows-1252, where it has some.
 const WINDOWS_1252: [u32; 32] = [
     0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039,
     0x0152, 0x8D, 0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,

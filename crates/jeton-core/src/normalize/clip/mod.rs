@@ -1,13 +1,12 @@
-//! What OpenAI's code does to a text before CLIP's tokenizer sees it.
+//! Cleaning of a text by OpenAI's code before CLIP's tokenizer sees it.
 //!
 //! Four steps: `ftfy.fix_text`, HTML's references replaced twice, runs of white space made one
 //! space and none at the ends, lower case. The last three are exact (Python 3.11's tables: Unicode
 //! 14, a sigma at the end of a word becomes `ς`).
 //!
-//! Of `ftfy` 6.3.1 its rules of single characters are applied: references, terminal colours,
-//! ligatures, widths, quotes, control characters, NFC. Its repair of text that was decoded with the
-//! wrong encoding is not: what it guesses depends on tables of what looks likely, which are `ftfy`
-//! itself.
+//! The rules of `ftfy` 6.3.1 for single characters are applied: references, terminal colours,
+//! ligatures, widths, quotes, control characters, NFC. The repair of text that was decoded with the
+//! wrong encoding is not. Its guesses depend on tables of likely text, which are `ftfy` itself.
 
 use std::borrow::Cow;
 

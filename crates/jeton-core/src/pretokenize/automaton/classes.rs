@@ -59,13 +59,13 @@ pub(super) struct Characters {
 }
 
 impl Characters {
-    /// What `blocks` say of blocks of 128 characters: which part of the table is theirs.
+    /// Builds the map; `blocks` gives the part of the table of each block of 128 characters.
     #[cfg(test)]
     pub(super) fn from_parts(blocks: Vec<u16>, table: Vec<u8>) -> Self {
         Self { blocks, table }
     }
 
-    /// What is known of a code point.
+    /// Returns the class of a code point.
     #[inline(always)]
     pub(super) fn get(&self, code: u32) -> u8 {
         let block = self.blocks.get(code as usize >> 7).copied().unwrap_or(0);
@@ -73,7 +73,7 @@ impl Characters {
         self.table.get(place).copied().unwrap_or(0)
     }
 
-    /// What is known of the 64 characters whose code points are 64 times this number and more.
+    /// Returns the classes of the 64 characters from code point `64 * number` on.
     #[inline(always)]
     pub(super) fn row(&self, number: u32) -> &[u8; 64] {
         let (rows, _) = self.leaf_at(self.leaf_place(number >> 1)).as_chunks();
@@ -87,7 +87,7 @@ impl Characters {
         usize::from(self.blocks.get(number as usize).copied().unwrap_or(0))
     }
 
-    /// What is said there.
+    /// Returns the leaf at a place.
     #[inline(always)]
     pub(super) fn leaf_at(&self, place: usize) -> &[u8; 128] {
         let (leaves, _) = self.table.as_chunks();
@@ -96,7 +96,7 @@ impl Characters {
 }
 
 impl ClassMap {
-    /// What is known of each character by its class.
+    /// Returns the value of each character by its class.
     pub(super) fn characters(&self, of_class: &[u8]) -> Characters {
         let of = |&class: &u8| of_class.get(usize::from(class)).copied().unwrap_or(0);
         Characters {
@@ -105,7 +105,7 @@ impl ClassMap {
         }
     }
 
-    /// What is known of each class, where it is known of its characters.
+    /// Returns the value of each class, where its characters have one.
     pub(super) fn by_class(&self, characters: &Characters) -> Vec<u8> {
         let mut known = vec![0; usize::from(self.n_classes)];
         for (&class, &value) in self.table.iter().zip(&characters.table) {
@@ -124,8 +124,8 @@ impl ClassMap {
         }
     }
 
-    /// What [`Self::to_raw`] gave; None if those are not the classes of all characters, or of all
-    /// bytes.
+    /// Reads the classes that [`Self::to_raw`] gave; None if they do not cover all characters, or
+    /// all bytes.
     pub(super) fn from_raw(raw: &RawClasses, sees_bytes: bool) -> Option<Self> {
         let n_classes = u8::try_from(raw.n_classes).ok()?;
         let single: [u8; 256] = raw.single.as_slice().try_into().ok()?;

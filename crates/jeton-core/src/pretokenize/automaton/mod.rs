@@ -62,7 +62,7 @@ const MAX_REMEMBERED: usize = 4 << 20;
 /// pays more than twice what it would have with hindsight. Tests have shorter texts, and see both
 /// ways.
 const WALKED_FIRST: usize = if cfg!(test) { 0 } else { 12 };
-/// What is walked first, whatever the pattern.
+/// Bytes that are walked first, whatever the pattern.
 const WALKED_AT_LEAST: usize = 100;
 
 /// Bit of a transition: the match may end before the character that was looked at.
@@ -185,7 +185,7 @@ impl Automaton {
         self.made_boundaries()
     }
 
-    /// The same however little text was seen.
+    /// Returns the boundary tables, made at once however little text was seen.
     fn made_boundaries(&self) -> Option<&Boundaries> {
         let made = || Boundaries::new(&self.classes, &self.transitions, self.stride);
         self.boundaries.made.get_or_init(made).as_ref()
@@ -363,7 +363,7 @@ pub struct Pieces<'a, 't> {
 }
 
 impl Pieces<'_, '_> {
-    /// What is to be asked for while they are found.
+    /// Sets the addresses to fetch while boundaries are found.
     pub(crate) fn set_later(&mut self, later: ReadLater) {
         self.progress.later = later;
     }

@@ -4,8 +4,8 @@ use regex_syntax::hir::ClassUnicode;
 
 use crate::pretokenize::pattern::{Ast, Greed};
 
-/// What may come after a part of the pattern: first characters, and whether the match may end there
-/// without a further condition.
+/// Continuations of a part of the pattern: its first characters, and true if the match may end
+/// there without a further condition.
 #[derive(Clone)]
 pub(super) struct Follow {
     pub(super) first: ClassUnicode,

@@ -13,7 +13,7 @@ use super::{ACCEPT, Automaton, Later, MAX_STATES};
 pub(crate) struct RawAutomaton {
     pub(crate) classes: RawClasses,
     pub(crate) transitions: Vec<u32>,
-    /// What characters tell of ends; no bytes where they tell too little.
+    /// Boundary tables as bytes; none where they would tell too little.
     pub(crate) boundaries: Vec<u8>,
 }
 
@@ -28,8 +28,8 @@ impl Automaton {
         }
     }
 
-    /// What [`Self::to_raw`] gave; None if that is no automaton. `in_byte_alphabet`: as for
-    /// [`Self::new`].
+    /// Reads the automaton that [`Self::to_raw`] gave; None if it is none. `in_byte_alphabet`: as
+    /// for [`Self::new`].
     pub(crate) fn from_raw(raw: &RawAutomaton, in_byte_alphabet: bool) -> Option<Self> {
         let classes = ClassMap::from_raw(&raw.classes, in_byte_alphabet)?;
         let stride = usize::from(classes.end_class()) + 1;

@@ -3,7 +3,7 @@
 use super::classes::WIDE;
 use super::{ACCEPT, Automaton, DEAD, FAR, Hopeless, is_noted};
 
-/// What starts at a place, whatever follows the text that is there.
+/// Pieces that start at a place, whatever follows the present text.
 enum Start {
     Match(usize),
     Nothing,

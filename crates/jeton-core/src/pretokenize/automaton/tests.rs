@@ -168,7 +168,7 @@ fn ends_of(mut pieces: Pieces<'_, '_>, at_once: usize) -> Vec<usize> {
     }
 }
 
-/// The same, one after the other.
+/// Finds the ends of pieces one after the other.
 fn piece_ends(automaton: &Automaton, text: &str) -> Vec<usize> {
     let pieces = automaton.pieces(text.as_bytes());
     pieces.map(|(_, end)| end).collect()

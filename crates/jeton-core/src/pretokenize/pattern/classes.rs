@@ -226,7 +226,7 @@ fn number(parser: &mut Parser<'_>, radix: u32, most: usize) -> u32 {
 #[derive(Default)]
 struct Set {
     ranges: Vec<ClassUnicodeRange>,
-    /// What comes before `&&`.
+    /// Class before `&&`.
     before: Option<ClassUnicode>,
 }
 
@@ -265,7 +265,7 @@ pub(super) fn bracket(parser: &mut Parser<'_>, ignore_case: bool) -> Result<Node
     Ok(Node::alternate(branches))
 }
 
-/// What the last element was: it decides what a hyphen means.
+/// Kind of the last element; it decides the meaning of a hyphen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Start,

@@ -1,7 +1,6 @@
 //! A bound on what a pattern may cost to compile, read off its text.
 
-/// What an atom weighs that may be a large class: such a class takes kilobytes in a compiled
-/// pattern.
+/// Weight of an atom that may be a large class: such a class takes kilobytes in a compiled pattern.
 const CLASS: u64 = 50;
 /// Most that a pattern may weigh with its counted repetitions written out. A weight of one is a few
 /// hundred bytes compiled.

@@ -91,7 +91,7 @@ impl Folds {
         )
     }
 
-    /// What matches a text when case is ignored.
+    /// Returns the node that matches a text when case is ignored.
     ///
     /// Alternatives at one place begin with different characters, or lead to the same end.
     pub(super) fn literal(&self, text: &[char]) -> Result<Node, String> {

@@ -80,7 +80,8 @@ impl Node {
         }
     }
 
-    /// What an automaton can do; otherwise the name of what it cannot.
+    /// Lowers the node to the automaton's form; otherwise returns the name of the part that has
+    /// none.
     pub(super) fn lower(self) -> Result<Ast, ParseError> {
         Ok(match self {
             Self::Empty => Ast::Empty,

@@ -6,8 +6,8 @@
 //! n above m is possessive; `(?i)` reaches to the end of the enclosing group, over `|`; `\pL` is
 //! the text "pL"; repetitions of repetitions are reduced (`(?:a+?)?` is `a*?`).
 //!
-//! What has no counterpart here (recursion, callouts, absent groups, text segments ...) is an error
-//! that names it.
+//! A construct without a counterpart here (recursion, callouts, absent groups, text segments ...)
+//! is an error that names it.
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 

@@ -60,7 +60,7 @@ fn character_bpe(more: &[(&str, &str)], byte_fallback: bool) -> Value {
     character_bpe_with(more, byte_fallback, false)
 }
 
-/// The same, with tokens for line ends and tabulators where `line_ends` says so.
+/// Builds the vocabulary, with tokens for line ends and tabulators where `line_ends` is set.
 fn character_bpe_with(more: &[(&str, &str)], byte_fallback: bool, line_ends: bool) -> Value {
     let mut tokens: Vec<String> = vec!["<unk>".to_owned()];
     if byte_fallback {

@@ -70,7 +70,7 @@ impl<T: Deref<Target = Tokenizer>> Growing<T> {
         self.replace(bytes..self.text.len(), "")
     }
 
-    /// What is allowed to become a special token.
+    /// Returns the special tokens that text may contain.
     pub fn allow(&self) -> &Allow {
         &self.allow
     }

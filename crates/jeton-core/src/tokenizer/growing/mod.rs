@@ -171,7 +171,7 @@ struct Walk<'a> {
     marks: &'a mut Vec<Mark>,
 }
 
-/// What one step made.
+/// Ids of one step.
 struct Step {
     ids: Vec<u32>,
     /// The last cut, and how many of the ids are before it.
@@ -201,7 +201,7 @@ impl Walk<'_> {
             .unwrap_or_else(nothing)
     }
 
-    /// The same to the end of all text.
+    /// Encodes up to the end of the text.
     fn step(
         &self,
         text: &str,

@@ -11,7 +11,7 @@ use crate::special::Allow;
 use crate::text::alignment::Alignment;
 use crate::tokenizer::{Scratch, Tokenizer};
 
-/// What of the pipeline goes on across a place, and what begins anew.
+/// Parts of the pipeline that go on across a place, and parts that begin anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The text begins here.
@@ -30,7 +30,7 @@ pub(super) struct Cut {
     /// Bytes of the text before it.
     pub(super) at: usize,
     pub(super) kind: Kind,
-    /// What the model knows, if it goes on.
+    /// Paths of the model up to the place, if the model goes on.
     pub(super) paths: Option<Arc<PathsSoFar>>,
 }
 

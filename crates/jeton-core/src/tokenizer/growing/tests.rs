@@ -337,7 +337,7 @@ proptest! {
     }
 }
 
-/// What is left to be encoded again stays short where the page on growing texts says so.
+/// The unstable end of a text stays short where the page on growing texts says so.
 #[test]
 fn ordinary_text_becomes_stable() {
     let never = ["(?<=a)b"];

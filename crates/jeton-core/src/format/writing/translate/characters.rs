@@ -3,7 +3,7 @@
 use crate::config::{MissingCharacterConfig, MissingConfig, ModelConfig};
 use crate::format::writing::ledger::Ledger;
 
-/// The same model as BPE; None if it is neither of the two.
+/// Rewrites the model as BPE; None if it is neither of the two.
 pub(super) fn as_bpe(model: &ModelConfig, ledger: &mut Ledger) -> Option<ModelConfig> {
     match model {
         ModelConfig::Character {

@@ -9,7 +9,7 @@ mod to_hf;
 pub(crate) use from_hf::to_sentencepiece;
 pub(crate) use to_hf::to_hf;
 
-/// What stands for a space in pieces.
+/// Character that stands for a space in pieces.
 const SPACE: &str = "\u{2581}";
 
 /// Regular expressions of the space rules, as Oniguruma reads them; the writer's, which the reader

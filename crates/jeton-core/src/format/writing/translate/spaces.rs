@@ -10,7 +10,7 @@ use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
 use crate::pretokenize::{StepConfig, components};
 use crate::sentencepiece::{NormalizerSpec, Piece, PieceKind};
 
-/// What happens to spaces, gathered from steps.
+/// Rules about spaces, gathered from steps.
 #[derive(Default)]
 struct Spaces {
     charsmap: Vec<u8>,

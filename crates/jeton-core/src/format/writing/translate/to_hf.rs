@@ -1,4 +1,4 @@
-//! What `tokenizers` has no model for, in the words of `tokenizer.json`.
+//! Models that `tokenizers` does not have, in the words of `tokenizer.json`.
 //!
 //! SentencePiece's BPE becomes BPE on characters, as transformers' converters do it (5.23.0,
 //! `convert_slow_tokenizer.py`), but with SentencePiece's own rules for spaces: these converters
@@ -96,7 +96,7 @@ fn texts<'m>(pieces: &'m [Piece], ledger: &mut Ledger) -> Option<Vec<&'m str>> {
     (texts.len() == pieces.len()).then_some(texts)
 }
 
-/// What the kinds of pieces mean there.
+/// Translates the kinds of pieces.
 fn kinds(
     pieces: &[Piece],
     texts: &[&str],

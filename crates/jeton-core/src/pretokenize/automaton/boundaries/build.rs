@@ -15,7 +15,7 @@ const MAX_WORK: usize = 4_000_000;
 /// How often characters of a kind come at least, in thousandths.
 const LEAST_WEIGHT: u64 = 5;
 
-/// What may come of a place: its match may end there, or go on.
+/// Outcomes at a place: its match may end there, or go on.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Outcomes {
     end: bool,
@@ -31,7 +31,7 @@ impl Outcomes {
     }
 }
 
-/// What may come of it where nothing spoils, and where something does.
+/// Packs the outcomes of a clean place and of a tainted one.
 fn flags(clean: Outcomes, spoiled: Outcomes) -> u8 {
     let mut flags = 0;
     for (may, boundary, unsure) in [
@@ -54,7 +54,7 @@ struct StateSets {
     spoiled: Vec<u16>,
 }
 
-/// What is known behind two characters.
+/// Outcomes behind two characters.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Row {
     /// By the next kind and the one after it; behind all kinds the end of the text. Those of a next
@@ -67,12 +67,12 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// What comes of it before a next kind.
+    /// Flags of the row before a next kind.
     pub(super) fn flags(&self, next: usize) -> &[u8] {
         &self.all_flags[next * self.n_after..][..self.n_after]
     }
 
-    /// The same, to be changed.
+    /// Flags of the row before a next kind, mutable.
     pub(super) fn flags_mut(&mut self, next: usize) -> &mut [u8] {
         &mut self.all_flags[next * self.n_after..][..self.n_after]
     }
@@ -90,7 +90,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// What comes of the match of a state before two characters.
+    /// Outcomes of the match of a state before two characters.
     fn before(&self, state: u16, next: usize, after: usize) -> Outcomes {
         let (accepts, to) = self.possible.step(state, next);
         if to == DEAD {
@@ -131,8 +131,8 @@ impl Builder<'_> {
         may
     }
 
-    /// What comes of the match of these states before any run of characters of these kinds, by the
-    /// kind that ends it.
+    /// Outcomes of the match of these states before any run of characters of these kinds, by the
+    /// kind that ends the run.
     fn before_runs(&mut self, states: &[u16], run: &[usize]) -> Vec<Outcomes> {
         let mut may = vec![Outcomes::default(); self.members.len()];
         let run: Vec<usize> = run
@@ -469,7 +469,7 @@ pub(super) fn build(
     Some(tables)
 }
 
-/// What comes of a row before a kind: flags, or the slice of `depending` that knows them.
+/// Outcome of a row before a kind: flags, or the slice of `depending` that has them.
 fn outcome(row: &Row, next: usize, run: &[usize], depending: &mut Vec<Vec<u8>>) -> u8 {
     let flags = row.flags(next);
     let (real, end) = (&flags[..flags.len() - 1], flags[flags.len() - 1]);

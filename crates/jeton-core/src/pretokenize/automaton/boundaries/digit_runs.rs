@@ -21,7 +21,7 @@ const MOST: usize = 15;
 pub(super) struct Counted {
     /// True if a byte is a character of the class.
     has: [bool; 256],
-    /// The same, if these bytes are side by side, as digits are, and there are any.
+    /// Bytes of the class, if they are side by side, as digits are, and there are any.
     bytes: Option<RangeInclusive<u8>>,
     /// How many a match takes of a run that is longer; 0 if there is no such class.
     n: usize,
@@ -57,7 +57,7 @@ impl Counted {
         bytes
     }
 
-    /// What [`Self::to_bytes`] gave; None if nothing counts so.
+    /// Reads the bytes that [`Self::to_bytes`] gave; None if no class counts so.
     pub(super) fn from_bytes(bytes: &[u8; 257]) -> Option<Self> {
         let [has @ .., n] = bytes;
         let n = usize::from(*n);

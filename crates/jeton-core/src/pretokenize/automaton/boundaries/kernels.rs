@@ -17,8 +17,8 @@ use super::tables::{BLOCK, Codes, Found, Tables, WINDOW};
 use crate::cpu::dispatch::Kernel;
 
 impl Kernel {
-    /// What is known of the places of a block of single-byte characters; None where there are
-    /// others. `at_start`: the block is the text's first.
+    /// Finds the boundaries in a block of single-byte characters; None where the block has others.
+    /// `at_start`: the block is the text's first.
     #[inline]
     pub(super) fn find_ascii(
         self,
@@ -98,7 +98,7 @@ impl Kernel {
         }
     }
 
-    /// What is known of the places of a block.
+    /// Finds the boundaries in a block.
     #[inline]
     pub(super) fn find(self, tables: &Tables, codes: &Codes) -> Found {
         match self {

@@ -73,8 +73,8 @@ pub(super) struct Progress {
     last: [u8; 3],
     /// The rows of longer characters that came last.
     recent: Recent,
-    /// What is read after this text, asked for while blocks are looked at, which need not wait for
-    /// memory themselves.
+    /// Addresses that are read after this text. They are fetched while blocks are looked at,
+    /// because blocks need not wait for memory.
     pub(super) later: ReadLater,
 }
 

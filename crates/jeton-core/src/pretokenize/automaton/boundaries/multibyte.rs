@@ -22,7 +22,7 @@ pub(in super::super) const AROUND: usize = BEFORE + BLOCK + 8;
 /// that.
 pub(super) const AHEAD: usize = BLOCK + 8;
 
-/// What comes before a block.
+/// Characters before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockContext {
     /// The kind that decides before the last character that begins before it (that of the one
@@ -102,7 +102,7 @@ impl Boundaries {
         }
     }
 
-    /// What comes before a block: a wide one has said it, and others have bytes that are
+    /// Characters before a block: a wide block has noted them, another has bytes that are
     /// characters.
     #[inline(always)]
     pub(super) fn near(&self, progress: &Progress, text: &[u8], start: usize) -> BlockContext {
@@ -121,7 +121,7 @@ impl Boundaries {
         }
     }
 
-    /// The same, byte by byte.
+    /// Finds the boundaries byte by byte.
     #[inline(always)]
     pub(super) fn find_around(
         &self,

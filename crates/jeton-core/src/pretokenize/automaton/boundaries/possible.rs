@@ -1,4 +1,4 @@
-//! What an automaton may do after given classes, wherever in a text: the states that it can be in.
+//! States that an automaton can be in after given classes, wherever in a text.
 
 use super::super::{ACCEPT, DEAD};
 
@@ -9,7 +9,7 @@ const MAX_WORK: usize = 4_000_000;
 /// A set of classes, a bit each.
 pub(super) type Set = u64;
 
-/// What the automaton may do before each class, after given characters.
+/// Outcomes of the automaton before each class, after given characters.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Outcome {
     /// Before these classes its match may end.
@@ -105,7 +105,7 @@ impl<'a> Possible<'a> {
         after
     }
 
-    /// The same in place of what a vector had.
+    /// Replaces `after` with the states behind `class`.
     fn put_after(&self, states: &[u16], class: usize, after: &mut Vec<u16>) {
         after.clear();
         let mut add = |state: u16| {
@@ -147,7 +147,7 @@ impl<'a> Possible<'a> {
     }
 }
 
-/// What three classes, then each other class, come to: `[first][second][third]`.
+/// Outcomes of three classes, then each other class: `[first][second][third]`.
 pub(super) struct Table {
     outcomes: Vec<Outcome>,
     n: usize,
@@ -188,7 +188,7 @@ impl Table {
         })
     }
 
-    /// What the last two classes come to if none of the last three spoils: `[last but one][last]`.
+    /// Outcomes of the last two classes if none of the last three taints: `[last but one][last]`.
     pub(super) fn of_two(&self, spoiling: Set) -> Vec<Vec<Outcome>> {
         let spoils = |class: usize| (spoiling | self.unreal) >> class & 1 != 0;
         let mut two = vec![vec![Outcome::default(); self.n]; self.n];

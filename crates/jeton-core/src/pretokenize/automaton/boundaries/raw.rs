@@ -1,4 +1,4 @@
-//! What characters tell, as bytes: for a compiled file.
+//! Boundary tables as bytes, for a compiled file.
 
 use super::super::classes::ClassMap;
 use super::Boundaries;
@@ -32,7 +32,8 @@ impl Boundaries {
         out
     }
 
-    /// What [`Self::to_bytes`] gave; None if it could lead outside of a table, or nowhere.
+    /// Reads the bytes that [`Self::to_bytes`] gave; None if they could lead outside of a table, or
+    /// nowhere.
     pub(in super::super) fn from_bytes(bytes: &[u8], classes: &ClassMap) -> Option<Self> {
         let mut rest = bytes;
         let tables = Tables {

@@ -15,7 +15,7 @@ pub(super) const MIXED: u8 = 0x80;
 const N_LEADS: usize = 16;
 const N_SECOND: usize = 64;
 
-/// What is known of characters of three bytes by their first bytes.
+/// Kinds of three-byte characters by their first bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     /// The kind of all characters that begin with a byte, by its lower half; or [`MIXED`].
@@ -26,7 +26,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Those of characters whose kinds are known.
+    /// Builds the rows from characters whose kinds are known.
     pub(super) fn new(kinds: &Characters) -> Self {
         let mut seconds = [[MIXED; N_SECOND]; N_LEADS];
         for (row, number) in seconds.as_flattened_mut().iter_mut().zip(0..) {
@@ -89,7 +89,7 @@ impl Recent {
     }
 }
 
-/// What all are, or [`MIXED`].
+/// Kind that all of them have, or [`MIXED`].
 fn one_of(kinds: &[u8; N_SECOND]) -> u8 {
     let [first, ..] = *kinds;
     // All of them without a branch: vectors do it.

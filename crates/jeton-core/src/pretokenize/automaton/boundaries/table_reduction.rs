@@ -3,7 +3,7 @@
 use super::build::Row;
 use super::tables::{BOUNDARY, SPOILED_BOUNDARY, SPOILED_UNSURE, UNSURE};
 
-/// What comes of it if it is one of two.
+/// Outcome when two table rows are merged.
 pub(super) fn either(one: u8, other: u8) -> u8 {
     let mut both = 0;
     for (boundary, unsure) in [(BOUNDARY, UNSURE), (SPOILED_BOUNDARY, SPOILED_UNSURE)] {

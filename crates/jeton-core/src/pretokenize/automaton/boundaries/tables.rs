@@ -1,5 +1,4 @@
-//! What characters tell, as tables of at most 128 bytes: vector registers look 64 bytes up in one
-//! at once.
+//! Boundary tables of at most 128 bytes: vector registers look 64 bytes up in one at once.
 //!
 //! An index is a number below eight in its upper half (a *slice* of the table) and one below
 //! sixteen in its lower half: AVX-512 takes all 128 bytes for one table, AVX2 takes each slice for
@@ -14,19 +13,19 @@ pub(super) const MAX_RULES: usize = 16;
 /// Slices of sixteen that a table has.
 pub(super) const MAX_SLICES: usize = 8;
 
-/// What is looked up: `table[slice << 4 | low]`.
+/// Lookup table, read as `table[slice << 4 | low]`.
 pub(in super::super) type Table = [u8; MAX_SLICES * 16];
 
 /// A match ends here.
 pub(super) const BOUNDARY: u8 = 1;
 /// The automaton must walk.
 pub(super) const UNSURE: u8 = 1 << 1;
-/// The same two where one of the last three characters spoils.
+/// Boundary flag where one of the last three characters taints.
 pub(super) const SPOILED_BOUNDARY: u8 = 1 << 2;
 pub(super) const SPOILED_UNSURE: u8 = 1 << 3;
 /// The slice of [`Tables::depends`] that knows more; none is 0.
 pub(super) const DEPENDS: u8 = 0x70;
-/// What ends the run of characters that begins here knows more: see [`Tables::after_run`].
+/// The character that ends this run decides more: see [`Tables::after_run`].
 pub(super) const RUN: u8 = 1 << 7;
 /// In [`Tables::next`]: the character spoils what comes after it.
 pub(super) const SPOILS: u8 = 1 << 7;
@@ -37,9 +36,9 @@ pub(super) const SPOILS: u8 = 1 << 7;
 pub(in super::super) struct Tables {
     /// The kind of each ASCII character.
     pub(super) kind: Table,
-    /// What it is as the last but one: a slice of `pairs`.
+    /// Slice of `pairs` for the character as the last but one.
     pub(super) column: Table,
-    /// What it is as the next: a slice of `outcomes`, and whether it [spoils](SPOILS).
+    /// Slice of `outcomes` for the character as the next, and the flag [`SPOILS`](SPOILS).
     pub(super) next: Table,
     /// By column and kind of the last: its rule.
     pub(super) pairs: Table,
@@ -63,7 +62,7 @@ pub(in super::super) struct Tables {
     pub(super) n_slices: [usize; 3],
 }
 
-/// What is known of 64 places, a bit each.
+/// Boundaries of 64 places, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Found {
     pub(super) boundaries: u64,
@@ -80,7 +79,7 @@ pub(in super::super) const BLOCK: usize = 64;
 /// Bytes around a block that are looked at: two before it and one behind.
 pub(in super::super) const WINDOW: usize = BLOCK + 3;
 
-/// What the characters around each place of a block are looked up by.
+/// Codes of the characters around each place of a block, the keys of the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 pub(in super::super) struct Codes {
@@ -116,7 +115,7 @@ impl Tables {
         codes
     }
 
-    /// What is known of each place.
+    /// Finds the boundaries at each place.
     pub(super) fn find(&self, codes: &Codes) -> Found {
         let mut found = Found::default();
         for place in 0..BLOCK {

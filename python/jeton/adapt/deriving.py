@@ -1,0 +1,140 @@
+"""The change between two tokenizers that nobody wrote down, by the bytes of their tokens."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton import _core
+from jeton.adapt.change import VocabularyChange, added_fields
+from jeton.adapt.segmenting import Segmenter
+from jeton.errors import AdaptError
+
+__all__ = ["change_between", "change_with"]
+
+Name = TypeVar("Name", str, tuple[bool, bytes])
+
+_N_NAMED = 5
+"""Ambiguous tokens that an error names."""
+
+
+def change_between(old: _core.Tokenizer, new: _core.Tokenizer) -> VocabularyChange:
+    """Returns the change between two tokenizers.
+
+    Tokens are the same if their bytes are and no other token of their kind (added or not) has
+    them; else if they are written alike. An id that has no token on either side keeps its row.
+
+    Raises:
+        AdaptError: Several tokens have the same bytes, and no writing tells them apart.
+    """
+    if old.fingerprint == new.fingerprint:
+        return VocabularyChange.identity(old)
+    before, after = _Tokens(old), _Tokens(new)
+    old_of = np.full(new.vocab_size, -1, dtype=np.int64)
+    taken: set[int] = set()
+    for key in ("by_bytes", "by_token"):
+        ours = _unique(getattr(after, key), (id for id in after.ids if old_of[id] < 0))
+        theirs = _unique(getattr(before, key), (id for id in before.ids if id not in taken))
+        for name, id in ours.items():
+            if (other := theirs.get(name)) is not None:
+                old_of[id] = other
+                taken.add(other)
+    _refuse_ambiguous(before, after, old_of, taken)
+    return change_with(old, new, old_of)
+
+
+def change_with(
+    old: _core.Tokenizer, new: _core.Tokenizer, old_of: NDArray[np.int64]
+) -> VocabularyChange:
+    """Returns the change whose kept ids are known.
+
+    Args:
+        old: The tokenizer before.
+        new: The tokenizer after.
+        old_of: int64 (n_new_ids,): the old id of each new token, -1 for an added one.
+    """
+    old_of = old_of.copy()
+    has_token = new.is_token_mask()
+    holes = np.flatnonzero(~has_token)
+    # Rows without a token stay where they are, if nothing else took them.
+    was_hole = ~old.is_token_mask()
+    used = set(old_of[old_of >= 0].tolist())
+    for hole in holes.tolist():
+        if hole < old.vocab_size and was_hole[hole] and hole not in used:
+            old_of[hole] = hole
+    plain = {token.id for token in new.added_tokens}
+    added: dict[int, tuple[list[int], list[int]]] = {}
+    missing = np.flatnonzero(has_token & (old_of < 0)).tolist()
+    if missing:
+        segmenter = Segmenter(old)
+        for id in missing:
+            added[id] = segmenter.parts(
+                new.id_to_token(id) or "", new.id_to_bytes(id), is_text=id in plain
+            )
+    return VocabularyChange(
+        old_fingerprint=old.fingerprint,
+        new_fingerprint=new.fingerprint,
+        n_old_ids=old.vocab_size,
+        old_of=old_of,
+        holes=holes,
+        **added_fields(added),
+    )
+
+
+class _Tokens:
+    """The tokens of a tokenizer under both of their names.
+
+    Attributes:
+        ids: Ids that have a token.
+        by_bytes: Of each id, whether it is an added token, and its bytes.
+        by_token: Of each id, the token as it is written.
+    """
+
+    def __init__(self, tokenizer: _core.Tokenizer) -> None:
+        added = {token.id for token in tokenizer.added_tokens}
+        self.ids: list[int] = np.flatnonzero(tokenizer.is_token_mask()).tolist()
+        self.by_bytes: dict[int, tuple[bool, bytes]] = {
+            id: (id in added, tokenizer.id_to_bytes(id)) for id in self.ids
+        }
+        self.by_token: dict[int, str] = {id: tokenizer.id_to_token(id) or "" for id in self.ids}
+
+
+def _unique(names: dict[int, Name], ids: Iterable[int]) -> dict[Name, int]:
+    """Returns the id of each name that only one id has."""
+    found: dict[Name, int] = {}
+    several: set[Name] = set()
+    for id in ids:
+        if names[id] in found:
+            several.add(names[id])
+        found[names[id]] = id
+    return {name: id for name, id in found.items() if name not in several}
+
+
+def _refuse_ambiguous(
+    before: _Tokens, after: _Tokens, old_of: NDArray[np.int64], taken: set[int]
+) -> None:
+    left: dict[tuple[bool, bytes], list[int]] = defaultdict(list)
+    for id in before.ids:
+        if id not in taken:
+            left[before.by_bytes[id]].append(id)
+    unclear = [
+        (id, left[after.by_bytes[id]])
+        for id in after.ids
+        if old_of[id] < 0 and after.by_bytes[id] in left
+    ]
+    if not unclear:
+        return
+    named = "; ".join(
+        f"{after.by_token[id]!r:.40} (new {id}: old {' or '.join(map(str, olds))})"
+        for id, olds in unclear[:_N_NAMED]
+    )
+    more = f" and {len(unclear) - _N_NAMED:,} more" if len(unclear) > _N_NAMED else ""
+    raise AdaptError(
+        f"{len(unclear):,} tokens have the bytes of other tokens, so it is not clear which old "
+        f"ids are theirs: {named}{more}\n"
+        "hint: put the vocabulary_change.json of the tool that made the new tokenizer beside it"
+    )
