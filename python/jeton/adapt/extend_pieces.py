@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Callable, Sequence
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.extend_bytes import ordinary_tokens
 from jeton.adapt.extension import Added, Extension
 from jeton.adapt.idtext import IdText
@@ -63,7 +63,10 @@ def extend_characters(extension: Extension) -> list[Added]:
             continue
         joins.add(ids[0] or 0, ids[1] or 0, "learned")
     _put_joins(written, joins, base.vocab_size)
-    return [Added(join.id, join.text, join.parts, join.origin) for join in joins.joins]
+    return [
+        Added(join.id, join.text, join.parts, join.origin, pair=(join.left, join.right))
+        for join in joins.joins
+    ]
 
 
 def _joined(joins: Joins, row: Sequence[int]) -> int | None:
@@ -148,7 +151,7 @@ def _is_byte(token: bytes) -> bool:
     return len(token) == 6 and token.startswith(b"<0x")
 
 
-def _copied(written: WrittenTokenizer, base: _core.Tokenizer) -> WrittenTokenizer:
+def _copied(written: WrittenTokenizer, base: Tokenizer) -> WrittenTokenizer:
     copy = WrittenTokenizer(base)
     copy.data = json.loads(json.dumps(written.data))
     return copy

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.reading import Corpus
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError
@@ -27,6 +27,7 @@ class Added:
         origin: ``term`` (asked for), ``step`` (on the way to one) or ``learned``.
         n_saved: Tokens of the text that it saved when it was chosen; None where that is not known.
         token_bytes: Its bytes in a decoded text.
+        pair: The two ids, old or new, whose merge makes it; None where no merge does.
     """
 
     id: int
@@ -35,6 +36,7 @@ class Added:
     origin: str
     n_saved: int | None = None
     token_bytes: bytes = b""
+    pair: tuple[int, int] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class Extension:
         left_out_terms: Terms that cannot be one token, with the reason.
     """
 
-    base: _core.Tokenizer
+    base: Tokenizer
     written: WrittenTokenizer
     corpus: Corpus | None
     n_tokens: int | None
