@@ -83,8 +83,7 @@ pub struct Tokenizer {
     pub(crate) raw_words: OnceLock<Option<RawWords>>,
     /// Worked out when a text is to grow.
     pub(crate) seams: OnceLock<Seams>,
-    /// What tokens are in bytes, where the vocabulary does not say it. Worked out when it is first
-    /// asked for.
+    /// Bytes of tokens, where the vocabulary does not have them. Worked out at the first use.
     pub(crate) pieces: OnceLock<Vocab>,
     pub(crate) pool: Pool<Scratch>,
 }
