@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import TermCounter, Tokenizer
 from jeton.adapt.extending import extend
 from jeton.adapt.extension import Added, TermForm
 from jeton.adapt.free_slots import FreeSlots, free_slots
@@ -20,7 +20,7 @@ from jeton.adapt.slot_worth import SlotCounter
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.parameters import count_parameters
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.trade import vocabulary_trade
 from jeton.errors import UsageError
 
@@ -105,7 +105,7 @@ class TermWorth:
 
 
 def term_worth(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     inputs: Any,
     *,
     terms: Sequence[str] = (),
@@ -232,7 +232,7 @@ class _RankedTerm:
 
 
 def _ranked_terms(
-    base: _core.Tokenizer, inputs: Any, terms: Sequence[str], form: TermForm, reading: Reading
+    base: Tokenizer, inputs: Any, terms: Sequence[str], form: TermForm, reading: Reading
 ) -> list[_RankedTerm]:
     """Returns the terms by the tokens that each alone would save for each slot it takes.
 
@@ -242,7 +242,7 @@ def _ranked_terms(
     distinct = list(dict.fromkeys(terms))
     if not distinct:
         return []
-    counter = _core.TermCounter(distinct)
+    counter = TermCounter(distinct)
     for batch in Corpus(inputs, reading):
         counter.add(batch, num_threads=reading.num_threads)
     n_forms = 2 if form == "both" else 1
@@ -269,7 +269,7 @@ def _thinned(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _stop(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     model: ModelFacts,
     gpu: GpuFacts,
     counter: SlotCounter,
@@ -288,7 +288,7 @@ def _stop(
         for bought in grid
     }
     lengths = np.concatenate(counter.document_tokens)
-    workload = Workload.of(_thinned(lengths[lengths > 0]), output_tokens=output_tokens)
+    workload = RequestLengths.of(_thinned(lengths[lengths > 0]), output_tokens=output_tokens)
     trade = vocabulary_trade(
         model, gpu, workload, tokens_per_byte=per_byte, reference_vocab_size=size
     )
