@@ -8,7 +8,7 @@ pub(crate) const FORMAT: &str = "SentencePiece model";
 /// The character that stands for a space: U+2581.
 pub const SPACE: &str = "\u{2581}";
 /// Longest piece in bytes, exclusive, that `sentencepiece` 0.2.3 loads.
-pub(crate) const MAX_PIECE_BYTES: usize = 8000;
+pub const MAX_PIECE_BYTES: usize = 8000;
 
 /// Purpose of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
