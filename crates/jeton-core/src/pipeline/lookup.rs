@@ -71,8 +71,6 @@ pub(crate) struct BatchLookup {
     /// Search of the last pretoken that [`Self::look_up_slow`] looked for, see [`Miss`].
     is_new: bool,
     search: Search,
-    /// Short words with few ids that were not in their own set, in this text so far.
-    n_neighbour_hits: usize,
     /// Short words that were not among those with few ids, in this batch so far; whether there were
     /// many in the last one.
     n_rich: usize,
@@ -123,7 +121,6 @@ impl Default for BatchLookup {
             n_known: 0,
             is_new: false,
             search: Search::NotBegun,
-            n_neighbour_hits: 0,
             n_rich: 0,
             is_rich: false,
             is_mixed: false,
@@ -134,12 +131,7 @@ impl Default for BatchLookup {
 impl BatchLookup {
     /// Begins with a text.
     pub(crate) fn begin(&mut self) {
-        (self.at, self.start, self.n_known, self.n_neighbour_hits) = (0, 0, 0, 0);
-    }
-
-    /// How many short words with few ids were not in their own set.
-    pub(crate) fn n_neighbour_hits(&self) -> usize {
-        self.n_neighbour_hits
+        (self.at, self.start, self.n_known) = (0, 0, 0);
     }
 
     /// True if all pretokens of a text have been looked up.
@@ -385,7 +377,6 @@ impl BatchLookup {
             self.search = search(&text[begin..end]);
         }
         if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
-            self.n_neighbour_hits += usize::from(found.is_none());
             *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
             return Some(payload[SHORT_IDS] as usize);
         }
@@ -405,7 +396,6 @@ impl BatchLookup {
     fn take_rich(&mut self, n_known: usize, payload: &Payload<{ RICH_IDS + 1 }>) -> Option<usize> {
         let n_ids = payload[RICH_IDS] as usize;
         self.n_rich += 1;
-        self.n_neighbour_hits += usize::from(n_ids <= SHORT_IDS);
         *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
         Some(n_ids)
     }

@@ -45,8 +45,8 @@ impl SegmentLengthStats {
             LEAST..=MOST => {}
             _ => return true,
         }
-        // Words of ASCII are merged quickly, and letters of two bytes are cut while they are
-        // ([`crate::models::bpe`]).
+        // Words of ASCII and letters of two bytes are merged as quickly
+        // (docs/log/2026-11-28-what-pays.md).
         if ends_with_two_bytes(pretoken) || pretoken.is_ascii() {
             return false;
         }

@@ -7,7 +7,7 @@ use crate::assembly::ModelParts;
 use crate::config::ModelConfig;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::models::bpe::known::Known;
+use crate::models::bpe::compiled_merges::CompiledMerges;
 use crate::models::bpe::listed::{Listed, ListedPair};
 use crate::vocab::{Lengths, RawIndex, RawPacked, Vocab};
 
@@ -196,7 +196,7 @@ fn read_list(vocab: &Vocab, reader: &mut Reader) -> Result<Listed> {
     Listed::from_raw(starts, pairs.collect(), vocab).ok_or_else(|| bad("its merges are none"))
 }
 
-fn write_known(known: Option<&Known>, out: &mut Writer) {
+fn write_known(known: Option<&CompiledMerges>, out: &mut Writer) {
     out.number(u64::from(known.is_some()));
     if let Some(known) = known {
         let (lasting, others) = known.columns();
@@ -209,7 +209,7 @@ fn write_known(known: Option<&Known>, out: &mut Writer) {
     }
 }
 
-fn read_known(reader: &mut Reader) -> Result<Option<Known>> {
+fn read_known(reader: &mut Reader) -> Result<Option<CompiledMerges>> {
     if reader.number()? == 0 {
         return Ok(None);
     }
@@ -218,7 +218,7 @@ fn read_known(reader: &mut Reader) -> Result<Option<Known>> {
     let others = [reader.u64s()?, reader.u64s()?, reader.u64s()?];
     let ([entries, filter], [script_entries, script_filter]) = (tables, scripts);
     let lasting = [entries, filter, script_entries, script_filter];
-    Ok(Some(Known::new(lasting, others, reader.shelf())))
+    Ok(Some(CompiledMerges::new(lasting, others, reader.shelf())))
 }
 
 fn read_pieces(reader: &mut Reader) -> Result<Vec<(String, f64)>> {

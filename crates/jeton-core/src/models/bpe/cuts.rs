@@ -22,7 +22,7 @@
 //! have a bit of their own instead ([`alphabets`]).
 
 mod partial_characters;
-pub(super) mod script_bitmaps;
+mod script_bitmaps;
 mod three_byte_simd;
 
 use self::partial_characters::Parts;
@@ -353,14 +353,6 @@ impl Cuts {
             both | self.ends.has(u32::from(last), right),
             both | self.begins.has(left, u32::from(first)),
         ]
-    }
-
-    /// True if some token may be on both sides of the boundary between two characters.
-    pub(super) fn may_straddle(&self, [left, right]: [&[u8]; 2]) -> bool {
-        let (&[.., last], &[first, ..]) = (left, right) else {
-            return false;
-        };
-        self.straddled(joined(left), joined(right), last, first)
     }
 
     /// True if any token may have a part of one of two characters together with something of the

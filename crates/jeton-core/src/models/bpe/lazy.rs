@@ -4,7 +4,7 @@
 //! thousand tokens. So the first words are merged with what loading has made anyhow: with the
 //! vocabulary itself where any pair whose concatenation is a token may merge, with the list by left
 //! tokens otherwise. That takes a few times as long for a word. By ranks, a filter of all tokens is
-//! made then, with which it takes little longer than with the tables (`fresh`). After
+//! made then, with which it takes little longer than with the tables ([`Pieces`]). After
 //! [`FREE_WORDS`], or as many words as there are tokens, the tables are made, once, and all is as
 //! if they had been there from the start.
 //!
@@ -17,12 +17,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use once_cell::race::OnceBox;
 
+use super::build;
 use super::listed::Listed;
 use super::merge::{BpeScratch, merge};
-use super::merge_without_tables::{self, Fresh};
+use super::merge_without_tables::{self, Pieces};
 use super::pairs::{Merge, NO_MERGE, PairTable, Pairs};
-use super::table::{self, MergeTable};
-use super::token_filter::TokenFilter;
+use super::table::MergeTable;
 use super::{NONE, merge_scalar};
 use crate::cpu::dispatch::Kernel;
 use crate::cpu::once_per_process::OncePerProcess;
@@ -34,12 +34,6 @@ const FREE_WORDS: u32 = 2048;
 /// Words that are merged without the filter: about as many as take as long as making it (not
 /// measured more closely).
 const WORDS_WITHOUT_FILTER: u32 = 512;
-
-/// Words that a thread merges with the tables before the filter is made, which takes two to four
-/// milliseconds and saves a read of memory for each new word: first passes over 12 MB take 5% less
-/// time, those over a megabyte would take more (docs/log/engine-2026-11.md). Not where the
-/// vocabulary is packed, which has a filter of its own.
-const WORDS_BEFORE_FILTER: u32 = 32_768;
 
 /// Words that a thread takes at a time from those that are left: they are counted in one place for
 /// all of them.
@@ -75,10 +69,8 @@ pub(super) struct LazyTables {
     /// True if every byte has a symbol. It is asked for every word that is new.
     has_symbols: bool,
     tables: OnceBox<Tables>,
-    /// Which words are no tokens, and which pieces do not merge.
-    filter: OnceBox<TokenFilter>,
     /// What words are merged with before there are tables, if they are merged by ranks.
-    fresh: OnceBox<Fresh>,
+    pieces: OnceBox<Pieces>,
     /// True if words are merged by their pieces then.
     by_pieces: bool,
     /// What the tables leave out, too, made when it is first needed.
@@ -110,15 +102,14 @@ impl LazyTables {
         };
         let made = made.map(|table| Box::new(Tables(Some(table))));
         Self {
-            fits: table::fits(vocab, n_listed),
+            fits: build::fits(vocab, n_listed),
             list,
             symbols: *symbols,
             has_symbols: !symbols.contains(&NONE),
             every,
             tables: made.map_or_else(OnceBox::new, OnceBox::with_value),
             every_pair: OnceLock::new(),
-            filter: OnceBox::new(),
-            fresh: OnceBox::new(),
+            pieces: OnceBox::new(),
             by_pieces,
             free_words: AtomicU32::new(words_without.saturating_add(words_with_filter)),
             words_with_filter,
@@ -191,24 +182,8 @@ impl LazyTables {
     /// True if a word may be a token, as far as can be said at once.
     #[inline]
     pub(super) fn may_be_token(&self, word: &[u8]) -> bool {
-        let filter = self.filter.get();
-        filter.is_none_or(|filter| filter.may_have(word))
-    }
-
-    /// Says that a word was merged that was no token. `n_merged`: how many the thread has merged
-    /// before.
-    #[inline]
-    pub(super) fn note_merged(&self, vocab: &Vocab, n_merged: &mut u32) {
-        *n_merged = n_merged.saturating_add(1);
-        if *n_merged == WORDS_BEFORE_FILTER && !vocab.is_packed() {
-            self.filter(vocab);
-        }
-    }
-
-    #[cold]
-    fn filter(&self, vocab: &Vocab) -> &TokenFilter {
-        self.filter
-            .get_or_init(|| Box::new(TokenFilter::new(vocab)))
+        let pieces = self.pieces.get();
+        pieces.is_none_or(|pieces| pieces.filter.may_have(word))
     }
 
     /// Appends the ids of a word, without the tables; false if it is too long, or pairs are not
@@ -218,19 +193,15 @@ impl LazyTables {
         if !self.by_pieces || word.len() > merge_scalar::MOST {
             return false;
         }
-        let fresh = self.fresh.get().zip(self.filter.get());
-        let fresh = fresh.or_else(|| self.make_fresh(vocab));
-        merge_without_tables::merge(fresh, vocab, &self.symbols, self.kernel, word, out);
+        let pieces = self.pieces.get().or_else(|| self.make_pieces(vocab));
+        merge_without_tables::merge(pieces, vocab, &self.symbols, self.kernel, word, out);
         true
     }
 
     #[cold]
-    fn make_fresh(&self, vocab: &Vocab) -> Option<(&Fresh, &TokenFilter)> {
+    fn make_pieces(&self, vocab: &Vocab) -> Option<&Pieces> {
         let is_time = self.free_words.load(Ordering::Relaxed) <= self.words_with_filter;
-        is_time.then(|| {
-            let fresh = self.fresh.get_or_init(|| Box::new(Fresh::new(vocab)));
-            (fresh, self.filter(vocab))
-        })
+        is_time.then(|| self.pieces.get_or_init(|| Box::new(Pieces::new(vocab))))
     }
 
     /// Merges the symbols of a word in place, without the tables; returns how many are left.
@@ -305,7 +276,7 @@ fn by_vocab(vocab: &Vocab, left: u32, right: u32, bytes: &mut Vec<u8>) -> Merge 
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::known::Known;
+    use super::super::compiled_merges::CompiledMerges;
     use super::super::pairs::Pairs;
     use super::super::{BpeModel, BpeScratch, Merges, Missing};
     use super::*;
@@ -420,10 +391,10 @@ mod tests {
     }
 
     /// As a file has them.
-    fn known_of((lasting, others): ([&[u64]; 4], [&[u64]; 3])) -> Known {
+    fn known_of((lasting, others): ([&[u64]; 4], [&[u64]; 3])) -> CompiledMerges {
         let mut shelf = HugeArena::with_room(0);
         let lasting = lasting.map(|column| column.to_vec().into());
-        Known::new(lasting, others.map(<[u64]>::to_vec), &mut shelf)
+        CompiledMerges::new(lasting, others.map(<[u64]>::to_vec), &mut shelf)
     }
 
     #[test]
@@ -492,7 +463,7 @@ mod tests {
         let scratch = &mut BpeScratch::default();
         for n in 0..WORDS_WITHOUT_FILTER + model.vocab.n_tokens() {
             assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
-            let has_filter = model.tables.fresh.get().is_some();
+            let has_filter = model.tables.pieces.get().is_some();
             // Some words are taken at once, so that the last of the first ones have it already.
             assert!(has_filter || n < WORDS_WITHOUT_FILTER);
             assert!(!has_filter || n >= WORDS_WITHOUT_FILTER - AT_ONCE);
@@ -503,18 +474,5 @@ mod tests {
         model.tables.maker.set(other);
         assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
         assert!(model.tables.made().is_some());
-    }
-
-    #[test]
-    fn a_packed_vocabulary_needs_no_filter() {
-        for (vocab, has_filter) in [
-            (vocab(&[vec![0, 1]]), true),
-            (vocab(&[vec![0, 1]]).read_again(), false),
-        ] {
-            let model = BpeModel::new(vocab, &Merges::ByRank, true, Missing::Fail).unwrap();
-            let mut n_merged = WORDS_BEFORE_FILTER - 1;
-            model.tables.note_merged(&model.vocab, &mut n_merged);
-            assert_eq!(model.tables.filter.get().is_some(), has_filter);
-        }
     }
 }

@@ -30,8 +30,6 @@ pub struct BpeScratch {
     pub(super) starts: Starts,
     /// What is left of the words that the thread may merge without tables.
     pub(super) free_words: u32,
-    /// How many words it has merged with them.
-    pub(super) n_merged: u32,
 }
 
 #[derive(Clone, Copy, Debug)]

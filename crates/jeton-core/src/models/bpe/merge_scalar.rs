@@ -4,10 +4,12 @@
 //! neighbours are found by counting zeros. A candidate is one number, its rank above its place: the
 //! least of all is the merge that comes first, of equals the leftmost.
 
-use super::lookups::Lookups;
 use super::merge_simd;
 use super::scripts::ScriptSet;
-use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
+use super::segment_merger::{ByBytes, SegmentMerger};
+use super::slots::{NO_PAIR, PLACE_BITS};
+use super::table::Lookups;
+use super::table::MergeTable;
 use crate::cpu::dispatch::Kernel;
 
 /// Most bytes that are merged this way: the bits of a word.
@@ -79,6 +81,13 @@ impl Find for Lookups<'_> {
     #[inline]
     fn kernel(&self) -> Kernel {
         self.table().kernel()
+    }
+}
+
+impl SegmentMerger for ByBytes {
+    #[inline]
+    fn merge_segment(&mut self, table: &MergeTable, segment: &[u8], out: &mut Vec<u32>) -> bool {
+        merge(table, segment, out)
     }
 }
 

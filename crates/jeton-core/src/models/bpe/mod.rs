@@ -13,16 +13,13 @@
 //! ones are merged a window of that size at a time, in linear time, with a heap and O(n log n)
 //! where windows do not join, so that a megabyte of anything is no attack.
 
+mod build;
 mod characters;
+pub(crate) mod compiled_merges;
 mod cuts;
 mod dropout;
-pub(crate) mod known;
-mod last;
 mod lazy;
-mod letter_pairs;
-mod letters;
 pub(crate) mod listed;
-mod lookups;
 mod low_ids;
 pub(crate) mod merge;
 mod merge_scalar;
@@ -35,6 +32,8 @@ mod neighbours;
 pub(crate) mod pairs;
 mod queue;
 mod scripts;
+mod segment_merger;
+mod slots;
 mod starts;
 mod table;
 mod token_filter;
@@ -43,13 +42,15 @@ mod windows;
 pub use characters::{
     CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch, MAX_AFFIX_BYTES,
 };
+use compiled_merges::CompiledMerges;
 use cuts::Cuts;
 pub use dropout::DropoutScratch;
-use known::Known;
 use lazy::{LazyTables, Tables};
 use listed::Listed;
 pub use merge::BpeScratch;
 use pairs::PairTable;
+use segment_merger::{ByBytes, SegmentMerger};
+use starts::{ByCharacters, Starts};
 use table::MergeTable;
 use windows::Windows;
 
@@ -131,7 +132,7 @@ impl BpeModel {
     pub(crate) fn with_list(
         vocab: Vocab,
         list: Option<Listed>,
-        known: Option<Known>,
+        known: Option<CompiledMerges>,
         whole_pretokens: bool,
         missing: Missing,
     ) -> Result<Self> {
@@ -179,13 +180,13 @@ impl BpeModel {
     }
 
     /// What it takes time to find out; None of a vocabulary that is too large for tables.
-    pub(crate) fn known(&self) -> Option<Known> {
+    pub(crate) fn known(&self) -> Option<CompiledMerges> {
         let raw = self.tables.get(&self.vocab).table()?.raw();
         let cuts = self.cuts().raw();
         let [script_entries, script_filter, script_pairs] = raw.scripts;
         let lasting = [raw.entries, raw.filter, script_entries, script_filter];
         let mut shelf = HugeArena::with_room(0);
-        Some(Known::new(
+        Some(CompiledMerges::new(
             lasting.map(Into::into),
             [raw.grid, cuts, script_pairs],
             &mut shelf,
@@ -287,15 +288,14 @@ impl BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if self.whole_pretokens {
-            self.tables.note_merged(&self.vocab, &mut scratch.n_merged);
-        }
         if let Some(table) = tables.table()
             && table.complete()
         {
-            if !self.merge_characters(table, pretoken, scratch, out)
-                && !merge_scalar::merge(table, pretoken, out)
-            {
+            let is_merged = self
+                .by_characters(table, pretoken, &mut scratch.starts)
+                .is_some_and(|mut way| way.merge_segment(table, pretoken, out))
+                || ByBytes.merge_segment(table, pretoken, out);
+            if !is_merged {
                 Windows::merge(table, pretoken, scratch, out);
             }
             return Ok(());
@@ -311,26 +311,24 @@ impl BpeModel {
         Ok(())
     }
 
-    /// Appends the ids of a unit with longer characters, beginning with these; false if that cannot
-    /// be done.
+    /// Returns the way that begins with characters, if a segment has longer ones.
     #[inline]
-    fn merge_characters(
-        &self,
+    fn by_characters<'m>(
+        &'m self,
         table: &MergeTable,
-        unit: &[u8],
-        scratch: &mut BpeScratch,
-        out: &mut Vec<u32>,
-    ) -> bool {
-        // What stands for an unknown byte may merge with anything.
-        if !table.is_in_order() || self.missing.id().is_some() || unit.is_ascii() {
-            return false;
+        segment: &[u8],
+        starts: &'m mut Starts,
+    ) -> Option<ByCharacters<'m>> {
+        // The unknown token stands for bytes that may merge with anything.
+        if !table.is_in_order() || self.missing.id().is_some() || segment.is_ascii() {
+            return None;
         }
-        // They are made for the first longer word with such characters.
+        // Cuts are made for the first longer word with such characters.
         let cuts = match self.cuts.get() {
-            None if unit.len() >= WORTH_CUTS => Some(self.cuts()),
-            made => made,
+            None if segment.len() >= WORTH_CUTS => self.cuts(),
+            made => made?,
         };
-        cuts.is_some_and(|cuts| scratch.starts.merge(table, cuts, unit, out))
+        Some(ByCharacters { starts, cuts })
     }
 
     /// The same as long as there are no tables.

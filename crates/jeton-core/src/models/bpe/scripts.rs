@@ -14,7 +14,7 @@
 //! with the same ones, Hebrew and Armenian, or Chinese and Japanese; and a few have several.
 
 use super::low_ids::LowIdPartition;
-use super::table::{EMPTY, FILTER_BITS, SLOTS_FOR_TWO, put};
+use super::slots::{EMPTY, FILTER_BITS, SLOTS_FOR_TWO, put};
 use crate::cpu::prefetch::prefetch;
 use crate::memory::arena::ArenaVec;
 

@@ -11,8 +11,8 @@ use super::Side;
 
 /// Alphabets of two bytes a character, told by three bits of the first byte; two more, and six of
 /// the last byte, tell their characters.
-pub(in crate::models::bpe) const N_OF_TWO: usize = 8;
-pub(in crate::models::bpe) const BITS_OF_TWO: u32 = 8;
+const N_OF_TWO: usize = 8;
+const BITS_OF_TWO: u32 = 8;
 /// Those behind 0xE0, told by four bits of the second byte, which is 0xA0 or more; one more, and
 /// six of the last byte, tell their characters.
 const N_OF_E0: usize = 16;
@@ -102,7 +102,7 @@ impl Alphabet {
 /// What tells a character from others with as many bytes: five bits of the last but one, six of the
 /// last one.
 #[inline(always)]
-pub(in crate::models::bpe) fn index(character: u32) -> usize {
+fn index(character: u32) -> usize {
     (character >> 2 & 0x7C0 | character & 0x3F) as usize
 }
 
