@@ -90,39 +90,49 @@ def _seconds(call: Any) -> tuple[float, Any]:
     return seconds, result
 
 
-def _work(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The seconds of one build, in this process."""
+def _passes(tokenizer: Any, documents: list[str], warm_rounds: int) -> dict[str, Any]:
+    """Time a first pass, and warm rounds over at least ``WARM_BYTES`` each."""
     import numpy as np
 
+    def encode() -> Any:
+        return tokenizer.encode_batch(documents, num_threads=1)
+
+    n_bytes = sum(len(text.encode()) for text in documents)
+    repeats = -(-WARM_BYTES // n_bytes)
+
+    def encode_again() -> None:
+        for _ in range(repeats):
+            encode()
+
+    first_s, batch = _seconds(encode)
+    digest = hashlib.blake2b(np.asarray(batch.ids).tobytes(), digest_size=8).hexdigest()
+    del batch
+    warm = [_seconds(encode_again)[0] / repeats for _ in range(warm_rounds)]
+    return {
+        "first": first_s,
+        "warm": min(warm, default=float("nan")),
+        "n_bytes": n_bytes,
+        "digest": digest,
+    }
+
+
+def _work(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The seconds of one build, in this process."""
     _real_time(request["cpu"], request["priority"])
     import jeton
 
-    path, answer = request["path"], {}
+    answer = {}
     for case, file in request["files"].items():
         documents = json.loads(Path(file).read_text(encoding="utf-8"))
-        n_bytes = sum(len(text.encode()) for text in documents)
         gc.collect()
-        load_s, tokenizer = _seconds(lambda: jeton.load(path, cache=request["cache"]))
-
-        def encode(tokenizer: Any = tokenizer, documents: list[str] = documents) -> Any:
-            return tokenizer.encode_batch(documents, num_threads=1)
-
-        first_s, batch = _seconds(encode)
-        digest = hashlib.blake2b(np.asarray(batch.ids).tobytes(), digest_size=8).hexdigest()
-        del batch
-        repeats = -(-WARM_BYTES // n_bytes)
-        warm = []
-        for _ in range(request["warm_rounds"]):
-            seconds, _ = _seconds(lambda: [encode() and None for _ in range(repeats)])
-            warm.append(seconds / repeats)
+        start = perf_counter()
+        tokenizer = jeton.load(request["path"], cache=request["cache"])
+        load_s = perf_counter() - start
         answer[case] = {
             "load": load_s,
-            "first": first_s,
-            "warm": min(warm, default=float("nan")),
-            "n_bytes": n_bytes,
-            "digest": digest,
+            **_passes(tokenizer, documents, request["warm_rounds"]),
         }
-        del tokenizer, encode
+        del tokenizer
     return answer
 
 
@@ -180,12 +190,12 @@ def _measure(options: argparse.Namespace, folder: Path) -> int:
             files[case] = str(path)
     for vocabulary in options.vocabulary or VOCABULARIES:
         prepared = vocabularies.prepare(vocabulary, target=vocabularies.BUILD)
-        path = prepared and (prepared.rank_file or prepared.hf_json)
-        if path is None:
+        source = prepared and (prepared.rank_file or prepared.hf_json)
+        if source is None:
             print(f"{vocabulary}: no file here; left out", file=sys.stderr)
             continue
         request = {
-            "path": str(path),
+            "path": str(source),
             "files": files,
             "cache": not options.from_file,
             "cpu": options.cpu,
