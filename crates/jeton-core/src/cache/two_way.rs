@@ -24,12 +24,12 @@ pub(crate) type LongWords = WordCache<2, 8>;
 /// A cache grows when there are so many displaced words for sixteen sets: soon, since what it loses
 /// is merged again and most texts have more words, but for the last step, which takes memory that
 /// few texts need.
-const SOON: usize = 2;
-const LATE: usize = 4;
+const EARLY_DISPLACED: usize = 2;
+const LATE_DISPLACED: usize = 4;
 /// Growth limit of a large cache whose entries take a line each, which words of many ids or bytes
 /// seldom fill. Zeroing four times as many sets takes as long as some thousand words
 /// (docs/log/engine-2026-11.md).
-const LATE_IF_LARGE: usize = 6;
+const LARGE_DISPLACED: usize = 6;
 const LARGE_BYTES: usize = 1 << 20;
 
 /// Bytes of a cache line.
@@ -213,11 +213,11 @@ where
     fn most_displaced(n_sets: usize) -> usize {
         let takes_lines = size_of::<Entry<W, P>>() == LINE_BYTES;
         let of_16 = if n_sets >= Self::MANY_SETS {
-            LATE
+            LATE_DISPLACED
         } else if takes_lines && n_sets * Self::SET_BYTES >= LARGE_BYTES {
-            LATE_IF_LARGE
+            LARGE_DISPLACED
         } else {
-            SOON
+            EARLY_DISPLACED
         };
         n_sets * of_16 / 16
     }

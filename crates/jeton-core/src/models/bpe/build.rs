@@ -12,7 +12,7 @@ use super::{NONE, merge_scalar};
 use crate::cpu::dispatch::{Kernel, Work, run_wide};
 use crate::vocab::Vocab;
 
-/// What a compiled file keeps of a table.
+/// Columns of a table that a compiled file keeps.
 pub(super) struct Raw {
     pub(super) entries: Vec<u64>,
     pub(super) filter: Vec<u64>,
@@ -130,8 +130,7 @@ impl MergeTable {
         }
     }
 
-    /// What [`Self::raw`] gave of a table of merges by rank, or of a list; None if it can be of
-    /// none.
+    /// Builds the table from the columns of [`Self::raw`]. Returns None if they fit no table.
     pub(super) fn from_raw(
         known: CompiledMerges,
         symbols: &[u32; 256],
@@ -305,7 +304,7 @@ impl MergeTable {
     }
 }
 
-/// What can be said of entries by looking at each of them by itself.
+/// Counts over entries, each looked at by itself.
 struct Survey<'e> {
     entries: &'e [u64],
     n_ids: u32,

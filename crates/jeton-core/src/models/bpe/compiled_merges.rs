@@ -1,5 +1,5 @@
-//! What was found out once about a model: a compiled file keeps it, so that neither the tables of
-//! merges nor the cuts are made again from each token's bytes.
+//! Tables of a model that a compiled file keeps. Without them the merges and the cuts are made
+//! again from each token's bytes.
 
 use super::slots::GRID;
 use crate::memory::arena::{ArenaVec, HugeArena};
@@ -25,7 +25,7 @@ pub(crate) struct CompiledMerges {
 }
 
 impl CompiledMerges {
-    /// What [`Self::columns`] gave. What is made of the grid goes on the shelf.
+    /// Takes the columns of [`Self::columns`]. The grid gets its place on the shelf.
     pub(crate) fn new(
         [entries, filter, script_entries, script_filter]: [ArenaVec<u64>; 4],
         [grid, cuts, script_pairs]: [Vec<u64>; 3],

@@ -1,7 +1,6 @@
 //! The tables of merges, made when it is worth it.
 //!
-//! Whoever loads a tokenizer to encode some text should not wait for the merges of a hundred
-//! thousand tokens. So the first words are merged with what loading has made anyhow: with the
+//! A short text should not wait for the merges of a hundred thousand tokens. So the first words are merged with what loading has made anyhow: with the
 //! vocabulary itself where any pair whose concatenation is a token may merge, with the list by left
 //! tokens otherwise. That takes a few times as long for a word. By ranks, a filter of all tokens is
 //! made then, with which it takes little longer than with the tables ([`Pieces`]). After
@@ -37,13 +36,13 @@ const WORDS_WITHOUT_FILTER: u32 = 512;
 
 /// Words that a thread takes at a time from those that are left: they are counted in one place for
 /// all of them.
-const AT_ONCE: u32 = 32;
+const WORDS_PER_CLAIM: u32 = 32;
 
 /// Longest word that is merged without the tables, in bytes: each pair is looked up in the
 /// vocabulary then.
 const MAX_BYTES_WITHOUT: usize = 1024;
 
-/// What is made of the merges.
+/// The table made of the merges, if they fit one.
 #[derive(Debug)]
 pub(super) struct Tables(Option<MergeTable>);
 
@@ -61,7 +60,7 @@ pub(super) struct LazyTables {
     /// The merges; without a list any pair merges whose concatenation is a token, by the token's
     /// id.
     list: Option<Listed>,
-    /// What each byte starts as.
+    /// Symbol that each byte starts as.
     symbols: [u32; 256],
     /// True if a symbol stands for bytes that are not its own.
     every: bool,
@@ -69,18 +68,18 @@ pub(super) struct LazyTables {
     /// True if every byte has a symbol. It is asked for every word that is new.
     has_symbols: bool,
     tables: OnceBox<Tables>,
-    /// What words are merged with before there are tables, if they are merged by ranks.
+    /// Table and filter for merging by ranks before there are tables.
     pieces: OnceBox<Pieces>,
     /// True if words are merged by their pieces then.
     by_pieces: bool,
-    /// What the tables leave out, too, made when it is first needed.
+    /// All pairs, also those that the tables leave out; made when first needed.
     every_pair: OnceLock<PairTable>,
     free_words: AtomicU32,
-    /// When so many of them are left the filter is made.
+    /// The filter is made when this number of free words is left.
     words_with_filter: u32,
-    /// Who makes the tables.
+    /// Elects the thread that makes the tables.
     maker: OncePerProcess,
-    /// What words are merged with then.
+    /// Level of vector instructions before there are tables.
     kernel: Kernel,
 }
 
@@ -160,14 +159,14 @@ impl LazyTables {
             return true;
         }
         // Those for which there is no filter take longer.
-        let price = if n_bytes > merge_scalar::MOST {
+        let price = if n_bytes > merge_scalar::MAX_SYMBOLS {
             n_bytes as u32
         } else {
             1
         };
         if *free < price {
             let left = self.free_words.load(Ordering::Relaxed);
-            let taken = left.min(AT_ONCE.max(price));
+            let taken = left.min(WORDS_PER_CLAIM.max(price));
             // Threads that count at once lose some: it need not be exact.
             self.free_words.store(left - taken, Ordering::Relaxed);
             *free += taken;
@@ -190,7 +189,7 @@ impl LazyTables {
     /// those of pieces.
     #[inline]
     pub(super) fn merge_pieces(&self, vocab: &Vocab, word: &[u8], out: &mut Vec<u32>) -> bool {
-        if !self.by_pieces || word.len() > merge_scalar::MOST {
+        if !self.by_pieces || word.len() > merge_scalar::MAX_SYMBOLS {
             return false;
         }
         let pieces = self.pieces.get().or_else(|| self.make_pieces(vocab));
@@ -243,7 +242,7 @@ impl Pairs for Listed {
         self.get(left, right)
     }
 
-    /// Of a pair listed twice the last counts: there may be more ranks than pairs.
+    /// The last of a pair listed twice counts: there may be more ranks than pairs.
     fn n_ranks(&self) -> usize {
         u32::MAX as usize
     }
@@ -351,7 +350,7 @@ mod tests {
                 };
                 let (first, then) = (model(Missing::Fail), model(Missing::Fail));
                 let _ = then.tables.get(&then.vocab);
-                let known = then.known().unwrap();
+                let known = then.compiled().unwrap();
                 let read = known_of(known.columns());
                 prop_assert_eq!(read.columns(), known.columns());
                 let third = BpeModel::with_list(
@@ -363,7 +362,7 @@ mod tests {
                 )
                 .unwrap();
                 prop_assert!(third.tables.made().is_some());
-                let again = third.known().unwrap();
+                let again = third.compiled().unwrap();
                 prop_assert_eq!(again.columns(), known.columns());
                 let [scratch, scratch_then, scratch_third] = &mut [(); 3].map(|()| BpeScratch::default());
                 let mut free = first.tables.free_words.load(Ordering::Relaxed);
@@ -383,7 +382,7 @@ mod tests {
                     let is_wanted = !whole && (is_long || free == 0);
                     prop_assert_eq!(is_made, was_made || is_wanted);
                     if !whole && !is_made {
-                        free = free.saturating_sub(if word.len() > merge_scalar::MOST { word.len() as u32 } else { 1 });
+                        free = free.saturating_sub(if word.len() > merge_scalar::MAX_SYMBOLS { word.len() as u32 } else { 1 });
                     }
                 }
             }
@@ -401,7 +400,7 @@ mod tests {
     fn tables_of_no_such_model_are_refused() {
         let vocab = vocab(&[vec![0, 1]]);
         let model = BpeModel::new(vocab.clone(), &Merges::ByRank, true, Missing::Fail).unwrap();
-        let known = model.known().unwrap();
+        let known = model.compiled().unwrap();
         let ([entries, filter, script_entries, script_filter], [grid, cuts, counts]) =
             known.columns();
         let read = |[entries, filter, cuts]: [&[u64]; 3], grid: &[u64]| {
@@ -466,7 +465,7 @@ mod tests {
             let has_filter = model.tables.pieces.get().is_some();
             // Some words are taken at once, so that the last of the first ones have it already.
             assert!(has_filter || n < WORDS_WITHOUT_FILTER);
-            assert!(!has_filter || n >= WORDS_WITHOUT_FILTER - AT_ONCE);
+            assert!(!has_filter || n >= WORDS_WITHOUT_FILTER - WORDS_PER_CLAIM);
         }
         assert!(model.tables.made().is_none());
         // A thread of a process that was forked away makes them no more.

@@ -15,10 +15,10 @@ use super::{NONE, merge_scalar};
 use crate::cpu::dispatch::Kernel;
 use crate::vocab::Vocab;
 
-/// What makes looking for pieces quicker.
+/// A table and a filter that make the search for pieces quicker.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    /// For two bytes what [`Find::find_bytes`] says.
+    /// Merges of two bytes, as [`Find::find_bytes`] returns them.
     grid: Vec<u32>,
     /// Pieces of three bytes or more that may be tokens.
     pub(super) filter: TokenFilter,
@@ -30,7 +30,7 @@ pub(super) fn holds(vocab: &Vocab, symbols: &[u32; 256]) -> bool {
     vocab.is_unique() && vocab.size() < MAX_ID && !symbols.contains(&NONE)
 }
 
-/// Appends the ids of a word of at most [`merge_scalar::MOST`] bytes. It must be a vocabulary for
+/// Appends the ids of a word of at most [`merge_scalar::MAX_SYMBOLS`] bytes. It must be a vocabulary for
 /// which this [holds].
 pub(super) fn merge(
     pieces: Option<&Pieces>,
@@ -58,7 +58,7 @@ pub(super) fn merge(
 }
 
 impl Pieces {
-    /// Of a vocabulary for which it [holds].
+    /// Builds both for a vocabulary for which merging by pieces [holds].
     pub(super) fn new(vocab: &Vocab) -> Self {
         let mut grid = vec![NO_PAIR; GRID];
         for (id, token) in vocab.iter() {
@@ -124,7 +124,7 @@ impl Find for ByVocabulary<'_> {
     }
 }
 
-/// The same, with what makes it quicker.
+/// A word whose pieces pass a filter first.
 struct Filtered<'w> {
     pieces: &'w Pieces,
     known: ByVocabulary<'w>,
@@ -167,7 +167,7 @@ impl Find for Filtered<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::merge_scalar::MOST;
+    use super::super::merge_scalar::MAX_SYMBOLS;
     use super::super::naive::encode_by_rank;
     use super::*;
 
@@ -182,7 +182,7 @@ mod tests {
         #[test]
         fn words_are_those_of_the_naive_twin(
             tokens in prop::collection::vec(prop::collection::vec(0..4u8, 1..9), 0..40),
-            words in prop::collection::vec(prop::collection::vec(0..5u8, 0..=MOST), 1..20),
+            words in prop::collection::vec(prop::collection::vec(0..5u8, 0..=MAX_SYMBOLS), 1..20),
         ) {
             let mut vocab = Vocab::default();
             let bytes: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();

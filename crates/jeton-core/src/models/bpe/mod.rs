@@ -62,11 +62,11 @@ use crate::memory::arena::HugeArena;
 use crate::models::Model;
 use crate::vocab::{Search, Vocab};
 
-/// What stands for "no token" in tables of ids.
+/// Stands for "no token" in tables of ids.
 const NONE: u32 = u32::MAX;
 
 /// Bytes of a pretoken for which all tokens are looked at, to find out where it may be cut.
-const WORTH_CUTS: usize = 16;
+const MIN_CUT_BYTES: usize = 16;
 
 /// Which pairs may merge, and in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub enum Merges {
     List(Vec<(u32, u32)>),
 }
 
-/// What becomes of a byte that has no token.
+/// Treatment of a byte that has no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// It is left out (as `tokenizers` does without an unknown token).
@@ -127,12 +127,12 @@ impl BpeModel {
         Self::with_list(vocab, list, None, whole_pretokens, missing)
     }
 
-    /// The model with a list of merges that is made already, for this vocabulary; without one any
-    /// pair merges whose concatenation is a token. `known`: what [`Self::known`] said of it.
+    /// Builds the model with a list of merges that is made already. Without a list any pair merges
+    /// whose concatenation is a token. `compiled`: the tables of [`Self::compiled`].
     pub(crate) fn with_list(
         vocab: Vocab,
         list: Option<Listed>,
-        known: Option<CompiledMerges>,
+        compiled: Option<CompiledMerges>,
         whole_pretokens: bool,
         missing: Missing,
     ) -> Result<Self> {
@@ -157,11 +157,11 @@ impl BpeModel {
         // An unknown token is a symbol that stands for bytes which are not its own.
         let every = symbols != bytes;
         let (mut cuts, mut table) = (OnceLock::new(), None);
-        if let Some(known) = known {
+        if let Some(compiled) = compiled {
             let of_others = || Error::format("BPE model", "the tables are those of no such model");
-            let known_cuts = Cuts::from_raw(&known.cuts).ok_or_else(of_others)?;
-            cuts = OnceLock::from(known_cuts);
-            let read = MergeTable::from_raw(known, &symbols, vocab.size(), list.as_ref());
+            let compiled_cuts = Cuts::from_raw(&compiled.cuts).ok_or_else(of_others)?;
+            cuts = OnceLock::from(compiled_cuts);
+            let read = MergeTable::from_raw(compiled, &symbols, vocab.size(), list.as_ref());
             table = Some(read.ok_or_else(of_others)?);
         }
         Ok(Self {
@@ -179,8 +179,8 @@ impl BpeModel {
         self.tables.list()
     }
 
-    /// What it takes time to find out; None of a vocabulary that is too large for tables.
-    pub(crate) fn known(&self) -> Option<CompiledMerges> {
+    /// Returns the tables for a compiled file; None of a vocabulary too large for tables.
+    pub(crate) fn compiled(&self) -> Option<CompiledMerges> {
         let raw = self.tables.get(&self.vocab).table()?.raw();
         let cuts = self.cuts().raw();
         let [script_entries, script_filter, script_pairs] = raw.scripts;
@@ -226,7 +226,7 @@ impl BpeModel {
         self.bytes[usize::from(byte)] != NONE
     }
 
-    /// What becomes of a byte that has no token.
+    /// Treatment of a byte that has no token.
     pub fn missing(&self) -> Missing {
         self.missing
     }
@@ -325,13 +325,13 @@ impl BpeModel {
         }
         // Cuts are made for the first longer word with such characters.
         let cuts = match self.cuts.get() {
-            None if segment.len() >= WORTH_CUTS => self.cuts(),
+            None if segment.len() >= MIN_CUT_BYTES => self.cuts(),
             made => made?,
         };
         Some(ByCharacters { starts, cuts })
     }
 
-    /// The same as long as there are no tables.
+    /// Appends the ids of a segment as long as there are no tables.
     #[cold]
     fn encode_first(
         &self,
@@ -414,7 +414,7 @@ impl Model for BpeModel {
 
     #[inline]
     fn can_cut(&self, n_bytes: usize) -> bool {
-        let is_ready = n_bytes >= WORTH_CUTS || self.cuts.get().is_some();
+        let is_ready = n_bytes >= MIN_CUT_BYTES || self.cuts.get().is_some();
         is_ready && self.tables.are_complete()
     }
 

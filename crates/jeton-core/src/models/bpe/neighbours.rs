@@ -8,9 +8,9 @@
 use super::slots::{MAX_ID, NO_PAIR};
 
 /// Bits of the number of pairs there is room for at first: 64 KB are enough for most scripts.
-const FEW_BITS: u32 = 12;
-/// The same once pairs displaced others.
-const MOST_BITS: u32 = 14;
+const MIN_BITS: u32 = 12;
+/// Bits of that number once pairs displaced others.
+const MAX_BITS: u32 = 14;
 /// Displaced pairs after which there is more room.
 const MAX_DISPLACED: usize = 256;
 
@@ -131,12 +131,12 @@ impl Neighbours {
     /// Remembers how two neighbours begin.
     pub(super) fn keep(&mut self, left: u32, right: u32, start: Start) {
         if self.states.is_empty() {
-            self.make_room(FEW_BITS);
+            self.make_room(MIN_BITS);
         }
         let pair = number(left, right);
         self.n_displaced += usize::from(self.put(PairState { pair, start }));
-        if self.n_displaced > MAX_DISPLACED && self.bits < MOST_BITS {
-            self.make_room(MOST_BITS);
+        if self.n_displaced > MAX_DISPLACED && self.bits < MAX_BITS {
+            self.make_room(MAX_BITS);
         }
     }
 
@@ -235,7 +235,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(neighbours.states.len(), 1 << MOST_BITS);
+        assert_eq!(neighbours.states.len(), 1 << MAX_BITS);
         let kept = neighbours.states.iter().filter(|state| state.pair != 0);
         assert!(kept.count() > 128 * 128 * 3 / 4);
     }

@@ -10,10 +10,10 @@ pub(super) const MAX_ID: u32 = 1 << 20;
 pub(super) const MAX_INDEX: usize = 1 << 24;
 /// An empty entry: no index is that large.
 pub(super) const EMPTY: u64 = u64::MAX;
-/// No such pair, in the form that [`super::table::MergeTable::find`] gives: larger than all that exist, as a
+/// No such pair, in the form that `MergeTable::find` gives. It is larger than all that exist, as a
 /// signed number, too.
 pub(super) const NO_PAIR: u32 = i32::MAX as u32;
-/// Bits by which [`super::table::MergeTable::find`] shifts an index: room for a place among 64.
+/// Bits by which `MergeTable::find` shifts an index: room for a place among 64.
 pub(super) const PLACE_BITS: u32 = 6;
 /// Slots for two pairs: a third of the table is empty.
 pub(super) const SLOTS_FOR_TWO: usize = 3;
@@ -23,6 +23,7 @@ pub(super) const GRID: usize = 1 << 16;
 /// there pass.
 pub(super) const FILTER_BITS: usize = 10;
 
+/// Hash of a pair of ids.
 #[inline(always)]
 pub(super) fn hash_of(left: u32, right: u32) -> u64 {
     // Fibonacci hashing: the high bits of the product depend on all bits of the pair.
@@ -57,6 +58,7 @@ pub(super) fn put(
     is_new
 }
 
+/// Returns left id, right id and index of an entry.
 pub(super) fn unpack(entry: u64) -> (u32, u32, u32) {
     let low = |bits: u64| (bits & u64::from(MAX_ID - 1)) as u32;
     let index = entry as u32 & (MAX_INDEX as u32 - 1);

@@ -1,8 +1,7 @@
-//! What merging may begin with: whole characters instead of their bytes.
+//! Merging that begins with whole characters instead of their bytes.
 //!
-//! Of the merges that letters of two or three bytes take, most only put the bytes of a letter
-//! together. What they end with is the same wherever the character stands, so that it is found out
-//! once, if two things hold:
+//! Most merges of letters of two or three bytes only put the bytes of a letter together. They end
+//! alike wherever the character stands. So their result is found once, if two things hold:
 //!
 //! *Nothing else can happen to its bytes.* No token that comes before the character does has a part
 //! of it and something of a neighbour, as far as [`super::cuts`] tells. Then no merge joins the two
@@ -28,13 +27,13 @@ use super::table::MergeTable;
 /// Characters that are known at a time: those of a script lie beside each other. At most 64 KB for
 /// each thread, so that what is known of Chinese stays within the second cache; a page at first,
 /// which is enough for most scripts.
-const FEW_CHARACTERS: usize = 1 << 8;
-const MOST_CHARACTERS: usize = 1 << 12;
+const MIN_CHARACTERS: usize = 1 << 8;
+const MAX_CHARACTERS: usize = 1 << 12;
 /// Most symbols that a character is known by. One of four bytes that do not merge begins as these.
-const MOST_SYMBOLS: usize = 3;
-/// So many units of a script are worth asking for all of its pairs.
-const WORTH_ALL: u8 = 8;
-/// What stands for no symbol: no id is that large.
+const MAX_KEPT_SYMBOLS: usize = 3;
+/// Segments of a script after which all of its pairs are prefetched.
+const SEGMENTS_BEFORE_PREFETCH: u8 = 8;
+/// Stands for no symbol: no id is that large.
 const NO_SYMBOL: u32 = u32::MAX;
 
 /// A character, by its bytes as a number, and what its merges end with; all zeros is none.
@@ -42,11 +41,11 @@ const NO_SYMBOL: u32 = u32::MAX;
 #[repr(align(16))]
 struct CharacterState {
     character: u32,
-    /// Those that there are come first. None at all: the character begins as its bytes.
-    symbols: [u32; MOST_SYMBOLS],
+    /// Its symbols, the unused places last. Without any the character begins as its bytes.
+    symbols: [u32; MAX_KEPT_SYMBOLS],
 }
 
-/// What a thread knows of characters.
+/// Characters that a thread has met, and how they begin.
 #[derive(Debug)]
 pub(super) struct Starts {
     /// A power of two of them; none before the first one.
@@ -107,7 +106,7 @@ impl Starts {
     fn note_script(&mut self, table: &MergeTable, script: usize) {
         let n_units = &mut self.n_units[script % N_SCRIPTS];
         *n_units = n_units.saturating_add(1);
-        if *n_units == WORTH_ALL {
+        if *n_units == SEGMENTS_BEFORE_PREFETCH {
             table.ask_for(script);
         }
     }
@@ -171,7 +170,7 @@ impl Starts {
         seed: &mut MergeSeed,
     ) -> bool {
         let mut symbols = if is_bytes {
-            [NO_SYMBOL; MOST_SYMBOLS]
+            [NO_SYMBOL; MAX_KEPT_SYMBOLS]
         } else {
             self.alone(table, character, bytes)
         };
@@ -196,8 +195,8 @@ impl Starts {
             })
     }
 
-    /// What merging the right one of two characters begins with. A character, where it begins and
-    /// where it ends; the one behind it and where that ends, if there is one.
+    /// Returns how the right one of two characters begins. `left`: a character, its start and end;
+    /// `next`: the character behind it and its end, if there is one.
     #[inline(always)]
     fn both(
         &mut self,
@@ -247,9 +246,14 @@ impl Starts {
         start
     }
 
-    /// What a character's merges end with when it stands alone.
+    /// Returns the symbols of a character that stands alone.
     #[inline]
-    fn alone(&mut self, table: &MergeTable, character: u32, bytes: &[u8]) -> [u32; MOST_SYMBOLS] {
+    fn alone(
+        &mut self,
+        table: &MergeTable,
+        character: u32,
+        bytes: &[u8],
+    ) -> [u32; MAX_KEPT_SYMBOLS] {
         if let &[byte] = bytes {
             return [table.symbol(byte), NO_SYMBOL, NO_SYMBOL];
         }
@@ -265,17 +269,17 @@ impl Starts {
         table: &MergeTable,
         character: u32,
         bytes: &[u8],
-    ) -> [u32; MOST_SYMBOLS] {
+    ) -> [u32; MAX_KEPT_SYMBOLS] {
         let mut ids = Vec::with_capacity(bytes.len());
         merge_scalar::merge_bytes(&table.lookups_of(ScriptSet::of(character)), bytes, &mut ids);
-        let mut symbols = [NO_SYMBOL; MOST_SYMBOLS];
+        let mut symbols = [NO_SYMBOL; MAX_KEPT_SYMBOLS];
         if let Some(room) = symbols.get_mut(..ids.len()) {
             room.copy_from_slice(&ids);
         }
         let there = self.known.get(self.place(character));
         let is_free = there.is_some_and(|known| known.character == 0);
-        if !is_free && self.known.len() < MOST_CHARACTERS {
-            let n = (self.known.len() * 4).clamp(FEW_CHARACTERS, MOST_CHARACTERS);
+        if !is_free && self.known.len() < MAX_CHARACTERS {
+            let n = (self.known.len() * 4).clamp(MIN_CHARACTERS, MAX_CHARACTERS);
             let before = std::mem::replace(&mut self.known, vec![CharacterState::default(); n]);
             for known in before.into_iter().filter(|known| known.character != 0) {
                 self.keep(known);
@@ -306,7 +310,7 @@ fn candidate(table: &MergeTable, seed: &MergeSeed, symbol: u32) -> u32 {
 }
 
 /// The only symbol of a character, if it has one.
-fn one(symbols: [u32; MOST_SYMBOLS]) -> Option<u32> {
+fn one(symbols: [u32; MAX_KEPT_SYMBOLS]) -> Option<u32> {
     let [first, second, _] = symbols;
     (first != NO_SYMBOL && second == NO_SYMBOL).then_some(first)
 }

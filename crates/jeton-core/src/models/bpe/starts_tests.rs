@@ -33,7 +33,7 @@ fn model(letters: &[&str], choices: &[(usize, usize)], by_rank: bool, backwards:
     BpeModel::new(vocab, &merges, false, Missing::Fail).unwrap()
 }
 
-/// What merging ends with by definition.
+/// Ids of a segment by the definition of merging.
 fn naively(model: &BpeModel, unit: &[u8]) -> Vec<u32> {
     match model.merges() {
         Merges::ByRank => naive::encode_by_rank(model.vocab(), unit),
@@ -63,7 +63,7 @@ proptest! {
                 if starts.merge(table, cuts, &unit, &mut ids) {
                     prop_assert_eq!(&ids, &expected);
                 } else {
-                    prop_assert!(unit.len() > merge_scalar::MOST);
+                    prop_assert!(unit.len() > merge_scalar::MAX_SYMBOLS);
                     prop_assert!(ids.is_empty());
                 }
             }
@@ -77,8 +77,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Of few letters, so that tokens with halves of them come early and late, and units begin with
-    /// all of them.
+    /// Few letters: tokens with halves of them come early and late, and segments begin with all.
     #[test]
     fn characters_begin_whole_where_nothing_comes_before(
         choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..24),
@@ -101,8 +100,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Of few letters again, and most words of one alphabet; what is known of pairs after the first
-    /// time is used the second time.
+    /// Few letters again, and most words of one alphabet. The second pass uses pairs of the first.
     #[test]
     fn words_of_letters_end_as_beginning_with_bytes(
         choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..24),
@@ -125,7 +123,7 @@ proptest! {
                 if starts.merge(table, cuts, &unit, &mut ids) {
                     prop_assert_eq!(&ids[1..], &expected);
                 } else {
-                    prop_assert!(unit.len() > merge_scalar::MOST);
+                    prop_assert!(unit.len() > merge_scalar::MAX_SYMBOLS);
                     prop_assert_eq!(ids, [7]);
                 }
             }

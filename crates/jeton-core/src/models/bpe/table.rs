@@ -47,13 +47,13 @@ pub(super) struct MergeTable {
     /// True if every pair comes after those that make its sides.
     pub(super) is_in_order: bool,
     pub(super) symbols: [u32; 256],
-    /// Those of each script once more; none of a table that is not in order.
+    /// Pairs of each script once more; none of a table that is not in order.
     pub(super) scripts: Scripts,
     pub(super) kernel: Kernel,
 }
 
 impl MergeTable {
-    /// What words are merged with.
+    /// The level of vector instructions.
     #[inline]
     pub(super) fn kernel(&self) -> Kernel {
         self.kernel
@@ -75,7 +75,7 @@ impl MergeTable {
         self.symbols[usize::from(byte)]
     }
 
-    /// What [`Self::find`] says of the symbols of two bytes.
+    /// Finds how the symbols of two bytes merge, as [`Self::find`] does.
     #[inline]
     pub(super) fn find_bytes(&self, first: u8, second: u8) -> u32 {
         self.grid[usize::from(first) << 8 | usize::from(second)]
@@ -137,8 +137,7 @@ impl Pairs for MergeTable {
     }
 }
 
-/// A table, and where what is read to find a pair lies: who asks again and again has to hold less
-/// at a time.
+/// A view of a table that fits registers: the arrays that a search reads.
 #[derive(Clone, Copy)]
 pub(super) struct Lookups<'t> {
     entries: &'t [u64],
@@ -150,7 +149,7 @@ pub(super) struct Lookups<'t> {
 }
 
 impl<'t> Lookups<'t> {
-    /// What a table has.
+    /// Views entries and filter of a table, or of one script.
     #[inline(always)]
     pub(super) fn new(
         entries: &'t [u64],
@@ -190,7 +189,7 @@ impl<'t> Lookups<'t> {
         self.find_behind(self.word(probe), probe)
     }
 
-    /// The same of two pairs, each if `is_there` says so: else it may be of any ids.
+    /// Finds two pairs. A pair with a false `is_there` may have any ids, and is not found.
     #[inline(always)]
     pub(super) fn find_both(&self, pairs: [(u32, u32); 2], is_there: [bool; 2]) -> [u32; 2] {
         let probe = pairs.map(|(left, right)| self.probe(left, right));
@@ -231,7 +230,7 @@ impl<'t> Lookups<'t> {
         self.low_ids.slot(probe.hash, probe.is_low, n_slots)
     }
 
-    /// What is found of a pair behind its word of the filter.
+    /// Finds a pair behind its word of the filter.
     #[inline(always)]
     fn find_behind(&self, word: u64, probe: PairProbe) -> u32 {
         let bits = filter_bits(probe.hash);
