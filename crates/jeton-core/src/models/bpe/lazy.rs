@@ -1,11 +1,11 @@
 //! The tables of merges, made when it is worth it.
 //!
-//! A short text should not wait for the merges of a hundred thousand tokens. So the first words are merged with what loading has made anyhow: with the
-//! vocabulary itself where any pair whose concatenation is a token may merge, with the list by left
-//! tokens otherwise. That takes a few times as long for a word. By ranks, a filter of all tokens is
-//! made then, with which it takes little longer than with the tables ([`Pieces`]). After
-//! [`FREE_WORDS`], or as many words as there are tokens, the tables are made, once, and all is as
-//! if they had been there from the start.
+//! A short text should not wait for the merges of a hundred thousand tokens. So the first words are
+//! merged with structures that loading has made anyhow: the vocabulary itself where any pair whose
+//! concatenation is a token may merge, else the list by left tokens. That takes a few times as long
+//! for a word. By ranks, a filter of all tokens is made then, with which it takes little longer
+//! than with the tables ([`Pieces`]). After [`FREE_WORDS`], or as many words as there are tokens,
+//! the tables are made, once. From then on all is as if they had been there from the start.
 //!
 //! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a
 //! process may fork at any time.

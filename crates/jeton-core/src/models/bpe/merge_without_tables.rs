@@ -30,8 +30,8 @@ pub(super) fn holds(vocab: &Vocab, symbols: &[u32; 256]) -> bool {
     vocab.is_unique() && vocab.size() < MAX_ID && !symbols.contains(&NONE)
 }
 
-/// Appends the ids of a word of at most [`merge_scalar::MAX_SYMBOLS`] bytes. It must be a vocabulary for
-/// which this [holds].
+/// Appends the ids of a word of at most [`merge_scalar::MAX_SYMBOLS`] bytes. Merging by pieces must
+/// hold for the vocabulary ([`holds`]).
 pub(super) fn merge(
     pieces: Option<&Pieces>,
     vocab: &Vocab,

@@ -22,8 +22,8 @@ pub(super) struct Decided {
 
 impl Cuts {
     /// Looks at the boundaries between the characters that a text begins with, as long as they have
-    /// three bytes each, up to [`BLOCK_CHARACTERS`] of them. The cuts are put first into `ends`, counted
-    /// from `at`, which is where the text is in a longer one.
+    /// three bytes each, up to [`BLOCK_CHARACTERS`] of them. Puts the cuts first into `ends`,
+    /// counted from `at`, which is where the text is in a longer one.
     #[inline]
     pub(super) fn of_triples(
         &self,
