@@ -19,6 +19,16 @@ _HOMES = {
         "extend",
         "Add tokens to a tokenizer: learned from text, or terms that are asked for.",
     ),
+    "replace": (
+        "jeton.cli.adapt.replace",
+        "replace",
+        "Give a model another tokenizer: its rows are found by the bytes of tokens.",
+    ),
+    "remap": (
+        "jeton.cli.adapt.remap",
+        "remap",
+        "Make files of old token ids files of new ones, where that is exact.",
+    ),
     "prune": (
         "jeton.cli.adapt.prune",
         "prune",
