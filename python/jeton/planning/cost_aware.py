@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch, Tokenizer, text_digests
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
@@ -124,7 +124,7 @@ def cost_aware(
         on_progress=on_progress,
     )
 
-    def learn(chosen: TrainSettings) -> tuple[_core.Tokenizer, dict[str, Any]]:
+    def learn(chosen: TrainSettings) -> tuple[Tokenizer, dict[str, Any]]:
         with warnings.catch_warnings():
             # The largest sizes may be more than the text can fill: then they are not tried.
             warnings.simplefilter("ignore", JetonWarning)
@@ -162,7 +162,7 @@ def cost_aware(
     ]
     plain = min(candidates, key=lambda c: (c.usd_per_request, c.vocab_size))
     plain_tokenizer = nested.smaller(plain.vocab_size, name=name)
-    best: tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]] = (
+    best: tuple[Candidate, Tokenizer, TrainSettings, dict[str, Any]] = (
         plain,
         plain_tokenizer,
         replace(base, vocab_size=plain.vocab_size),
@@ -174,7 +174,7 @@ def cost_aware(
 
         def measured(
             size: int, algorithm: str = algorithm
-        ) -> tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]]:
+        ) -> tuple[Candidate, Tokenizer, TrainSettings, dict[str, Any]]:
             say(f"{algorithm}, {size:,} ids")
             chosen = replace(tried[algorithm], vocab_size=size)
             tokenizer, learned = learn(chosen)
@@ -299,10 +299,10 @@ def _judge(
 class _Text:
     """Counts by the way in which they were cut, and the two parts that were kept apart."""
 
-    counts: dict[str, _core.PretokenCounts]
+    counts: dict[str, PretokenCounts]
     sources: tuple[Source, ...]
-    choosing: _core.TextBatch
-    judging: _core.TextBatch
+    choosing: TextBatch
+    judging: TextBatch
     stream: DocumentStream
 
     def corpus(self, settings: TrainSettings) -> CountedCorpus:
@@ -326,7 +326,7 @@ def _read(
     num_threads: int | None,
     on_progress: Callable[[TrainProgress], None] | None,
 ) -> _Text:
-    counts: dict[str, _core.PretokenCounts] = {}
+    counts: dict[str, PretokenCounts] = {}
     for settings in tried.values():
         new = settings.method.new_counts(settings)
         counts.setdefault(new.cutting, new)
@@ -341,11 +341,9 @@ def _read(
         weights = (sides == TRAINED).astype(np.uint64)
         for one in counts.values():
             one.add(batch, weights=weights, num_threads=num_threads)
-        held = _core.TextBatch.from_texts(
-            [batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)]
-        )
+        held = TextBatch.from_texts([batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)])
         # The lower digits: the higher ones have decided what is held out.
-        _, low = _core.text_digests(held, num_threads=num_threads)
+        _, low = text_digests(held, num_threads=num_threads)
         wanted = (low >> np.uint64(63)).astype(np.uint8)
         _, placed = halves.place(held, sides=wanted, keep_all=True, num_threads=num_threads)
         for text, half in zip(held, placed.tolist(), strict=True):
@@ -369,5 +367,5 @@ def _read(
             "there are too few documents, or all too much alike, to keep two parts of them apart\n"
             "hint: make each line a document (documents='line', --documents line)"
         )
-    choosing, judging = (_core.TextBatch.from_texts(texts) for texts in kept)
+    choosing, judging = (TextBatch.from_texts(texts) for texts in kept)
     return _Text(counts, tuple(sources.values()), choosing, judging, stream)
