@@ -39,6 +39,16 @@ _HOMES = {
         "prune",
         "Take tokens out that a text does not need, those first that cost it least.",
     ),
+    "plan": (
+        "jeton.cli.adapt.plan",
+        "plan",
+        "Lay the ways to a new vocabulary side by side: nothing, extension, training on, all anew.",
+    ),
+    "shadow": (
+        "jeton.cli.adapt.shadow",
+        "shadow",
+        "Compare two tokenizers on logged traffic, with a verdict for each stage.",
+    ),
     "verify": (
         "jeton.cli.adapt.verify",
         "verify",
