@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange
 from jeton.adapt.reading import Corpus, Reading
 from jeton.catalog.gpu_facts import GpuFacts
@@ -137,8 +137,8 @@ class MigrationPlan:
 
 
 def migration_plan(
-    old: _core.Tokenizer,
-    new: _core.Tokenizer,
+    old: Tokenizer,
+    new: Tokenizer,
     inputs: Any,
     *,
     model: ModelFacts,
@@ -242,7 +242,7 @@ def _trainings(
 
 
 def _count(
-    old: _core.Tokenizer, new: _core.Tokenizer, inputs: Any, reading: Reading
+    old: Tokenizer, new: Tokenizer, inputs: Any, reading: Reading
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:
     from dataclasses import replace
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange
 from jeton.adapt.deriving import change_between
 from jeton.errors import AdaptError
@@ -52,7 +52,7 @@ class Replacement:
     new_digits: str
 
 
-def replacement(old: _core.Tokenizer, new: _core.Tokenizer, *, force: bool = False) -> Replacement:
+def replacement(old: Tokenizer, new: Tokenizer, *, force: bool = False) -> Replacement:
     """Returns the change that exchanges a tokenizer for another one.
 
     Args:
@@ -83,7 +83,7 @@ def replacement(old: _core.Tokenizer, new: _core.Tokenizer, *, force: bool = Fal
     )
 
 
-def digit_rule(tokenizer: _core.Tokenizer) -> str:
+def digit_rule(tokenizer: Tokenizer) -> str:
     """Returns how numbers are cut, in words; numbers of up to 13 digits are tried.
 
     Example:
@@ -108,13 +108,13 @@ def _rule(sizes_of: Callable[[str], list[int]]) -> str:
     return left.pop() if len(left) == 1 else _MERGED
 
 
-def _digits_by_pretoken(tokenizer: _core.Tokenizer, number: str) -> list[int]:
+def _digits_by_pretoken(tokenizer: Tokenizer, number: str) -> list[int]:
     cut = tokenizer.pretokenize(f"a {number}")
     sizes = [sum(char.isdecimal() for char in pretoken) for pretoken in cut]
     return [size for size in sizes if size]
 
 
-def _digits_by_token(tokenizer: _core.Tokenizer, number: str) -> list[int]:
+def _digits_by_token(tokenizer: Tokenizer, number: str) -> list[int]:
     # Behind a letter, where no space is put in front, and no space is part of it.
     found = tokenizer.encode_with_offsets(f"a {number}")
     sizes = [

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import Tokenizer, sha256, text_digests
 from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
@@ -42,7 +42,7 @@ class Side:
         gpu: The GPU of the model.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     price: ApiPrice | None = None
     model: ModelFacts | None = None
     gpu: GpuFacts | None = None
@@ -173,9 +173,9 @@ def shadow(
     rules = rules or AbortRules()
     stream = open_documents(inputs, field=field, domain_field=domain_field)
     counts: dict[str, list[NDArray[Any]]] = {"a": [], "b": [], "place": [], "domain": []}
-    seed = int(_core.sha256(salt.encode())[:16], 16)
+    seed = int(sha256(salt.encode())[:16], 16)
     for _, batch in stream:
-        high, low = _core.text_digests(batch, num_threads=num_threads)
+        high, low = text_digests(batch, num_threads=num_threads)
         counts["place"].append(_places(high ^ low, seed))
         domains = stream.batch_domains
         counts["domain"].append(
