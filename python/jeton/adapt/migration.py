@@ -21,7 +21,7 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.parameters import count_parameters
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.training_costs import training_cost
 from jeton.errors import UsageError
 
@@ -180,7 +180,7 @@ def migration_plan(
         size: own_gpu_cost(
             model,
             gpu,
-            Workload.of(_thinned(lengths), output_tokens=output_tokens * factor),
+            RequestLengths.of(_thinned(lengths), output_tokens=output_tokens * factor),
             prompts_in_batches=True,
             vocab_size=rows,
         ).usd_per_request

@@ -21,7 +21,7 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.corpus import open_documents
 from jeton.economics.serving.latency import decode_seconds, prefill_seconds
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import EmptyCorpusError, UsageError
 
 __all__ = ["AbortRules", "Difference", "Shadow", "Side", "Stage", "shadow"]
@@ -289,7 +289,7 @@ def _usd(side: Side, output_tokens: float) -> _OfTokens | None:
     model, gpu, size = side.model, side.gpu, side.tokenizer.vocab_size
 
     def of(n: int) -> float:
-        work = Workload((max(1, n),), (1,), output_tokens)
+        work = RequestLengths((max(1, n),), (1,), output_tokens)
         return float(
             own_gpu_cost(model, gpu, work, prompts_in_batches=True, vocab_size=size).usd_per_request
         )
