@@ -66,7 +66,7 @@ pub struct CharBpeTrainOptions {
     pub tie_rule: CharTieRule,
 }
 
-/// What training on characters found.
+/// Result of training on characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainedChars {
     /// Text of each token in id order; the special tokens first.
@@ -172,7 +172,7 @@ pub(crate) fn first_symbols(
     Ok(symbols)
 }
 
-/// What the loop needs to know.
+/// Inputs of the loop.
 pub(crate) struct CharBpe<'a> {
     pub(crate) n_tokens: usize,
     pub(crate) min_frequency: u64,
@@ -186,7 +186,7 @@ pub(crate) struct CharBpe<'a> {
     pub(crate) n_others: usize,
 }
 
-/// What the loop found.
+/// Result of the loop.
 pub(crate) struct LearnedChars {
     pub(crate) symbols: Symbols,
     /// (left, right, new id).

@@ -67,7 +67,7 @@ impl Pairs {
     }
 }
 
-/// What one merge changes for one neighbour.
+/// Effect of one merge on one neighbour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) neighbour: u32,

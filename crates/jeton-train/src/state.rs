@@ -15,9 +15,9 @@ pub(crate) struct Size {
     pub(crate) n_bytes: u32,
 }
 
-/// What a state has to know of the loop that it is part of.
+/// Facts about the loop that a state is part of.
 pub(crate) struct Context<'a, O, S> {
-    /// Of each token.
+    /// Size of each token.
     pub(crate) sizes: &'a [Size],
     /// Longest token in bytes.
     pub(crate) max_token_bytes: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Context<'a, O, S> {
     pub(crate) score: S,
 }
 
-/// What a merge did.
+/// Effect of a merge.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Merged {
     /// Places that were looked at.

@@ -19,7 +19,7 @@ const MAX_RAW_BYTES: usize = 4 << 20;
 /// With less than that they are not worth their while.
 const MIN_RAW_BYTES: usize = 1 << 17;
 
-/// What the raw words of a thread may take of what it has.
+/// Returns the share of the memory that a thread's raw words may take.
 pub(super) fn raw_memory(max_memory: usize) -> usize {
     match (max_memory / 8).min(MAX_RAW_BYTES) {
         MIN_RAW_BYTES.. => (max_memory / 8).min(MAX_RAW_BYTES),
@@ -33,7 +33,7 @@ pub(super) struct RawCounts {
     max_memory: usize,
     /// Bytes of the texts that they are of, with weights: what no count can pass.
     most: Sums,
-    /// What became of them so far.
+    /// Sums so far.
     sums: Sums,
 }
 
