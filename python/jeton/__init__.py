@@ -65,9 +65,8 @@ if TYPE_CHECKING:
     from jeton.auditing import audit
     from jeton.comparing import compare
     from jeton.converting import convert
-    from jeton.economics.usage_files import read_usage
     from jeton.explaining import explain
-    from jeton.pricing import ledger
+    from jeton.pricing import ledger, read_usage
     from jeton.probe import probe_digest
     from jeton.registry import load
     from jeton.training import train
@@ -134,7 +133,7 @@ _LAZY = {
     "ledger": "jeton.pricing",
     "load": "jeton.registry",
     "probe_digest": "jeton.probe",
-    "read_usage": "jeton.economics.usage_files",
+    "read_usage": "jeton.pricing",
     "train": "jeton.training",
 }
 

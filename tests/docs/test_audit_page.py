@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from jeton.auditing import Pipeline, deep_sample, digests, groups, intervals, maturity, requests
-from jeton.auditing.pipeline import read_pipeline
-from jeton.auditing.preprocessing_steps import STEPS
+from jeton.auditing import Pipeline, maturity
+from jeton.auditing.options.pipeline import read_pipeline
+from jeton.auditing.options.preprocessing_steps import STEPS
 from jeton.corpus import names
+from jeton.workload import digests
+from jeton.workload.counting import groups, intervals
+from jeton.workload.inputs import requests
+from jeton.workload.sampling import deep_sample
 from tests.docs.pages import text_of
 
-TEXT = text_of("audit")
+TEXT = text_of("audit") + text_of("audit-figures")
 
 
 def test_the_pipeline_of_the_page_names_every_setting(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jeton.catalog import gpus, models
-from jeton.economics.closed import STAND_INS
+from jeton.economics.billing.closed import STAND_INS
 from tests.docs.pages import text_of
 from tests.economics.test_parameters import EXACT_TOTALS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jeton.economics.live_gpu import live_gpus
+from jeton.catalog.live_gpu import live_gpus
 
 ANSWER = """\
 0, NVIDIA H200, 143771, 1234, 120.55, 37

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from jeton.catalog import gpu, model
-from jeton.economics.serving import read_weight_bytes
-from jeton.economics.vocabulary_laws import (
+from jeton.economics.serving.latency import read_weight_bytes
+from jeton.economics.serving.request_lengths import RequestLengths
+from jeton.economics.vocabulary.laws import (
     compute_optimal_flops,
     optimal_vocab_size,
     tokens_per_char,
 )
-from jeton.economics.vocabulary_trade import (
+from jeton.economics.vocabulary.trade import (
     adaptive_softmax,
     interpolate_tokens_per_byte,
     prune_vocabulary,
     quantized_table_bytes,
     vocabulary_trade,
 )
-from jeton.economics.workload import Workload
 from jeton.errors import UsageError
 
 LLAMA, H100 = model("llama-3-8b"), gpu("h100")
@@ -123,7 +123,7 @@ class TestTrade:
         found = vocabulary_trade(
             LLAMA,
             H100,
-            Workload.of([500, 1000, 4000], output_tokens=300),
+            RequestLengths.of([500, 1000, 4000], output_tokens=300),
             tokens_per_byte=self.CURVE,
             reference_vocab_size=128_256,
         )
@@ -143,7 +143,7 @@ class TestTrade:
         sizes = (8_000, 16_000, 32_000, 64_000, 128_000, 200_000)
         curve = {v: tokens_per_char(v) for v in sizes}
         # One request at a time: a step is a read of the weights.
-        workload = Workload.of([200], output_tokens=500)
+        workload = RequestLengths.of([200], output_tokens=500)
         best = [
             vocabulary_trade(
                 model(name),
@@ -162,7 +162,7 @@ class TestTrade:
         found = vocabulary_trade(
             LLAMA,
             H100,
-            Workload.of([100], output_tokens=10),
+            RequestLengths.of([100], output_tokens=10),
             tokens_per_byte=self.CURVE,
             reference_vocab_size=128_256,
             minimise="weight_bytes",
@@ -182,7 +182,7 @@ class TestTrade:
             vocabulary_trade(
                 LLAMA,
                 H100,
-                Workload.of([1]),
+                RequestLengths.of([1]),
                 tokens_per_byte=curve,
                 reference_vocab_size=1000,
                 vocab_sizes=[],

@@ -61,7 +61,7 @@ def memory(
     """
     from jeton.catalog import gpu as find_gpu
     from jeton.catalog import model as find_model
-    from jeton.economics import fit_on, plan_summary
+    from jeton.economics.serving.memory_fit import fit_on, plan_summary
 
     facts = find_model(model)
     plan = memory_plan(**given)

@@ -11,10 +11,10 @@ from jeton.explaining.result import (
     SCHEMA_VERSION,
     Cut,
     Difference,
+    Exchange,
     Explanation,
     PartDifference,
     Progress,
-    Trial,
 )
 from jeton.explaining.run import DEFAULT_N_CASES, explain
 
@@ -23,9 +23,9 @@ __all__ = [
     "SCHEMA_VERSION",
     "Cut",
     "Difference",
+    "Exchange",
     "Explanation",
     "PartDifference",
     "Progress",
-    "Trial",
     "explain",
 ]

@@ -11,11 +11,11 @@ __all__ = [
     "Cut",
     "Difference",
     "Direction",
+    "Exchange",
     "Explanation",
     "PartDifference",
     "Progress",
     "Source",
-    "Trial",
     "Verdict",
 ]
 
@@ -84,7 +84,7 @@ class PartDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Exchange:
     """One component of a tokenizer replaced by the other's, and what became of the text.
 
     Attributes:
@@ -134,7 +134,7 @@ class Difference:
     is_proven: bool
     cause: str
     proof: str
-    trials: tuple[Trial, ...]
+    trials: tuple[Exchange, ...]
 
 
 @dataclass(frozen=True, slots=True)

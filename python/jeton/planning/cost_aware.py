@@ -17,23 +17,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch, Tokenizer, text_digests
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
-from jeton.economics.own_gpu import own_gpu_cost
-from jeton.economics.workload import Workload
+from jeton.economics.serving.own_gpu import own_gpu_cost
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_sums
-from jeton.planning.cost_aware_results import Candidate, CostAware, Judgement
+from jeton.planning.cost_aware_results import CostAware, Judgement, PricedVocabulary
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES
 from jeton.planning.sweep_results import steps
 from jeton.training import (
     CountedCorpus,
-    Source,
+    TrainingSource,
     TrainProgress,
     TrainSettings,
     learn_from_counts,
@@ -124,7 +124,7 @@ def cost_aware(
         on_progress=on_progress,
     )
 
-    def learn(chosen: TrainSettings) -> tuple[_core.Tokenizer, dict[str, Any]]:
+    def learn(chosen: TrainSettings) -> tuple[Tokenizer, dict[str, Any]]:
         with warnings.catch_warnings():
             # The largest sizes may be more than the text can fill: then they are not tried.
             warnings.simplefilter("ignore", JetonWarning)
@@ -157,12 +157,14 @@ def cost_aware(
     best_at = int(np.argmin(np.asarray(plain_bills, dtype=np.float64)))
     per_token = output_tokens / max(1, int(by_size[:, best_at].sum()))
     candidates = [
-        Candidate("bpe", size, int(tokens.sum()), bill.usd(tokens, size, per_token * tokens.sum()))
+        PricedVocabulary(
+            "bpe", size, int(tokens.sum()), bill.usd(tokens, size, per_token * tokens.sum())
+        )
         for size, tokens in zip(sizes, by_size.T, strict=True)
     ]
     plain = min(candidates, key=lambda c: (c.usd_per_request, c.vocab_size))
     plain_tokenizer = nested.smaller(plain.vocab_size, name=name)
-    best: tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]] = (
+    best: tuple[PricedVocabulary, Tokenizer, TrainSettings, dict[str, Any]] = (
         plain,
         plain_tokenizer,
         replace(base, vocab_size=plain.vocab_size),
@@ -174,13 +176,13 @@ def cost_aware(
 
         def measured(
             size: int, algorithm: str = algorithm
-        ) -> tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]]:
+        ) -> tuple[PricedVocabulary, Tokenizer, TrainSettings, dict[str, Any]]:
             say(f"{algorithm}, {size:,} ids")
             chosen = replace(tried[algorithm], vocab_size=size)
             tokenizer, learned = learn(chosen)
             tokens = tokenizer.count_batch(text.choosing, num_threads=num_threads)
             usd = bill.usd(tokens, tokenizer.vocab_size, per_token * int(tokens.sum()))
-            found = Candidate(algorithm, tokenizer.vocab_size, int(tokens.sum()), usd)
+            found = PricedVocabulary(algorithm, tokenizer.vocab_size, int(tokens.sum()), usd)
             return found, tokenizer, chosen, learned
 
         found = _descend(measured, sizes, sizes.index(plain.vocab_size))
@@ -240,7 +242,7 @@ class _Bill:
 
     def usd(self, prompts: NDArray[np.int64], vocab_size: int, output_tokens: float) -> Decimal:
         lengths, n_requests = np.unique(prompts, return_counts=True)
-        workload = Workload.from_histogram(
+        workload = RequestLengths.from_histogram(
             lengths.tolist(), n_requests.tolist(), output_tokens=float(output_tokens)
         )
         cost = own_gpu_cost(
@@ -299,10 +301,10 @@ def _judge(
 class _Text:
     """Counts by the way in which they were cut, and the two parts that were kept apart."""
 
-    counts: dict[str, _core.PretokenCounts]
-    sources: tuple[Source, ...]
-    choosing: _core.TextBatch
-    judging: _core.TextBatch
+    counts: dict[str, PretokenCounts]
+    sources: tuple[TrainingSource, ...]
+    choosing: TextBatch
+    judging: TextBatch
     stream: DocumentStream
 
     def corpus(self, settings: TrainSettings) -> CountedCorpus:
@@ -326,14 +328,14 @@ def _read(
     num_threads: int | None,
     on_progress: Callable[[TrainProgress], None] | None,
 ) -> _Text:
-    counts: dict[str, _core.PretokenCounts] = {}
+    counts: dict[str, PretokenCounts] = {}
     for settings in tried.values():
         new = settings.method.new_counts(settings)
         counts.setdefault(new.cutting, new)
     near = NearDuplicateSettings()
     apart = HoldOutSplit(HoldOut(share=HELD_OUT_SHARE, near=near))
     halves = near.new_index()
-    sources: dict[str, Source] = {}
+    sources: dict[str, TrainingSource] = {}
     kept: tuple[list[str], list[str]] = ([], [])
     stream = open_documents(inputs, **reading)
     for file, batch in stream:
@@ -341,17 +343,15 @@ def _read(
         weights = (sides == TRAINED).astype(np.uint64)
         for one in counts.values():
             one.add(batch, weights=weights, num_threads=num_threads)
-        held = _core.TextBatch.from_texts(
-            [batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)]
-        )
+        held = TextBatch.from_texts([batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)])
         # The lower digits: the higher ones have decided what is held out.
-        _, low = _core.text_digests(held, num_threads=num_threads)
+        _, low = text_digests(held, num_threads=num_threads)
         wanted = (low >> np.uint64(63)).astype(np.uint8)
         _, placed = halves.place(held, sides=wanted, keep_all=True, num_threads=num_threads)
         for text, half in zip(held, placed.tolist(), strict=True):
             if half < len(kept):  # what resembles documents of both halves is in neither
                 kept[half].append(text)
-        before = sources.get(file.path, Source(file.path, 0, 0))
+        before = sources.get(file.path, TrainingSource(file.path, 0, 0))
         lengths = np.diff(batch.offsets)
         sources[file.path] = replace(
             before,
@@ -369,5 +369,5 @@ def _read(
             "there are too few documents, or all too much alike, to keep two parts of them apart\n"
             "hint: make each line a document (documents='line', --documents line)"
         )
-    choosing, judging = (_core.TextBatch.from_texts(texts) for texts in kept)
+    choosing, judging = (TextBatch.from_texts(texts) for texts in kept)
     return _Text(counts, tuple(sources.values()), choosing, judging, stream)

@@ -6,17 +6,17 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from jeton import _core
+from jeton._core import Tokenizer, __version__
 from jeton.metrics.bootstrap import Interval
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["Candidate", "CostAware", "Judgement"]
+__all__ = ["CostAware", "Judgement", "PricedVocabulary"]
 
 _SCHEMA_VERSION = "jeton.cost-aware/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PricedVocabulary:
     """One vocabulary on the text that is chosen by.
 
     Attributes:
@@ -94,19 +94,19 @@ class CostAware:
         judgement: Both on other text.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     settings: TrainSettings
     facts: dict[str, Any]
-    plain_tokenizer: _core.Tokenizer
+    plain_tokenizer: Tokenizer
     corpus: CountedCorpus
     model: str
     gpu: str
-    chosen: Candidate
-    plain: Candidate
-    candidates: tuple[Candidate, ...]
+    chosen: PricedVocabulary
+    plain: PricedVocabulary
+    candidates: tuple[PricedVocabulary, ...]
     judgement: Judgement
 
-    def best_of(self, algorithm: str) -> Candidate:
+    def best_of(self, algorithm: str) -> PricedVocabulary:
         """The cheapest size of one algorithm."""
         return min(
             (c for c in self.candidates if c.algorithm == algorithm),
@@ -121,7 +121,7 @@ class CostAware:
 
         return {
             "schema_version": _SCHEMA_VERSION,
-            "jeton_version": _core.__version__,
+            "jeton_version": __version__,
             "model": self.model,
             "gpu": self.gpu,
             "settings": self.settings.to_dict(),

@@ -3,7 +3,7 @@
 One byte-level BPE tokenizer is trained to the largest size; `jeton.planning.nested` tells from it
 what every smaller one needs. Text on which the sizes are judged is held out: on its own training
 text a larger vocabulary always looks better than it is. Tokens are money only with a model: the
-cost per request, memory and time of each size come from `jeton.economics.vocabulary_trade`, beside
+cost per request, memory and time of each size come from `jeton.economics.vocabulary.trade`, beside
 what published laws call best for training.
 """
 
@@ -19,20 +19,26 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import TextBatch, text_digests
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.care import CareTally, CorpusCare
 from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
-from jeton.economics.workload import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_ratio
 from jeton.planning.model_sweep import Minimise, model_sweep
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.sweep_results import Sweep, SweepPoint, dropped_words, steps
-from jeton.training import CountedCorpus, Source, TrainProgress, TrainSettings, train_from_counts
+from jeton.training import (
+    CountedCorpus,
+    TrainingSource,
+    TrainProgress,
+    TrainSettings,
+    train_from_counts,
+)
 
 __all__ = ["DEFAULT_GPU", "DEFAULT_VOCAB_SIZES", "sweep"]
 
@@ -141,7 +147,7 @@ def sweep(
         )
     points = _points(found, sizes, seed=seed)
     curve = nested.tokens_at_every_size(found.id_counts)
-    workload = Workload.of(found.document_tokens[:, -1], output_tokens=output_tokens)
+    workload = RequestLengths.of(found.document_tokens[:, -1], output_tokens=output_tokens)
     return Sweep(
         nested=nested,
         settings=chosen,
@@ -193,7 +199,7 @@ def _count(
     hold_out: bool,
     num_threads: int | None,
     on_progress: Callable[[TrainProgress], None] | None,
-) -> tuple[CountedCorpus, list[_core.TextBatch], NDArray[np.uint64]]:
+) -> tuple[CountedCorpus, list[TextBatch], NDArray[np.uint64]]:
     """Count the pretokens of what is trained on; return the held-out documents beside them.
 
     Where the held-out text is given, the digests of what is trained on come with them.
@@ -203,8 +209,8 @@ def _count(
     holdout = HoldOut(share=HELD_OUT_SHARE, near=NearDuplicateSettings())
     split = HoldOutSplit(holdout)
     seen: list[NDArray[np.uint64]] = [np.zeros(0, dtype=np.uint64)]
-    sources: dict[str, Source] = {}
-    kept: list[_core.TextBatch] = []
+    sources: dict[str, TrainingSource] = {}
+    kept: list[TextBatch] = []
     for file, batch in stream:
         rest = batch
         if hold_out:
@@ -213,10 +219,10 @@ def _count(
             if len(apart):
                 kept.append(apart)
         else:
-            seen.append(_core.text_digests(batch, num_threads=num_threads)[0])
+            seen.append(text_digests(batch, num_threads=num_threads)[0])
         counts.add(rest, num_threads=num_threads)
-        before = sources.get(file.path, Source(file.path, 0, 0))
-        sources[file.path] = Source(
+        before = sources.get(file.path, TrainingSource(file.path, 0, 0))
+        sources[file.path] = TrainingSource(
             name=file.path,
             n_documents=before.n_documents + len(rest),
             n_bytes=before.n_bytes + rest.n_bytes,
@@ -244,16 +250,16 @@ def _count(
     return corpus, kept, np.unique(np.concatenate(seen))
 
 
-def _side(batch: _core.TextBatch, sides: NDArray[np.uint8], side: int) -> _core.TextBatch:
+def _side(batch: TextBatch, sides: NDArray[np.uint8], side: int) -> TextBatch:
     """The documents of one side."""
     if (sides == side).all():
         return batch
-    return _core.TextBatch.from_texts([batch[int(at)] for at in np.flatnonzero(sides == side)])
+    return TextBatch.from_texts([batch[int(at)] for at in np.flatnonzero(sides == side)])
 
 
 def _measure(
     nested: NestedVocabularies,
-    batches: Iterator[_core.TextBatch] | Sequence[_core.TextBatch],
+    batches: Iterator[TextBatch] | Sequence[TextBatch],
     sizes: Sequence[int],
     *,
     seen: NDArray[np.uint64],
@@ -265,7 +271,7 @@ def _measure(
     total = n_seen = 0
     for batch in batches:
         if len(seen):
-            digests, _ = _core.text_digests(batch, num_threads=num_threads)
+            digests, _ = text_digests(batch, num_threads=num_threads)
             n_seen += int(np.isin(digests, seen).sum())
         encoded = nested.tokenizer.encode_batch(batch, num_threads=num_threads)
         id_counts += np.bincount(encoded.ids, minlength=nested.vocab_size)

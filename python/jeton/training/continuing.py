@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from jeton import _core
+from jeton._core import BpeOptions, Tokenizer, continue_bpe
 from jeton.errors import JetonWarning, UsageError
 from jeton.training.algorithms.base import check_at_least
 from jeton.training.counted import CountedCorpus
@@ -68,7 +68,7 @@ class ContinuedTokenizer:
         n_tokens_after: Tokens of the text as the new one cuts it.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     new_tokens: tuple[NewToken, ...]
     n_tokens_before: int
     n_tokens_after: int
@@ -126,7 +126,7 @@ class ContinueSettings:
 
 
 def continue_training(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     inputs: Any,
     *,
     vocab_size: int,
@@ -196,7 +196,7 @@ def continue_training(
 
 
 def continue_from_counts(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     corpus: CountedCorpus,
     *,
     settings: ContinueSettings,
@@ -224,7 +224,7 @@ def continue_from_counts(
 
 
 def _continue(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     corpus: CountedCorpus,
     settings: ContinueSettings,
     name: str | None,
@@ -238,7 +238,7 @@ def _continue(
             "hint: count with that tokenizer (base, --base)"
         )
     unit = corpus.unit
-    options = _core.BpeOptions(
+    options = BpeOptions(
         vocab_size=settings.vocab_size,
         # Weights were made whole by the unit: how often is meant in documents of weight 1.
         min_frequency=settings.min_frequency * unit,
@@ -251,7 +251,7 @@ def _continue(
         if on_progress is not None:
             on_progress(TrainProgress("merge", done, total, "tokens"))
 
-    tokenizer, new_tokens, before, after = _core.continue_bpe(
+    tokenizer, new_tokens, before, after = continue_bpe(
         corpus.counts, base=base, options=options, on_progress=on_merge, name=name
     )
     if tokenizer.vocab_size < settings.vocab_size:

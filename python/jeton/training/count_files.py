@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from jeton import _core
+from jeton._core import PretokenCounts, __version__, published_patterns
 from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 from jeton.corpus.domains import domain_of_file
@@ -20,7 +20,7 @@ from jeton.errors import EmptyCorpusError, UsageError
 from jeton.pretokenizing.normalizers import normalizer_names
 from jeton.pretokenizing.rules import pattern_and_rules
 from jeton.training.count_memory import explained_full_disk, limit_memory
-from jeton.training.counted import CountedCorpus, LanguageCounts, Source
+from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.languages import LanguageCounter, LanguageSource, count_development
 from jeton.training.settings import TrainSettings
 
@@ -37,7 +37,7 @@ def save_counts(path: str | os.PathLike[str], corpus: CountedCorpus) -> None:
     """
     info = {
         "kind": _COUNTS_KIND,
-        "jeton_version": _core.__version__,
+        "jeton_version": __version__,
         "unit": corpus.unit,
         "sources": [asdict(source) for source in corpus.sources],
         "left_out": corpus.left_out.to_dict(),
@@ -73,7 +73,7 @@ def save_language_counts(folder: str | os.PathLike[str], corpus: CountedCorpus) 
     files = []
     for language in corpus.languages:
         # What came of which input is not known by language, and nobody asks for it again.
-        source = Source(language.name, language.n_documents, language.n_bytes)
+        source = TrainingSource(language.name, language.n_documents, language.n_bytes)
         files.append(place / f"{language.name}.counts")
         save_counts(
             files[-1],
@@ -128,7 +128,7 @@ def load_counts(
     for file in files:
         if sum(other.path == file.path for other in files) > 1:
             raise UsageError(f"the file of counts {file.path!r} was given twice")
-    described = {file.path: _core.PretokenCounts.describe_file(file.path) for file in files}
+    described = {file.path: PretokenCounts.describe_file(file.path) for file in files}
     infos = {path: _info(path, json.loads(info)) for path, (_, info) in described.items()}
     indents = infos[files[0].path].indents
     for path, info in infos.items():
@@ -154,7 +154,7 @@ def load_counts(
     # A file whose weights were made whole by a unit counts that many times too much.
     shares = {path: weight / infos[path].unit for path, (_, weight) in matched.items()}
     whole, unit = integer_weights({**shares, "": Fraction(1)})
-    counts = _core.PretokenCounts.cut_by(described[files[0].path][0])
+    counts = PretokenCounts.cut_by(described[files[0].path][0])
     spoken: LanguageSource | None = None
     if settings is not None:
         settings = settings_of_counts(counts, settings)
@@ -169,7 +169,7 @@ def load_counts(
         settings or TrainSettings(), spoken, max_memory=max_memory, temp_dir=temp_dir
     )
     # The same source may come with several weights.
-    sources: dict[tuple[str, str], Source] = {}
+    sources: dict[tuple[str, str], TrainingSource] = {}
     with explained_full_disk(temp_dir):
         for file in files:
             read = infos[file.path].sources
@@ -256,7 +256,7 @@ def _tally(infos: Collection[_Info]) -> CareTally:
 
 
 def settings_of_counts(
-    counts: _core.PretokenCounts, settings: TrainSettings, *, named: str = ""
+    counts: PretokenCounts, settings: TrainSettings, *, named: str = ""
 ) -> TrainSettings:
     """Settings that tell of the pattern and normalizer that counts were made with.
 
@@ -272,7 +272,7 @@ def settings_of_counts(
     pattern, rules = found_rules
     if "rules" in settings.method.takes:
         settings = replace(settings, rules=rules)
-    published = _core.published_patterns()
+    published = published_patterns()
     # Some have several names: the one that was asked for comes first.
     for name in (settings.pattern, *([named] if named else ()), *published):
         if pattern == published.get(name, name):
@@ -291,7 +291,7 @@ class _Info:
     """Header of a file of counts."""
 
     unit: int
-    sources: tuple[Source, ...]
+    sources: tuple[TrainingSource, ...]
     indents: bool
     pattern: str
     reading: Mapping[str, Any]
@@ -311,7 +311,7 @@ def _info(path: str, info: Any) -> _Info:
         )
     try:
         unit = int(info["unit"])
-        sources = tuple(Source(**source) for source in info["sources"])
+        sources = tuple(TrainingSource(**source) for source in info["sources"])
         for source in sources:
             Fraction(source.weight)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
@@ -331,8 +331,8 @@ def _info(path: str, info: Any) -> _Info:
     )
 
 
-def _sum(a: Source, b: Source) -> Source:
-    return Source(
+def _sum(a: TrainingSource, b: TrainingSource) -> TrainingSource:
+    return TrainingSource(
         name=a.name,
         n_documents=a.n_documents + b.n_documents,
         n_bytes=a.n_bytes + b.n_bytes,

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from jeton import _core
+from jeton._core import PretokenCounts
 from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 
-__all__ = ["CountedCorpus", "LanguageCounts", "Source"]
+__all__ = ["CountedCorpus", "LanguageCounts", "TrainingSource"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TrainingSource:
     """One input that was trained on.
 
     Attributes:
@@ -60,13 +60,13 @@ class LanguageCounts:
     """
 
     name: str
-    counts: _core.PretokenCounts
+    counts: PretokenCounts
     n_documents: int
     n_bytes: int
-    development: _core.PretokenCounts | None = None
+    development: PretokenCounts | None = None
 
     @property
-    def measured(self) -> _core.PretokenCounts:
+    def measured(self) -> PretokenCounts:
         """The text that tells what the language pays."""
         return self.counts if self.development is None else self.development
 
@@ -94,8 +94,8 @@ class CountedCorpus:
         rare: Distinct pretokens, pretokens and bytes that this left out.
     """
 
-    counts: _core.PretokenCounts
-    sources: tuple[Source, ...]
+    counts: PretokenCounts
+    sources: tuple[TrainingSource, ...]
     skipped: tuple[InputFile, ...] = ()
     unit: int = 1
     left_out: CareTally = field(default_factory=CareTally)

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch, Tokenizer, counts_for
 from jeton.corpus import InputFile, open_documents
 from jeton.corpus import Progress as ReadProgress
 from jeton.corpus.care import CareTally, CorpusCare, CorpusCarer
@@ -32,23 +32,23 @@ from jeton.training.checkpoints import (
     sha256_of,
 )
 from jeton.training.count_memory import explained_full_disk, limit_memory
-from jeton.training.counted import CountedCorpus, LanguageCounts, Source
+from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.languages import LanguageCounter, count_development
 from jeton.training.settings import TrainProgress, TrainSettings
 
 __all__ = ["OnHeldOut", "count_pretokens", "counts_like"]
 
-OnHeldOut: TypeAlias = Callable[[InputFile, _core.TextBatch, RecordPlaces | None], None]
+OnHeldOut: TypeAlias = Callable[[InputFile, TextBatch, RecordPlaces | None], None]
 
 
-def counts_like(base: _core.Tokenizer) -> _core.PretokenCounts:
+def counts_like(base: Tokenizer) -> PretokenCounts:
     """Return empty counts that cut text as a tokenizer does.
 
     Raises:
         TrainingError: Its algorithm is none that can be continued.
     """
     try:
-        return _core.counts_for(base)
+        return counts_for(base)
     except TrainingError as error:
         if "can be continued" not in str(error):
             raise
@@ -65,7 +65,7 @@ def count_pretokens(
     inputs: Any,
     *,
     settings: TrainSettings | None = None,
-    base: _core.Tokenizer | None = None,
+    base: Tokenizer | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
@@ -105,7 +105,8 @@ def count_pretokens(
         resume: Go on from ``checkpoint`` if it is there.
         keep_checkpoint: When counting is done, leave a checkpoint of all of it, from which
             ``resume`` reads no text again; for what comes after counting.
-        digests: Take the SHA-256 of each file too (``Source.sha256``), which reads it once more.
+        digests: Take the SHA-256 of each file too (``TrainingSource.sha256``), which reads it once
+            more.
         on_progress: Called after each batch, with stage ``"count"``.
 
     Raises:
@@ -158,7 +159,7 @@ def count_pretokens(
     saved: Checkpoint | None = None
     n_done = 0
     done: dict[str, Any] | None = None
-    sources: dict[str, Source] = {}
+    sources: dict[str, TrainingSource] = {}
     if checkpoint is not None:
         options = {
             **reading,
@@ -175,7 +176,7 @@ def count_pretokens(
         state = saved.read(counts, new_part) if resume else None
         if state is not None:
             n_done = state["n_documents"]
-            sources = {source["name"]: Source(**source) for source in state["sources"]}
+            sources = {source["name"]: TrainingSource(**source) for source in state["sources"]}
             if by_language is not None:
                 for name, totals in state["languages"].items():
                     by_language.add_totals(name, *totals)
@@ -209,7 +210,7 @@ def count_pretokens(
             held_out = cared.held_out.copy()
             if on_held_out is not None and held_out.any():
                 apart = np.flatnonzero(held_out).tolist()
-                texts = _core.TextBatch.from_texts([batch[index] for index in apart])
+                texts = TextBatch.from_texts([batch[index] for index in apart])
                 places = stream.batch_places
                 on_held_out(file, texts, None if places is None else places.take(apart))
             if n_again < len(batch):
@@ -226,7 +227,8 @@ def count_pretokens(
                 else:
                     counts.add(batch, weights=weights, num_threads=num_threads)
                 before = sources.get(
-                    file.path, Source(file.path, 0, 0, weight=str(carer.weights.get(file.path, 1)))
+                    file.path,
+                    TrainingSource(file.path, 0, 0, weight=str(carer.weights.get(file.path, 1))),
                 )
                 sources[file.path] = _more(before, batch, weights, n_again)
             if saved is not None and (interrupts.number is not None or saved.is_due()):
@@ -294,7 +296,7 @@ def count_pretokens(
 
 
 def _add_between_levels(
-    counts: _core.PretokenCounts, batch: _core.TextBatch, weights: Any, num_threads: int | None
+    counts: PretokenCounts, batch: TextBatch, weights: Any, num_threads: int | None
 ) -> None:
     """Count documents without the indentation that tokens stand for."""
     rows = [
@@ -303,13 +305,13 @@ def _add_between_levels(
     ]
     texts = [text for row in rows for text in row]
     counts.add(
-        _core.TextBatch.from_texts(texts),
+        TextBatch.from_texts(texts),
         weights=np.repeat(weights, [len(row) for row in rows]),
         num_threads=num_threads,
     )
 
 
-def _more(before: Source, batch: _core.TextBatch, weights: Any, n_again: int) -> Source:
+def _more(before: TrainingSource, batch: TextBatch, weights: Any, n_again: int) -> TrainingSource:
     counted = weights > 0
     sizes = np.diff(batch.offsets)
     n_counted = int(counted.sum())

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton._core import TextBatch, Tokenizer, compress_zstd, decompress
-from jeton.auditing.choice import choose_tokenizers
 from jeton.auditing.gate import Baseline, Collector, TokenizerIdentity
 from jeton.auditing.gate.documents import Document, DocumentTable, document_key
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.errors import FormatError, LimitError, UsageError
+from jeton.workload.choice import choose_tokenizers
 from tests.auditing.gate.changed_texts import corpus, run
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.compat.tokenizers.added_token import AddedToken
 
 __all__ = [
@@ -68,9 +68,9 @@ def document(
     return "{" + ",".join(f'"{name}":{value}' for name, value in parts.items()) + "}"
 
 
-def core_of(text: str) -> _core.Tokenizer:
+def core_of(text: str) -> Tokenizer:
     """The core of a ``tokenizer.json``."""
-    return _core.Tokenizer.from_hf_json(text.encode())
+    return Tokenizer.from_hf_json(text.encode())
 
 
 def probe(
@@ -78,7 +78,7 @@ def probe(
     normalizer: str = "null",
     pre_tokenizer: str = "null",
     added_tokens: Iterable[tuple[int, AddedToken]] = (),
-) -> _core.Tokenizer:
+) -> Tokenizer:
     """A core whose tokens are the bytes of the pretokens."""
     return core_of(
         document(
@@ -105,7 +105,7 @@ def aligned(description: Mapping[str, Any], text: str) -> tuple[str, list[tuple[
 
 
 def pretokenize(
-    core: _core.Tokenizer, text: str, *, allow_special: bool = False
+    core: Tokenizer, text: str, *, allow_special: bool = False
 ) -> list[tuple[str, tuple[int, int]]]:
     """The pretokens of a core that ``probe`` made, with their places in code points.
 

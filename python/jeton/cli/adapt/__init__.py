@@ -1,0 +1,74 @@
+"""``jeton adapt``: change a vocabulary, and the model that has it, for a domain."""
+
+from __future__ import annotations
+
+import click
+
+from jeton.cli.lazy_group import LazyGroup
+
+__all__ = ["adapt"]
+
+_HOMES = {
+    "apply": (
+        "jeton.cli.adapt.apply",
+        "apply",
+        "Give a model the vocabulary of a tokenizer that `jeton adapt` made.",
+    ),
+    "terms": (
+        "jeton.cli.adapt.terms",
+        "terms",
+        "Say what is worth a slot of the vocabulary, and where to stop.",
+    ),
+    "extend": (
+        "jeton.cli.adapt.extend",
+        "extend",
+        "Add tokens to a tokenizer: learned from text, or terms that are asked for.",
+    ),
+    "replace": (
+        "jeton.cli.adapt.replace",
+        "replace",
+        "Give a model another tokenizer: its rows are found by the bytes of tokens.",
+    ),
+    "remap": (
+        "jeton.cli.adapt.remap",
+        "remap",
+        "Make files of old token ids files of new ones, where that is exact.",
+    ),
+    "prune": (
+        "jeton.cli.adapt.prune",
+        "prune",
+        "Take tokens out that a text does not need, those first that cost it least.",
+    ),
+    "plan": (
+        "jeton.cli.adapt.plan",
+        "plan",
+        "Lay the ways to a new vocabulary side by side: nothing, extension, training on, all anew.",
+    ),
+    "shadow": (
+        "jeton.cli.adapt.shadow",
+        "shadow",
+        "Compare two tokenizers on logged traffic, with a verdict for each stage.",
+    ),
+    "verify": (
+        "jeton.cli.adapt.verify",
+        "verify",
+        "Read a model back and prove that it is what the change makes of its base.",
+    ),
+}
+
+
+@click.group(cls=LazyGroup, homes=_HOMES)
+def adapt() -> None:
+    """Adapt a vocabulary, and the model that has it, to a domain.
+
+    Each tokenizer that is made has a vocabulary_change.json beside it: which old id became which
+    new one, what is gone, and of what the new ones are made. Everything else follows that file.
+
+    \b
+    Examples:
+      jeton adapt terms notes.jsonl --tokenizer cl100k_base --slots 2000
+      jeton adapt extend cl100k_base notes.jsonl --add 5000 -o domain/
+      jeton adapt prune ./model notes.jsonl --to 32000 -o small-model/
+      jeton adapt apply my-model/ domain/ -o my-model-domain/
+      jeton adapt verify my-model-domain/ --base my-model/
+    """
