@@ -17,7 +17,8 @@ Array = NDArray[Any]
 
 def softmax(values: Array) -> Array:
     raised: Array = np.exp(values - values.max(axis=-1, keepdims=True))
-    return raised / raised.sum(axis=-1, keepdims=True)
+    found: Array = raised / raised.sum(axis=-1, keepdims=True)
+    return found
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,19 @@ class Llama:
 
     def logits(self, ids: list[int]) -> Array:
         """Returns the logits of each place, (n_tokens, n_rows)."""
-        return self.hidden(ids) @ self.weights["model.embed_tokens.weight"].astype(np.float32).T
+        found: Array = (
+            self.hidden(ids) @ self.weights["model.embed_tokens.weight"].astype(np.float32).T
+        )
+        return found
 
     def _norm(self, x: Array, name: str) -> Array:
         scale = self.weights[f"{name}.weight"].astype(np.float32)
-        return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + self.epsilon) * scale
+        found: Array = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + self.epsilon) * scale
+        return found
 
     def _linear(self, x: Array, layer: int, name: str) -> Array:
-        return x @ self.weights[f"model.layers.{layer}.{name}.weight"].astype(np.float32).T
+        found: Array = x @ self.weights[f"model.layers.{layer}.{name}.weight"].astype(np.float32).T
+        return found
 
     def _attention(self, x: Array, layer: int) -> Array:
         n, width = x.shape
@@ -103,15 +109,20 @@ class Bert:
             narrow = self._linear(wide, f"{place}.output.dense")
             x = self._norm(x + narrow, f"{place}.output.LayerNorm")
         mean: Array = x.mean(axis=0)
-        return mean / np.linalg.norm(mean)
+        found: Array = mean / np.linalg.norm(mean)
+        return found
 
     def _norm(self, x: Array, name: str) -> Array:
         centred = x - x.mean(axis=-1, keepdims=True)
         spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + self.epsilon)
-        return centred / spread * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+        found: Array = (
+            centred / spread * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+        )
+        return found
 
     def _linear(self, x: Array, name: str) -> Array:
-        return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        found: Array = x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        return found
 
     def _attention(self, x: Array, place: str) -> Array:
         n, width = x.shape
