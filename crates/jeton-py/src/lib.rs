@@ -87,11 +87,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::DecodeStream>()?;
     module.add_class::<tokenizer::EncodeIterator>()?;
     module.add_class::<tokenizer::GrowingText>()?;
+    module.add_class::<tokenizer::Growth>()?;
+    module.add_class::<tokenizer::GuardedEncoding>()?;
     module.add_class::<tokenizer::NoncanonicalIds>()?;
     module.add_class::<tokenizer::ReadRanks>()?;
+    module.add_class::<tokenizer::RefusedToken>()?;
+    module.add_class::<tokenizer::Segmentation>()?;
     module.add_class::<tokenizer::SpecialToken>()?;
     module.add_class::<tokenizer::Tokenizer>()?;
     corpus::register(module)?;
+    tokenizer::register(module)?;
     train::register(module)?;
     module.add_function(wrap_pyfunction!(digest::sha256, module)?)?;
     module.add_function(wrap_pyfunction!(door::available_threads, module)?)?;

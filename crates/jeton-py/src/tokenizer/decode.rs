@@ -130,24 +130,24 @@ impl Tokenizer {
     }
 
     /// The texts of many rows of ids, each as ``decode`` gives it.
-    #[pyo3(signature = (batch, *, skip_special_tokens=false, errors="replace"))]
+    #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace"))]
     fn decode_batch<'py>(
         &self,
-        batch: &Bound<'py, PyAny>,
+        ids: &Bound<'py, PyAny>,
         skip_special_tokens: bool,
         errors: &str,
     ) -> PyResult<Vec<Bound<'py, PyString>>> {
-        let py = batch.py();
+        let py = ids.py();
         let undecodable = Undecodable::of(errors)?;
-        let mut texts = Vec::with_capacity(batch.len().unwrap_or(0));
-        if let Ok(batch) = batch.cast::<TokenBatch>() {
+        let mut texts = Vec::with_capacity(ids.len().unwrap_or(0));
+        if let Ok(batch) = ids.cast::<TokenBatch>() {
             let rows = batch.get().rows();
             self.texts(py, rows, skip_special_tokens, undecodable, &mut texts)?;
             return Ok(texts);
         }
         let mut rows: Vec<Vec<u32>> = Vec::new();
         let mut n_ids = 0;
-        for row in batch.try_iter()? {
+        for row in ids.try_iter()? {
             let row = row?;
             if row.is_instance_of::<PyInt>() {
                 return Err(PyTypeError::new_err(

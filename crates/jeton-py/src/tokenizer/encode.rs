@@ -123,7 +123,7 @@ impl Tokenizer {
     ///     >>> ids = tok.encode("Hello there")
     ///     >>> len(ids), tok.decode(ids)
     ///     (2, 'Hello there')
-    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn encode<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -147,7 +147,7 @@ impl Tokenizer {
     ///     >>> tok = jeton.load("jeton-general-32k")
     ///     >>> tok.encode_array("Hello there").dtype
     ///     dtype('uint32')
-    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn encode_array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -174,13 +174,13 @@ impl Tokenizer {
     ///     >>> batch = jeton.load("jeton-general-32k").encode_batch(["Hello", "Hello there"])
     ///     >>> [len(ids) for ids in batch]
     ///     [1, 2]
-    #[pyo3(signature = (texts, *, num_threads=None, add_special_tokens=false, allow_special=None))]
+    #[pyo3(signature = (texts, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn encode_batch(
         &self,
         texts: &Bound<'_, PyAny>,
-        num_threads: Option<isize>,
         add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
+        num_threads: Option<isize>,
     ) -> PyResult<TokenBatch> {
         let py = texts.py();
         let threads = threads_at_most(num_threads)?;
@@ -231,16 +231,35 @@ impl Tokenizer {
         })
     }
 
-    /// The number of ids of a text; ``num_threads`` as in ``encode``.
-    ///
-    /// Example:
-    ///     >>> import jeton
-    ///     >>> jeton.load("jeton-general-32k").count("Hello there")
-    ///     2
-    #[pyo3(signature = (text, *, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, allow_special=None, num_threads=1)")]
+    /// Ids of many texts with where each comes from.
+    #[pyo3(signature = (texts, *, add_special_tokens=false, allow_special=None, trim_offsets=true, num_threads=None))]
+    fn encode_batch_with_offsets(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
+        allow_special: Option<&Bound<'_, PyAny>>,
+        trim_offsets: bool,
+        num_threads: Option<isize>,
+    ) -> PyResult<Vec<Encoding>> {
+        let py = texts.py();
+        let threads = threads_at_most(num_threads)?;
+        let allow = self.allow(allow_special)?;
+        let held = Texts::new(texts)?;
+        let documents = held.get();
+        let how = (&allow, add_special_tokens, trim_offsets);
+        enter_if_long(py, documents, |keep_going| {
+            let make = &|encoding, text: &str| Encoding::new(encoding, text);
+            self.core
+                .encode_batch_with_offsets(documents, how, threads, keep_going, make)
+        })
+    }
+
+    /// The number of ids of a text.
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn count(
         &self,
         text: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
         num_threads: Option<isize>,
     ) -> PyResult<u64> {
@@ -248,40 +267,52 @@ impl Tokenizer {
         let mut given = Allow::None;
         let allow = self.allow_in(&mut given, allow_special)?;
         let threads = threads_at_most(num_threads)?;
-        if let Some(characters) = long_characters(text) {
-            return enter(py, |keep_going| {
+        let counted = if let Some(characters) = long_characters(text) {
+            enter(py, |keep_going| {
                 self.core
                     .count_characters(characters, allow, threads, keep_going)
-            });
+            })
+        } else {
+            with_text(text, |text| {
+                if text.len() <= SHORT_BYTES {
+                    quick(py, self.core.count(text, allow))
+                } else {
+                    enter(py, |keep_going| {
+                        self.core.count_shared(text, allow, threads, keep_going)
+                    })
+                }
+            })
+        }?;
+        if add_special_tokens {
+            return Ok(self.core.template_size().with(counted));
         }
-        with_text(text, |text| {
-            if text.len() <= SHORT_BYTES {
-                quick(py, self.core.count(text, allow))
-            } else {
-                enter(py, |keep_going| {
-                    self.core.count_shared(text, allow, threads, keep_going)
-                })
-            }
-        })
+        Ok(counted)
     }
 
-    /// The number of ids of each text, int64 (n_texts,); arguments as of ``encode_batch``.
-    #[pyo3(signature = (texts, *, num_threads=None, allow_special=None))]
+    /// The number of ids of each text.
+    #[pyo3(signature = (texts, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn count_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
+        add_special_tokens: bool,
+        allow_special: Option<&Bound<'_, PyAny>>,
         num_threads: Option<isize>,
-        allow_special: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let py = texts.py();
         let threads = threads_at_most(num_threads)?;
         let allow = self.allow(allow_special)?;
         let held = Texts::new(texts)?;
         let documents = held.get();
-        let counts = enter_if_long(py, documents, |keep_going| {
+        let mut counts = enter_if_long(py, documents, |keep_going| {
             self.core
                 .count_batch(documents, &allow, threads, keep_going)
         })?;
+        if add_special_tokens {
+            let around = self.core.template_size();
+            for count in &mut counts {
+                *count = around.with(count.unsigned_abs()) as i64;
+            }
+        }
         Ok(counts.into_pyarray(py))
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use jeton_core::tokenizer::{Growing, Growth, Tokenizer as CoreTokenizer};
+use jeton_core::tokenizer::{Growing, Growth as CoreGrowth, Tokenizer as CoreTokenizer};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,6 +14,15 @@ use crate::door::{SHORT_BYTES, enter, quick};
 use crate::text::utf8;
 
 type Ids<'py> = Bound<'py, PyArray1<u32>>;
+
+/// A change.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct Growth {
+    /// Kept.
+    n_kept: usize,
+    /// New.
+    ids: Py<PyArray1<u32>>,
+}
 
 /// A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
 ///
@@ -41,7 +50,7 @@ fn byte_of(text: &str, char: usize) -> Option<usize> {
 }
 
 impl GrowingText {
-    fn append_text(&mut self, text: &Bound<'_, PyAny>) -> PyResult<Growth> {
+    fn append_text(&mut self, text: &Bound<'_, PyAny>) -> PyResult<CoreGrowth> {
         let py = text.py();
         let text = utf8(text)?;
         if text.len() <= SHORT_BYTES {
@@ -51,9 +60,12 @@ impl GrowingText {
         }
     }
 
-    fn changed<'py>(&self, py: Python<'py>, growth: Growth) -> (usize, Ids<'py>) {
+    fn changed(&self, py: Python<'_>, growth: CoreGrowth) -> Growth {
         let new = self.growing.ids().get(growth.n_kept..).unwrap_or_default();
-        (growth.n_kept, PyArray1::from_slice(py, new))
+        Growth {
+            n_kept: growth.n_kept,
+            ids: PyArray1::from_slice(py, new).unbind(),
+        }
     }
 
     /// Bytes of a range of characters.
@@ -86,7 +98,7 @@ impl GrowingText {
     ///
     /// Raises:
     ///     EncodeError: The text cannot be encoded with it; then nothing has changed.
-    fn append<'py>(&mut self, text: &Bound<'py, PyAny>) -> PyResult<(usize, Ids<'py>)> {
+    fn append(&mut self, text: &Bound<'_, PyAny>) -> PyResult<Growth> {
         let growth = self.append_text(text)?;
         Ok(self.changed(text.py(), growth))
     }
@@ -96,12 +108,7 @@ impl GrowingText {
     /// Encodes again from a place shortly before ``start`` to one behind ``end`` from which on
     /// all is as it was. Returns and raises as ``append`` does. Places outside of the text are a
     /// ``ValueError``.
-    fn replace<'py>(
-        &mut self,
-        start: usize,
-        end: usize,
-        text: &Bound<'py, PyAny>,
-    ) -> PyResult<(usize, Ids<'py>)> {
+    fn replace(&mut self, start: usize, end: usize, text: &Bound<'_, PyAny>) -> PyResult<Growth> {
         let py = text.py();
         let range = self.bytes(start, end)?;
         let text = utf8(text)?;
@@ -110,7 +117,7 @@ impl GrowingText {
     }
 
     /// Keep the first ``n_chars`` characters. Returns and raises as ``append`` does.
-    fn truncate<'py>(&mut self, py: Python<'py>, n_chars: usize) -> PyResult<(usize, Ids<'py>)> {
+    fn truncate(&mut self, py: Python<'_>, n_chars: usize) -> PyResult<Growth> {
         let range = self.bytes(n_chars, n_chars)?;
         let growth = enter(py, |_| self.growing.truncate(range.start))?;
         Ok(self.changed(py, growth))
@@ -276,27 +283,42 @@ impl Tokenizer {
     /// The number of ids, or ``limit + 1`` if there are more than ``limit``.
     ///
     /// Stops as soon as that is certain, so that a long text costs what the limit does.
-    #[pyo3(signature = (text, limit, *, allow_special=None))]
+    #[pyo3(signature = (text, limit, *, add_special_tokens=false, allow_special=None))]
     fn count_up_to(
         &self,
         text: &Bound<'_, PyAny>,
         limit: usize,
+        add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let allow = self.allow(allow_special)?;
         let py = text.py();
         let text = utf8(text)?;
-        enter(py, |_| self.core.count_up_to(text, &allow, limit))
+        enter(py, |_| {
+            if !add_special_tokens {
+                return self.core.count_up_to(text, &allow, limit);
+            }
+            let around = self.core.template_size();
+            let within = (limit as u64)
+                .checked_sub(around.n_tokens)
+                .map(|room| room / around.n_texts.max(1));
+            let Some(within) = within else {
+                return Ok(limit.saturating_add(1));
+            };
+            let counted = self.core.count_up_to(text, &allow, within as usize)?;
+            Ok((around.with(counted as u64) as usize).min(limit.saturating_add(1)))
+        })
     }
 
     /// True if a text has at most ``limit`` ids; reads no more of it than that takes.
-    #[pyo3(signature = (text, limit, *, allow_special=None))]
+    #[pyo3(signature = (text, limit, *, add_special_tokens=false, allow_special=None))]
     fn fits(
         &self,
         text: &Bound<'_, PyAny>,
         limit: usize,
+        add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        Ok(self.count_up_to(text, limit, allow_special)? <= limit)
+        Ok(self.count_up_to(text, limit, add_special_tokens, allow_special)? <= limit)
     }
 }

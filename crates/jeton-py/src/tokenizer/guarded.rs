@@ -10,8 +10,25 @@ use crate::door::{SHORT_BYTES, enter, quick};
 use crate::encoding::Encoding;
 use crate::text::utf8;
 
-/// Start, end and id of a control token that stayed text, in code points.
-type Refused = (i64, i64, u32);
+/// The ids of a text in which only some parts may hold control tokens.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct GuardedEncoding {
+    /// The ids.
+    encoding: Py<Encoding>,
+    /// Control tokens outside.
+    refused: Vec<Py<RefusedToken>>,
+}
+
+/// A control token that stayed text.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct RefusedToken {
+    /// Its start.
+    start: i64,
+    /// Its end.
+    end: i64,
+    /// Its id.
+    id: u32,
+}
 
 /// Ranges in code points as ranges in bytes; those beyond the text become ones that no text has.
 fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
@@ -68,7 +85,7 @@ impl Tokenizer {
         text: &Bound<'_, PyAny>,
         trusted_spans: Vec<(usize, usize)>,
         control_tokens: Vec<String>,
-    ) -> PyResult<(Encoding, Vec<Refused>)> {
+    ) -> PyResult<GuardedEncoding> {
         let py = text.py();
         let text = utf8(text)?;
         let mut control = Vec::with_capacity(control_tokens.len());
@@ -93,8 +110,13 @@ impl Tokenizer {
         let (starts, ends) = code_point_ranges(text, &starts, &ends);
         let ids = guarded.refused.iter().map(|found| found.id);
         let refused = starts.into_iter().zip(ends).zip(ids);
-        let refused = refused.map(|((start, end), id)| (start, end, id)).collect();
-        Ok((Encoding::new(guarded.encoding, text), refused))
+        let refused = refused
+            .map(|((start, end), id)| Py::new(py, RefusedToken { start, end, id }))
+            .collect::<PyResult<_>>()?;
+        Ok(GuardedEncoding {
+            encoding: Py::new(py, Encoding::new(guarded.encoding, text))?,
+            refused,
+        })
     }
 
     /// Tokens that are one wherever a text has them: ``added_tokens``, and a SentencePiece model's

@@ -9,14 +9,18 @@ mod growing;
 mod guarded;
 mod input_options;
 mod inputs;
+mod parsing;
 mod pretoken;
 mod ranks;
 mod sample;
 mod stream;
+mod writing;
 
 pub(crate) use generation::NoncanonicalIds;
-pub(crate) use growing::{EncodeIterator, GrowingText};
+pub(crate) use growing::{EncodeIterator, GrowingText, Growth};
+pub(crate) use guarded::{GuardedEncoding, RefusedToken};
 pub(crate) use ranks::ReadRanks;
+pub(crate) use sample::Segmentation;
 pub(crate) use stream::{DecodeIterator, DecodeStream};
 
 use std::collections::BTreeMap;
@@ -52,6 +56,13 @@ pub(crate) struct Tokenizer {
     integers: Arc<OnceLock<Arc<Integers>>>,
     /// Letters, digits and scripts of each token, found out when words are first counted.
     outlines: Arc<OnceLock<measure::Outlines>>,
+}
+
+/// Adds the functions to the module that read and write files of other libraries.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    parsing::register(module)?;
+    module.add_function(wrap_pyfunction!(writing::file_formats, module)?)?;
+    module.add_function(wrap_pyfunction!(writing::write_format, module)?)
 }
 
 impl Tokenizer {
@@ -174,15 +185,15 @@ impl Tokenizer {
     /// round_trip: decode every document and compare. documents: note the tokens of each document
     /// (``document_tokens``). words: lay the tokens along the text and count words kept as one token, digits
     /// and scripts.
-    #[pyo3(signature = (texts, *, num_threads=None, round_trip=true, documents=false, words=false))]
+    #[pyo3(signature = (texts, *, round_trip=true, documents=false, words=false, num_threads=None))]
     fn measure(
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        num_threads: Option<isize>,
         round_trip: bool,
         documents: bool,
         words: bool,
+        num_threads: Option<isize>,
     ) -> PyResult<TokenStats> {
         let threads = threads(num_threads)?;
         let made;

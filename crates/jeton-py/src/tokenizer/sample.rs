@@ -11,6 +11,15 @@ use crate::door::{SHORT_BYTES, enter, quick, threads};
 use crate::error::to_python;
 use crate::text::utf8;
 
+/// One of the best.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct Segmentation {
+    /// Ids.
+    ids: Vec<u32>,
+    /// Score.
+    score: f64,
+}
+
 /// A seed; one that no stream has is an error, never wrapped around.
 fn seed_of(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     seed.extract().map_err(|error| {
@@ -113,8 +122,8 @@ impl Tokenizer {
     /// ``sample`` for many texts. The draw of a text depends on the seed, its place in the batch and
     /// the text alone, never on ``num_threads``; that of the first is what ``sample`` gives.
     #[pyo3(signature = (
-        texts, *, seed, method=None, dropout=None, alpha=None, nbest=None, num_threads=None,
-        add_special_tokens=false, allow_special=None
+        texts, *, seed, method=None, dropout=None, alpha=None, nbest=None,
+        add_special_tokens=false, allow_special=None, num_threads=None
     ))]
     fn sample_batch(
         &self,
@@ -124,9 +133,9 @@ impl Tokenizer {
         dropout: Option<f64>,
         alpha: Option<f64>,
         nbest: Option<&Bound<'_, PyAny>>,
-        num_threads: Option<isize>,
         add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
+        num_threads: Option<isize>,
     ) -> PyResult<TokenBatch> {
         let py = texts.py();
         let seed = seed_of(seed)?;
@@ -162,14 +171,14 @@ impl Tokenizer {
     /// Of the whole text: where a pre-tokenizer cuts it, all combinations of the pretokens' segmentations
     /// count, and scores are sums. A SentencePiece model's list is that of ``sentencepiece``. Raises
     /// ``UsageError`` for models that are not Unigram models.
-    fn nbest(
-        &self,
-        text: &Bound<'_, PyAny>,
-        n: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<(Vec<u32>, f64)>> {
+    fn nbest(&self, text: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>) -> PyResult<Vec<Segmentation>> {
         let n = size_of(n, "n")?;
         let py = text.py();
         let text = utf8(text)?;
-        enter(py, |_| self.core.nbest(text, n))
+        let best = enter(py, |_| self.core.nbest(text, n))?;
+        let named = best
+            .into_iter()
+            .map(|(ids, score)| Segmentation { ids, score });
+        Ok(named.collect())
     }
 }

@@ -12,8 +12,31 @@ use super::options::{BpeOptions, steps_of};
 use crate::door::{enter, quick, threads};
 use crate::tokenizer::Tokenizer;
 
-/// (tokenizer, tokens taken out, tokens that only whole pretokens become, tokens of the text, the same with plain BPE).
-type Trimmed<'py> = (Tokenizer, Vec<Bound<'py, PyBytes>>, usize, u64, u64);
+/// A trimmed one.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct TrimmedBpe {
+    /// The tokenizer.
+    tokenizer: Py<Tokenizer>,
+    /// Removed.
+    removed: Vec<Py<PyBytes>>,
+    /// Whole.
+    n_whole_only: usize,
+    /// Tokens.
+    n_tokens: u64,
+    /// Plain.
+    n_plain_tokens: u64,
+}
+
+/// Fewest.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct FewestTokens {
+    /// The tokenizer.
+    tokenizer: Py<Tokenizer>,
+    /// Uses.
+    uses: Vec<u64>,
+    /// Tokens.
+    n_tokens: u64,
+}
 
 fn of_training(error: Error) -> Error {
     match error.kind() {
@@ -39,15 +62,15 @@ fn wrapped(
     counts, *, options, least_use_per_mille, num_threads=None, on_progress=None, name=None,
 ))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python
-pub(crate) fn train_trimmed_bpe<'py>(
-    py: Python<'py>,
+pub(crate) fn train_trimmed_bpe(
+    py: Python<'_>,
     counts: &PretokenCounts,
     options: &BpeOptions,
     least_use_per_mille: u64,
     num_threads: Option<isize>,
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<Trimmed<'py>> {
+) -> PyResult<TrimmedBpe> {
     let (normalizer, pretokenizer) = quick(py, steps_of(counts))?;
     let threads = threads(num_threads)?;
     let trimmed = TrimmedOptions {
@@ -63,15 +86,15 @@ pub(crate) fn train_trimmed_bpe<'py>(
     let removed = trained
         .removed
         .iter()
-        .map(|token| PyBytes::new(py, token))
+        .map(|token| PyBytes::new(py, token).unbind())
         .collect();
-    Ok((
-        tokenizer,
+    Ok(TrimmedBpe {
+        tokenizer: Py::new(py, tokenizer)?,
         removed,
-        trained.n_whole_only,
-        trained.n_tokens,
-        trained.n_plain_tokens,
-    ))
+        n_whole_only: trained.n_whole_only,
+        n_tokens: trained.n_tokens,
+        n_plain_tokens: trained.n_plain_tokens,
+    })
 }
 
 /// Train a vocabulary with which text needs fewest tokens. In thousandths: candidates for each
@@ -93,7 +116,7 @@ pub(crate) fn train_fewest_tokens(
     num_threads: Option<isize>,
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<(Tokenizer, Vec<u64>, u64)> {
+) -> PyResult<FewestTokens> {
     let (normalizer, pretokenizer) = quick(py, steps_of(counts))?;
     let threads = threads(num_threads)?;
     let fewest = FewestOptions {
@@ -108,5 +131,9 @@ pub(crate) fn train_fewest_tokens(
     let tokenizer = wrapped(py, name, || {
         from_trained_fewest(&trained, normalizer, pretokenizer)
     })?;
-    Ok((tokenizer, trained.uses, trained.n_tokens))
+    Ok(FewestTokens {
+        tokenizer: Py::new(py, tokenizer)?,
+        uses: trained.uses,
+        n_tokens: trained.n_tokens,
+    })
 }

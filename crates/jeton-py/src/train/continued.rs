@@ -8,8 +8,35 @@ use super::options::BpeOptions;
 use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
-/// (id, left, right, tokens saved when it was chosen, uses in the end, old tokens in one use).
-type NewToken = (u32, u32, u32, u64, u64, u32);
+/// A continued tokenizer.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct ContinuedBpe {
+    /// The tokenizer.
+    tokenizer: Py<Tokenizer>,
+    /// The new tokens.
+    new_tokens: Vec<Py<LearnedToken>>,
+    /// Before.
+    n_tokens_before: u64,
+    /// After.
+    n_tokens_after: u64,
+}
+
+/// A new token.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct LearnedToken {
+    /// Its id.
+    id: u32,
+    /// Left.
+    left: u32,
+    /// Right.
+    right: u32,
+    /// Saved.
+    n_saved: u64,
+    /// Uses.
+    n_uses: u64,
+    /// Old tokens.
+    n_old_tokens: u32,
+}
 
 /// Empty counts that cut text as a tokenizer does, for ``continue_bpe``.
 #[pyfunction]
@@ -29,7 +56,7 @@ pub(crate) fn continue_bpe(
     options: &BpeOptions,
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<(Tokenizer, Vec<NewToken>, u64, u64)> {
+) -> PyResult<ContinuedBpe> {
     let cutting = quick(py, core::cutting_of(base.core()))?;
     if &cutting != counts.cutter.config() {
         return Err(pyo3::exceptions::PyValueError::new_err(
@@ -44,21 +71,21 @@ pub(crate) fn continue_bpe(
         .new_tokens
         .iter()
         .map(|new| {
-            (
-                new.id,
-                new.left,
-                new.right,
-                new.n_saved,
-                new.n_uses,
-                new.n_old_tokens,
-            )
+            let token = LearnedToken {
+                id: new.id,
+                left: new.left,
+                right: new.right,
+                n_saved: new.n_saved,
+                n_uses: new.n_uses,
+                n_old_tokens: new.n_old_tokens,
+            };
+            Py::new(py, token)
         })
-        .collect();
-    let (before, after) = (continued.n_tokens_before, continued.n_tokens_after);
-    Ok((
-        Tokenizer::wrap(continued.tokenizer, name),
+        .collect::<PyResult<_>>()?;
+    Ok(ContinuedBpe {
         new_tokens,
-        before,
-        after,
-    ))
+        n_tokens_before: continued.n_tokens_before,
+        n_tokens_after: continued.n_tokens_after,
+        tokenizer: Py::new(py, Tokenizer::wrap(continued.tokenizer, name))?,
+    })
 }

@@ -35,14 +35,42 @@ pub(crate) struct PretokenCounts {
     counts: Mutex<TextCounts>,
 }
 
-/// Characters, how often each occurs, the number of its script, the names of scripts, and bytes that are no text.
-type Characters<'py> = (
-    Bound<'py, PyArray1<u32>>,
-    Bound<'py, PyArray1<u64>>,
-    Bound<'py, PyArray1<u8>>,
-    Vec<&'static str>,
-    u64,
-);
+/// The characters of counted text.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct CharacterTable {
+    /// Code points.
+    code_points: Py<PyArray1<u32>>,
+    /// Counts.
+    counts: Py<PyArray1<u64>>,
+    /// Scripts.
+    scripts: Py<PyArray1<u8>>,
+    /// Names.
+    script_names: Vec<&'static str>,
+    /// Bad bytes.
+    n_bad_bytes: u64,
+}
+
+/// The header of a file of counts.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct CountsFile {
+    /// Cutting.
+    cutting: String,
+    /// Info.
+    info: String,
+}
+
+/// The frequent pretokens.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct FrequentPretokens {
+    /// Counts.
+    counts: Py<PretokenCounts>,
+    /// Distinct.
+    n_distinct_left_out: u64,
+    /// Pretokens.
+    n_pretokens_left_out: u64,
+    /// Bytes.
+    n_bytes_left_out: u64,
+}
 
 /// Goes through the door with work on files.
 fn run<T: Send>(
@@ -183,10 +211,13 @@ impl PretokenCounts {
 
     /// How the text of a file of counts was cut (JSON), and what else the file says (JSON).
     #[staticmethod]
-    fn describe_file(py: Python<'_>, path: &str) -> PyResult<(String, String)> {
+    fn describe_file(py: Python<'_>, path: &str) -> PyResult<CountsFile> {
         let reader = run(py, |_| Ok(CountsReader::open(path)?))?;
         let CountsHeader { recipe, info } = reader.header();
-        Ok((recipe.to_string(), info.to_string()))
+        Ok(CountsFile {
+            cutting: recipe.to_string(),
+            info: info.to_string(),
+        })
     }
 
     /// How text is cut, as JSON: equal descriptions mean counts that can be added up.
@@ -306,7 +337,7 @@ impl PretokenCounts {
 
     /// What occurs at least so often, in memory; and the distinct pretokens, pretokens and bytes
     /// left out. No string occurs more often in what was left out than that has bytes.
-    fn at_least(&self, py: Python<'_>, min_count: u64) -> PyResult<(Self, (u64, u64, u64))> {
+    fn at_least(&self, py: Python<'_>, min_count: u64) -> PyResult<FrequentPretokens> {
         let made = Self::of(py, self.cutter.config().clone())?;
         let left_out: LeftOut = run(py, |keep_going| {
             let mut counts = self.lock();
@@ -315,17 +346,17 @@ impl PretokenCounts {
             *made.lock() = TextCounts::from_counts(kept);
             Ok(left_out)
         })?;
-        let LeftOut {
-            n_distinct,
-            n_pretokens,
-            n_bytes,
-        } = left_out;
-        Ok((made, (n_distinct, n_pretokens, n_bytes)))
+        Ok(FrequentPretokens {
+            counts: Py::new(py, made)?,
+            n_distinct_left_out: left_out.n_distinct,
+            n_pretokens_left_out: left_out.n_pretokens,
+            n_bytes_left_out: left_out.n_bytes,
+        })
     }
 
     /// Code points by falling count, their counts, the numbers of their scripts, the names of
     /// scripts, and bytes that are no text.
-    fn characters<'py>(&self, py: Python<'py>) -> PyResult<Characters<'py>> {
+    fn characters(&self, py: Python<'_>) -> PyResult<CharacterTable> {
         let mut characters = CharacterCounts::default();
         run(py, |keep_going| {
             let mut counts = self.lock();
@@ -339,13 +370,13 @@ impl PretokenCounts {
         let points: Vec<u32> = sorted.iter().map(|&(c, ..)| u32::from(c)).collect();
         let counts: Vec<u64> = sorted.iter().map(|&(_, n, _)| n).collect();
         let scripts: Vec<u8> = sorted.iter().map(|&(.., script)| script).collect();
-        Ok((
-            points.into_pyarray(py),
-            counts.into_pyarray(py),
-            scripts.into_pyarray(py),
-            script_names().to_vec(),
-            characters.n_bad_bytes(),
-        ))
+        Ok(CharacterTable {
+            code_points: points.into_pyarray(py).unbind(),
+            counts: counts.into_pyarray(py).unbind(),
+            scripts: scripts.into_pyarray(py).unbind(),
+            script_names: script_names().to_vec(),
+            n_bad_bytes: characters.n_bad_bytes(),
+        })
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

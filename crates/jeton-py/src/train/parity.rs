@@ -9,7 +9,18 @@ use super::options::{BpeOptions, tokenizer_of};
 use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
-/// (what is learned from, what is measured, units of content in that).
+/// A parity one.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct ParityBpe {
+    /// The tokenizer.
+    tokenizer: Py<Tokenizer>,
+    /// Merges.
+    n_merges_of: Vec<usize>,
+    /// Tokens.
+    n_tokens_of: Vec<u64>,
+}
+
+/// (counts to learn from, counts to measure, units of content in the latter).
 type Text<'py> = (
     PyRef<'py, PretokenCounts>,
     Option<PyRef<'py, PretokenCounts>>,
@@ -32,7 +43,7 @@ pub(crate) fn train_parity_bpe<'py>(
     max_in_window: usize,
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<(Tokenizer, Vec<usize>, Vec<u64>)> {
+) -> PyResult<ParityBpe> {
     let Some((first, ..)) = languages.first() else {
         return Err(PyValueError::new_err("there is no language to train on"));
     };
@@ -73,5 +84,9 @@ pub(crate) fn train_parity_bpe<'py>(
         core::train_parity(&languages, &parity, tell)
     })?;
     let tokenizer = tokenizer_of(py, &trained.bpe, first, name)?;
-    Ok((tokenizer, trained.n_merges_of, trained.n_tokens_of))
+    Ok(ParityBpe {
+        tokenizer: Py::new(py, tokenizer)?,
+        n_merges_of: trained.n_merges_of,
+        n_tokens_of: trained.n_tokens_of,
+    })
 }
