@@ -10,6 +10,7 @@ import pytest
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import from_hf_json
 from jeton.comparing import Comparison, TokenizerComparison, compare
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.report.compare import comparison_json, comparison_markdown
@@ -169,7 +170,7 @@ def words(name: str = "words") -> Tokenizer:
             "unk_token": "[UNK]",
         },
     }
-    return Tokenizer.from_hf_json(json.dumps(data).encode(), name=name)
+    return from_hf_json(json.dumps(data).encode(), name=name)
 
 
 def test_unknown_tokens_are_counted_and_what_loses_text_is_never_the_best() -> None:

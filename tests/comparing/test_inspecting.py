@@ -11,6 +11,7 @@ import pytest
 
 import jeton
 from jeton import TextBatch, Tokenizer
+from jeton._core import from_hf_json
 from jeton.auditing.choice import Chosen, choose_tokenizers
 from jeton.comparing import Inspection, inspect_texts
 from jeton.comparing.inspecting import MAX_CHARS, MAX_DOCUMENTS
@@ -164,7 +165,7 @@ class TestRanks:
             "decoder": None,
             "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
         }  # fmt: skip
-        ranks = ranks_of(Tokenizer.from_hf_json(json.dumps(data).encode(), name="pieces"))
+        ranks = ranks_of(from_hf_json(json.dumps(data).encode(), name="pieces"))
         assert ranks.kind == "score"
         assert [ranks.get(id_) for id_ in range(4)] == [None, 2, 0, 1]
         assert struct.calcsize("<d") == 8

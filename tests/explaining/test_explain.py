@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import from_canonical, from_tiktoken
 from jeton.explaining import Explanation, Progress, explain
 from jeton.explaining.comparing import cut, same_cut
 from tests.explaining import variants
@@ -186,7 +187,7 @@ def test_numbers_alone_are_no_difference_of_bytes() -> None:
     a = variants.ranks(special_tokens={})
     tokens = [bytes([b]) for b in range(255, -1, -1)] + small.MERGES
     lines = [f"{base64.b64encode(t).decode()} {rank}\n" for rank, t in enumerate(tokens)]
-    b = Tokenizer.from_tiktoken("".join(lines).encode(), pattern=small.PATTERN)
+    b = from_tiktoken("".join(lines).encode(), pattern=small.PATTERN)
     found = explain(a, b, n_cases=300)
     assert found.difference is not None
     assert len(found.difference.text) == 1
@@ -261,7 +262,7 @@ def test_settings_of_a_sentencepiece_normalizer(shared: Path, setting: str) -> N
     a = jeton.load(shared / "data" / "vocab" / "llama2.model")
     tree = json.loads(a.to_canonical())
     tree["model"]["normalizer"][setting] ^= True
-    b = Tokenizer.from_canonical(json.dumps(tree).encode())
+    b = from_canonical(json.dumps(tree).encode())
     explanation = explain(a, b, n_cases=0)
     check_minimal(a, b, explanation)
     assert explanation.difference is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jeton
-from jeton import Tokenizer
+from jeton._core import from_hf_json, from_tiktoken
 from jeton.converting import Conversion, convert
 from jeton.errors import FormatError, LossyConversionError, UsageError
 from jeton.formats import save_file
@@ -56,7 +56,7 @@ def test_a_difference_that_no_writer_knows_of_is_a_loss(
     # A reader that gives other ids than the writer meant: nothing is written.
     from jeton.formats import saving
 
-    other = Tokenizer.from_tiktoken(small.ranks(), pattern="[a-z]|[^a-z]")
+    other = from_tiktoken(small.ranks(), pattern="[a-z]|[^a-z]")
     monkeypatch.setattr(saving, "load_file", lambda *_, **__: other)
     with pytest.raises(LossyConversionError, match="something that shows in"):
         convert(small.tokenizer(), tmp_path / "x.json")
@@ -138,7 +138,7 @@ def test_a_target_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_onto_itself(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    save_file(Tokenizer.from_hf_json(small.tokenizer().to_hf_json()), path)
+    save_file(from_hf_json(small.tokenizer().to_hf_json()), path)
     before = jeton.load(path).fingerprint
     result = convert(path, path)
     assert result.fingerprint_preserved

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
-from jeton import _core
+from jeton._core import from_tiktoken, from_vocab_txt
 from jeton.cli.app import app
 from jeton.corpus import CorpusCare
 from jeton.errors import TrainingError
@@ -34,7 +34,7 @@ _DOMAIN = ["hydroxychloroquine lowers the slow flow\nof chloroquine (the chloro-
 
 def _as_ranks(tokenizer: jeton.Tokenizer) -> jeton.Tokenizer:
     """The same as a file of ranks, where any pair may merge whose bytes are a token."""
-    return _core.Tokenizer.from_tiktoken(
+    return from_tiktoken(
         tokenizer.to_tiktoken(), pattern="llama3", special_tokens={"<|endoftext|>": 300}
     )
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_continued_says_why() -> None:
     with pytest.raises(TrainingError, match="vocab_size is 270, but the tokenizer to continue has"):
         continue_training(base, iter(_DOMAIN), vocab_size=270)
     tiny = b"[UNK]\na\n##b\n"
-    wordpiece = _core.Tokenizer.from_vocab_txt(tiny)
+    wordpiece = from_vocab_txt(tiny)
     with pytest.raises(TrainingError, match="only BPE on bytes can be continued"):
         continue_training(wordpiece, iter(_DOMAIN), vocab_size=300)
 

@@ -103,11 +103,12 @@ def test_counts_that_do_not_fit_a_trainer_are_refused_with_a_hint(tmp_path: Path
     counts = _core.PretokenCounts(pattern=WORDS.pattern)
     counts.limit_memory(300_000, temp_dir=str(tmp_path))
     counts.add(_core.TextBatch.from_texts(texts_of(1500)))
-    kept, left_out = counts.at_least(3)
+    frequent = counts.at_least(3)
+    kept = frequent.counts
     assert not kept.is_on_disk
-    assert len(kept) + left_out[0] == len(counts)
-    assert kept.n_pretokens + left_out[1] == counts.n_pretokens
-    assert kept.n_bytes + left_out[2] == counts.n_bytes
+    assert len(kept) + frequent.n_distinct_left_out == len(counts)
+    assert kept.n_pretokens + frequent.n_pretokens_left_out == counts.n_pretokens
+    assert kept.n_bytes + frequent.n_bytes_left_out == counts.n_bytes
     assert all(count >= 3 for _, count in kept.items())
 
 

@@ -251,9 +251,10 @@ def _continue(
         if on_progress is not None:
             on_progress(TrainProgress("merge", done, total, "tokens"))
 
-    tokenizer, new_tokens, before, after = _core.continue_bpe(
+    continued = _core.continue_bpe(
         corpus.counts, base=base, options=options, on_progress=on_merge, name=name
     )
+    tokenizer = continued.tokenizer
     if tokenizer.vocab_size < settings.vocab_size:
         warnings.warn(
             f"the text is enough for {tokenizer.vocab_size:,} tokens only, not for "
@@ -266,10 +267,14 @@ def _continue(
         tokenizer=tokenizer,
         new_tokens=tuple(
             NewToken(
-                id, tokenizer.id_to_bytes(id), round(n_saved / unit), round(n_uses / unit), n_old
+                new.id,
+                tokenizer.id_to_bytes(new.id),
+                round(new.n_saved / unit),
+                round(new.n_uses / unit),
+                new.n_old_tokens,
             )
-            for id, _, _, n_saved, n_uses, n_old in new_tokens
+            for new in continued.new_tokens
         ),
-        n_tokens_before=round(before / unit),
-        n_tokens_after=round(after / unit),
+        n_tokens_before=round(continued.n_tokens_before / unit),
+        n_tokens_after=round(continued.n_tokens_after / unit),
     )

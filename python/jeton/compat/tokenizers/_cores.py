@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from jeton import _core
+from jeton._core import from_hf_json
 from jeton.compat.tokenizers.added_token import AddedToken
 
 __all__ = [
@@ -70,7 +71,7 @@ def document(
 
 def core_of(text: str) -> _core.Tokenizer:
     """The core of a ``tokenizer.json``."""
-    return _core.Tokenizer.from_hf_json(text.encode())
+    return from_hf_json(text.encode())
 
 
 def probe(

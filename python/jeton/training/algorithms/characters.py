@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jeton import _core
+from jeton._core import from_canonical
 from jeton.errors import TrainingError, UsageError
 from jeton.training.algorithms.base import (
     Algorithm,
@@ -246,7 +247,7 @@ def _with_bare_vocabulary(tokenizer: _core.Tokenizer) -> _core.Tokenizer:
     for text, number in tokenizer.special_tokens.items():
         if len(text) > 1 and number < len(tokens):
             tokens[number] = None
-    return _core.Tokenizer.from_canonical(json.dumps(config).encode(), name=tokenizer.name)
+    return from_canonical(json.dumps(config).encode(), name=tokenizer.name)
 
 
 def _within(

@@ -59,7 +59,7 @@ def _learn(
     counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
 ) -> _core.Tokenizer:
     options: MinTokenOptions = settings.read_options()
-    tokenizer, _, n_tokens = _core.train_fewest_tokens(
+    trained = _core.train_fewest_tokens(
         counts,
         options=core_options(settings, options),
         seed_per_mille=round(options.seed_factor * 1000),
@@ -69,8 +69,8 @@ def _learn(
         on_progress=learning.report("merge"),
         name=learning.name,
     )
-    learning.facts["n_training_tokens"] = n_tokens
-    return check_forced(tokenizer, options)
+    learning.facts["n_training_tokens"] = trained.n_tokens
+    return check_forced(trained.tokenizer, options)
 
 
 ALGORITHMS = {

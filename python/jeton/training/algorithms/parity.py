@@ -96,8 +96,8 @@ def _units(language: LanguageCounts, units: str) -> int:
         return 1
     if units == "bytes":
         return language.measured.n_bytes
-    _, counts, _, _, n_bad_bytes = language.measured.characters()
-    return int(counts.sum()) + n_bad_bytes
+    table = language.measured.characters()
+    return int(table.counts.sum()) + table.n_bad_bytes
 
 
 def _learn(
@@ -118,7 +118,7 @@ def _learn(
             "one another\nhint: give development, or compare by characters"
         )
     n_units = [_units(language, units) for language in languages]
-    tokenizer, n_merges, n_tokens = _core.train_parity_bpe(
+    trained = _core.train_parity_bpe(
         [
             (language.counts, language.development, max(1, n))
             for language, n in zip(languages, n_units, strict=True)
@@ -142,9 +142,11 @@ def _learn(
             "bytes_per_token": language.measured.n_bytes / tokens if tokens else None,
             "tokens_per_unit": tokens / max(1, n),
         }
-        for language, n, merges, tokens in zip(languages, n_units, n_merges, n_tokens, strict=True)
+        for language, n, merges, tokens in zip(
+            languages, n_units, trained.n_merges_of, trained.n_tokens_of, strict=True
+        )
     ]
-    return check_forced(tokenizer, options)
+    return check_forced(trained.tokenizer, options)
 
 
 ALGORITHMS = {

@@ -98,7 +98,7 @@ def _learn(
     counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
 ) -> _core.Tokenizer:
     options: SuperBpeOptions = settings.read_options()
-    tokenizer, _ = _core.train_superwords(
+    trained = _core.train_superwords(
         counts,
         options=core_options(settings, options, merges=learning.merges),
         word_pattern=settings.pattern,
@@ -110,7 +110,7 @@ def _learn(
         on_interrupt=learning.on_interrupt,
         name=learning.name,
     )
-    return check_forced(tokenizer, options)
+    return check_forced(trained.tokenizer, options)
 
 
 ALGORITHMS = {
