@@ -1,4 +1,4 @@
-"""What is known about published vocabularies, read from ``published_vocabularies.json``.
+"""Published vocabularies, read from ``published_vocabularies.json``.
 
 A rank file in tiktoken's format says nothing about its split pattern, normalization and special
 tokens. They are looked up here: by the SHA-256 of the file's content, so that renaming a file
@@ -53,7 +53,7 @@ class RankFile:
 
 
 class PublishedVocabulary:
-    """What turns a rank file into a tokenizer.
+    """Facts that turn a rank file into a tokenizer.
 
     Attributes:
         name: The name to load it by.

@@ -37,7 +37,7 @@ _MAX_EDGE_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a conversion did.
+    """Result of a conversion.
 
     Attributes:
         source: What was converted: a name or a path.

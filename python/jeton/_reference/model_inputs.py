@@ -64,7 +64,7 @@ def keep(first: int, second: int, room: int, strategy: str) -> tuple[int, int]:
 
 
 def windows(ids: Sequence[int], size: int, stride: int, side: str) -> list[list[int]]:
-    """What is kept of a text, and then what overflows, in windows that share ``stride`` ids.
+    """Return the kept ids of a text, then the overflow in windows that share ``stride`` ids.
 
     Example:
         >>> windows([1, 2, 3, 4, 5], 3, 1, "right"), windows([1, 2, 3, 4, 5], 3, 0, "left")

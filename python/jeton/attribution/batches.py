@@ -1,4 +1,4 @@
-"""The same for batches: one padded array, or a list of arrays, and the units of each text."""
+"""Attribution of batches: one padded array, or a list of arrays, and the units of each text."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _each(
 
 
 def _kept(shape: tuple[int, ...], n_tokens: int, index: int, side: Side) -> slice:
-    """What of an axis is not padding."""
+    """Return the part of an axis that is not padding."""
     if side not in ("right", "left"):
         raise UsageError(f"padding_side is {side!r}; expected 'right' or 'left'")
     if len(set(shape)) != 1 or shape[0] < n_tokens:

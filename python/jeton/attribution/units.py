@@ -99,7 +99,7 @@ class Units:
 
     @property
     def dropped_shares(self) -> NDArray[np.float64]:
-        """What of each token is in no unit, shape (n_tokens,): 0 to 1."""
+        """Share of each token outside every unit, shape (n_tokens,): 0 to 1."""
         kept = np.bincount(self.pair_tokens, weights=self.pair_shares, minlength=self.n_tokens)
         dropped = np.asarray(1.0 - kept, np.float64)
         # Shares such as three thirds miss 1 by a last bit.

@@ -1,4 +1,4 @@
-"""What an audit is asked for, judged before anything is read."""
+"""Request for an audit, judged before anything is read."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Books:
         return cls(counts, facts, ledger_of_documents(counts, facts, money), not listed, notices)
 
     def money(self, place: int) -> Money | None:
-        """What the workload costs under the tokenizer at a place; None where nothing is priced."""
+        """Cost of the workload under the tokenizer at a place; None where nothing is priced."""
         ledger, facts, money = self.ledger, self.facts, _first(self.facts)
         if ledger is None or not ledger.n_requests:
             return None

@@ -76,7 +76,7 @@ def _load(item: TokenizerLike) -> Tokenizer:
 
 
 def _written(item: TokenizerLike) -> str:
-    """What the user wrote; a tokenizer without a name is called by its fingerprint."""
+    """Name that the user wrote; a tokenizer without a name is called by its fingerprint."""
     if isinstance(item, Tokenizer):
         return item.name or f"unnamed-{item.fingerprint[:8]}"
     return os.fspath(item)

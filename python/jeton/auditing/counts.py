@@ -110,7 +110,7 @@ class SourceList:
 
 
 class Counts:
-    """What a pass over a workload, or over a shard of it, has counted."""
+    """Counts of a pass over a workload, or over a shard of it."""
 
     def __init__(self, setup: Setup) -> None:
         names = [item.name for item in setup.chosen]

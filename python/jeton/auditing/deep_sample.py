@@ -160,7 +160,7 @@ class DeepSampler:
                     self._drawer.offer(unit)
 
     def merge(self, other: Self) -> DeepSampler:
-        """What one sampler would have drawn of everything that both were offered."""
+        """Return the sampler that would have seen everything that both were offered."""
         merged = DeepSampler(max_bytes=self._max_bytes, max_documents=self._max_documents)
         merged._drawer = self._drawer.merge(other._drawer)
         merged._n_whole_bytes = self._n_whole_bytes + other._n_whole_bytes

@@ -64,7 +64,7 @@ class Drawer:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """What was drawn, by key."""
+        """Units drawn, by key."""
         return tuple(self._units[key] for key in sorted(self._units))
 
     @property
@@ -88,7 +88,7 @@ class Drawer:
             self.n_bytes -= self._units.pop(self.threshold).n_bytes
 
     def merge(self, other: Self) -> Drawer:
-        """What one drawer would have kept of everything that both were offered."""
+        """Return the drawer that would have seen everything that both were offered."""
         merged = Drawer(max_units=self._max_units, max_bytes=self._max_bytes)
         merged.threshold = min(self.threshold, other.threshold)
         for unit in (*self.units, *other.units):

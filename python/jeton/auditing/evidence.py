@@ -1,4 +1,4 @@
-"""What the checks look at: everything that was measured, and the way from tokens to money."""
+"""Evidence for the checks: everything that was measured, and the way from tokens to money."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class Traffic:
 
     @property
     def prompt_usd_per_year(self) -> Decimal | None:
-        """What prompts cost in a year; None where that is not known."""
+        """Cost of prompts in a year; None where that is not known."""
         return self._per_year("full", "read", "write")
 
     @property
     def output_usd_per_year(self) -> Decimal | None:
-        """What generated tokens cost in a year."""
+        """Cost of generated tokens in a year."""
         return self._per_year("output")
 
     def _per_year(self, *kinds: Kind) -> Decimal | None:
@@ -246,7 +246,7 @@ class Evidence:
 
     @property
     def ledger(self) -> Ledger | None:
-        """What was used, priced; None: nothing is."""
+        """Ledger of the use; None: nothing is priced."""
         return self.traffic.ledger
 
     @property

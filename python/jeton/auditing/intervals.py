@@ -18,7 +18,7 @@ to draw from, and its interval would be far too narrow."""
 def tokens_per_document_interval(
     groups: GroupSums, tokenizer: int, *, seed: int = SEED
 ) -> Interval | None:
-    """Of the mean number of tokens, a chat format's included; None with too few documents."""
+    """Interval of the mean token count, a chat format's included; None with too few documents."""
     used = groups.documents > 0
     if used.sum() < MIN_GROUPS:
         return None
@@ -31,7 +31,7 @@ def tokens_per_document_interval(
 def bytes_per_token_interval(
     groups: GroupSums, tokenizer: int, *, seed: int = SEED
 ) -> Interval | None:
-    """Of bytes per token of text; None with too few documents."""
+    """Interval of bytes per token of text; None with too few documents."""
     used = groups.documents > 0
     if used.sum() < MIN_GROUPS:
         return None

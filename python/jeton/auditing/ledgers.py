@@ -26,7 +26,7 @@ def factor_of(money: MoneyTokenizer) -> Decimal:
 
 
 def ledger_of_documents(counts: Counts, facts: Facts, money: MoneyTokenizer) -> Ledger:
-    """What the documents cost if each is sent once, in the tokens of the priced model.
+    """Ledger of documents that are each sent once, in the tokens of the priced model.
 
     Raises:
         UnknownPriceError: Output is asked for, and its price is not known.
@@ -52,7 +52,7 @@ def ledger_of_lengths(
     output_tokens_per_request: float = 0.0,
     requests_per_day: float | None = None,
 ) -> Ledger:
-    """What requests of these lengths cost.
+    """Ledger of requests of these lengths.
 
     Args:
         money: The price and what it is counted with.

@@ -50,7 +50,7 @@ another model. ``<s>`` and ``</s>`` are left out, for HTML uses them; they are l
 audited tokenizer has them."""
 
 _MIN_BYTES = 3
-"""Of a marker: a shorter one would be found in every text."""
+"""Bytes of a marker: a shorter one would be found in every text."""
 
 
 def markers_of(tokenizers: Iterable[Tokenizer]) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class LookalikeCounts:
         self.n_documents += survey.n_marked_documents
 
     def merge(self, other: Self) -> LookalikeCounts:
-        """What both counted; they look for the same markers."""
+        """Return the counts of both; they look for the same markers."""
         merged = LookalikeCounts(self._markers)
         merged._counts = self._counts + other._counts
         merged.n_documents = self.n_documents + other.n_documents

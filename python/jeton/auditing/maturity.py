@@ -22,8 +22,8 @@ MAX_RESERVED_RATIO_DYNAMIC = 4.0
 twice the p95 is prudent, four times is one number for everybody."""
 
 MAX_RESERVED_RATIO_PREDICTIVE = 1.5
-"""The same, up to which a reservation may be said to follow a forecast. Our choice: half as much
-again leaves room for the forecast's error, and is not a number for everybody."""
+"""Ratio up to which a reservation may be said to follow a forecast. Our choice: half as much again
+leaves room for the forecast's error, and is not a number for everybody."""
 
 MIN_CACHED_SHARE = 0.05
 """Share of input tokens read from a cache from which a cache is in use. Our choice: less happens
@@ -113,7 +113,7 @@ def _chunks(evidence: Evidence) -> list[_Sign]:
 
 
 def _reservation(evidence: Evidence) -> list[_Sign]:
-    """What is reserved for each request, against what requests use."""
+    """Reservation of each request, against the tokens that requests use."""
     pipeline = evidence.pipeline
     if pipeline is None:
         return []

@@ -87,7 +87,7 @@ def measured(
     seed: int,
     num_threads: int | None,
 ) -> tuple[Measured, ...]:
-    """What was counted of each tokenizer, finished; in the order given.
+    """Finish the counts of each tokenizer, in the order given.
 
     Args:
         counts: Of the pass.
@@ -169,7 +169,7 @@ def _measured(
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What the workload costs under one tokenizer.
+    """Cost of the workload under one tokenizer.
 
     Attributes:
         usd: USD of the requests of the ledger.
@@ -236,7 +236,7 @@ def term_reports(counts: Counts, traffic: Traffic) -> tuple[TermReport, ...]:
 
 
 def workload_of(facts: Facts) -> Workload:
-    """What was said of the traffic, with the facts it was priced with."""
+    """Statements about the traffic, with the facts it was priced with."""
     model, gpu, price = facts.model, facts.gpu, facts.price
     plan = facts.plan or MemoryPlan()
     return Workload(

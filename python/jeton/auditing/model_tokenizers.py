@@ -39,7 +39,7 @@ _PROBE = (
 
 @dataclass(frozen=True, slots=True)
 class ModelTokenizer:
-    """What a model's text is counted with.
+    """Tokenizer that a model's text is counted with.
 
     Attributes:
         model: The model, as it was named.
@@ -58,7 +58,7 @@ class ModelTokenizer:
 
 
 def tokenizer_of_model(model: str) -> ModelTokenizer | None:
-    """What a model's text is counted with; None where nothing is known of it."""
+    """Return the tokenizer for a model's text; None where nothing is known of it."""
     family = family_of(model)
     if family is not None:
         return ModelTokenizer(model, _usual(family), Basis.EXACT)

@@ -54,7 +54,7 @@ def waterfall_of(
 def _factors(
     evidence: Evidence, ledger: Ledger, provider: ProviderCount | None
 ) -> tuple[Factor, ...]:
-    """What the bill is the product of: means of the ledger, with the bytes of the text."""
+    """Factors of the bill: means of the ledger, with the bytes of the text."""
     requests, rate = ledger.n_requests, ledger.period.requests_per_day or Decimal(0)
     prompts = usd_of_kinds(ledger, "full", "read", "write")
     rest = ledger.usd - prompts
@@ -133,7 +133,7 @@ def _factors(
 
 
 def domain_bills_of(evidence: Evidence) -> tuple[GroupBill, ...]:
-    """What each domain costs in the ledger; none without money or domains."""
+    """Cost of each domain in the ledger; none without money or domains."""
     ledger = evidence.ledger
     if ledger is None or not ledger.usd or not evidence.domains:
         return ()

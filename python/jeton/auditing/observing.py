@@ -1,4 +1,4 @@
-"""What may look at the texts of an audit while they pass by, without the audit knowing it."""
+"""Observers of an audit's texts, which pass by without the audit knowing it."""
 
 from __future__ import annotations
 

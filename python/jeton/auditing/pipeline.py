@@ -1,4 +1,4 @@
-"""What the user says of the pipeline around the tokenizer, from options or a TOML file.
+"""Pipeline around the tokenizer, as the user states it by options or a TOML file.
 
 Nothing here is measured: lengths, padding and caches are settings of other software. Checks that
 need one of them stay silent while it is None.

@@ -1,4 +1,4 @@
-"""What preprocessing does to the number of tokens: the sample as it is against the sample after.
+"""Effect of preprocessing on the number of tokens: the sample before against the sample after.
 
 The audited text is the text before preprocessing. Named steps are the usual ones; a command of the
 user's own is run on each document of the sample, without a shell, and only where the caller says
@@ -31,7 +31,7 @@ MAX_COMMAND_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class StepEffect:
-    """What one step does to the tokens of the documents it was tried on.
+    """Effect of one step on the tokens of the documents it was tried on.
 
     Attributes:
         name: The step, or the command as it was given.

@@ -1,4 +1,4 @@
-"""What the provider of a closed model counts: calibrated from the logs, else estimated.
+"""Token counts of a closed model's provider: calibrated from the logs, else estimated.
 
 With usage in the logs, our count of each request stands beside the reported one, and a calibration
 learns the provider's from ours. Without, the model's public stand-in counts, and a published factor

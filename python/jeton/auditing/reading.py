@@ -35,7 +35,7 @@ MAX_PEEKED_BATCHES = 8
 """Batches that are held back at most while a log is looked through for the names of models."""
 
 Domains: TypeAlias = Literal["auto", "file", "folder", "none"]
-"""What makes a domain: each input file, its folder, nothing; ``auto``: files or folders where
+"""Rule that makes domains: each input file, its folder, nothing; ``auto``: files or folders where
 they are few."""
 
 
@@ -64,7 +64,7 @@ class Portion:
 
 
 class Portions(Protocol):
-    """What an audit reads; the counts are final after the last portion."""
+    """Input of an audit in portions; the counts are final after the last one."""
 
     @property
     def has_domains(self) -> bool:
@@ -111,7 +111,7 @@ class Portions(Protocol):
 
 
 class PortionsOfStream:
-    """What portions of documents know of the stream that they come from."""
+    """Portions of documents, with the stream that they come from."""
 
     model_names: Sequence[str] = ()
     may_lack_text = False

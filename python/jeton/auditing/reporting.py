@@ -50,7 +50,7 @@ __all__ = ["Asked", "evidence_of", "report_of"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user asked for beside figures.
+    """Parts of the report that the user asked for beside figures.
 
     Attributes:
         pipeline: What he says of his pipeline.

@@ -1,4 +1,4 @@
-"""What request logs say beside their text, gathered and priced while they are read."""
+"""Figures of request logs beside their text, gathered and priced while they are read."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class RequestCollector:
     def evidence(
         self, counted: RequestTokens, digests: RequestTokens, beginnings: RequestTokens
     ) -> RequestEvidence | None:
-        """What the checks may look at, our numbers of each beside it; None before `finish`."""
+        """Requests that the checks may see, beside our numbers; None before `finish`."""
         if self.summary is None:
             return None
         columns = RequestColumns.concatenate(self._parts)

@@ -1,4 +1,4 @@
-"""What an audit returns: frozen values with units in their names, no looks.
+"""Result of an audit: frozen values with units in their names, no looks.
 
 ``AuditReport.to_dict()`` is the JSON report; ``SCHEMA_VERSION`` names its schema. The report
 layer (`jeton.report`) turns the same object into a table, a page or Markdown.
@@ -112,7 +112,7 @@ class CorpusSummary:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What the user said about traffic, and the facts it was priced with.
+    """Statements of the user about traffic, and the facts it was priced with.
 
     ``taken_from_logs`` names the fields that request logs gave instead. ``tokenizer_of`` is the
     model whose tokenizer was taken where the user named none; empty where he did. ``weights`` and
@@ -174,7 +174,7 @@ class EconomicsSummary:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerReport:
-    """What one tokenizer makes of the workload.
+    """Workload under one tokenizer.
 
     Attributes:
         name: The tokenizer's name, or the path it was loaded from.
@@ -273,7 +273,7 @@ class SampleText:
 
 @dataclass(frozen=True, slots=True)
 class DomainTokens:
-    """What one tokenizer makes of one domain."""
+    """Domain under one tokenizer."""
 
     tokenizer: str
     n_tokens: int
@@ -433,7 +433,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerTraining:
-    """What training the model would take under one tokenizer.
+    """Training of the model under one tokenizer.
 
     Attributes:
         tokenizer: Name of the tokenizer.
@@ -449,7 +449,7 @@ class TokenizerTraining:
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """What the documents cost at one price.
+    """Cost of the documents at one price.
 
     Attributes:
         name: The price, as it can be asked for again.

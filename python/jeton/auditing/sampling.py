@@ -104,7 +104,7 @@ class PassageSampler:
                     self._drawer.offer(Unit(key, block, source, ""))
 
     def merge(self, other: Self) -> PassageSampler:
-        """What one sampler would have kept; both look for the same terms."""
+        """Return the sampler that would have seen both inputs; both look for the same terms."""
         merged = PassageSampler((), sample_chars=self._sample_chars)
         merged._terms = self._terms
         merged._drawer = self._drawer.merge(other._drawer)

@@ -32,7 +32,7 @@ FALLBACK = "jeton-general-32k"
 
 @dataclass(frozen=True, slots=True)
 class MoneyTokenizer:
-    """What one price's tokens are counted with.
+    """Tokenizer that a price's tokens are counted with.
 
     Attributes:
         price: The price.
@@ -202,7 +202,7 @@ def _for_money(
     extra: list[Chosen],
     notices: list[str],
 ) -> MoneyTokenizer:
-    """What a price's tokens are counted with; put among the extra ones where it is a further."""
+    """Return the tokenizer for a price's tokens; a further one is added to `extra`."""
     model = model_of_price(price)
     belongs = None if model is None else tokenizer_of_model(model)
     if model is None or belongs is None:

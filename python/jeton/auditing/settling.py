@@ -31,7 +31,7 @@ _STAGES = {"requests": 0, "input": 0, "all": 1, "cached": 2, "output": 3}
 saves most comes first."""
 
 _MIN_LEFT_SHARE = 0.0005
-"""Of the tokens: a remedy that saves less on what the others left is theirs."""
+"""Least share of tokens: a remedy that saves less on the text that the others left is theirs."""
 
 _MONTHS = 12
 _CENT = Decimal("0.01")
@@ -94,7 +94,7 @@ def remedies_of(
 
 
 def _saving(remedy: Remedy, evidence: Evidence | None) -> Decimal:
-    """What a remedy would save a month if it were alone; 0 where nothing is priced."""
+    """Saving of a remedy alone, USD per month; 0 where nothing is priced."""
     if evidence is None or evidence.ledger is None:
         return Decimal(0)
     alone = waterfall_of_ledger(evidence.ledger, [remedy])
@@ -161,7 +161,7 @@ def _by_model(
     after: NDArray[np.int64],
     evidence: Evidence,
 ) -> tuple[Effect, ...]:
-    """What is left of each logged model's prompts; nothing where there is one model."""
+    """Remainder of each logged model's prompts; nothing where there is one model."""
     ledger = evidence.ledger
     if ledger is None or len({use.logged_as for use in ledger.by_model}) < 2:
         return ()
@@ -177,7 +177,7 @@ def _by_model(
 
 
 def _of_all(factor: Decimal, evidence: Evidence) -> Decimal:
-    """What is left of all input, of which the text is a part: a chat format adds to it."""
+    """Remainder of all input, of which the text is a part: a chat format adds to it."""
     n_text, n_all = evidence.sample.n_tokens_of_all, evidence.current.n_tokens
     if not n_all or n_text >= n_all:
         return factor

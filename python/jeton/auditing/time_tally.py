@@ -13,8 +13,8 @@ from jeton.corpus import RequestColumns
 __all__ = ["SUMS", "TimeTally"]
 
 SUMS = ("n_requests", "input_tokens", "output_tokens", "n_bytes", "n_tokens_of_bytes", "n_stated")
-"""What is summed: requests, tokens as reported, bytes of the text of requests whose tokens are
-known, those tokens, and requests that state their input."""
+"""Sums: requests, tokens as reported, bytes of the text of requests whose tokens are known, those
+tokens, and requests that state their input."""
 
 _HOUR_S = 3_600
 _MAX_CELLS = 2_000_000

@@ -1,4 +1,4 @@
-"""What training the audit's model would take under each tokenizer, and when a change is earned."""
+"""Training of the audit's model under each tokenizer, and when a change is earned."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def training_of(
     gpu: GpuFacts,
     requests_per_day: float | None,
 ) -> tuple[TokenizerTraining, ...]:
-    """What the run takes under each tokenizer; for candidates, when it is earned by serving.
+    """Cost of the run under each tokenizer; for candidates, when serving earns it.
 
     A million tokens served cost what the audit's own GPUs cost under each tokenizer; where that is
     not known, nothing is said of when a change is earned.

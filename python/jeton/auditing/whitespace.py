@@ -1,4 +1,4 @@
-"""What white space without meaning costs in tokens, measured by taking it away.
+"""Cost of white space without meaning, in tokens, measured by taking it away.
 
 Three rewrites, none of which touches indentation: runs of spaces and tabs inside a line become one
 space, spaces and tabs at line ends go, and three or more line ends in a row become two. What that

@@ -1,4 +1,4 @@
-"""What of this machine bears on speed."""
+"""Facts about this machine that bear on speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark of libraries says."""
+"""Result of a benchmark of libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Status = Literal["ok", "differs", "cannot", "failed", "absent"]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What of this machine bears on speed, and nothing that names it or its user."""
+    """Facts about this machine that bear on speed, and nothing that names it or its user."""
 
     cpu: str
     cores: int

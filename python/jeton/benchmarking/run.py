@@ -28,7 +28,8 @@ from jeton.errors import EmptyCorpusError, UsageError
 __all__ = ["MAX_BYTES", "N_ROUNDS", "TIMEOUT_S", "bench"]
 
 MAX_BYTES = 4_000_000
-"""Of the text: half a second for a library of ten megabytes a second, so rounds stay short."""
+"""Bytes of the text: half a second for a library of ten megabytes a second, so rounds stay short.
+"""
 
 N_ROUNDS = 5
 """Odd, so that the median is a round; a disturbance of two rounds does not move it."""

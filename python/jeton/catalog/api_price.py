@@ -1,4 +1,4 @@
-"""What an API charges for one model: rates per million tokens, in steps by prompt length.
+"""Rates of an API for one model, per million tokens, in steps by prompt length.
 
 Money is `Decimal`. A price that is not known is an error, never zero.
 """

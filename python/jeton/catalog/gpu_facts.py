@@ -32,7 +32,7 @@ class HourlyPrice:
 
 @dataclass(frozen=True, slots=True)
 class GpuFacts:
-    """What the datasheet says about a GPU.
+    """Datasheet of a GPU.
 
     Attributes:
         name: Name in this catalog.

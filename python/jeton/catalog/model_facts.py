@@ -145,7 +145,7 @@ class SparseIndex:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a published configuration says about a decoder-only model.
+    """Published configuration of a decoder-only model.
 
     Attributes:
         name: Name in this catalog.

@@ -160,7 +160,7 @@ _SUFFIX = re.compile(
     r"(?:[-@:._/ ]?(?:\d{1,8}[a-z]?|v\d+(?:\.\d+)?|latest|preview|exp|experimental|beta|ga|stable|"
     r"default|thinking|reasoning|instruct|chat|it|hf|online|regional|\[1m\]))*[-_:.]?"
 )
-"""What may follow a known beginning: dates, versions, and words that do not change the price."""
+"""Words that may follow a known beginning: dates, versions, and words that keep the price."""
 
 _SEPARATORS = frozenset("-@:._/ [")
 

@@ -49,7 +49,8 @@ TARIFFS = {
 _CUSTOM_PREFIX = "usd:"
 
 _LEAST_USD, _MOST_USD = Decimal("0.000001"), Decimal(1_000_000)
-"""What a million tokens may cost: a dollar for a million times a million, or a dollar for each."""
+"""Limits of a price per million tokens: a dollar for a million times a million, or a dollar each.
+"""
 
 _USD_PLACES = 12
 """Decimal places of such a price."""

@@ -19,7 +19,7 @@ __all__ = ["CommonPrefix", "common_prefix", "encode_chats"]
 
 @dataclass(frozen=True, slots=True)
 class CommonPrefix:
-    """What two chats have in common at their beginnings.
+    """Common beginning of two chats.
 
     Attributes:
         ids: The ids that both begin with, uint32, shape (n_tokens,).

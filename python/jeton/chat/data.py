@@ -1,4 +1,4 @@
-"""What a template gets to see: plain JSON values, rebuilt from what the caller gave.
+"""Values that a template gets: plain JSON, rebuilt from the caller's values.
 
 The rules are those of transformers 5.23.0 (``render_jinja_template``, ``apply_chat_template``; read
 2026-11-21): values are copied into plain types, anything else becomes a placeholder that names its
@@ -41,8 +41,8 @@ KNOWN_ROLES = frozenset(
 """Roles that published chat templates know by name (read 2026-11-21)."""
 
 TAIL_TEXT = "CONTINUE_FINAL_MESSAGE_TAG "
-"""What is put behind a final message that is to be continued: transformers' words; a template may
-look at the text. It is found again by its provenance, never by what it reads."""
+"""Text behind a final message that is to be continued: transformers' words; a template may look at
+it. It is found again by its provenance, never by its characters."""
 
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 _MAX_DEPTH = 100

@@ -1,4 +1,4 @@
-"""What can be told about a template without running it, and about why one failed."""
+"""Facts about a template without running it, and reasons why one failed."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ TRUSTED = 1
 GENERATED = 2
 """Inside a ``{% generation %}`` block: what the assistant said."""
 TAIL = 4
-"""What is put behind a final message that is to be continued, and cut off again."""
+"""Flag of the text behind a final message that is to be continued; it is cut off again."""
 
 Run = tuple[int, int, int]
 """First code point, one past the last, flags."""
@@ -92,7 +92,7 @@ class Text(str):
         return self._runs
 
     def with_flags(self, flags: int) -> Text:
-        """The same text with further flags on all of it."""
+        """Return the text with further flags on all of it."""
         marked: list[Run] = []
         at = 0
         for start, end, known in self._runs:

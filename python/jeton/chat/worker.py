@@ -66,7 +66,7 @@ def encode_value(value: Any) -> Any:
 
 
 def decode_value(value: Any) -> Any:
-    """What ``encode_value`` encoded."""
+    """Decode a value that ``encode_value`` encoded."""
     if isinstance(value, list):
         return [decode_value(item) for item in value]
     if not isinstance(value, dict):

@@ -29,7 +29,7 @@ _MAX_INTEGER = 1 << 40
 
 
 class ModelKind(StrEnum):
-    """What a model does with a text; it decides on which side padding belongs."""
+    """Task of a model; it decides on which side padding belongs."""
 
     DECODER = "decoder"
     """Continues text (GPT, Llama): batches for generation are padded on the left."""
@@ -42,7 +42,7 @@ class ModelKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelConfiguration:
-    """What config.json says.
+    """Contents of config.json.
 
     Attributes:
         values: The file as it is.
@@ -87,7 +87,7 @@ def read_configuration(file: str | Path) -> ModelConfiguration | None:
 
 
 def configuration_of(values: Mapping[str, Any]) -> ModelConfiguration:
-    """What the fields mean. Fields that make no sense count as missing."""
+    """Read the fields; fields that make no sense count as missing."""
     text = values
     for name in ("text_config", "llm_config", "language_config"):
         nested = values.get(name)

@@ -29,7 +29,7 @@ _OTHER_FILES = (
 
 @dataclass(frozen=True, slots=True)
 class ModelDirectory:
-    """What a directory says about its model.
+    """Facts that a directory gives about its model.
 
     Attributes:
         path: The directory.

@@ -24,7 +24,7 @@ _BLOCK_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class RowStatistics:
-    """What all rows of a matrix are like.
+    """Statistics of all rows of a matrix.
 
     Attributes:
         norms: Euclidean length of each row, float64 (n_rows,); infinite where it overflows, NaN

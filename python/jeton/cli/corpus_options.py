@@ -87,7 +87,7 @@ def memory_options(function: _F) -> _F:
 
 
 def corpus_options(function: _F) -> _F:
-    """What is done with documents before they count, and how counting is stopped and resumed."""
+    """Add the options for documents before they count, and for stopping and resuming."""
     for option in (
         click.option("--resume", is_flag=True, help="Go on from --checkpoint if it is there."),
         click.option(

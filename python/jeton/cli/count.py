@@ -17,7 +17,7 @@ __all__ = ["count"]
 
 
 TEXT = "--text"
-"""What the text of the option is called in the output."""
+"""Name of the option's text in the output."""
 
 
 @dataclass(slots=True)

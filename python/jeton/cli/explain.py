@@ -20,7 +20,7 @@ __all__ = ["explain"]
 EXIT_SAME, EXIT_DIFFERENT = 0, 1
 
 _MAX_TEXT_CHARS = 200
-"""What is shown of a text that could not be made small."""
+"""Characters shown of a text that could not be made small."""
 
 _MAX_NAMED_CHARS = 8
 """Texts up to this length have their code points written out."""

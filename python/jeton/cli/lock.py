@@ -24,7 +24,7 @@ _MAX_TEXTS = 5
 """Changed texts that are shown of a tokenizer; --json has all."""
 
 _MAX_SHOWN_CHARS = 120
-"""Of a changed text, from shortly before the place where the cuts part."""
+"""Characters shown of a changed text, from shortly before the place where the cuts part."""
 
 _MAX_CANARY_BYTES = 8 << 20
 """A file of canaries is read into memory, and stands in the lock."""

@@ -16,7 +16,7 @@ import click
 __all__ = ["GroupedCommand", "OptionDecorator", "OptionGroup", "SectionedCommand"]
 
 OptionDecorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""What ``click.option(...)`` returns, or a function of `options` that applies one."""
+"""Decorator of ``click.option(...)``, or a function of `options` that applies one."""
 
 _FIRST = "Most used"
 _LAST = "Help"

@@ -103,7 +103,7 @@ def is_rank_file(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SavedTokenizer:
-    """What was trained, saved.
+    """Trained tokenizer, saved.
 
     Attributes:
         tokenizer: As it will be loaded: a card's fingerprint is to match what is in the file. A

@@ -146,7 +146,7 @@ def warn_left_out(*, n_null: int, n_bad: int, first: str = "") -> None:
 
 
 def allowed(allow_special: tuple[str, ...]) -> tuple[str, ...] | Literal["all"]:
-    """What ``--allow-special`` stands for."""
+    """Return the tokens that ``--allow-special`` stands for."""
     return "all" if "all" in allow_special else allow_special
 
 

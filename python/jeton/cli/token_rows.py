@@ -18,7 +18,7 @@ _MIN_ROOM = 20
 """Columns for tokens that names never take away."""
 
 Below = Literal["id", "bytes", "rank"]
-"""What a row below the tokens says."""
+"""Content of a row below the tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a command trains on: text that is counted, or files of counts; and how it is interrupted."""
+"""Training text of a command: text that is counted, or files of counts; and its interruption."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _NAMES = {
     "special_tokens": "special-token",
     "weights": "weight",
 }
-"""What parameters are called on the command line, where they have another name there."""
+"""Options of parameters that have another name on the command line."""
 
 
 def algorithm_options(function: _F) -> _F:
@@ -110,7 +110,7 @@ def parse_option_pairs(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 
 def option_of(parameter: str) -> str:
-    """What a parameter is called on the command line."""
+    """Return the option of a parameter."""
     return f"--{_NAMES.get(parameter, parameter.replace('_', '-'))}"
 
 

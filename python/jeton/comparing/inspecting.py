@@ -1,4 +1,4 @@
-"""What a token inspector shows: documents cut by every tokenizer, worst documents, worst terms.
+"""Token inspector: documents cut by every tokenizer, worst documents, worst terms.
 
 A page that opens in any browser is bounded: documents are chosen (the worst of every tokenizer,
 those on which tokenizers differ most, some of every script and language), long ones are shown by
@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 MAX_JSON_BYTES = 1_800_000
-"""Of the documents with their tokens: the page around them stays below 3 MB, which opens at once
-on a telephone and passes through most mail systems."""
+"""Bytes of the documents with their tokens. The page around them stays below 3 MB, which opens at
+once on a telephone and passes through most mail systems."""
 
 MAX_DOCUMENTS = 300
 """More rows than that nobody scrolls through; search and the worst first find what matters."""
 
 MAX_CHARS = 2_000
-"""Of one document: a page; of longer ones the worst stretch of that length is shown."""
+"""Characters of one document: a page; of longer ones the worst stretch of that length is shown."""
 
 _MAX_MOVED_CHARS = 200
 """A stretch begins at most this much later than where it was found."""
@@ -146,7 +146,7 @@ class InspectedScript:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What the inspector shows.
+    """Contents of the inspector.
 
     Attributes:
         tokenizers: In the order given.

@@ -1,4 +1,4 @@
-"""The same text in parts: by domain and script of all of it, by language of the sample."""
+"""Comparison by parts: by domain and script of the whole text, by language of the sample."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _scripts(counts: Counts) -> Group:
 
 @dataclass(slots=True)
 class _Sums:
-    """What the documents of the sample have, one entry each."""
+    """Sums over the documents of the sample, one entry each."""
 
     n_bytes: NDArray[np.int64]
     n_chars: NDArray[np.int64]

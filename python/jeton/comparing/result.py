@@ -1,4 +1,4 @@
-"""What a comparison says: figures of every tokenizer, of the whole text and of its parts."""
+"""Result of a comparison: figures of every tokenizer, of the whole text and of its parts."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def _n_unknown(unknown_id: int | None, stats: TokenStats) -> int | None:
 
 
 def _change(counts: Counts, index: int, seed: int) -> Interval | None:
-    """Of the change against the current tokenizer: the same documents under both, so paired."""
+    """Interval of the change against the current tokenizer: equal documents, so paired."""
     groups = counts.groups
     used = groups.documents > 0
     if used.sum() < MIN_GROUPS:

@@ -12,7 +12,7 @@ from jeton.comparing.result import Speed
 __all__ = ["MAX_BYTES", "N_ROUNDS", "measure_speed"]
 
 MAX_BYTES = 1 << 20
-"""Of the sample: tens of milliseconds for a tokenizer of ten megabytes a second and more."""
+"""Bytes of the sample: tens of milliseconds for a tokenizer of ten megabytes a second and more."""
 
 N_ROUNDS = 5
 """Odd, so that the median is a round; a disturbance of two rounds does not move it."""

@@ -22,7 +22,7 @@ MAX_CUTS = 300
 stays a small part of the page."""
 
 _MAX_DIFFERENT_WORDS = 30_000
-"""Of these the most frequent ones are cut; a rarer word costs little, however it is cut."""
+"""Most words that are cut, by frequency; a rarer word costs little, however it is cut."""
 
 _WORD = re.compile(r"[^\W\d_]{3,40}")
 """Letters alone: numbers and identifiers are not terms, and runs of more letters are no words."""

@@ -1,4 +1,4 @@
-"""What is done with documents before they count: quality, copies, what is held out, weights.
+"""Care of documents before they count: quality, copies, hold-out, weights.
 
 In this order: a document of low quality stands for no other, and copies are gone before anything
 is held out. Everything depends on documents and settings only, in the order of the inputs.
@@ -89,7 +89,7 @@ class CorpusCare:
 
 @dataclass(frozen=True, slots=True)
 class CareTally:
-    """What was left out, in documents.
+    """Documents left out.
 
     Attributes:
         n_low_quality: Broke a rule of quality.
@@ -195,7 +195,7 @@ class CorpusCarer:
     def care(
         self, file: InputFile, batch: _core.TextBatch, *, num_threads: int | None = None
     ) -> CaredBatch:
-        """What becomes of the documents of a batch."""
+        """Return the documents of a batch with their care."""
         weight = self._whole.get(file.path, self.unit)
         held_out = np.zeros(len(batch), dtype=np.bool_)
         if not weight:
@@ -211,7 +211,7 @@ class CorpusCarer:
         return CaredBatch(kept * np.uint64(weight), held_out)
 
     def tally(self) -> CareTally:
-        """What was left out so far."""
+        """Documents left out so far."""
         split = self._split.n_documents if self._split is not None else {}
         return CareTally(
             n_low_quality=self._quality.n_left_out,

@@ -1,4 +1,4 @@
-"""What the first bytes of a file say it is: text, records, or something that is no text.
+"""Kind of a file by its first bytes: text, records, or something that is no text.
 
 One rule for every command that reads documents. Archives, pictures, documents of office programs
 and files of Jeton's own are no text; UTF-16 and UTF-32 with a mark are decoded; an array of JSON
@@ -122,7 +122,7 @@ English has nearly 1, and text with single NULs has nearly none."""
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file is.
+    """Kind of a file.
 
     Attributes:
         kind: What it is in words, where it is no text; empty: it can be read.

@@ -26,7 +26,7 @@ __all__ = ["Deduplicator", "NearDuplicateSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearDuplicateSettings:
-    """What counts as nearly alike.
+    """Settings that decide which documents are nearly alike.
 
     The defaults are those of FineWeb (Penedo et al. 2024, arXiv:2406.17557: 5-grams of words, 14
     bands of 8 rows), meant for a similarity of about 0.75.

@@ -53,7 +53,7 @@ DEFAULT_BATCH_BYTES = 8 << 20
 """8 MiB: enough work to keep many threads busy, small beside any memory; as in the core."""
 
 MAX_TEXTS_PER_BATCH = 65_536
-"""Of an iterable, so that batches of empty texts end too."""
+"""Texts of a batch from an iterable, so that batches of empty texts end too."""
 
 MIN_BATCHES_AHEAD = 2
 """Batches of a file from which reading ahead pays: a thread has to be started for it."""
@@ -214,7 +214,7 @@ WAIT_SECONDS = 5.0
 """So long an input without a known end may take before a warning says that it is being read."""
 
 LONG_WAIT_SECONDS, HUGE_BYTES = 30.0, 1 << 30
-"""The same of a file of more than so many bytes, a sparse one say."""
+"""Seconds for a file of more bytes than `HUGE_BYTES`, a sparse one say."""
 
 
 def _watched(
@@ -471,7 +471,7 @@ def _read(reader: _core.DocumentReader) -> Iterator[_Read]:
 
 
 def _ahead(reader: _core.DocumentReader) -> Iterator[_Read]:
-    """The same, the next batch read while the caller has this one. Only the core runs there."""
+    """Read the next batch while the caller has this one. Only the core runs there."""
     batches = _read(reader)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="jeton-reader") as thread:
         following = thread.submit(next, batches, None)

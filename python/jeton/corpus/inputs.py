@@ -41,7 +41,7 @@ MAX_NAME_CHARS = 250
 """A longer name that no file has is told as a text: most file systems end a name at 255 bytes."""
 
 SHOWN_CHARS = 80
-"""Of such a name in a message, its beginning and its end."""
+"""Characters of an over-long name that messages show."""
 
 _TEXTS_HINT = "to pass texts, pass an iterator: iter(texts)"
 
@@ -175,7 +175,7 @@ def format_of(path: str) -> Format:
 
 
 _NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
-"""What a look at a file answers where none of that name can be."""
+"""Error numbers of a look at a file where none of that name can be."""
 
 
 def _expand(name: str) -> Iterator[InputFile]:
@@ -360,7 +360,7 @@ def _shown(name: str) -> str:
 
 
 def _cannot_look(name: str, error: OSError) -> OSError:
-    """The same error in one clear line."""
+    """Return the error in one clear line."""
     reason = (error.strerror or type(error).__name__).lower()
     # Not `filename`: with it the class would compose a message of its own.
     explained = type(error)(f"cannot look for {_shown(name)}: {reason}")

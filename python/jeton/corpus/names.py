@@ -7,7 +7,7 @@ from typing import Final
 __all__ = ["OTHER", "Names", "printable"]
 
 OTHER: Final = "(other)"
-"""What names beyond the limit are counted under."""
+"""Name under which names beyond the limit are counted."""
 
 MAX_NAMES: Final = 1_000
 """Different names kept: more is an identifier in the place of a name, and no table shows it."""

@@ -236,7 +236,7 @@ def _at(rows: pa.RecordBatch, keys: list[str]) -> Any:
 
 
 def _open(path: str, max_decompressed_bytes: int | None) -> tuple[Any, int]:
-    """What pyarrow should read, and the stored size in bytes."""
+    """Open the source for pyarrow; return also the stored size in bytes."""
     import pyarrow as pa
 
     file = Path(path)

@@ -54,7 +54,7 @@ class RecordPlaces:
 
 
 def record_id(record: Any) -> str:
-    """What a record calls itself; empty if it has no such field."""
+    """Name of a record; empty if it has no such field."""
     if not isinstance(record, dict):
         return ""
     keys = tuple(record)

@@ -266,7 +266,7 @@ class DocumentSampler:
         return merged
 
     def sample(self) -> DocumentSample:
-        """What is kept now."""
+        """Sample that is kept now."""
         keys = sorted(self._texts)
         return DocumentSample(
             texts=TextBatch.from_texts([self._texts[key][0] for key in keys]),

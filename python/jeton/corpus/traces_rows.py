@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TraceRows", "read_rows"]
 
 MAX_ROWS: Final = 20_000_000
-"""The same as `jeton.corpus.traces.MAX_TRACE_REQUESTS`."""
+"""Same limit as `jeton.corpus.traces.MAX_TRACE_REQUESTS`."""
 
 _TIMES = (
     "timestamp",

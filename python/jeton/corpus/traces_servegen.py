@@ -123,7 +123,7 @@ class _Lengths:
         self._found = found
 
     def near(self, second: float) -> tuple[_Shares, _Shares] | None:
-        """Those of the window that begins nearest before, else nearest after."""
+        """Shares of the window that begins nearest before, else nearest after."""
         if not self._found:
             return None
         before = [start for start in self._found if start <= second]

@@ -131,7 +131,7 @@ def admit(
     model_dir: str | Path | None = None,
     context_tokens: int | None = None,
 ) -> Patient:
-    """What a subject is: its tokenizer, its folder, its model. See ``diagnose``."""
+    """Admit a subject: its tokenizer, its folder, its model. See ``diagnose``."""
     name = _name(subject if subject is not None else tokenizer or model_dir)
     found: Tokenizer | None = None
     folder: PretrainedFolder | None = None

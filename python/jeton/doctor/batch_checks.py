@@ -182,7 +182,7 @@ def _foreign(patient: Patient) -> Iterator[Seen]:
 
 
 def _noncanonical(patient: Patient, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str | None:
-    """What differs, ends left out: rows are cut in the middle of words."""
+    """Return the difference, ends left out: rows are cut in the middle of words."""
     assert patient.tokenizer is not None
     try:
         different = patient.tokenizer.first_noncanonical(ids)

@@ -102,7 +102,7 @@ class InputBatch:
         return np.where(empty, 0, left), np.where(empty, 0, right)
 
     def padding(self, pad_ids: frozenset[int]) -> NDArray[np.bool_]:
-        """What is padding: by the mask, or else the runs of a padding id at the ends of rows."""
+        """Mask of padding: by the attention mask, or else the runs of a padding id at the ends."""
         kept = self.is_kept
         if kept is not None:
             return ~kept

@@ -57,7 +57,7 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found.
+    """Findings of a diagnosis.
 
     Attributes:
         name: What was examined.

@@ -1,4 +1,4 @@
-"""What a known failure is, and how one is looked for.
+"""Known failures, and the way to look for each.
 
 A failure is described once (`Failure`), beside the function that looks for it. The function gets
 the `Patient` and yields what it sees (`Seen`); `jeton.doctor.diagnosis` makes findings of both.
@@ -20,7 +20,7 @@ __all__ = ["Area", "Check", "Evidence", "Failure", "Seen", "finding_of", "known"
 
 
 class Area(StrEnum):
-    """What a failure is about; the order in which failures are listed."""
+    """Subject of a failure; the order in which failures are listed."""
 
     FILES = "files"
     MODEL = "tokenizer and model"
@@ -36,7 +36,7 @@ class Area(StrEnum):
 
 
 class Evidence(StrEnum):
-    """What has to be at hand to look for a failure; the value says how to give it."""
+    """Evidence that a failure needs; the value says how to give it."""
 
     TOKENIZER = "a tokenizer (the first argument, or --tokenizer)"
     FILES = "a folder (the first argument)"
@@ -130,7 +130,7 @@ def known(failure: Failure) -> Callable[[Look], Check]:
 
 
 def finding_of(failure: Failure, seen: Seen) -> Finding:
-    """What was seen, with what is known about the failure."""
+    """Return the finding: the evidence seen, with the facts known about the failure."""
     return Finding(
         id=failure.id,
         severity=seen.severity or failure.severity,

@@ -1,4 +1,4 @@
-"""What one language costs beside English under a tokenizer, on the same sentences.
+"""Cost of each language beside English under a tokenizer, on parallel sentences.
 
 The sentences are short and plain, so a figure is good for "four times", not for "4.1 times".
 Against the Universal Declaration of Human Rights in 20 languages, with the vocabularies of GPT-2,
@@ -43,7 +43,7 @@ class LanguagePremium:
 
 @cache
 def parallel_texts() -> dict[str, str]:
-    """The same sentences by language; English is the first."""
+    """Parallel sentences by language; English is the first."""
     texts: dict[str, str] = json.loads(_FILE.read_text(encoding="utf-8"))["texts"]
     return texts
 
@@ -57,7 +57,7 @@ def _languages_of_scripts() -> dict[str, str]:
 def language_premiums(
     tokenizer: Tokenizer, *, unknown_id: int | None = None
 ) -> tuple[LanguagePremium, ...]:
-    """What each language costs beside English, the dearest first.
+    """Cost of each language beside English, the dearest first.
 
     Args:
         tokenizer: The tokenizer.

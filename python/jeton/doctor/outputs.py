@@ -1,4 +1,4 @@
-"""What a model generated: texts, the pieces in which they were streamed, ids."""
+"""Outputs of a model: texts, the pieces in which they were streamed, ids."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class GgufPair:
 
 @dataclass(frozen=True)
 class Patient:
-    """What is known about one case; anything may be missing.
+    """Facts about one case; anything may be missing.
 
     Attributes:
         name: What the user called it.
@@ -108,7 +108,7 @@ class Patient:
 
     @cached_property
     def evidence(self) -> frozenset[Evidence]:
-        """What is at hand."""
+        """Evidence at hand."""
         has_model = self.model is not None and (
             self.model.configuration is not None or bool(self.model.weights.files)
         )
@@ -131,7 +131,7 @@ class Patient:
 
     @cached_property
     def kind(self) -> ModelKind:
-        """What the model does with a text, as far as it is known."""
+        """Task of the model, as far as it is known."""
         if self.model is not None and self.model.configuration is not None:
             return self.model.configuration.kind
         return ModelKind.DECODER if self.gguf is not None else ModelKind.UNKNOWN

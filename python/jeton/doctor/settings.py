@@ -78,7 +78,7 @@ class Settings:
 
 
 def machine_settings() -> dict[str, Any]:
-    """What this machine adds: versions, Unicode data, the locale."""
+    """Settings of this machine: versions, Unicode data, the locale."""
     found: dict[str, Any] = {
         "library.jeton": __version__,
         "python.version": platform.python_version(),
@@ -100,7 +100,7 @@ def tokenizer_settings(
     folder: PretrainedFolder | None,
     tokenizer_config: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What a tokenizer and its folder say."""
+    """Settings of a tokenizer and its folder."""
     found: dict[str, Any] = {}
     if tokenizer is not None:
         special = json.dumps(sorted(tokenizer.special_tokens.items()))

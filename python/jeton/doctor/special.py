@@ -12,7 +12,7 @@ CONTROL_TEXT = re.compile(
     r"<\|[^|<>\s{}'\"]{1,60}\|>|<\uff5c[^\uff5c<>{}'\"]{1,60}\uff5c>|<(?:start|end)_of_(?:turn|text|role)>"
     r"|</?s>|<[be]os>|\[/?INST\]"
 )
-"""What published chat templates write as control tokens."""
+"""Control tokens that published chat templates write."""
 
 
 def written_control_texts(template: str) -> tuple[str, ...]:

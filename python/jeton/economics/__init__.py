@@ -1,4 +1,4 @@
-"""What tokens cost: memory, FLOPs, time and money.
+"""Cost of tokens: memory, FLOPs, time and money.
 
 Every public function's docstring gives formula, units and source; ``docs/economics.md`` lists them
 with worked numbers. Inputs are facts of `jeton.catalog`; nothing is looked up here.

@@ -12,7 +12,7 @@ from jeton.findings import Basis
 __all__ = ["CENT", "Bill", "BillCause", "BillItem", "What"]
 
 What = Literal["input", "cache_read", "cache_write", "output", "request", "search", "other"]
-"""What a line charges for: prompt tokens at the full rate, read from a cache, written to one;
+"""Item that a line charges for: prompt tokens at the full rate, read from a cache, written to one;
 generated tokens; requests; searches by the provider; anything else (tools, tax, credits)."""
 
 CENT = Decimal("0.01")

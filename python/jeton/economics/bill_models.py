@@ -46,7 +46,7 @@ class UsedModel:
 
 
 class Records:
-    """What a log says was used, by model.
+    """Use as a log states it, by model.
 
     Args:
         ledger: The log, priced.

@@ -38,7 +38,7 @@ _MOST_REQUESTS = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What fits beside the weights on a group of GPUs.
+    """Capacity beside the weights on a group of GPUs.
 
     Attributes:
         n_gpus: GPUs of the group.

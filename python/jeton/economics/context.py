@@ -1,4 +1,4 @@
-"""What a context window holds, in characters, words and pages, under one tokenizer."""
+"""Capacity of a context window in characters, words and pages, under one tokenizer."""
 
 from __future__ import annotations
 

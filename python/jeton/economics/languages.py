@@ -37,7 +37,7 @@ class GroupUse:
 
 @dataclass(frozen=True, slots=True)
 class GroupBill:
-    """What one group costs.
+    """Cost of one group.
 
     Attributes:
         name: Name of the group.

@@ -1,4 +1,4 @@
-"""What the GPUs of this machine hold and draw right now, as ``nvidia-smi`` reports it."""
+"""Memory and power of this machine's GPUs right now, as ``nvidia-smi`` reports them."""
 
 from __future__ import annotations
 

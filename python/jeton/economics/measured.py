@@ -97,7 +97,7 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True)
 class GpuShares:
-    """What a GPU reaches of its datasheet.
+    """Shares of its datasheet that a GPU reaches.
 
     Attributes:
         flops_share: Of the dense 16-bit rate.

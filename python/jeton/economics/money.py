@@ -33,7 +33,7 @@ TOKENS_PER_MTOK = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class ApiCost:
-    """What requests cost at an API, USD.
+    """Cost of requests at an API, USD.
 
     Attributes:
         usd_per_request: Mean over the requests.

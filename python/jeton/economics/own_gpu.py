@@ -1,4 +1,4 @@
-"""What serving a workload on one's own GPUs costs: per request, per million tokens, per month.
+"""Cost of serving a workload on one's own GPUs: per request, per million tokens, per month.
 
 Time comes from the roofline with a stated share of the datasheet's rates, concurrency from memory
 for the distribution of lengths (`jeton.economics.capacity`), money from the hourly price. Whole

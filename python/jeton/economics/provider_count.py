@@ -18,7 +18,7 @@ __all__ = ["CountedRequests", "ProviderCount", "provider_count"]
 
 @dataclass(frozen=True, slots=True)
 class ProviderCount:
-    """What the provider of a closed model counts, and what that costs.
+    """Token count of a closed model's provider, and its cost.
 
     Attributes:
         model: The model, or whose requests they are.

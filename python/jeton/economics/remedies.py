@@ -13,15 +13,15 @@ from jeton.findings import Basis
 __all__ = ["Effect", "Part", "Remedy", "effects_of", "require_usable"]
 
 Part = Literal["input", "output", "cached", "all", "requests"]
-"""What a remedy acts on: prompt tokens, generated tokens, the prompt tokens that stay outside of a
-cache, both prompt and generated tokens, or whole requests."""
+"""Part of the use that a remedy acts on: prompt tokens, generated tokens, the prompt tokens that
+stay outside of a cache, both prompt and generated tokens, or whole requests."""
 
 _PARTS = ("input", "output", "cached", "all", "requests")
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a remedy leaves of the use of one model, each as a share of what there was.
+    """Remainder of one model's use after a remedy, each as a share of the use before.
 
     Attributes:
         model: The model's name in the log; empty for every model without an effect of its own.

@@ -46,7 +46,7 @@ Practices", 2023-10-12). Assumed, not measured here."""
 
 @dataclass(frozen=True, slots=True)
 class GpuFit:
-    """What fits on how many GPUs.
+    """Fit of a model on a number of GPUs.
 
     Attributes:
         n_gpus: GPUs taken as one group: 1, or the fewest that hold the model.

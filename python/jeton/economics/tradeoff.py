@@ -18,7 +18,7 @@ from jeton.errors import UsageError
 __all__ = ["Candidate", "Limits", "Objective", "TradeOff", "TradeOffPoint", "trade_off"]
 
 Objective = Literal["memory_bytes", "usd_per_month", "seconds_per_request", "bits_per_byte"]
-"""What is weighed against each other; less is better in each."""
+"""Objectives that are weighed against each other; less is better in each."""
 
 OBJECTIVES: tuple[Objective, ...] = (
     "usd_per_month",
@@ -41,7 +41,7 @@ _UNITS: dict[Objective, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What a candidate costs in each respect; None where it is not known.
+    """Cost of a candidate in each respect; None where it is not known.
 
     Attributes:
         name: Name of the candidate (a tokenizer, a tokenizer with a model).

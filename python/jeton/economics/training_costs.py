@@ -1,4 +1,4 @@
-"""What training a model takes under each tokenizer, and when a new tokenizer has paid for itself.
+"""Cost of training a model under each tokenizer, and when a new tokenizer has paid for itself.
 
 The same text is fewer or more tokens under another tokenizer, and the tables and the head are
 smaller or larger: FLOPs, memory, GPU-hours and dollars follow. Against the cost of training stands
@@ -51,7 +51,7 @@ _CENT = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class TrainingCost:
-    """What one training run takes under one tokenizer.
+    """Cost of one training run under one tokenizer.
 
     Attributes:
         tokenizer: Its name.

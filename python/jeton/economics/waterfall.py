@@ -1,4 +1,4 @@
-"""What makes the bill, part by part, and what each remedy changes: today against after all changes.
+"""Parts of the bill, and the change that each remedy makes: today against after all changes.
 
 The parts are those of a ledger (tokens and dollars by model and dimension), scaled to a month, or a
 product of means. Remedies act one after another, each on what the former left, so that the steps
@@ -146,7 +146,7 @@ class Waterfall:
 
     @property
     def saving_usd_per_month(self) -> Decimal:
-        """What all remedies together save, USD per month."""
+        """Saving of all remedies together, USD per month."""
         return self.naive_usd_per_month - self.engineered_usd_per_month
 
     @property

@@ -16,7 +16,7 @@ __all__ = ["Pair", "cut", "same_cut"]
 
 
 def cut(tokenizer: Tokenizer, text: str, *, special: bool) -> Cut:
-    """What a tokenizer makes of a text; ``special``: special tokens are added and allowed.
+    """Cut a text with a tokenizer; ``special``: special tokens are added and allowed.
 
     Raises:
         InvalidTextError: What is given is no text, which is nobody's fault but the caller's.

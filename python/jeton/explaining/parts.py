@@ -31,7 +31,7 @@ Path = tuple[str | int, ...]
 """A place in a tree: keys of objects and places in lists."""
 
 MISSING = object()
-"""What stands at a place that a tree does not have."""
+"""Value at a place that a tree does not have."""
 
 _MAX_STEPS = 64
 """Lists up to this length are lists of steps, compared item by item; longer ones are tables."""
@@ -39,7 +39,7 @@ _MAX_STEPS = 64
 _MAX_SUMMARY_CHARS = 100
 
 _SHOWN_BEFORE_CHARS = 12
-"""What is shown of two long texts before the place where they part."""
+"""Characters shown of two long texts before the place where they part."""
 
 
 def canonical_tree(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -111,12 +111,12 @@ def _leaves(a: Any, b: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
 
 
 def kind(value: Any) -> Any:
-    """What says what an object is, where something does."""
+    """Return a JSON object's `type`, if any."""
     return value.get("type") if isinstance(value, dict) else None
 
 
 def get(tree: Any, path: Path) -> Any:
-    """What stands at a place."""
+    """Return the value at a place."""
     for key in path:
         if isinstance(tree, dict):
             tree = tree.get(key, MISSING)

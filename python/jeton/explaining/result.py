@@ -1,4 +1,4 @@
-"""What an explanation consists of. In all of it A and B are the first and the second tokenizer."""
+"""Parts of an explanation. A and B are the first and the second tokenizer."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = [
 SCHEMA_VERSION = "jeton.explain/1"
 
 By = Literal["ids", "bytes"]
-"""What is compared: the ids, or the byte strings of the tokens, for vocabularies that number them
-differently."""
+"""Things that are compared: the ids, or the byte strings of the tokens, for vocabularies that
+number them differently."""
 
 Source = Literal["texts", "probe", "edge_texts", "vocabulary", "special_tokens"]
 """Where a text came from: the caller, the probe, ``edge_texts``, the tokens of the vocabularies, or
@@ -32,7 +32,8 @@ texts for special tokens, which are allowed and added there."""
 Verdict = Literal["same_fingerprint", "no_difference_found", "different"]
 
 Direction = Literal["b_into_a", "a_into_b"]
-"""Whose component went where: B's into A (so that A should cut as B does), or A's into B."""
+"""Direction of an exchange: B's component into A (so that A should cut as B does), or A's into B.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What one tokenizer makes of one text.
+    """Text cut by one tokenizer.
 
     Attributes:
         ids: The ids, (n_tokens,).
@@ -138,7 +139,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What is known about the difference of two tokenizers.
+    """Explanation of the difference of two tokenizers.
 
     Attributes:
         verdict: ``same_fingerprint``: they are written alike, so that there can be none.

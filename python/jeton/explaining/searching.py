@@ -18,7 +18,7 @@ __all__ = ["Found", "search"]
 
 _BATCH_TEXTS = 2048
 _BATCH_CHARS = 4_000_000
-"""What is compared at once: many short texts, or few long ones."""
+"""Characters that are compared at once: many short texts, or few long ones."""
 
 
 @dataclass(frozen=True, slots=True)

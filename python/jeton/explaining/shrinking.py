@@ -27,11 +27,11 @@ _BATCH_CHARS = 200_000
 since the first that shows a difference ends the batch."""
 
 _SIMPLE = "a "
-"""What other characters are replaced by, simplest first."""
+"""Replacements of other characters, simplest first."""
 
 
 def size(text: str) -> tuple[int, int, int, str]:
-    """What is smaller: fewer characters, then fewer bytes, then simpler characters."""
+    """Order of texts by size: fewer characters, then fewer bytes, then simpler characters."""
     return (len(text), len(text.encode("utf-8")), sum(map(_complexity, text)), text)
 
 

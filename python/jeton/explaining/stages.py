@@ -122,7 +122,7 @@ def _model(a: Tokenizer, b: Tokenizer, text: str, *, special: bool, by: By) -> s
 
 
 _NOTHING = Cut(ids=(), tokens=(), special=())
-"""What becomes of a pretoken that is left out."""
+"""Cut of a pretoken that is left out."""
 
 
 def _words(t: Tokenizer, text: str, *, special: bool) -> dict[int, tuple[str, Cut]]:

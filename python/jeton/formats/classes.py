@@ -23,7 +23,7 @@ _SHOWN_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
-    """What a class of transformers does by itself.
+    """Facts about a class of transformers.
 
     Attributes:
         steps: How it cuts text, as ``text_steps`` says it; None: it runs tokenizer.json as it is.

@@ -12,7 +12,7 @@ MAGIC = b"\x93JETON\n\x1a"
 """The first bytes of a compiled file."""
 
 COMPILED_SUFFIX = ".jetonc"
-"""What compiled files are usually called; they are known by their first bytes."""
+"""Usual suffix of compiled files; they are known by their first bytes."""
 
 
 def is_compiled(data: bytes) -> bool:

@@ -61,7 +61,7 @@ def _settings(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _around(tree: Any, config: Mapping[str, Any], special: SpecialRoles) -> Iterator[str]:
-    """What goes around a text, where tokenizer.json and the settings differ."""
+    """Tokens around a text, where tokenizer.json and the settings differ."""
     names = _template_names(tree.get("post_processor") if isinstance(tree, dict) else None)
     for role, end in (("bos", 0), ("eos", -1)):
         stated = config.get(f"add_{role}_token")

@@ -1,4 +1,4 @@
-"""What a tokenizer does to a text, step by step, in words: for people who look at a file."""
+"""Description of a tokenizer, step by step, in words: for people who look at a file."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def describe_steps(tokenizer: Tokenizer) -> Steps:
 
 
 def format_of(path: str | Path) -> FileFormat | None:
-    """What a file is, or the tokenizer's file in a folder; None where it cannot be told."""
+    """Format of a file, or of the tokenizer's file in a folder; None where it cannot be told."""
     file = Path(path)
     try:
         inside = find_tokenizer_file(file) if file.is_dir() else file

@@ -1,4 +1,4 @@
-"""What a file is: by its content, and by its name only where the content leaves it open."""
+"""Format of a file: by its content, and by its name only where the content leaves it open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jeton.formats.names import plain_name
 __all__ = ["FileFormat", "detect", "json_seen"]
 
 _HEAD_BYTES = 4096
-"""What the first look takes in; formats with a signature have it there."""
+"""Bytes of the first look; formats with a signature have it there."""
 
 _WORD_LIST_BYTES = 4 << 20
 """Where the special tokens of a WordPiece vocabulary are looked for: the largest published one
@@ -33,7 +33,7 @@ _TWO_COLUMNS = rb"[^\s]+ [^\s]+\s*$"
 
 
 class FileFormat(Enum):
-    """What a file was recognised as; the value is how it is named in messages."""
+    """Format that a file was recognised as; the value is its name in messages."""
 
     HF_JSON = "tokenizer.json"
     TIKTOKEN = "tiktoken ranks"
@@ -94,7 +94,7 @@ def detect(data: bytes, *, path: str | None = None) -> FileFormat:
 
 
 def json_seen(data: bytes) -> str:
-    """What is wrong with JSON that is no tokenizer, in words."""
+    """Describe JSON that is no tokenizer, in words."""
     import json  # most files are told without it
 
     try:

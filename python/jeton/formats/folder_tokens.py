@@ -83,7 +83,7 @@ def token_text(value: object) -> str | None:
 
 
 def role_tokens(config: Mapping[str, Any], tokens_map: Mapping[str, Any]) -> SpecialRoles:
-    """Who is who among the special tokens.
+    """Return the roles of the special tokens.
 
     Where tokenizer_config.json lists its added tokens, it has the last word and
     special_tokens_map.json only fills gaps; where it does not, it is the other way round.

@@ -1,4 +1,4 @@
-"""What a ``save_pretrained`` folder holds, told without loading the tokenizer.
+"""Contents of a ``save_pretrained`` folder, told without loading the tokenizer.
 
 The rules are those of transformers 5.23.0 (``tokenization_utils_base.py``,
 ``tokenization_utils_tokenizers.py``; read 2026-11-21) for its generic class, which runs the
@@ -40,7 +40,7 @@ _UNLIMITED = 10**15
 
 @dataclass(frozen=True, slots=True)
 class PretrainedFolder:
-    """What a folder says about its tokenizer.
+    """Facts that a folder gives about its tokenizer.
 
     Attributes:
         path: The folder that the tokenizer lies in: of a model in the Hugging Face cache its
@@ -178,7 +178,7 @@ _CLASS_OF_MODEL = {
 
 
 def _kept_settings(config: Mapping[str, Any], class_name: str | None) -> dict[str, Any]:
-    """What the generic class, which runs any tokenizer.json, is to be told as well."""
+    """Settings that the generic class needs too: it runs any tokenizer.json."""
     kept = {key: value for key, value in config.items() if not _is_replaced(key)}
     if "model_max_length" in kept and _max_length(config) is None:
         del kept["model_max_length"]

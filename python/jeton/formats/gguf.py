@@ -60,7 +60,7 @@ class GgufTensor:
 
 @dataclass(frozen=True, slots=True)
 class GgufModel:
-    """What the beginning of a GGUF file says.
+    """Facts from the beginning of a GGUF file.
 
     Attributes:
         path: The file.

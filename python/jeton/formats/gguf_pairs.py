@@ -20,7 +20,7 @@ ROLES_IN_GGUF = {
     "cls": "cls",
     "mask": "mask",
 }
-"""What llama.cpp calls a role: ``tokenizer.ggml.{name}_token_id``."""
+"""Names of roles in llama.cpp: ``tokenizer.ggml.{name}_token_id``."""
 
 Value = int | str | list[str]
 """An id, a text, or several texts."""

@@ -35,7 +35,7 @@ _MAX_STEPS = 4
 _REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?")
 _COMMIT = re.compile(r"[0-9A-Za-z._-]{1,64}")
 _SUBFOLDER = re.compile(r"tokenizer(?:_[0-9a-z]+)?|[0-9]_Transformer")
-"""What diffusers and sentence-transformers call the folder of a tokenizer."""
+"""Names that diffusers and sentence-transformers give to the folder of a tokenizer."""
 
 
 def is_repository_name(text: str) -> bool:
@@ -92,7 +92,7 @@ def resolve_folder(folder: Path) -> Path:
 
 
 def folder_label(folder: Path) -> str:
-    """What a tokenizer from a folder is called: its name, or that of the model in a cache."""
+    """Label of a tokenizer from a folder: its name, or that of the model in a cache."""
     place = folder.absolute()
     for part in (place, *list(place.parents)[:3]):
         if part.name.startswith(_CACHED):
@@ -168,7 +168,7 @@ def _base_of_adapter(folder: Path) -> Path | None:
 
 
 def why_no_tokenizer(folder: Path) -> str:
-    """What a folder without a tokenizer is, with a hint: the end of an error's sentence."""
+    """Explain a folder without a tokenizer, with a hint: the end of an error's sentence."""
     base = adapted_model(folder)
     if base is not None:
         return (

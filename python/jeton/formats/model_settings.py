@@ -1,4 +1,4 @@
-"""What a model's files say of a tokenizer besides the tokenizer: roles, chat templates, sides.
+"""Settings of a model's files besides the tokenizer: roles, chat templates, sides.
 
 A folder says it in its small files, a GGUF file in its metadata. Both can hold it again; files of
 other formats cannot, and ``left_behind`` names what they leave.
@@ -34,7 +34,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What belongs to a model and not to its tokenizer's ids.
+    """Settings that belong to a model and not to its tokenizer's ids.
 
     Attributes:
         roles: Special tokens by what they are for (``eos``); also those of single models
@@ -53,7 +53,7 @@ class ModelSettings:
 
 
 def settings_of_folder(facts: PretrainedFolder) -> ModelSettings:
-    """What a folder's small files say."""
+    """Read the settings from a folder's small files."""
     return ModelSettings(
         roles=dict(facts.roles),
         additional_special_tokens=facts.additional_special_tokens,
@@ -64,7 +64,7 @@ def settings_of_folder(facts: PretrainedFolder) -> ModelSettings:
 
 
 def settings_of_gguf(model: GgufModel, tokenizer: Tokenizer) -> ModelSettings:
-    """What a GGUF file's metadata say.
+    """Read the settings from a GGUF file's metadata.
 
     Args:
         model: The metadata.
@@ -98,7 +98,7 @@ def settings_of_gguf(model: GgufModel, tokenizer: Tokenizer) -> ModelSettings:
 
 
 def settings_of(tokenizer: Tokenizer) -> ModelSettings | None:
-    """What the files that a tokenizer was loaded from say; None: they say nothing, or are unknown.
+    """Settings in the files that a tokenizer was loaded from; None: none, or unknown files.
 
     Raises:
         FormatError: A small file is damaged.
@@ -133,7 +133,7 @@ def template_files(settings: ModelSettings) -> dict[str, bytes]:
 
 
 def left_behind(settings: ModelSettings, *, is_folder: bool, is_gguf: bool) -> tuple[str, ...]:
-    """What a written file does not hold of the settings, in words."""
+    """Name the settings that a written file does not hold, in words."""
     left = []
     if is_folder:
         names = [n for n in settings.other_chat_templates if not _FILE_NAME.fullmatch(n)]

@@ -1,4 +1,4 @@
-"""What the names of files say: the tokenizer's name, where its card and its other half lie."""
+"""Meaning of file names: the tokenizer's name, the places of its card and its other half."""
 
 from __future__ import annotations
 

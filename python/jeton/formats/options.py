@@ -1,4 +1,4 @@
-"""What a caller may say about a file that the file does not say itself."""
+"""Options of a caller for facts that a file does not hold."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _SMALL_FILES = (
 )
 _TEMPLATE_FOLDERS = ("additional_chat_templates", "chat_templates")
 _MAX_BYTES = 32 << 20
-"""What the small files may take together: as much as one of them may."""
+"""Bytes that the small files may take together: as much as one of them may."""
 _MAX_TEMPLATES = 100
 
 

@@ -170,7 +170,7 @@ def _changed(tokenizer: Tokenizer, facts: PretrainedFolder, found: FileFormat) -
 def _template(
     facts: PretrainedFolder, found: FileFormat, ids: Mapping[str, int]
 ) -> dict[str, Any] | None:
-    """What goes around a text; None: what the tokenizer's file says."""
+    """Template around a text; None: the tokenizer's file decides."""
     by_role = {role: ids[text] for role, text in facts.roles.items() if text in ids}
     pair = "cls" in by_role and "sep" in by_role
     if found is FileFormat.HF_JSON or facts.tokenizer_class in _CLIP:

@@ -38,7 +38,7 @@ them."""
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What was written.
+    """Files written.
 
     Attributes:
         files: The files.
@@ -165,7 +165,7 @@ def write_files(
 def _loaded(
     rendering: Rendering, target: Target, files: Mapping[Path, bytes]
 ) -> tuple[Tokenizer, Mapping[str, Any]]:
-    """What the files load as, from a folder where nobody sees them, and with which keywords."""
+    """Load the files from a private folder; return also the keywords that they need."""
     home = target.folder or target.main.parent
     with tempfile.TemporaryDirectory(prefix="jeton-") as name:
         place = Path(name) / (home.resolve().name or "tokenizer")

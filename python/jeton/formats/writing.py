@@ -178,7 +178,7 @@ def warn(losses: Iterable[Loss], *, format: str, label: str) -> None:  # noqa: A
 
 
 def expressible(tokenizer: Tokenizer) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """What can be written: by format ``"exact"``, ``"lossy"`` or ``"no"``, with the reasons."""
+    """Formats that can be written: ``"exact"``, ``"lossy"`` or ``"no"``, with the reasons."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for name in FORMATS:
         result = _written(tokenizer, name)

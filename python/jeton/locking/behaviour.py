@@ -1,4 +1,4 @@
-"""What a tokenizer does to a list of texts: a digest of the ids of each, and where it cuts it.
+"""Behaviour of a tokenizer on a list of texts: a digest of the ids of each, and the cuts.
 
 The cuts are kept and not the ids: a change can then be shown in the text itself, without either
 vocabulary, and they are a few kilobytes for the 500 texts of the probe.
@@ -21,7 +21,8 @@ from jeton.errors import EncodeError, FormatError
 __all__ = ["Behaviour", "TextBehaviour"]
 
 _DIGEST_BYTES = 8
-"""Of the ids of one text. Two different lists of ids agree by chance in one of 10^19 cases."""
+"""Bytes of the digest of one text's ids. Two different lists agree by chance in one of 10^19 cases.
+"""
 
 _CANNOT_ENCODE = b"\0" * _DIGEST_BYTES
 
@@ -31,7 +32,7 @@ _MAX_CUTS_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class TextBehaviour:
-    """What becomes of one text.
+    """Behaviour on one text.
 
     Attributes:
         digest: Of its ids; all zero for a text that cannot be encoded.
@@ -58,7 +59,7 @@ class TextBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What a tokenizer does to each of a list of texts, in their order."""
+    """Behaviour of a tokenizer on each of a list of texts, in their order."""
 
     texts: tuple[TextBehaviour, ...]
 

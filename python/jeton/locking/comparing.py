@@ -1,4 +1,4 @@
-"""What differs between two locks: in configuration, in behaviour, in money."""
+"""Differences between two locks: in configuration, in behaviour, in money."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READABLE_CHARS = 120
 """Texts up to this length are shown first: a line of a terminal."""
 
 _MAX_VALUE_CHARS = 160
-"""Of a setting that is shown; the lock files have all of it."""
+"""Characters shown of a setting; the lock files have all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ChangedText:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerDifference:
-    """What differs of one tokenizer; of one that is on one side only, just that.
+    """Differences of one tokenizer; of one that is on one side only, just that.
 
     Attributes:
         asked: The name or path of it.
@@ -77,7 +77,7 @@ class TokenizerDifference:
 
 @dataclass(frozen=True, slots=True)
 class LockDifference:
-    """What differs between two locks."""
+    """Differences between two locks."""
 
     tokenizers: tuple[TokenizerDifference, ...]
     libraries: tuple[tuple[str, str, str], ...]

@@ -24,7 +24,7 @@ _TOKENS_PER_MTOK = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What tokens cost, and how many requests there are in a day.
+    """Price of tokens, and requests in a day.
 
     Attributes:
         price_name: What names the price.
@@ -74,7 +74,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class LockedWorkload:
-    """What the tokenizers made of some inputs.
+    """Counts of some inputs under the tokenizers.
 
     Attributes:
         inputs: Paths, as they were given.

@@ -1,4 +1,4 @@
-"""What a tokenizer did to a text: the counts of the core, finished in NumPy.
+"""Effects of a tokenizer on a text: the counts of the core, finished in NumPy.
 
 The core counts in integers that merge (`TextStats`, `TokenStats`); this package turns those
 counts into the figures that people read: quantiles, shares, compression, shatter, waste.

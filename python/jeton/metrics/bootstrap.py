@@ -50,7 +50,7 @@ MAX_DOCUMENTS = 20_000
 and say nothing new."""
 
 SEED = 0
-"""The same documents give the same interval, on every machine (PCG64)."""
+"""Seed of the resampling: equal documents give equal intervals, on every machine (PCG64)."""
 
 _BLOCK_CELLS = 4_000_000
 """Drawn at a time: 32 MB of counts."""
@@ -262,7 +262,7 @@ def _draws(n_documents: int, n_resamples: int, seed: int) -> Iterator[NDArray[np
 def _kept_draws(
     n_documents: int, n_resamples: int, seed: int
 ) -> tuple[NDArray[np.unsignedinteger], ...]:
-    """The same, kept: many figures of one report are of the same documents."""
+    """Draw once and keep: many figures of one report come from equal documents."""
     return tuple(
         times.astype(np.uint8 if times.max() <= _MAX_UINT8 else np.uint32)
         for times in _draws(n_documents, n_resamples, seed)

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _CONTEXT = "a "
-"""What stands before a word: it only has to end a pretoken."""
+"""Text before a word: it only has to end a pretoken."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a tokenizer does to source code: identifiers cut, indentation paid for, source kept.
+"""Source code under a tokenizer: identifiers cut, indentation paid for, source kept.
 
 An identifier is cut well where its parts meet (``parse|Http|Response``, ``max|_size``); the share
 of cuts at such places is counted. And a tokenizer that loses white space or signs gives back a

@@ -77,7 +77,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one group gives to one part. ``language`` is empty for the mix of domains."""
+    """Contribution of one group to one part. ``language`` is empty for the mix of domains."""
 
     part: str
     domain: str

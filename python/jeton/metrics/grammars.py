@@ -37,7 +37,7 @@ LANGUAGES = ("python", *sorted(_GRAMMARS))
 
 
 class Grammar(Protocol):
-    """What is asked of a parser."""
+    """Interface of a parser."""
 
     def parses(self, source: str) -> bool:
         """True if the whole source is well formed."""

@@ -32,7 +32,7 @@ ORDER = 3
 """Trigrams: above that, a sample of megabytes has too few repetitions to tell tokenizers apart."""
 
 HELDOUT_SHARE = 0.2
-"""Of the documents, by hash, the part that the model is read on."""
+"""Share of the documents, by hash, that the model is evaluated on."""
 
 _MAX_ORDER = 5
 

@@ -1,4 +1,4 @@
-"""What padding every sequence to one length wastes, and what it cuts.
+"""Waste of padding every sequence to one length, and the text that it cuts.
 
 Padding waste is ``1 - sum(lengths) / sum(padded lengths)``, over what is left after documents
 above the fixed length were cut; truncation loss is ``tokens cut / tokens``.

@@ -1,4 +1,4 @@
-"""What the audit shows of a tokenizer's quality, in one value.
+"""Quality of a tokenizer as the audit shows it, in one value.
 
 Counts of the whole workload give what is exact; a sample of its documents gives what needs the text
 again (bits per byte, stability).
@@ -24,8 +24,8 @@ from jeton.metrics.undertrained import undertrained_tokens
 __all__ = ["MAX_SAMPLE_BYTES", "QualityMetrics", "quality"]
 
 MAX_SAMPLE_BYTES = 1 << 20
-"""Of the sample, for bits per byte and stability: a quarter of a million tokens, a second of work.
-The texts are taken by their digests: the same ones for every tokenizer, in any order."""
+"""Bytes of the sample for bits per byte and stability: a quarter of a million tokens, a second of
+work. The texts are taken by their digests: equal ones for every tokenizer, in any order."""
 
 _PIECE_CHARS = 2_000
 """Longer documents are cut at line ends, so that few long ones can be split into some to fit on and

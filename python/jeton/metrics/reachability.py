@@ -20,7 +20,7 @@ __all__ = ["Category", "Reachability", "reachability"]
 
 
 class Category(IntEnum):
-    """What became of an id whose text was encoded again."""
+    """Fate of an id whose text was encoded again."""
 
     NO_TOKEN = 0
     """The id has no token: a hole in the numbering."""

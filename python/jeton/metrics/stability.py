@@ -69,7 +69,7 @@ by tabs instead of four spaces; ``\\r\\n`` at line ends; all letters small, or c
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """What one change does to ids.
+    """Effect of one change on ids.
 
     Attributes:
         change: Its name in `CHANGES`.

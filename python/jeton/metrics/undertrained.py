@@ -47,7 +47,7 @@ MIN_NEIGHBOUR_COUNT = 20
 """Were counts Poisson, 20 expected and none found would have a chance of 2e-9. Text is burstier."""
 
 PRESENT_SHARE = 0.9
-"""Of the neighbours, how many must occur that often. Where a corpus lacks a whole subject, its
+"""Share of the neighbours that must occur that often. Where a corpus lacks a whole subject, its
 words are missing together, and none of them is at fault. At nine tenths, GPT-2's vocabulary on
 5.6 million tokens of English has 8 such ids, all pieces that longer tokens swallow (`` includ``,
 `` Americ``); BERT's on the same text (novels, speeches, news up to 2006) has 11, younger words
@@ -150,7 +150,7 @@ def _absent(
 
 
 def _kind(token_bytes: bytes) -> str:
-    """What tokens must have in common to be neighbours: script, word start, letters or not."""
+    """Properties that tokens must share to be neighbours: script, word start, letters or not."""
     if token_bytes.isascii():
         begins = " " if token_bytes.startswith(b" ") else ""
         return begins + ("LATIN" if _ASCII_LETTER.search(token_bytes) else "OTHER")

@@ -18,7 +18,7 @@ __all__ = ["VocabularyUse", "vocabulary_use"]
 
 @dataclass(frozen=True, slots=True)
 class VocabularyUse:
-    """What a text used of a vocabulary.
+    """Use of a vocabulary by a text.
 
     Attributes:
         n_used: Ids that were produced at least once.

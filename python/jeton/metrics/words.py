@@ -26,7 +26,7 @@ LETTER_SPLITTER = "letters"
 
 @dataclass(frozen=True, slots=True)
 class WordUse:
-    """What became of letter words.
+    """Letter words under a tokenizer.
 
     Attributes:
         n_words: Letter words in the documents that were looked at.

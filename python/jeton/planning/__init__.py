@@ -1,4 +1,4 @@
-"""What to choose before anything runs: the tokenizer, and the vocabulary size, of a workload.
+"""Choices before anything runs: the tokenizer, and the vocabulary size, of a workload.
 
 ``recommend`` tries each choice on a sample; ``sweep`` trains once and tells tokens, memory, time
 and money of every size; ``NestedVocabularies`` is the theorem that makes one training enough;

@@ -45,10 +45,10 @@ ALGORITHMS_COMPARED = ("trimmed-bpe", "min-token-unigram", "superbpe")
 """Ways to choose members besides plain BPE, which is always there."""
 
 HELD_OUT_SHARE = 0.1
-"""Of the documents, half of it to choose by and half to judge by."""
+"""Share of the documents: half of it to choose by and half to judge by."""
 
 N_RESAMPLES = 100
-"""Of the judged documents, for the interval of the bill; each is a bill worked out anew."""
+"""Resamples of the judged documents for the interval of the bill; each is a bill of its own."""
 
 
 def cost_aware(
@@ -232,7 +232,7 @@ def _descend(measured: Callable[[int], Any], sizes: Sequence[int], start: int) -
 
 @dataclass(frozen=True, slots=True)
 class _Bill:
-    """What a request costs, by the lengths of prompts and the size of the vocabulary."""
+    """Cost of a request by the lengths of prompts and the size of the vocabulary."""
 
     model: ModelFacts
     gpu: GpuFacts
@@ -306,7 +306,7 @@ class _Text:
     stream: DocumentStream
 
     def corpus(self, settings: TrainSettings) -> CountedCorpus:
-        """What an algorithm learns from."""
+        """Return the corpus that an algorithm learns from."""
         cutting = settings.method.new_counts(settings).cutting
         return CountedCorpus(
             counts=self.counts[cutting],

@@ -1,4 +1,4 @@
-"""What ``cost_aware`` returns: the vocabulary, its rivals, and the judgement on other text."""
+"""Result of ``cost_aware``: the vocabulary, its rivals, and the judgement on other text."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostAware:
-    """What was learned, what it competed with, and whether it pays.
+    """Vocabulary learned, its rivals, and the verdict on whether it pays.
 
     Attributes:
         tokenizer: The vocabulary with the least bill on the text that was chosen by.

@@ -1,4 +1,4 @@
-"""What the sizes of a sweep cost one model, which is best, and what published laws say."""
+"""Costs of a sweep's sizes for one model, the best one, and the sizes of published laws."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def model_sweep(
     usd_per_hour: Decimal | None,
     dropped: str = "",
 ) -> ModelSweep:
-    """What each size costs a model, and which is best.
+    """Cost of each size for a model, and the best one.
 
     Args:
         model: The model.

@@ -1,4 +1,4 @@
-"""What to train for a corpus: each choice is tried on it, and made by what was measured.
+"""Recommended training for a corpus: each choice is tried on it, and made by measurement.
 
 Every trial changes one setting of a starting point, trains on a sample of the corpus and counts the
 tokens of the same held-out documents, so that differences are paired by document. A setting other
@@ -38,8 +38,8 @@ PATTERNS_TRIED = (DEFAULT_PATTERN, "gpt2", "o200k_base", "qwen")
 digits."""
 
 ALGORITHMS_TRIED = ("bpe", "unigram", "superbpe")
-"""Of those that common tools read: tokens within words by merging and by likelihood, and tokens of
-several words."""
+"""Algorithms that common tools read: tokens within words by merging and by likelihood, and tokens
+of several words."""
 
 LEAST_SAVING = 0.005
 """Share of the tokens below which a setting is not worth leaving the default. Ours: half a percent

@@ -1,4 +1,4 @@
-"""What ``recommend`` returns: the settings, and each choice with what it was made by."""
+"""Result of ``recommend``: the settings, and each choice with its measurements."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class DomainTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """What to train, and why.
+    """Recommended training, and the reasons.
 
     Attributes:
         settings: The settings to train with.

@@ -19,7 +19,7 @@ MAX_SAMPLE_BYTES = 32_000_000
 """Text that trials train on: choices between settings show long before that."""
 
 HELD_OUT_SHARE = 0.1
-"""Of the documents, or of the sources."""
+"""Share of the documents, or of the sources."""
 
 _SEED = 1
 """Not 0: a sample is taken by the digests themselves, so what is held out is drawn from them."""

@@ -43,7 +43,7 @@ DEFAULT_GPU = "h100-sxm"
 """A GPU that most clouds rent; name yours for its figures."""
 
 HELD_OUT_SHARE = 0.05
-"""Of the documents, where no held-out inputs are given."""
+"""Share of the documents, where no held-out inputs are given."""
 
 
 MAX_HELD_OUT_BYTES = 50_000_000

@@ -1,4 +1,4 @@
-"""What ``sweep`` returns: the sizes on held-out text, and what they cost each model."""
+"""Result of ``sweep``: the sizes on held-out text, and their cost for each model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class LawfulSize:
-    """What a published law calls the best size for training.
+    """Best size for training by a published law.
 
     Attributes:
         approach: Which of the three of arXiv:2407.13623.
@@ -58,7 +58,7 @@ class LawfulSize:
 
 @dataclass(frozen=True, slots=True)
 class ModelSweep:
-    """What the sizes cost one model.
+    """Costs of the sizes for one model.
 
     Attributes:
         model: Its name in the catalog.

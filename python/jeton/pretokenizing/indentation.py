@@ -40,8 +40,8 @@ DEDENT_TOKEN: Final = "<|dedent|>"
 """Stands where one level ends."""
 
 DEFAULT_INDENT: Final = "    "
-"""What the first level is if nothing else is written: four spaces (PEP 8; the most frequent
-indentation in most languages)."""
+"""First level if nothing else is written: four spaces (PEP 8; the most frequent indentation in most
+languages)."""
 
 _WIDTH = re.compile(r"[ \t]*")
 _LINE_END = re.compile(r"(?<=\n)")
@@ -143,7 +143,7 @@ def restore_levels(stream: Sequence[str | Level] | Iterator[str | Level]) -> str
 
 
 def texts_between_levels(source: str) -> list[str]:
-    """What a tokenizer sees of a source: to be counted, or encoded."""
+    """Texts of a source that a tokenizer sees: to be counted, or encoded."""
     return [event for event in mark_levels(source) if isinstance(event, str)]
 
 

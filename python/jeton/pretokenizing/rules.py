@@ -96,8 +96,8 @@ RULES = (*WHOLE_RULES, *APART_RULES)
 
 _RIGHT = "numbers-groups-right"
 _RIGHT_FRONT = r"\A\p{N}{1,2}(?=(?:\p{N}{3})+\z)"
-"""What is left over at the front of a piece of digits. Tied to the beginning of the piece, so that
-a long number is looked over once."""
+"""Digits left over at the front of a piece. The pattern is tied to the beginning of the piece, so
+that a long number is looked over once."""
 
 
 def check_rules(rules: Sequence[str]) -> None:

@@ -88,7 +88,7 @@ def find_segmenter(
 
 
 def segmenter_name(segmenter: str | Segmenter) -> str:
-    """What a training card calls it."""
+    """Name of a segmenter on a training card."""
     if isinstance(segmenter, str):
         return segmenter
     named: Any = segmenter if hasattr(segmenter, "__qualname__") else type(segmenter)

@@ -47,7 +47,7 @@ _SETTLED_NS = 2_000_000_000
 steps of up to 2 s (FAT; others in milliseconds)."""
 
 _MAX_CACHE_BYTES = 1 << 30
-"""What all entries may take; cl100k_base takes 3 MB. Beyond it the least recently used go."""
+"""Bytes that all entries may take; cl100k_base takes 3 MB. Beyond it the least recently used go."""
 
 _MAX_INDEX_ENTRIES = 4096
 

@@ -81,7 +81,7 @@ def compiled_dir(choice: CacheChoice) -> Path | None:
 
 
 def said_of(path: Path, options: Iterable[object]) -> str:
-    """What decides beside the files what a path loads as: the release, the name, the options."""
+    """Facts beside the files that decide what a path loads as: release, name, options."""
     return "\0".join([_LAYOUT, __version__, path.name, *(repr(option) for option in options)])
 
 

@@ -185,7 +185,7 @@ def _refuse_hub_name(name: str | os.PathLike[str]) -> None:
 def _of_model(
     given: str | os.PathLike[str], path: Path | None, *, download: bool
 ) -> str | Path | None:
-    """What else to load where a model was named, or its configuration; None: no model was."""
+    """Further sources where a model was named, or its configuration; None: no model was."""
     if path is not None and path.exists():
         if path.name == "config.json" and path.is_file():
             return path.parent
@@ -293,7 +293,7 @@ def _load_known(
 
 
 def _key(path: Path, sources: Sources, choices: tuple[object, ...]) -> tuple[object, ...] | None:
-    """What tells a tokenizer among those that somebody holds; None: folders are read each time."""
+    """Key of a tokenizer among those that a caller holds; None: folders are read each time."""
     if path.is_dir():
         return None
     states = [(file, s.st_mtime_ns, s.st_size, s.st_ino) for file, s in sources if s is not None]

@@ -1,4 +1,4 @@
-"""What vocabularies there are: those at hand, and those that are published."""
+"""Vocabularies: those at hand, and those that are published."""
 
 from __future__ import annotations
 

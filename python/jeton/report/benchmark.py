@@ -33,7 +33,7 @@ HEADINGS = (
 )
 N_TEXT_COLUMNS = 3
 _MAX_REASON_CHARS = 200
-"""Of why a library fell out: two lines; the JSON has all."""
+"""Characters of the reason why a library fell out: two lines; the JSON has all."""
 
 _IDS = {"ok": "equal", "differs": "DIFFER", "cannot": "-", "failed": "-", "absent": "-"}
 
@@ -49,7 +49,7 @@ def bench_rows(report: BenchReport) -> list[list[str]]:
 
 
 def bench_lines(report: BenchReport) -> list[str]:
-    """What stands around the table: the text, the machine, who fell out, how to read it."""
+    """Lines around the table: text, machine, libraries that fell out, how to read it."""
     machine = report.machine
     memory = "" if machine.memory_bytes is None else f", {_written(machine.memory_bytes, 'bytes')}"
     how = "all" if report.is_whole else "an even draw"

@@ -43,7 +43,7 @@ MODEL_COLUMNS = (
     ("output_tokens", "Output tokens"),
     ("reasoning_tokens", "Reasoning"),
 )
-"""What is shown of a model of the logs: field and heading."""
+"""Columns of a model of the logs: field and heading."""
 
 _LEVELS = (
     ("static", "sizes are fixed, whatever the text"),
@@ -124,7 +124,7 @@ class IssueView:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """What the logs say of one model; the numbers are those of `MODEL_COLUMNS`."""
+    """Row of a model in the logs; the numbers are those of `MODEL_COLUMNS`."""
 
     path: str
     has_name: bool

@@ -96,7 +96,7 @@ class GateView:
 
 
 def gate_view(numbers: Numbers) -> GateView | None:
-    """What the page says of the gate; None where there was none, or nothing to compare."""
+    """View of the gate; None where there was none, or nothing to compare."""
     gate = numbers.data.get("gate")
     if not gate or not gate["results"]:
         return None

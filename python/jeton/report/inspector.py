@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_EMBEDDED_BYTES", "InspectorContext", "inspector_context", "inspector_html"]
 
 MAX_EMBEDDED_BYTES = 2_000_000
-"""Of the embedded JSON; with the tables, styles and charts the page stays below 3 MB."""
+"""Bytes of the embedded JSON; with the tables, styles and charts the page stays below 3 MB."""
 
 _KEPT_SHARE = 0.85
-"""Of the documents, where their JSON turned out larger than was estimated."""
+"""Share of the documents that stay, where their JSON turned out larger than was estimated."""
 
 _N_WORST = 12
 _EXCERPT_CHARS = 90
@@ -60,7 +60,7 @@ class WorstRow:
 
 @dataclass(frozen=True, slots=True)
 class InspectorContext:
-    """What the template shows; ``data`` is what ``embedded`` says."""
+    """Values of the template; ``data`` is the return value of ``embedded``."""
 
     data: dict[str, Any]
     embedded: str

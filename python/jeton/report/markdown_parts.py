@@ -107,7 +107,7 @@ def models(numbers: Numbers) -> list[str]:
 
 
 def spending(numbers: Numbers) -> list[str]:
-    """What the log says was spent, by model; what is not in the sum."""
+    """Spending of the log, by model; and the models outside the sum."""
     view = spending_view(numbers)
     if view is None or not view.models:
         return []
@@ -142,7 +142,7 @@ def spending(numbers: Numbers) -> list[str]:
 
 
 def provider(numbers: Numbers) -> list[str]:
-    """What the provider of a closed model counts."""
+    """Token counts of a closed model's provider."""
     view, data = traffic.provider_view(numbers), numbers.data.get("provider_count")
     if view is None or data is None:
         return []
@@ -189,7 +189,7 @@ def quota(numbers: Numbers) -> list[str]:
 
 
 def domain_bills(numbers: Numbers) -> list[str]:
-    """What the prompts of each domain cost."""
+    """Cost of the prompts of each domain."""
     found = traffic.domain_bill_rows(numbers)
     if not found:
         return []
@@ -324,7 +324,7 @@ def tradeoff(numbers: Numbers) -> list[str]:
 
 
 def requests(numbers: Numbers) -> list[str]:
-    """What the logs say beside their text, and what was wrong in them."""
+    """Figures of the logs beside their text, and their faults."""
     data = numbers.data.get("requests")
     if not data:
         return []

@@ -42,7 +42,7 @@ _FACTORS: dict[str, tuple[str, Kind]] = {
     "cached_input_share": ("of the input read from a cache", "share"),
     "usd_per_mtok_cached_input": ("a million cached tokens", "usd"),
 }
-"""What is said after the number of a factor, and how the number is written."""
+"""Unit behind the number of a factor, and the form of the number."""
 
 _PRODUCTS = (
     (

@@ -84,7 +84,7 @@ _RESULTS = (
         "up, \u00d7 GPUs \u00d7 730 hours \u00d7 price",
     ),
 )
-"""What the sliders compute: id, name, formula in words. ``assets/what_if.js`` computes them."""
+"""Results of the sliders: id, name, formula in words. ``assets/what_if.js`` computes them."""
 
 
 @dataclass(frozen=True, slots=True)

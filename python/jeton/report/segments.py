@@ -38,7 +38,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """What to draw: text as it is, white space that is made visible, or a picture."""
+    """Glyphs to draw: text as it is, white space that is made visible, or a picture."""
 
     kind: GlyphKind
     text: str

@@ -63,7 +63,7 @@ class SimulationView:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the columns are called."""
+        """Labels of the columns."""
         return tuple(column[2] for column in self.columns)
 
     def only_narrow(self) -> SimulationView:

@@ -94,7 +94,7 @@ class UnpricedRow:
 
 @dataclass(frozen=True, slots=True)
 class SpendingView:
-    """What was spent, and what is not in the sum.
+    """Spending, and the models outside the sum.
 
     Attributes:
         usd: Cost of all requests in the period of the log.

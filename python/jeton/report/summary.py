@@ -1,4 +1,4 @@
-"""What an audit says first: the sum, what can be saved, the findings, the worst terms."""
+"""First lines of an audit: the sum, the possible saving, the findings, the worst terms."""
 
 from __future__ import annotations
 

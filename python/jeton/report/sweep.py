@@ -130,7 +130,7 @@ def sweep_json(found: Sweep) -> str:
 
 
 def sweep_words(found: Sweep) -> tuple[str, ...]:
-    """What was done, in sentences for people."""
+    """Describe the sweep in sentences for people."""
     data = found.to_dict()
     numbers = Numbers(data)
     held = data["held_out"]
@@ -246,7 +246,7 @@ def _compression_chart(numbers: Numbers) -> Markup:
 
 
 def _cost_chart(model: dict[str, Any], index: int) -> Markup:
-    """What the best size of the curve is cheaper by, over all sizes."""
+    """Chart of the saving of the curve's best size, over all sizes."""
     minimised = model["trade"]["minimised"]
     points = model["trade"]["points"]
     values = [float(point[minimised]) for point in points]

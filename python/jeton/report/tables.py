@@ -261,7 +261,7 @@ def tokens_table(numbers: Numbers, *, current: int) -> Table:
 
 
 def quality_table(numbers: Numbers) -> Table | None:
-    """What speaks for or against the cuts beside their number; None where it was not measured."""
+    """Quality beside the number of cuts; None where it was not measured."""
     tokenizers = numbers.data["tokenizers"]
     columns = tuple(
         column

@@ -346,6 +346,6 @@ def _written(shown: Shown | None) -> str:
 
 
 def _ascii(text: str) -> str:
-    """What a terminal without Unicode can print; signs of our own get their plain twins."""
+    """Replace signs that a terminal without Unicode cannot print by their plain twins."""
     plain = text.replace("\u2212", "-").replace("\u00a0", " ").replace("\u2248", "~")
     return plain.encode("ascii", "backslashreplace").decode("ascii")

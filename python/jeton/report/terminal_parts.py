@@ -50,7 +50,7 @@ def models(numbers: Numbers) -> Grid | None:
 
 
 def spending(numbers: Numbers) -> Grid | None:
-    """What the log says was spent, by model; None without a log or a price."""
+    """Spending of the log, by model; None without a log or a price."""
     view = spending_view(numbers)
     if view is None or not view.models:
         return None
@@ -151,7 +151,7 @@ def comparison(numbers: Numbers) -> Grid | None:
 
 
 def domain_bills(numbers: Numbers) -> Grid | None:
-    """What the prompts of each domain cost; None without a price or domains."""
+    """Cost of the prompts of each domain; None without a price or domains."""
     found = traffic.domain_bill_rows(numbers)
     if not found:
         return None

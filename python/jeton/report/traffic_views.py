@@ -1,4 +1,4 @@
-"""What a provider counts, what its limits allow, and money before and after and by domain."""
+"""Views of a provider's counts, of its limits, and of money before, after and by domain."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class ProviderView:
-    """What the provider of a closed model counts; numbers are None where there is no count.
+    """Token counts of a closed model's provider; numbers are None where there is no count.
 
     Attributes:
         basis: Of the count.
@@ -94,7 +94,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class DomainBillRow:
-    """What the prompts of a domain cost; ``path`` is that of its name."""
+    """Cost of the prompts of a domain; ``path`` is that of its name."""
 
     path: str
     tokens: Shown | None

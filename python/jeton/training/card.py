@@ -45,7 +45,7 @@ _N_SKIPPED_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What a tokenizer makes of text that it was not trained on.
+    """Text that the tokenizer was not trained on, under it.
 
     Attributes:
         source: Name of the input.
@@ -82,7 +82,7 @@ class BaseTokenizer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingCard:
-    """What a tokenizer was made from, and how.
+    """Origin of a tokenizer: its text, its settings, its algorithm.
 
     Attributes:
         name: Name of the tokenizer; None where it has none.
@@ -150,7 +150,7 @@ class TrainingCard:
 
     @property
     def care(self) -> CorpusCare:
-        """What was done with documents before they counted, as ``count_pretokens`` takes it."""
+        """Care of documents before they counted, as ``count_pretokens`` takes it."""
         return CorpusCare.from_dict(self.made.get("care", {}))
 
     @property

@@ -49,7 +49,7 @@ _KIND = "jeton.counting/1"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What tells whether a file is still the same.
+    """Identity of a file: tells if it has changed.
 
     Attributes:
         path: Its path as given.

@@ -56,7 +56,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True)
 class ContinuedTokenizer:
-    """What continuing gave.
+    """Continued tokenizer, and the figures of continuing.
 
     Tokens are counted as often as their documents weigh, and rounded where weights are fractions.
 
@@ -203,7 +203,7 @@ def continue_from_counts(
     name: str | None = None,
     on_progress: Callable[[TrainProgress], None] | None = None,
 ) -> ContinuedTokenizer:
-    """What ``continue_training`` does after reading.
+    """Continue a tokenizer from counts: the part of ``continue_training`` after reading.
 
     Args:
         base: The tokenizer to continue; it stays as it is.

@@ -252,7 +252,7 @@ def _named_cutting(info: _Info, cutting: str) -> str:
 
 
 def _tally(infos: Collection[_Info]) -> CareTally:
-    """What was left out of all the files together."""
+    """Documents left out of all the files together."""
     names = [part.name for part in fields(CareTally) if part.name != "n_broken"]
     total = {name: sum(int(info.left_out.get(name, 0)) for info in infos) for name in names}
     broken = Counter[str]()
@@ -294,7 +294,7 @@ def settings_of_counts(
 
 @dataclass(frozen=True, slots=True)
 class _Info:
-    """What a file of counts says of itself."""
+    """Header of a file of counts."""
 
     unit: int
     sources: tuple[Source, ...]
@@ -308,7 +308,7 @@ class _Info:
 
 
 def _info(path: str, info: Any) -> _Info:
-    """What a file of counts says of itself, checked."""
+    """Check the header of a file of counts."""
     if not isinstance(info, dict) or info.get("kind") != _COUNTS_KIND:
         kind = info.get("kind") if isinstance(info, dict) else None
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What counting gives: weighted pretokens, where they come from, and of which language they are."""
+"""Result of counting: weighted pretokens, their origin, and their language."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _LEAST_SHARE = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageSource:
-    """What says which language a document is of, and what is measured.
+    """Source of a document's language, and the measured quantity.
 
     Attributes:
         by: Its file or its folder; not looked at where there is a field.

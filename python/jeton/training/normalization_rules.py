@@ -97,7 +97,7 @@ def _compiled(name: str) -> str:
 
 
 def named_rules(name: str) -> list[tuple[str, str]]:
-    """What becomes what, sorted."""
+    """Rules of a normalization by name, sorted."""
     rules = dict(_nfkc_rules())
     if name.startswith("nmt_"):
         del rules[_FULLWIDTH_TILDE]

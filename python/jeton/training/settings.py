@@ -1,4 +1,4 @@
-"""What a tokenizer is trained with: hyper-parameters, checked in one place.
+"""Settings of training: hyper-parameters, checked in one place.
 
 What several algorithms have in common is a field of ``TrainSettings``; what only one has is one of
 its ``options``. The settings are kept as they were given, since the training card has to tell them.
@@ -45,7 +45,7 @@ DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>",)
 """One token that stands between documents, under the name that GPT-2 and its successors use."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
-"""What no useful split pattern looks like, but a mistyped name of one does."""
+"""Pattern of a mistyped name, which no useful split pattern looks like."""
 
 _OWN: Any = None
 """Stands for the special tokens of the algorithm until its name is known."""

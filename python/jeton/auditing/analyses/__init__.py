@@ -1,4 +1,4 @@
-"""What the checks know about texts: pure functions on strings, counts and a tokenizer.
+"""Facts that the checks know about texts: pure functions on strings, counts and a tokenizer.
 
 A *rewrite* says what a text would be without a waste (`rewriting.Rewrite`), and what it is worth is
 measured by encoding the rewritten text, never guessed from its bytes. Nothing here knows reports,

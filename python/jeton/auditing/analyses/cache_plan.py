@@ -46,7 +46,7 @@ class BreakPoint:
 
 @dataclass(frozen=True, slots=True)
 class CachePlan:
-    """What a cache with these break points does to the sampled documents.
+    """Effect of a cache with these break points on the sampled documents.
 
     Attributes:
         break_points: In the order of the prefixes; for automatic caches, where sharing ends.
@@ -212,7 +212,7 @@ def plan_of_blocks(
     hits: HitRate,
     read_factor: float,
 ) -> CachePlan:
-    """What a cache does to a workload of which shared beginnings are known block by block.
+    """Effect of a cache on a workload whose shared beginnings are known block by block.
 
     The block with which a beginning is long enough to be cached brings all blocks before it, which
     at least as many documents share. Blocks that cost more than they save are not cached.

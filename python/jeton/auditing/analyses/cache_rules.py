@@ -1,4 +1,4 @@
-"""What prompt caches of providers do: published rules, each with its source and date."""
+"""Prompt caches of providers: published rules, each with its source and date."""
 
 from __future__ import annotations
 

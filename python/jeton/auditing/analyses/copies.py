@@ -13,7 +13,7 @@ __all__ = ["copies_by_model"]
 
 
 def copies_by_model(evidence: Evidence) -> tuple[dict[str, str], ...]:
-    """What answers from a cache of one's own leave of each model's requests, input and output.
+    """Remainder of each model's requests, input and output, behind a cache of answers.
 
     A copy is a request of the same text to the same model as an earlier one. Empty where no log, or
     not all of it, says which requests are copies.

@@ -32,7 +32,7 @@ MIN_DISTINCT_HEX = 10
 """Different digits; a bitmap of zeros is data too, but runs are found by another rewrite."""
 
 PLACEHOLDER = "[data]"
-"""What stands in place of a blob: whoever reads the prompt should know that there was one."""
+"""Replacement of a blob: the reader of the prompt should know that there was one."""
 
 # One line of base64, or lines of equal width as MIME (76) and PEM (64) wrap it.
 _BASE64 = re.compile(

@@ -164,7 +164,7 @@ def _bits(text: str) -> bytes | None:
 
 
 def _dump(text: str) -> bytes | None:
-    """What ``xxd`` and ``hexdump -C`` print: an address, bytes, and what they look like."""
+    """Output of ``xxd`` and ``hexdump -C``: an address, bytes, and the text they look like."""
     lines = text.splitlines()
     if not all(_DUMP_ADDRESS.fullmatch(line.split(maxsplit=1)[0]) for line in lines[:2] if line):
         return None

@@ -1,4 +1,4 @@
-"""What the layout of a text costs: separators, line ends, indentation, leftovers of extraction.
+"""Cost of a text's layout: separators, line ends, indentation, leftovers of extraction.
 
 Each function is a `rewriting.Rewrite`.
 """
@@ -25,7 +25,7 @@ MIN_SEPARATOR_CHARS = 8
 """Equal signs in a row from which they only separate: Markdown needs three, code fences too."""
 
 SEPARATOR_CHARS = 3
-"""What is left of them."""
+"""Characters of a separator that the rewrite leaves."""
 
 MIN_SPACED_SHARE = 0.5
 """Share of commas and full stops with a space before them from which a text was cut into words by

@@ -1,4 +1,4 @@
-"""What batches, chunks and fixed lengths do to a distribution of lengths.
+"""Batches, chunks and fixed lengths: their effect on a distribution of lengths.
 
 Exact arithmetic on the histogram; only the order in which documents fall into batches is taken to
 be random.
@@ -38,7 +38,7 @@ class BatchPadding:
 
 @dataclass(frozen=True, slots=True)
 class ChunkOverlap:
-    """What cutting documents into overlapping pieces costs.
+    """Cost of cutting documents into overlapping pieces.
 
     Attributes:
         n_chunks: Pieces.

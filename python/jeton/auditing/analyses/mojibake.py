@@ -34,7 +34,7 @@ _LEADS = (range(0xC2, 0xE0), range(0xE0, 0xF0), range(0xF0, 0xF5))
 
 _CONTINUATIONS = range(0x80, 0xC0)
 _LOST = "\ufffd"
-"""What stands where a code page has no character for a byte; which one it was is not known."""
+"""Character where a code page has none for a byte; the byte itself is unknown."""
 
 _OF_LOST = 0x81
 """The byte that it is taken for: Windows-1252 has no character for it."""

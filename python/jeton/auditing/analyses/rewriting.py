@@ -1,4 +1,4 @@
-"""What a text would cost without a waste: rewrite it, encode it again, and take the difference.
+"""Cost of a text without a waste: rewrite it, encode it again, and take the difference.
 
 A rewrite returns the new text and a bound on the bytes that it touched. A token has at least one
 byte, so rewriting ``b`` bytes saves at most ``b`` tokens, and some beside them that now join: where
@@ -34,7 +34,7 @@ _MAX_EXAMPLE_CHARS = 80
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RewriteSaving:
-    """What a rewrite saves on some documents.
+    """Saving of a rewrite on some documents.
 
     Attributes:
         n_documents: Documents that the rewrite changed.

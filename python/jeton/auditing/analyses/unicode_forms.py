@@ -1,4 +1,4 @@
-"""The same text in a dearer Unicode form.
+"""Text in a dearer Unicode form than it needs.
 
 Decomposed accents, invisible and look-alike characters. Each function is a `rewriting.Rewrite`.
 What they lose: the composed form loses nothing that Unicode calls different; invisible characters

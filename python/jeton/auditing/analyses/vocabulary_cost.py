@@ -1,4 +1,4 @@
-"""What a vocabulary's size costs a model when it decodes: more rows to read, fewer tokens to make.
+"""Cost of a vocabulary's size when a model decodes: more rows to read, fewer tokens to make.
 
 At small batches a decode step reads all active weights but the input table, so the time for a text
 is ``tokens x bytes read per token``. Another vocabulary changes both: the head by its rows, the

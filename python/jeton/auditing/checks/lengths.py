@@ -1,4 +1,4 @@
-"""What the distribution of lengths does: overflow, padding, a long tail."""
+"""Distribution of lengths: overflow, padding, a long tail."""
 
 from __future__ import annotations
 

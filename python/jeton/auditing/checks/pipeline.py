@@ -1,4 +1,4 @@
-"""What the settings of the pipeline around the tokenizer cost; silent where they are not known."""
+"""Cost of the pipeline's settings around the tokenizer; silent where they are not known."""
 
 from __future__ import annotations
 

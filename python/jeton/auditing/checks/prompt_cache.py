@@ -41,7 +41,7 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """What a cache would do to the requests of one group.
+    """Effect of a cache on the requests of one group.
 
     Attributes:
         planned: The plan.
@@ -193,7 +193,7 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _effect(found: _Cached, missed: float) -> dict[str, str]:
-    """What the cache does to the group's prompts that are at the full rate now."""
+    """Effect of the cache on the group's prompts that are at the full rate now."""
     group, rule = found.planned.group, found.planned.rule
     full = 1 - (group.reported_share or 0.0)
     read = min(1.0, missed / full) if full > 0 else 0.0

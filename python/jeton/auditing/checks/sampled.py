@@ -112,7 +112,7 @@ def _interval(saved_tokens: NDArray[np.int64], n_tokens: NDArray[np.int64]) -> t
 
 
 def measure(evidence: Evidence, rewrite: Rewrite, *, min_share: float) -> RewriteSaving:
-    """What a rewrite saves on the sampled documents under the tokenizer in use."""
+    """Saving of a rewrite on the sampled documents under the tokenizer in use."""
     documents = evidence.sample.documents
     return measure_rewrite(
         [document.text for document in documents],
@@ -127,7 +127,7 @@ def measure(evidence: Evidence, rewrite: Rewrite, *, min_share: float) -> Rewrit
 def remedy(
     share: float, *, applies_to: str = "input", effects: tuple[dict[str, str], ...] = ()
 ) -> dict[str, Any]:
-    """What the waterfall needs of a finding: tokens after the remedy over tokens before."""
+    """Remedy of a finding for the waterfall: tokens after the remedy over tokens before."""
     found: dict[str, Any] = {"token_factor": 1 - share, "applies_to": applies_to}
     return found | ({"effects": list(effects)} if effects else {})
 

@@ -1,4 +1,4 @@
-"""What the usage that providers report says about the bill."""
+"""Usage as providers report it: its consequences for the bill."""
 
 from __future__ import annotations
 

@@ -44,12 +44,12 @@ MAX_FILE_BYTES = 256 << 20
 """A baseline that decompresses to more was not written by us: guards against hostile files."""
 
 _COMPRESSION_LEVEL = 9
-"""Of zstd: level 19 is five times as slow and saves 3% on digests, which do not compress."""
+"""Level of zstd: level 19 is five times as slow and saves 3% on digests, which do not compress."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerIdentity:
-    """What a tokenizer was, enough to know it again and, as a rule, to have it again.
+    """Identity of a tokenizer: enough to know it again and, as a rule, to load it again.
 
     Attributes:
         name: Its name in the report.
@@ -77,7 +77,7 @@ class TokenizerIdentity:
         )
 
     def tokenizer(self) -> Tokenizer | None:
-        """The same tokenizer again; None if it is not at hand (no vocabulary of that name here)."""
+        """Load the tokenizer again; None if it is not at hand (no vocabulary of that name here)."""
         try:
             if self.canonical is not None:
                 found = from_canonical(self.canonical, name=self.name)

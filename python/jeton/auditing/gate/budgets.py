@@ -45,7 +45,7 @@ _FACTORS = {"%": Fraction(1, 100), "k": Fraction(1000), "M": Fraction(1_000_000)
 
 
 class Kind(StrEnum):
-    """What a limit is a limit of."""
+    """Quantity that a limit limits."""
 
     VALUE = "value"
     CHANGE = "change"
@@ -145,7 +145,7 @@ class Budget:
         return (value == limit) is (self.comparison == "==")
 
     def measured(self, before: Fraction | None, after: Fraction) -> Fraction | None:
-        """What is compared with the limit; None: a share of a baseline of zero, which rose."""
+        """Figure compared with the limit; None: a share of a baseline of zero, which rose."""
         if self.kind is Kind.VALUE:
             return after
         if before is None:

@@ -72,7 +72,7 @@ KINDS = {
     TOKENIZER: "tokenizer",
     UNRESOLVED: "unresolved",
 }
-"""What changed, by cause: the text, the mix, the volume, the price, the tokenizer."""
+"""Causes of a change: the text, the mix, the volume, the price, the tokenizer."""
 
 _MIN_FEATURE_SHARE = Fraction(1, 5)
 """Share of the difference from which a feature is named before mix, length and wording. Our choice:
@@ -93,7 +93,7 @@ _PER_DAY = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one cause did to the figure.
+    """Effect of one cause on the figure.
 
     Attributes:
         cause: One of `CAUSES`.
@@ -128,13 +128,13 @@ class Comparison:
 
     @property
     def basis(self) -> Basis:
-        """Of the parts."""
+        """Basis of the parts."""
         return Basis.EXACT if self.scale == 1 else Basis.ESTIMATED
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What a baseline and an audit of today know of each other's tokenizers."""
+    """Knowledge that a baseline and an audit of today have of each other's tokenizers."""
 
     before: Statistics
     before_documents: DocumentTable
@@ -408,7 +408,7 @@ def _by_document(
 
 
 def _features(rates: list[Fraction]) -> dict[str, Fraction]:
-    """What each feature adds to what is left without it, and the wording's own."""
+    """Share of each feature in the change that is left without it, and the wording's own."""
     features = {step: rates[i] - rates[i + 1] for i, step in enumerate(STEPS)}
     features[WORDING] = rates[-1]
     return features

@@ -19,7 +19,7 @@ __all__ = ["ChangedDocument", "Status", "changed_documents"]
 
 
 class Status(StrEnum):
-    """What happened to a document."""
+    """Fate of a document."""
 
     SAME = "same text"
     CHANGED = "changed"

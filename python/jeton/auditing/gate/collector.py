@@ -89,7 +89,7 @@ class Collector:
         self._n_pending_bytes = 0
         self._shared = SharedText()
         self.asked = ""
-        """What the user wrote for the tokenizer in use."""
+        """Name that the user wrote for the tokenizer in use."""
 
     def begin(self, tokenizers: Sequence[Chosen], *, current: int) -> None:
         """Take the tokenizer in use."""
@@ -102,13 +102,13 @@ class Collector:
 
     @property
     def current(self) -> Collected:
-        """What was counted with the tokenizer in use."""
+        """Counts under the tokenizer in use."""
         self._count_pending()
         return self._collected[0]
 
     @property
     def other(self) -> Collected | None:
-        """What was counted with the baseline's tokenizer, where it is another one."""
+        """Counts under the baseline's tokenizer, where it is another one."""
         self._count_pending()
         return self._collected[1] if len(self._collected) > 1 else None
 

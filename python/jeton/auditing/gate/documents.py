@@ -54,7 +54,7 @@ class Document:
 
     @property
     def key(self) -> int:
-        """What decides whether it is kept."""
+        """Key that decides whether the document is kept."""
         return document_key(self.source, self.index, self.record)
 
 

@@ -27,7 +27,7 @@ MAX_NAMED_DOCUMENTS = 10
 """Documents named for a figure: what one looks through; the baseline knows the others."""
 
 DEFAULT_METRIC = "tokens_per_document"
-"""What is compared, and never failed, where a baseline is given without a budget."""
+"""Metric that is compared, and never failed, where a baseline is given without a budget."""
 
 _TEXT_PER_TOKEN = ("bytes_per_token", "chars_per_token")
 """Figures that fall when tokens rise."""
@@ -116,7 +116,7 @@ class _Judge:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know, each once."""
+        """Notes for the reader, each once."""
         return tuple(self._notes)
 
     def _note(self, words: str) -> None:

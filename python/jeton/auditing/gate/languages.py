@@ -129,8 +129,8 @@ _STARTS = tuple(start for start, _ in _BLOCKS)
 _WORD = re.compile(r"[^\W\d_]+")
 
 _LATIN_WEIGHT = 0.25
-"""Of a Latin letter beside letters of other scripts: code, markup, names and links are in Latin
-letters in every language, and one Chinese character says as much as several letters."""
+"""Weight of a Latin letter beside letters of other scripts. Code, markup, names and links are in
+Latin letters in every language, and one Chinese character says as much as several letters."""
 
 _MIN_KANA_SHARE = 0.05
 """Japanese writes much of itself in Chinese characters; Chinese writes no kana."""

@@ -34,7 +34,7 @@ class Cause:
 
     @property
     def remedy(self) -> str:
-        """What to do about it; empty where nothing is to be done to the text."""
+        """Remedy; empty where nothing is to be done to the text."""
         feature = FEATURES.get(self.part.cause)
         return "" if feature is None or self.part.value == 0 else feature.remedy
 
@@ -118,7 +118,7 @@ class FeaturePlace:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What the gate says. ``to_dict`` is its JSON; `GATE_SCHEMA` names the schema."""
+    """Verdict of the gate. ``to_dict`` is its JSON; `GATE_SCHEMA` names the schema."""
 
     results: tuple[BudgetResult, ...]
     baseline_tokenizer: tuple[str, str] | None
@@ -126,7 +126,7 @@ class GateResult:
     is_bridged: bool
     """True if a changed tokenizer could be told exactly from changed text."""
     notes: tuple[str, ...] = ()
-    """What a reader of the verdict should know, a sentence each."""
+    """Notes for the reader of the verdict, a sentence each."""
     sides: tuple[str, str] | None = None
     """Names of the baseline and of today's corpus, where two corpora were compared."""
     places: Mapping[str, FeaturePlace] = field(default_factory=dict)

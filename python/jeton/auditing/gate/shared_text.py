@@ -28,7 +28,7 @@ _MAX_KNOWN = 10_000
 
 
 class SharedText:
-    """What the documents seen so far share."""
+    """Text that the documents seen so far share."""
 
     def __init__(self) -> None:
         self._lines: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""What a gate keeps of a corpus: integers that merge, by domain and language.
+"""Statistics that a gate keeps of a corpus: integers that merge, by domain and language.
 
 A `Cell` holds the sums of the documents of one domain and one language class, for the text and
 for each text that `rewriting` makes of it: so the figures of two corpora can be compared feature
@@ -154,7 +154,7 @@ class Statistics:
         return whole
 
     def without_steps(self) -> Statistics:
-        """The same texts as if no step had changed them: all of a text is its wording."""
+        """Return the statistics without steps: all of a text is its wording."""
         plain = Statistics(text_digest=self.text_digest)
         for (domain, _), cell in self.cells.items():
             # The class of the language is that of the wording, which is another one now.

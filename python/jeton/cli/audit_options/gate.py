@@ -25,7 +25,7 @@ EXIT_PASSED, EXIT_EXCEEDED = 0, 1
 
 @dataclass(slots=True)
 class AuditGate:
-    """What was asked of the gate: `prepare` before the audit, `judge` and `finish` after it."""
+    """Request to the gate: `prepare` before the audit, `judge` and `finish` after it."""
 
     save_baseline: str | None = None
     baseline: str | None = None
@@ -45,7 +45,7 @@ class AuditGate:
 
     @property
     def observers(self) -> tuple[Collector, ...]:
-        """What the audit hands its texts to; nothing where no gate was asked for."""
+        """Observers of the audit's texts; none where no gate was asked for."""
         return () if self._collector is None else (self._collector,)
 
     def prepare(self, *, num_threads: int | None, stdout_is_taken: bool) -> None:

@@ -1,4 +1,4 @@
-"""What ``jeton audit`` may be told of a trace that it replays."""
+"""Options of ``jeton audit`` for a trace that it replays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``jeton audit`` may be told of a training run that it prices."""
+"""Options of ``jeton audit`` for a training run that it prices."""
 
 from __future__ import annotations
 

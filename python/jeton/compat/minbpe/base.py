@@ -1,4 +1,4 @@
-"""What minbpe's tokenizers have in common: merges, vocabulary, and their files."""
+"""Parts that minbpe's tokenizers share: merges, vocabulary, and their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python gives as texts, pieces and ids, checked as sentencepiece 0.2.3 does."""
+"""Values that Python gives as texts, pieces and ids, checked as sentencepiece 0.2.3 does."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def _checked(kind: str, name: str, value: Any) -> Any:
 
 
 def _taken(field: Field, value: int | bytes) -> Any:
-    """What was read, as the field holds it; None if it is of another kind."""
+    """Return the value as the field holds it; None if it is of another kind."""
     if field.kind == "float":
         return struct.unpack("<f", value)[0] if isinstance(value, bytes) else None
     if isinstance(value, int):

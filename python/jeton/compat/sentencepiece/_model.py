@@ -80,7 +80,7 @@ def spell(data: bytes) -> Valid:
 
 
 class Normalizer(Protocol):
-    """What normalizes text and says where each byte comes from."""
+    """Normalizer of text that says where each byte comes from."""
 
     def normalize(self, text: str) -> tuple[str, npt.NDArray[np.int64]]:
         """The normalized text, and the origins of its bytes and its end."""

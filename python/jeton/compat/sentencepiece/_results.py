@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is done to the pieces of a text."""
+    """Options for the pieces of a text."""
 
     add_bos: bool = False
     add_eos: bool = False
@@ -60,7 +60,7 @@ class Options:
 def shaper(
     kind: Any, model: Model, options: Options, *, return_bytes: bool
 ) -> Callable[[bytes, list[Spelled]], Any]:
-    """What makes a result of a text and its pieces."""
+    """Return the function that makes a result of a text and its pieces."""
 
     def shape(text: bytes, found: list[Spelled]) -> Any:
         if kind in (int, "numpy"):
@@ -155,7 +155,7 @@ def _text(data: bytes) -> str:
 def normalizer_of(
     normalize: Callable[[bytes], tuple[bytes, list[int]]], *, with_offsets: bool
 ) -> Callable[[Any], Any]:
-    """What normalizes one text, with the places of its characters if they are asked for."""
+    """Return the function that normalizes one text, with offsets if they are asked for."""
 
     def one(text: Any) -> Any:
         data = _casting.as_bytes(text)

@@ -1,4 +1,4 @@
-"""What the processor's methods have in common: options checked, one text or row done."""
+"""Work that the processor's methods share: options checked, one text or row done."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PROTOS = ("proto", "serialized_proto", "offset_mapping")
 
 
 class CheckedOptions(_results.Options):
-    """What is done to the pieces of a text, checked against model and result."""
+    """Options for the pieces of a text, checked against model and result."""
 
     def check(self, model: Model, kind: ReturnType) -> None:
         if kind in PROTOS:
@@ -100,7 +100,7 @@ def check_nbest(model: Model, size: int) -> None:
 
 
 def drawer(model: Model, size: Any, alpha: Any) -> Callable[[bytes], list[Spelled]]:
-    """What draws a segmentation, each with a seed of its own."""
+    """Return the function that draws a segmentation, each with a seed of its own."""
     size, alpha = _casting.as_int(size), float(alpha)
     check_nbest(model, size)
     if not (np.isfinite(alpha) and alpha >= 0):

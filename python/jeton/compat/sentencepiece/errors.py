@@ -37,7 +37,7 @@ class ModelNotFoundError(FileNotFoundError, RuntimeError):
 
 
 class ModelTrainingError(TrainingError, RuntimeError):
-    """What cannot be trained: no text, a vocabulary that the text is not enough for ..."""
+    """Training that cannot succeed: no text, a vocabulary that the text is not enough for ..."""
 
 
 class NotLoadedError(UsageError, RuntimeError):
@@ -61,4 +61,4 @@ class UndefinedPieceError(UsageError):
 
 
 class UnsupportedError(UsageError, NotImplementedError):
-    """What only sentencepiece itself does."""
+    """Feature that only sentencepiece itself has."""

@@ -383,7 +383,7 @@ class SentencePieceProcessor(NamedMethods):
 
     @property
     def tokenizer(self) -> Any:
-        """The same model as a ``jeton.Tokenizer``."""
+        """Model as a ``jeton.Tokenizer``."""
         return self._loaded().tokenizer
 
     # The second names

@@ -94,7 +94,7 @@ class TrainerSpec(Message):
 
 
 class NormalizerSpec(Message):
-    """What is done to text before the model sees it."""
+    """Normalization of text before the model sees it."""
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "name": Field(1, "string"),

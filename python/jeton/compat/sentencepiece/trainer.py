@@ -78,7 +78,7 @@ _OWN_DEFAULTS: Final[dict[str, Any]] = {
 }
 
 _SEED: Final = 0
-"""Of the sample that ``input_sentence_size`` asks for: the same for the same text."""
+"""Seed of the sample that ``input_sentence_size`` asks for: equal texts give equal samples."""
 
 
 class SentencePieceTrainer:
@@ -152,7 +152,7 @@ def _of_string(text: str) -> dict[str, str]:
 
 
 def _parted(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is done here, and the options of the algorithm, each as its own type."""
+    """Split the options into our own and those of the algorithm, each as its own type."""
     own = dict(_OWN_DEFAULTS)
     options: dict[str, Any] = {"normalization_rule_name": "nmt_nfkc"}
     known = [*_OWN_DEFAULTS, *_OURS, *_REFUSED, *_WITHOUT_EFFECT]

@@ -64,7 +64,7 @@ class SimpleBytePairEncoding:
 
     @staticmethod
     def from_tiktoken(encoding: str | Encoding) -> SimpleBytePairEncoding:
-        """The same ranks as an encoding."""
+        """Build from the ranks of an encoding."""
         if isinstance(encoding, str):
             encoding = get_encoding(encoding)
         return SimpleBytePairEncoding(

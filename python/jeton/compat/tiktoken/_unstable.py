@@ -78,7 +78,7 @@ def _n_of_last_pretoken(
 
 
 def _n_unstable(encoding: Encoding, ids: list[int], n_last: int) -> int:
-    """The same and the white space before it, which a longer text may join with it."""
+    """Count the last tokens and the white space before them, which a longer text may join."""
 
     def is_blank(token_id: int) -> bool:
         special = token_id in encoding._special_token_values

@@ -161,7 +161,7 @@ class Encoding:
         allowed_special: _Special = frozenset(),
         disallowed_special: _Disallowed = "all",
     ) -> npt.NDArray[np.uint32]:
-        """The same as an array, uint32 (n_tokens,)."""
+        """Encode to an array, uint32 (n_tokens,)."""
         allowed, _ = self._check(text, allowed_special, disallowed_special)
         if allowed <= self._own_specials:
             try:
@@ -448,7 +448,7 @@ def _check_threads(num_threads: int) -> None:
 
 
 def _ids(tokens: Sequence[int] | npt.NDArray[Any]) -> Sequence[int] | npt.NDArray[Any]:
-    """What tiktoken takes for a sequence of ids: a sequence that is no text."""
+    """Check a value that tiktoken takes for a sequence of ids: a sequence that is no text."""
     if isinstance(tokens, (str, set, frozenset, dict)) or not hasattr(tokens, "__getitem__"):
         raise TypeError(f"ids must be a sequence of integers, not {type(tokens).__name__}")
     return tokens

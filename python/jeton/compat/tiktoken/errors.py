@@ -38,7 +38,7 @@ class IdRangeError(DecodeError, OverflowError):
 
 
 class NotAnIdError(UsageError, AssertionError, TypeError):
-    """What should be an id is no integer."""
+    """Value in the place of an id that is no integer."""
 
 
 class NotATokenError(EncodeError, KeyError):

@@ -93,7 +93,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
 
 
 def cached_file(blobpath: str, expected_hash: str | None = None) -> bytes | None:
-    """What the cache holds of an address; a file with another digest is removed."""
+    """Contents of the cache for an address; a file with another digest is removed."""
     folder, _ = _cache_folder()
     if folder is None:
         return None

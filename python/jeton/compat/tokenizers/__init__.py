@@ -87,14 +87,14 @@ class OffsetReferential(Enum):
 
 
 class OffsetType(Enum):
-    """What places count."""
+    """Unit of offsets."""
 
     BYTE = "byte"
     CHAR = "char"
 
 
 class SplitDelimiterBehavior(Enum):
-    """What becomes of what a split finds."""
+    """Treatment of the matches of a split."""
 
     REMOVED = "removed"
     ISOLATED = "isolated"

@@ -148,7 +148,7 @@ class Component:
         edits.note()
 
     def _description(self) -> dict[str, Any]:
-        """What the file says of the component."""
+        """Description of the component as the file holds it."""
         return {"type": self.kind, **self._fields}
 
     @classmethod

@@ -92,12 +92,12 @@ def probe(
 
 
 def normalize(description: Mapping[str, Any], text: str) -> str:
-    """What a normalizer makes of a text."""
+    """Normalize a text as the described normalizer does."""
     return probe(normalizer=written(description)).normalize(text)
 
 
 def aligned(description: Mapping[str, Any], text: str) -> tuple[str, list[tuple[int, int]]]:
-    """What a normalizer makes of a text, and the code points that each of its characters is of."""
+    """Normalize a text; return also the code points that each of its characters comes from."""
     found = probe(normalizer=written(description)).encode_with_offsets(text)
     data = bytes(found.ids.tolist())
     places = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
@@ -131,7 +131,7 @@ def pretokenize(
 
 
 def decode_strings(description: Mapping[str, Any], tokens: Sequence[str]) -> str:
-    """What a decoder makes of token strings."""
+    """Decode token strings as the described decoder does."""
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(token, len(numbers)) for token in tokens]
     if not ids:

@@ -277,7 +277,7 @@ class Engine:
             tokens[index] = stood
 
     def _normal_form(self, token: AddedToken, number: int, stood: str) -> str:
-        """What stood in normalized text: the token as normalized, and white space it took along."""
+        """Token as normalized, with the white space that it took along."""
         normal = self.spelling(number) or token.content
         if not token.lstrip and not token.rstrip:
             return normal

@@ -1,4 +1,4 @@
-"""What a tokenizer is made of, and the engine that is made of it when it is needed."""
+"""Components of a tokenizer, and the engine that is built from them when it is needed."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ class Pipeline:
         return self._add([adopt_token(token, special=False) for token in _token_list(tokens)])
 
     def add_special_tokens(self, tokens: list[str | AddedToken]) -> int:
-        """The same with tokens that decoding can leave out."""
+        """Add tokens that decoding can leave out."""
         return self._add([adopt_token(token, special=True) for token in _token_list(tokens)])
 
     def _add(self, tokens: list[AddedToken]) -> int:

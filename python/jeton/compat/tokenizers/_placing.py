@@ -1,4 +1,4 @@
-"""What post-processors do to encodings, from their descriptions."""
+"""Effects of post-processors on encodings, from their descriptions."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _around(
 
 
 class Frame(NamedTuple):
-    """What a post-processor puts around texts, whatever they are.
+    """Tokens that a post-processor puts around texts, whatever they are.
 
     Attributes:
         around: Tokens before, between and after the texts: one more than there are texts.
@@ -246,7 +246,7 @@ class Frame(NamedTuple):
 def frame_of(
     description: Description | None, *, n_texts: int, add_special_tokens: bool
 ) -> Frame | None:
-    """What is put around one text or two; None if that cannot be told without the texts."""
+    """Return the tokens around one text or two; None if only the texts themselves decide them."""
     marks = [
         Encoding._of_columns([0], [number], [str(number)], [0], [(0, 1)], [0], [1])
         for number in range(n_texts)

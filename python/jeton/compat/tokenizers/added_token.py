@@ -70,7 +70,7 @@ class AddedToken:
         return self._flags.get("normalized", not self._special)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a file says of it, apart from its id."""
+        """Fields of a file, apart from the id."""
         return {
             "content": self.content,
             "single_word": self.single_word,

@@ -95,7 +95,7 @@ class Fuse(Decoder, kind="Fuse"):
 
 
 class Replace(Decoder, kind="Replace"):
-    """What a pattern finds is replaced."""
+    """Decoder that replaces the matches of a pattern."""
 
     def __init__(self, pattern: str | Regex, content: str) -> None:
         replacement = as_kind(content, str, "content")
@@ -139,7 +139,7 @@ class BPEDecoder(Decoder, kind="BPEDecoder"):
 
 
 class CTC(Decoder, kind="CTC"):
-    """What connectionist temporal classification gives: repetitions and padding are left out."""
+    """Decoder of connectionist temporal classification: repetitions and padding are left out."""
 
     pad_token = Field("pad_token", str)
     word_delimiter_token = Field("word_delimiter_token", str)

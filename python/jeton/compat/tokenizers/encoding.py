@@ -83,7 +83,7 @@ class Encoding:
         return encoding
 
     def _complete(self) -> Encoding:
-        """The same with everything worked out."""
+        """Return the encoding with everything worked out."""
         if self._rest is not None:
             whole = self._rest()
             for column in (*COLUMNS, "_overflowing", "_ranges"):
@@ -119,7 +119,7 @@ class Encoding:
 
     @property
     def words(self) -> list[int | None]:
-        """The same as ``word_ids``, with a warning: the other library has deprecated the name."""
+        """Return ``word_ids``, with a warning: the other library has deprecated the name."""
         message = "Encoding.words is deprecated, please use Encoding.word_ids instead."
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.word_ids

@@ -39,7 +39,7 @@ class Normalizer(Component):
     family: ClassVar[dict[str, type[Component]]] = {}
 
     def normalize_str(self, sequence: str) -> str:
-        """What becomes of a text."""
+        """Normalize a text."""
         return normalize(self._description(), as_kind(sequence, str, "sequence"))
 
     def normalize(self, normalized: NormalizedString) -> None:
@@ -164,7 +164,7 @@ class Prepend(Normalizer, kind="Prepend"):
 
 
 class Replace(Normalizer, kind="Replace"):
-    """What a pattern finds is replaced."""
+    """Normalizer that replaces the matches of a pattern."""
 
     content = Field("content", str)
 

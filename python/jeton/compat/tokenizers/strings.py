@@ -49,12 +49,12 @@ class NormalizedString:
 
     @property
     def original(self) -> str:
-        """What it was."""
+        """Text before the changes."""
         return self._original
 
     @property
     def normalized(self) -> str:
-        """What it is."""
+        """Text after the changes."""
         return self._text
 
     def _become(self, text: str, places: list[tuple[int, int]]) -> None:

@@ -79,7 +79,7 @@ class Tokenizer(Pipeline):
 
     @property
     def tokenizer(self) -> _core.Tokenizer:
-        """The same tokenizer in Jeton's own interface, as it is now."""
+        """Tokenizer in Jeton's own interface, as it is now."""
         return core_of(self._document())
 
     def to_str(self, pretty: bool = False) -> str:
@@ -178,7 +178,7 @@ class Tokenizer(Pipeline):
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,  # noqa: A002
     ) -> list[Encoding]:
-        """The same: places are worked out when they are asked for, and not left empty."""
+        """Encode as `encode_batch` does: offsets are there when asked for, not left empty."""
         return self.encode_batch(input, is_pretokenized, add_special_tokens)
 
     def post_process(

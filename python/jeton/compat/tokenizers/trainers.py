@@ -89,7 +89,7 @@ class _Letters(Field[list[str]]):
 
 
 _KEPT_OF_BPE = ("dropout", "unk_token", "fuse_unk")
-"""What training leaves of the model that was there."""
+"""Fields of the former model that training keeps."""
 
 
 class BpeTrainer(Trainer, kind="BpeTrainer"):

@@ -40,7 +40,7 @@ class _OverJeton(type):
 
 
 class JetonBackend(metaclass=_OverJeton):
-    """What makes a tokenizer class of ``transformers`` work on Jeton's core.
+    """Mixin that makes a tokenizer class of ``transformers`` work on Jeton's core.
 
     It comes before that class among the bases. All that the class does with its backend is done
     with ``jeton.compat.tokenizers``, which has the same interface.

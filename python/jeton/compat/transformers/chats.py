@@ -23,7 +23,7 @@ _logger = logging.get_logger(__name__)
 def apply_chat_template(
     tokenizer: Any, usual: Callable[..., Any], conversation: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """What ``tokenizer.apply_chat_template`` gives.
+    """Render as ``tokenizer.apply_chat_template`` does.
 
     Args:
         tokenizer: The tokenizer, one of ``transformers`` over Jeton's core.

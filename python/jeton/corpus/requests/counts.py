@@ -14,8 +14,8 @@ MAX_TOKENS: Final = 100_000_000
 model in production (Llama 4 Scout, 10 million; ai.meta.com, 2025-04-05)."""
 
 MAX_SUMMED: Final = 10**15
-"""The same for a row of an export, which adds up many requests: a thousand times what all models of
-one provider generate in a day."""
+"""Limit for a row of an export, which adds up many requests: a thousand times the tokens that all
+models of one provider generate in a day."""
 
 MILLISECONDS: Final = 1_000
 """Seconds are stored as whole milliseconds (``jeton.dimensions``)."""

@@ -170,7 +170,7 @@ def _take_counts_of_bedrock(amounts: Amounts, record: Mapping[str, Any], report:
 
 
 def take_beside(amounts: Amounts, value: Any, report: Report) -> None:
-    """What the AI SDK keeps of the provider's own usage, by the provider's name."""
+    """Take the provider's own usage that the AI SDK keeps, by the provider's name."""
     amounts.is_strict = False
     value = parsed_json(value)
     for inner in value.values() if isinstance(value, dict) else ():
@@ -287,7 +287,7 @@ def _take_id(parsed: ParsedRequest, things: tuple[Any, Any, Any], plan: FactsPla
 
 
 def _provider(parsed: ParsedRequest, things: tuple[Any, Any, Any], plan: FactsPlan) -> str:
-    """Who answered: as ids and the shape prove, else as the log says."""
+    """Return the provider: as ids and the shape prove, else as the log says."""
     proven = provider_of_model(parsed.model) if parsed.model else ""
     if not proven and parsed.id:
         proven = provider_of_answer(parsed.id)
@@ -403,7 +403,7 @@ def _is_hit(value: Any) -> bool:
 
 
 def _time(things: tuple[Any, Any, Any], plan: FactsPlan) -> Any:
-    """Of the record, of the request, of the response."""
+    """Time of the record, of the request, of the response."""
     for place, key in plan.times:
         value = things[place][key]
         if value is not None and not isinstance(value, dict | list):

@@ -109,10 +109,10 @@ _NESTED: Final = (
     "x_groq", "metadata", "response_metadata", "llm_output", "additional_kwargs", "_hidden_params",
     "hidden_params", "extra_info", "generation_info",
 )  # fmt: skip
-"""What may hold a place of a usage itself."""
+"""Fields that may hold a usage."""
 
 _BESIDE: Final = ("provider_metadata", "experimental_provider_metadata")
-"""What adds to a usage that stands elsewhere (AI SDK)."""
+"""Fields that add to a usage that stands elsewhere (AI SDK)."""
 
 FIELD_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "what was sent": PROMPT_FIELDS,
@@ -128,7 +128,7 @@ FIELD_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "the time": TIME_FIELDS,
     "the id": ID_FIELDS,
 }
-"""What is looked for under which names, for the documentation."""
+"""Names under which each field is looked for, for the documentation."""
 
 _OTHER_FIELDS: Final = (
     "messages", "contents", "conversations", "system", "instructions", "tools", "functions",
@@ -149,7 +149,7 @@ _OTHER_FIELDS: Final = (
     "search_type", "route", "plugins", "web_search_options", "observations", "child_runs",
     "model_permaslug", "requests",
 )  # fmt: skip
-"""What else is looked at in a record."""
+"""Further fields of a record."""
 
 _KNOWN: Final = frozenset(
     (*(name for names in FIELD_TABLES.values() for name in names), *ROW_FIELDS, *STATUS_FIELDS,
@@ -363,7 +363,7 @@ def _special(has: frozenset[str], given: tuple[Any, ...], n_unknown: int) -> tup
 
 
 NO_FIELDS: Final = _fields(())
-"""Of something that is no mapping."""
+"""No fields: the record is not a mapping."""
 
 
 def is_known_column(names: FieldNames, column: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is wrong with a log: counted by kind, with a few places, never silently dropped.
+"""Faults of a log: counted by kind, with a few places, never silently dropped.
 
 The kinds are a closed list; each says what it means and what becomes of the record.
 """
@@ -79,7 +79,7 @@ class LogIssue:
 
     @property
     def meaning(self) -> str:
-        """What it means and what becomes of the records."""
+        """Meaning of the fault, and the fate of its records."""
         return ISSUE_KINDS[self.kind]
 
 

@@ -206,7 +206,7 @@ class Joiner:
         return -1, last
 
     def _keep_better(self, slot: int, row: Row) -> None:
-        """Of two records of one answer, the counts of the one whose stream went further."""
+        """Keep the counts of the record whose stream went further, of two with one answer."""
         output, given = row.usage.output, row.usage.input
         if (output, given) <= (self._outputs[slot], self._inputs[slot]):
             return

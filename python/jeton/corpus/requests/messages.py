@@ -1,4 +1,4 @@
-"""What messages say: the text of a chat, whatever shape its messages have.
+"""Text of a chat's messages, whatever shape they have.
 
 A message's content is a string, or parts: of OpenAI (``text``, ``input_text``, ``image_url`` ...),
 Anthropic (``text``, ``tool_use``, ``tool_result``, ``thinking`` ...), Gemini (``parts``),
@@ -232,7 +232,7 @@ def compact_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """What JSON has no form for: bytes, times and decimals of a Parquet file."""
+    """Write a value that JSON has no form for: bytes, times and decimals of a Parquet file."""
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 

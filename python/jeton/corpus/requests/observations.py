@@ -82,7 +82,7 @@ def parse_langsmith(
 
 
 def _answer(outputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What came back, with the usage that LangChain keeps inside its first message."""
+    """Return the answer, with the usage that LangChain keeps inside its first message."""
     generations = outputs.get("generations")
     while isinstance(generations, list) and generations:
         generations = generations[0]

@@ -158,7 +158,7 @@ class RecordParser:
         return True
 
     def _key_of_piece(self, kind: str, piece: Mapping[str, Any]) -> str:
-        """Whose answer a piece belongs to; events without an id belong to the one that is open."""
+        """Answer that a piece belongs to; events without an id belong to the one that is open."""
         if kind == "openai":
             return str(piece.get("id") or "")
         if kind == "ollama":

@@ -25,7 +25,7 @@ PIECE_KINDS: Final[dict[str, str]] = {
     "gemini": "a list of objects with `usageMetadata`",
     "invocation": "the last has `amazon-bedrock-invocationMetrics`",
 }
-"""Whose pieces are known, by what they are told."""
+"""Providers of known stream pieces, by the fields that tell them."""
 
 _ANTHROPIC: Final = frozenset(
     {
@@ -60,7 +60,7 @@ _MAX_TEXTS: Final = 1_000_000
 
 
 def piece_kind(piece: Any, names: Fields | None = None) -> str:
-    """Whose stream a record is a piece of; empty: it is none."""
+    """Kind of stream that a record is a piece of; empty: none."""
     if not isinstance(piece, dict):
         return ""
     has = (names or fields_of(piece)).has

@@ -183,7 +183,7 @@ def _codex(
 
 
 def _step(last: Any, total: Any, state: FileState) -> Mapping[str, Any] | None:
-    """What was used since the totals before; None: nothing, they are given again."""
+    """Use since the totals before; None: nothing, they are given again."""
     if not isinstance(total, dict):
         return last if isinstance(last, dict) else None
     now = {name: total[name] for name in _COUNTS if type(total.get(name)) is int}

@@ -218,7 +218,7 @@ def _sent(
     of_request: Fields,
     names: FieldNames,
 ) -> ParsedRequest:
-    """What was sent, and the shape it tells."""
+    """Read the request, and the shape that it tells."""
     if names.prompt:
         return _from_prompt(lookup(record, names.prompt), "plain")
     has = of_request.has
@@ -291,7 +291,7 @@ def _from_prompt(value: Any, shape: str) -> ParsedRequest:
 
 
 def _chat_shape(request: Mapping[str, Any], response: Any) -> tuple[str, str]:
-    """Whose chat this is."""
+    """Tell the kind of a chat."""
     if isinstance(response, dict):
         if response.get("type") == "message" or "stop_reason" in response:
             return "anthropic", "anthropic"
@@ -316,7 +316,7 @@ def _is_responses(request: Mapping[str, Any], response: Any) -> bool:
 def _received(
     parsed: ParsedRequest, record: Mapping[str, Any], places: Places, names: FieldNames
 ) -> None:
-    """What came back: into ``parsed``."""
+    """Read the response into ``parsed``."""
     if names.response:
         answer = lookup(record, names.response)
         text, n = (None, 0) if answer is None else text_of(answer)

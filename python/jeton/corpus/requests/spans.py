@@ -42,7 +42,7 @@ CALL_OPERATIONS: Final = frozenset(
 """Operations that send text to a model (``gen_ai.operation.name``)."""
 
 CALL_KINDS: Final = frozenset({"LLM", "llm", "EMBEDDING"})
-"""The same in OpenInference (``openinference.span.kind``)."""
+"""Values that mark a model call in OpenInference (``openinference.span.kind``)."""
 
 _NUMBERED = re.compile(
     r"^(gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)"
@@ -77,7 +77,7 @@ _RECEIVED_FIELDS: Final = ("gen_ai.output.messages", "gen_ai.completion")
 USAGE_PREFIXES: Final = (
     "gen_ai.usage.", "ai.usage.", "llm.usage.", "gen_ai.aggregated_usage.",
 )  # fmt: skip
-"""What is taken off the names of attributes that hold amounts; what is left is a path."""
+"""Prefixes taken off attribute names that hold amounts; the rest is a path."""
 
 _JSON_USAGES: Final = (
     "langfuse.observation.usage_details", "mlflow.chat.tokenUsage", "gen_ai.usage",
@@ -347,7 +347,7 @@ def _read_messages(
     plan: _Plan,
     events: list[tuple[str, dict[str, Any]]],
 ) -> None:
-    """What was sent and what came back, from wherever the conventions have put it over time."""
+    """Read request and response from all places where the conventions have put them over time."""
     sent = _json(first(attributes, plan.sent))
     received = _json(first(attributes, plan.received))
     system = _json(attributes.get("gen_ai.system_instructions"))

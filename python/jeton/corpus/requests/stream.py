@@ -54,7 +54,7 @@ MAX_RECORD_BYTES: Final = 32 << 20
 hostile record of this size takes some 700 MB (a list of empty lists)."""
 
 _UNREADABLE: Final = ("not_json", "line_too_long", "not_a_request")
-"""What is an error under strict reading."""
+"""Issues that are errors under strict reading."""
 
 RequestInputs: TypeAlias = str | os.PathLike[str] | Iterable[Any]
 
@@ -148,7 +148,7 @@ class RequestStream(Iterator[RequestBatch]):
 
     @property
     def issues(self) -> dict[str, LogIssue]:
-        """What is wrong with the log, by kind (``issues.ISSUE_KINDS``)."""
+        """Faults of the log, by kind (``issues.ISSUE_KINDS``)."""
         found = self._issues.issues()
         for kind, counts in (
             ("mixed_schemas", self._parser.shapes),

@@ -1,4 +1,4 @@
-"""What a log tells about its traffic as a whole."""
+"""Traffic of a log as a whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ MIN_SPAN_S = 3600.0
 """One hour, in seconds: a shorter log does not say how many requests a day brings."""
 
 MAX_STRAY_SHARE = 0.01
-"""Of the times, at most; our choice: more than one in a hundred is no accident."""
+"""Largest share of timestamps that may be dropped as outliers. Our choice: more than one in a
+hundred is no accident."""
 
 STRAY_SPAN_FACTOR = 10
 """Times are stray that make the span this many times longer; our choice."""

@@ -343,7 +343,10 @@ LISTS: Final = {
 
 
 class Meaning(NamedTuple):
-    """Of a path: ``in`` or ``out`` of a scheme, an ``amount``, a ``word``; empty: not counted."""
+    """Meaning of a usage path.
+
+    ``in`` or ``out`` of a scheme, an ``amount``, a ``word``; empty: not counted.
+    """
 
     kind: str
     name: str
@@ -393,7 +396,7 @@ FLAT_PATHS: Final[Mapping[str, Meaning]] = {
     "requests": Meaning("amount", REQUESTS),
     "request_count": Meaning("amount", REQUESTS),
 }
-"""Those that are read among the fields of a record too."""
+"""Paths that are read among the fields of a record too."""
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

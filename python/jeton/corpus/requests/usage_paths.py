@@ -44,7 +44,7 @@ _PARENTS: Final = frozenset(
 
 
 class Amounts:
-    """What a usage states, by meaning.
+    """Amounts that a usage states, by meaning.
 
     Attributes:
         inputs: By scheme (``usage_names.SCHEMES``).

@@ -54,7 +54,7 @@ class Assumed(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class PriceKey:
-    """What requests with the same rates have in common.
+    """Key that requests with equal rates share.
 
     Attributes:
         provider: Provider whose price was taken.

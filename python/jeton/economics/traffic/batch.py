@@ -27,7 +27,7 @@ _NEVER = 1 << 62
 
 
 class DecodingBatch:
-    """Who decodes, and what they add up to.
+    """Requests that are decoding, and their sums.
 
     Attributes:
         n: How many.

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["AllocationClaim", "PaddingClaim", "allocation_claim", "padding_claim"]
 
 _AT_ONCE = 1e6
-"""So many times as dense, an hour of traffic comes within milliseconds: the GPU is never short of
-work."""
+"""Density of traffic at which an hour comes within milliseconds: the GPU is never short of work."""
 
 _MOST_FACTOR = 1024.0
 _HALVINGS = 6
@@ -32,7 +31,7 @@ _HALVINGS = 6
 
 @dataclass(frozen=True, slots=True)
 class AllocationClaim:
-    """What a policy is worth on one trace and server; dictionaries are by policy.
+    """Worth of a policy on one trace and server; dictionaries are by policy.
 
     Attributes:
         tokens_per_second: Prompt and output tokens, with never a want of work.
@@ -58,7 +57,7 @@ class AllocationClaim:
 
 @dataclass(frozen=True, slots=True)
 class PaddingClaim:
-    """What padding wastes on some lengths.
+    """Waste of padding on some lengths.
 
     Attributes:
         max_length: Tokens that static padding fills up to; longer ones are cut.

@@ -1,4 +1,4 @@
-"""What became of the requests of one run, request by request."""
+"""Outcome of the requests of one run, request by request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ than what is reserved."""
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the requests, and what the group did.
+    """Outcome of the requests, and the work of the group.
 
     Attributes:
         arrived: Time of arrival of each request, seconds.

@@ -64,7 +64,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What a serving engine is set to.
+    """Settings of a serving engine.
 
     Attributes:
         page_tokens: Tokens of a page of the KV cache.

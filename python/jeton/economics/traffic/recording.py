@@ -1,4 +1,4 @@
-"""What the memory of a run looked like over time: means and peaks of equally wide stretches."""
+"""Memory of a run over time: means and peaks of equally wide stretches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a simulated stretch of traffic shows: frozen values with units in their names."""
+"""Result of a simulated stretch of traffic: frozen values with units in their names."""
 
 from __future__ import annotations
 

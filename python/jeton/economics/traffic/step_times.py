@@ -154,7 +154,7 @@ class StepTimes:
         return (self.n_layers - n_window) * context + n_window * min(context, self.window_tokens)
 
     def part(self, start: int, end: int) -> tuple[int, int, int]:
-        """Of a part of a prompt: its `prompt_pairs`, the layer tokens before it, and those gained.
+        """Return a part's `prompt_pairs`, the layer tokens before it, and those gained.
 
         The same as three calls, without a window in one sum.
         """

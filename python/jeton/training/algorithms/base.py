@@ -1,4 +1,4 @@
-"""What an algorithm tells ``train`` about itself, and the checks that all of them share."""
+"""Description that an algorithm gives ``train`` of itself, and the checks that all share."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NoOptions:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What learning needs besides counts and settings.
+    """Context of learning besides counts and settings.
 
     Attributes:
         name: What the tokenizer is to be called.
@@ -70,7 +70,7 @@ class Learning:
     on_interrupt: Callable[[list[tuple[int, int]]], None] | None = None
 
     def report(self, stage: str) -> Callable[[int, int], None]:
-        """What the core calls with (done, total) tokens."""
+        """Return the callback that the core calls with (done, total) tokens."""
 
         def tell(done: int, total: int) -> None:
             if self.on_progress is not None:

@@ -15,7 +15,7 @@ __all__ = ["ALGORITHMS", "BpeOptions", "core_options"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BpeOptions:
-    """What byte-level BPE takes besides the shared settings.
+    """Options of byte-level BPE besides the shared settings.
 
     Attributes:
         forced_tokens: Tokens that the vocabulary must have, as text. They are completed at the end

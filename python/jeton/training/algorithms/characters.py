@@ -43,7 +43,7 @@ _WORDS = r"\w+|[^\w\s]+"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordOptions:
-    """What all models on characters and words have.
+    """Options of all models on characters and words.
 
     Attributes:
         pre_tokenizer: How text is cut: ``"pattern"`` by the split pattern, which keeps spaces;
@@ -81,7 +81,7 @@ class WordOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CharacterBpeOptions(WordOptions):
-    """What BPE on characters has besides.
+    """Further options of BPE on characters.
 
     Attributes:
         end_of_word_suffix: Stands behind the last character of a word (``"</w>"``).
@@ -108,7 +108,7 @@ class CharacterBpeOptions(WordOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordPieceOptions:
-    """What WordPiece has: BERT's normalizer and pre-tokenizer, and its marks.
+    """Options of WordPiece: BERT's normalizer and pre-tokenizer, and its marks.
 
     Attributes:
         lowercase: Text becomes lower case.

@@ -23,7 +23,7 @@ _MOST_CANDIDATES_PER_TOKEN = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinTokenOptions(BpeOptions):
-    """What it takes besides the shared settings and the options of BPE, which finds candidates.
+    """Options besides the shared settings and those of BPE, which finds candidates.
 
     Attributes:
         seed_factor: Candidates for each token wanted. On held-out text of four corpora 1.5 was the

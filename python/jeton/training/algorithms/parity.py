@@ -30,7 +30,7 @@ __all__ = ["ALGORITHMS", "ParityOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParityOptions(BpeOptions):
-    """What parity-aware BPE takes besides the shared settings.
+    """Options of parity-aware BPE besides the shared settings.
 
     Attributes:
         language_by: The language of a document is the name of its ``"file"`` or its ``"folder"``.

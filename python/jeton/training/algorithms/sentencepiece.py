@@ -33,7 +33,7 @@ LONGEST_PIECE = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentencePieceOptions:
-    """What all SentencePiece models have.
+    """Options of all SentencePiece models.
 
     Attributes:
         normalization_rule_name: ``"identity"``, ``"nfkc"``, ``"nmt_nfkc"``, with case folded
@@ -127,7 +127,7 @@ class SentencePieceOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnigramOptions(SentencePieceOptions):
-    """What Unigram has besides.
+    """Further options of Unigram.
 
     Attributes:
         seed_sentencepiece_size: Candidates besides the characters.

@@ -36,14 +36,14 @@ PHRASE_PATTERNS = MappingProxyType(
         ),
     }
 )
-"""What a token may span, by name. All leave numbers alone (groups of three digits) and end at the
-end of a line. ``"sentence"``: words and punctuation up to a full stop, exclamation or question
-mark; ``"line"``: these marks too; ``"words"``: words with single spaces between, no punctuation."""
+"""Spans of a token, by name. All leave numbers alone (groups of three digits) and end at the end of
+a line. ``"sentence"``: words and punctuation up to a full stop, exclamation or question mark;
+``"line"``: these marks too; ``"words"``: words with single spaces between, no punctuation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuperBpeOptions(BpeOptions):
-    """What superword BPE takes besides the shared settings, of which ``pattern`` cuts words.
+    """Options of superword BPE besides the shared settings, of which ``pattern`` cuts words.
 
     Attributes:
         phrases: What a token may span: a name from ``PHRASE_PATTERNS`` or a regular expression,

@@ -23,7 +23,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrimmedOptions(BpeOptions):
-    """What it takes besides the shared settings and the options of BPE.
+    """Options besides the shared settings and those of BPE.
 
     Attributes:
         least_use: A token goes if the text uses it less often than this share of what the last

@@ -1,4 +1,4 @@
-"""What ``from_spm`` needs of a SentencePiece file, which the core reads."""
+"""Parts of a SentencePiece file that ``from_spm`` needs; the core reads them."""
 
 from __future__ import annotations
 

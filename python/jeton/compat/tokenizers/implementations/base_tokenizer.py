@@ -1,4 +1,4 @@
-"""What the tokenizers of well-known kinds have in common: they pass on what they are asked."""
+"""Base of the tokenizers of well-known kinds: they pass on every call."""
 
 from __future__ import annotations
 
@@ -106,11 +106,11 @@ class BaseTokenizer:
         return self._tokenizer.add_tokens(tokens)
 
     def add_special_tokens(self, special_tokens: list[str | AddedToken]) -> int:
-        """The same with tokens that decoding can leave out."""
+        """Add tokens that decoding can leave out."""
         return self._tokenizer.add_special_tokens(special_tokens)
 
     def normalize(self, sequence: str) -> str:
-        """What the normalizer makes of a text."""
+        """Normalize a text with the normalizer."""
         return str(self._tokenizer.normalizer.normalize_str(sequence))
 
     def encode(
