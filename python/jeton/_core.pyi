@@ -10,21 +10,34 @@ from numpy.typing import NDArray
 __version__: str
 __all__ = [
     "BpeOptions",
+    "CharacterTable",
+    "ContinuedBpe",
+    "CountsFile",
     "DecodeIterator",
     "DecodeStream",
     "DocumentReader",
     "EncodeIterator",
     "Encoding",
+    "FewestTokens",
+    "FrequentPretokens",
+    "GgufHeader",
     "GrowingText",
+    "Growth",
+    "GuardedEncoding",
+    "LearnedToken",
     "ModelInputs",
     "NearDuplicates",
     "NoncanonicalIds",
+    "ParityBpe",
     "PrefixIndex",
     "PretokenCounts",
     "ReadRanks",
+    "RefusedToken",
+    "Segmentation",
     "SentencePieceModel",
     "SentencePieceRules",
     "SpecialToken",
+    "SuperwordBpe",
     "Survey",
     "Surveyor",
     "TermCounter",
@@ -33,6 +46,7 @@ __all__ = [
     "TokenBatch",
     "TokenStats",
     "Tokenizer",
+    "TrimmedBpe",
     "__version__",
     "_raise_error_kind",
     "available_threads",
@@ -41,6 +55,21 @@ __all__ = [
     "continue_bpe",
     "counts_for",
     "decompress",
+    "file_formats",
+    "from_canonical",
+    "from_claude",
+    "from_clip",
+    "from_compiled",
+    "from_compiled_file",
+    "from_gguf",
+    "from_gpt2_files",
+    "from_hf_json",
+    "from_rwkv",
+    "from_sentencepiece",
+    "from_tekken",
+    "from_tiktoken",
+    "from_vocab_txt",
+    "gguf_header_bytes",
     "list_error_kinds",
     "pair_digests",
     "published_patterns",
@@ -57,6 +86,7 @@ __all__ = [
     "train_sentencepiece",
     "train_superwords",
     "train_trimmed_bpe",
+    "write_format",
 ]
 
 _Text: TypeAlias = str | bytes
@@ -311,24 +341,20 @@ class GrowingText:
     tokenizers it can be more. Not for use by several threads at once.
     """
 
-    def append(self, text: _Text) -> tuple[int, NDArray[np.uint32]]:
-        """Put text behind the text.
-
-        Returns:
-            How many ids at the beginning are what they were before, and all that come after them now. Where
-            the first number is below the old number of ids, the ids from there on have been replaced.
+    def append(self, text: _Text) -> Growth:
+        """Puts text behind the text, and returns the change of the ids.
 
         Raises:
             EncodeError: The text cannot be encoded with it; then nothing has changed.
         """
-    def replace(self, start: int, end: int, text: _Text) -> tuple[int, NDArray[np.uint32]]:
+    def replace(self, start: int, end: int, text: _Text) -> Growth:
         """Put text in the place of the characters ``start`` to ``end`` (code points, as in slices).
 
         Encodes again from a place shortly before ``start`` to one behind ``end`` from which on
         all is as it was. Returns and raises as ``append`` does. Places outside of the text are a
         ``ValueError``.
         """
-    def truncate(self, n_chars: int) -> tuple[int, NDArray[np.uint32]]:
+    def truncate(self, n_chars: int) -> Growth:
         """Keep the first ``n_chars`` characters. Returns and raises as ``append`` does."""
     def fork(self) -> GrowingText:
         """A copy that grows by itself: the branches of a conversation. Costs a copy of text and ids."""
@@ -403,8 +429,7 @@ class ReadRanks:
         name: str | None = None,
         path: str | None = None,
     ) -> Tokenizer:
-        """As ``Tokenizer.from_tiktoken`` makes it of the same bytes; once. What is wrong with them
-        is raised here."""
+        """Returns the tokenizer as ``from_tiktoken`` makes it of the same bytes; once."""
 
 @final
 class SpecialToken:
@@ -597,102 +622,67 @@ class TermCounter:
         """uint64 (n_terms,), in the order of ``terms``."""
 
 @final
+class GgufHeader:
+    """The length of a GGUF file's header."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the header; if the beginning is too short, the least that it takes."""
+    @property
+    def is_whole(self) -> bool:
+        """True if the given bytes told the whole length."""
+
+@final
+class Growth:
+    """A change of a ``GrowingText``."""
+
+    @property
+    def n_kept(self) -> int:
+        """Ids at the beginning that are as before; later ids have been replaced."""
+    @property
+    def ids(self) -> NDArray[np.uint32]:
+        """All ids after those, uint32 (n_ids,)."""
+
+@final
+class GuardedEncoding:
+    """The ids of a text in which only trusted parts may hold control tokens."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """The ids with the range of text that each comes from."""
+    @property
+    def refused(self) -> list[RefusedToken]:
+        """Control tokens outside of the trusted parts, which stayed text."""
+
+@final
+class RefusedToken:
+    """A control token that stayed text."""
+
+    @property
+    def start(self) -> int:
+        """Its first code point in the text."""
+    @property
+    def end(self) -> int:
+        """One past its last code point."""
+    @property
+    def id(self) -> int:
+        """The id that it would have had."""
+
+@final
+class Segmentation:
+    """One of the best segmentations of a text."""
+
+    @property
+    def ids(self) -> list[int]:
+        """Its ids."""
+    @property
+    def score(self) -> float:
+        """Its score, a natural logarithm."""
+
+@final
 class Tokenizer:
     """An immutable tokenizer. Safe to share between threads, to fork with and to pickle."""
 
-    @staticmethod
-    def from_tiktoken(
-        data: bytes,
-        *,
-        pattern: str,
-        special_tokens: Mapping[str, int] | None = None,
-        normalizer: Literal["nfc"] | None = None,
-        name: str | None = None,
-        path: str | None = None,
-    ) -> Tokenizer:
-        """From the bytes of a ``.tiktoken`` rank file. ``pattern``: a published name
-        (see ``published_patterns()``) or a regular expression."""
-    @staticmethod
-    def from_hf_json(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of a ``tokenizer.json``."""
-    @staticmethod
-    def from_sentencepiece(
-        data: bytes, *, name: str | None = None, path: str | None = None
-    ) -> Tokenizer:
-        """From the bytes of a SentencePiece ``.model``."""
-    @staticmethod
-    def from_vocab_txt(
-        data: bytes,
-        *,
-        lowercase: bool = True,
-        strip_accents: bool | None = None,
-        handle_chinese_chars: bool = True,
-        clean_text: bool = True,
-        unk_token: str | None = None,
-        name: str | None = None,
-        path: str | None = None,
-    ) -> Tokenizer:
-        """From the bytes of BERT's ``vocab.txt``; the keywords are what the file does not say.
-
-        ``strip_accents`` is as ``lowercase`` unless it is given.
-        """
-    @staticmethod
-    def from_rwkv(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of RWKV's list of tokens."""
-    @staticmethod
-    def from_tekken(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of Mistral's ``tekken.json``."""
-    @staticmethod
-    def from_claude(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of the JSON of Anthropic's old public tokenizer."""
-    @staticmethod
-    def from_clip(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of CLIP's merges, decompressed."""
-    @staticmethod
-    def from_gguf(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of a GGUF file, or as much of its beginning as its header takes."""
-    @staticmethod
-    def gguf_header_bytes(data: bytes, *, path: str | None = None) -> tuple[int, bool]:
-        """Bytes that a GGUF file's header takes, and whether that is all.
-
-        Of a beginning that is too short: the least that more of it takes, and False.
-        """
-    @staticmethod
-    def from_gpt2_files(
-        vocab: bytes,
-        merges: bytes,
-        *,
-        add_prefix_space: bool = False,
-        special_tokens: Sequence[str] | None = None,
-        unk_token: str | None = None,
-        before: Sequence[str] | None = None,
-        after: Sequence[str] | None = None,
-        name: str | None = None,
-        path: str | None = None,
-    ) -> Tokenizer:
-        """From GPT-2's ``vocab.json`` and ``merges.txt``.
-
-        ``before`` and ``after`` are special tokens that ``add_special_tokens`` puts around a text.
-        """
-    @staticmethod
-    def from_canonical(
-        data: bytes, *, name: str | None = None, path: str | None = None
-    ) -> Tokenizer:
-        """From the canonical written form, as ``to_canonical`` gives it."""
-    @staticmethod
-    def from_compiled(
-        data: bytes, *, name: str | None = None, path: str | None = None
-    ) -> Tokenizer:
-        """From what ``to_compiled`` of the same release gave; by default with the name in it.
-
-        Damage, and what another release wrote, is a ``FormatError``.
-        """
-    @staticmethod
-    def from_compiled_file(path: str, *, name: str | None = None) -> Tokenizer:
-        """The same from a file, which does not lie in memory as a whole meanwhile.
-
-        A file that cannot be opened is an ``OSError``.
-        """
     def to_compiled(self) -> bytes:
         """The tokenizer as it lies in memory, with its name: the quickest to load.
 
@@ -711,21 +701,13 @@ class Tokenizer:
 
         What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
         """
-    def write_format(self, format: str) -> dict[str, Any]:
-        """The tokenizer in a format: its ``files`` by role, the ``losses``, what makes it impossible
-        (``obstacles``; then there are no files), the ``options`` to read it with, what was
-        ``read``, and what the files say in other words (``rewordings``). For ``jeton.formats``,
-        which makes errors and warnings of it."""
-    @staticmethod
-    def file_formats() -> list[str]:
-        """Names of the formats of ``write_format``."""
     def encode(
         self,
         text: _Text,
         *,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-        num_threads: int | None = 1,
+        num_threads: int | None = None,
     ) -> list[int]:
         """Ids of a text, as a list.
 
@@ -763,7 +745,7 @@ class Tokenizer:
         *,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-        num_threads: int | None = 1,
+        num_threads: int | None = None,
     ) -> NDArray[np.uint32]:
         """Returns the ids as an array, uint32 (n_tokens,); ``num_threads`` as in ``encode``.
 
@@ -777,9 +759,9 @@ class Tokenizer:
         self,
         texts: TextBatch | Iterable[_Text],
         *,
-        num_threads: int | None = None,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
+        num_threads: int | None = None,
     ) -> TokenBatch:
         """Ids of many texts, with several threads (None: as many as this process may use).
 
@@ -811,6 +793,16 @@ class Tokenizer:
             >>> encoding.starts.tolist(), encoding.ends.tolist()
             ([0, 5], [5, 11])
         """
+    def encode_batch_with_offsets(
+        self,
+        texts: TextBatch | Iterable[_Text],
+        *,
+        add_special_tokens: bool = False,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+        trim_offsets: bool = True,
+        num_threads: int | None = None,
+    ) -> list[Encoding]:
+        """TODO"""
     def model_inputs(
         self,
         texts: TextBatch | Iterable[_Text],
@@ -954,7 +946,7 @@ class Tokenizer:
         trusted_spans: Sequence[tuple[int, int]],
         *,
         control_tokens: Sequence[str] = ...,
-    ) -> tuple[Encoding, list[tuple[int, int, int]]]:
+    ) -> GuardedEncoding:
         """Ids of a text in which control tokens may stand only inside ``trusted_spans``.
 
         Control tokens are the special tokens and those of ``control_tokens``. Spans are (start, end) in code
@@ -999,9 +991,9 @@ class Tokenizer:
         dropout: float | None = None,
         alpha: float | None = None,
         nbest: int | None = None,
-        num_threads: int | None = None,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
+        num_threads: int | None = None,
     ) -> TokenBatch:
         """``sample`` for many texts. The draw of a text depends on the seed, its place in the batch and
         the text alone, never on ``num_threads``; that of the first is what ``sample`` gives."""
@@ -1009,7 +1001,7 @@ class Tokenizer:
     def sampling_methods(self) -> list[str]:
         """The values of ``method`` that ``sample`` takes, the usual one first; empty where every text has one
         segmentation."""
-    def nbest(self, text: _Text, n: int) -> list[tuple[list[int], float]]:
+    def nbest(self, text: _Text, n: int) -> list[Segmentation]:
         """The ``n`` best segmentations (1 to 1024) with their scores (natural logarithms), best first.
 
         Of the whole text: where a pre-tokenizer cuts it, all combinations of the pretokens' segmentations
@@ -1020,8 +1012,9 @@ class Tokenizer:
         self,
         text: _Text,
         *,
+        add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-        num_threads: int | None = 1,
+        num_threads: int | None = None,
     ) -> int:
         """The number of ids of a text; ``num_threads`` as in ``encode``.
 
@@ -1035,6 +1028,7 @@ class Tokenizer:
         text: _Text,
         limit: int,
         *,
+        add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
     ) -> int:
         """The number of ids, or ``limit + 1`` if there are more than ``limit``.
@@ -1045,6 +1039,7 @@ class Tokenizer:
         text: _Text,
         limit: int,
         *,
+        add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
     ) -> bool:
         """True if a text has at most ``limit`` ids; reads no more of it than that takes."""
@@ -1069,8 +1064,9 @@ class Tokenizer:
         self,
         texts: TextBatch | Iterable[_Text],
         *,
-        num_threads: int | None = None,
+        add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
+        num_threads: int | None = None,
     ) -> NDArray[np.int64]:
         """The number of ids of each text, int64 (n_texts,); arguments as of ``encode_batch``."""
     def decode(
@@ -1099,7 +1095,7 @@ class Tokenizer:
         """
     def decode_batch(
         self,
-        batch: TokenBatch | Iterable[Sequence[int] | NDArray[Any]],
+        ids: TokenBatch | Iterable[Sequence[int] | NDArray[Any]],
         *,
         skip_special_tokens: bool = False,
         errors: Literal["replace", "strict"] = "replace",
@@ -1137,10 +1133,10 @@ class Tokenizer:
         self,
         texts: TextBatch | Iterable[_Text],
         *,
-        num_threads: int | None = None,
         round_trip: bool = True,
         documents: bool = False,
         words: bool = False,
+        num_threads: int | None = None,
     ) -> TokenStats:
         """Counts of the tokens of texts; special look-alikes are text.
 
@@ -1378,6 +1374,54 @@ def compile_charsmap(rules: Sequence[tuple[str, str]]) -> bytes:
     """Rules as a precompiled charsmap, as a SentencePiece model holds it; empty for none."""
 
 @final
+class CharacterTable:
+    """The characters of counted text, by falling count."""
+
+    @property
+    def code_points(self) -> NDArray[np.uint32]:
+        """Code points, uint32 (n_characters,)."""
+    @property
+    def counts(self) -> NDArray[np.uint64]:
+        """Their counts, uint64 (n_characters,)."""
+    @property
+    def scripts(self) -> NDArray[np.uint8]:
+        """Places of their scripts in ``script_names``, uint8 (n_characters,)."""
+    @property
+    def script_names(self) -> list[str]:
+        """Names of all Unicode scripts."""
+    @property
+    def n_bad_bytes(self) -> int:
+        """Bytes that are no text."""
+
+@final
+class CountsFile:
+    """The header of a file of counts."""
+
+    @property
+    def cutting(self) -> str:
+        """The way in which text was cut, as JSON: see ``PretokenCounts.cutting``."""
+    @property
+    def info(self) -> str:
+        """The description given by its writer, as JSON."""
+
+@final
+class FrequentPretokens:
+    """Counts without rare pretokens."""
+
+    @property
+    def counts(self) -> PretokenCounts:
+        """The pretokens that are frequent enough."""
+    @property
+    def n_distinct_left_out(self) -> int:
+        """Distinct pretokens left out."""
+    @property
+    def n_pretokens_left_out(self) -> int:
+        """Pretokens left out."""
+    @property
+    def n_bytes_left_out(self) -> int:
+        """Bytes of the pretokens left out."""
+
+@final
 class PretokenCounts:
     """Weighted pretokens: what every trainer starts from. Mergeable."""
 
@@ -1386,8 +1430,8 @@ class PretokenCounts:
     def cut_by(config: str) -> PretokenCounts:
         """Counts that cut text as a description (JSON) says: see ``cutting``."""
     @staticmethod
-    def describe_file(path: str) -> tuple[str, str]:
-        """How the text of a file of counts was cut (JSON), and what else the file says (JSON)."""
+    def describe_file(path: str) -> CountsFile:
+        """Returns the header of a file of counts."""
     @staticmethod
     def bert(
         *, lowercase: bool, strip_accents: bool, clean_text: bool, handle_chinese_chars: bool
@@ -1416,14 +1460,13 @@ class PretokenCounts:
         """Add the counts of a file so many times; returns what the file says of itself (JSON)."""
     def save(self, path: str, *, info: str = "{}") -> None:
         """Write a file of counts, whole or not at all; ``info`` (JSON) is what it says of itself."""
-    def at_least(self, min_count: int) -> tuple[PretokenCounts, tuple[int, int, int]]:
-        """What occurs at least so often, in memory; and the distinct pretokens, pretokens and bytes
-        left out. No string occurs more often in what was left out than that has bytes."""
-    def characters(
-        self,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], list[str], int]:
-        """Code points by falling count, their counts, the numbers of their scripts, the names of
-        scripts, and bytes that are no text."""
+    def at_least(self, min_count: int) -> FrequentPretokens:
+        """Returns the pretokens that occur at least so often, in memory.
+
+        No string occurs more often in the rest than the rest has bytes.
+        """
+    def characters(self) -> CharacterTable:
+        """Returns the characters of the counted text."""
     def __len__(self) -> int: ...
     @property
     def n_pretokens(self) -> int:
@@ -1476,6 +1519,105 @@ def quality_figures() -> list[str]:
 
 def text_quality(batch: TextBatch, *, num_threads: int | None = None) -> NDArray[np.float64]:
     """float64 (n_documents, n_figures): what published filters of web text look at."""
+
+@final
+class ContinuedBpe:
+    """The result of ``continue_bpe``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer with the new tokens."""
+    @property
+    def new_tokens(self) -> list[LearnedToken]:
+        """The new tokens, by id."""
+    @property
+    def n_tokens_before(self) -> int:
+        """Tokens of the text with the old tokenizer."""
+    @property
+    def n_tokens_after(self) -> int:
+        """Tokens of the text with the new tokenizer."""
+
+@final
+class LearnedToken:
+    """A token that continuing made."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+    @property
+    def left(self) -> int:
+        """The id of its left part."""
+    @property
+    def right(self) -> int:
+        """The id of its right part."""
+    @property
+    def n_saved(self) -> int:
+        """Tokens saved when it was chosen."""
+    @property
+    def n_uses(self) -> int:
+        """Uses in the text in the end."""
+    @property
+    def n_old_tokens(self) -> int:
+        """Old tokens that one use stands for."""
+
+@final
+class TrimmedBpe:
+    """The result of ``train_trimmed_bpe``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    @property
+    def removed(self) -> list[bytes]:
+        """Bytes of the tokens taken out."""
+    @property
+    def n_whole_only(self) -> int:
+        """Tokens that only whole pretokens become."""
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the text."""
+    @property
+    def n_plain_tokens(self) -> int:
+        """Tokens of the text with plain BPE."""
+
+@final
+class FewestTokens:
+    """The result of ``train_fewest_tokens``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    @property
+    def uses(self) -> list[int]:
+        """Uses of each token in the text."""
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the text."""
+
+@final
+class ParityBpe:
+    """The result of ``train_parity_bpe``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    @property
+    def n_merges_of(self) -> list[int]:
+        """Merges that went to each language."""
+    @property
+    def n_tokens_of(self) -> list[int]:
+        """Tokens of the measured text of each language."""
+
+@final
+class SuperwordBpe:
+    """The result of ``train_superwords``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    @property
+    def n_word_merges(self) -> int:
+        """Merges within words; the others join words."""
 
 def train_bpe(
     counts: PretokenCounts,
@@ -1535,8 +1677,8 @@ def train_superwords(
     on_progress: Callable[[int, int], None] | None = None,
     on_interrupt: Callable[[list[tuple[int, int]]], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, int]:
-    """Train superword BPE on counts of phrases. Also returns how many merges are those within words."""
+) -> SuperwordBpe:
+    """Trains superword BPE on counts of phrases."""
 
 def counts_for(base: Tokenizer) -> PretokenCounts:
     """Empty counts that cut text as a tokenizer does, for ``continue_bpe``."""
@@ -1548,9 +1690,8 @@ def continue_bpe(
     options: BpeOptions,
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, list[tuple[int, int, int, int, int, int]], int, int]:
-    """Continue byte-level BPE. Returns the new tokenizer; of each new token (id, left, right, tokens saved
-    when it was chosen, uses in the end, old tokens in one use); tokens of the text before and after."""
+) -> ContinuedBpe:
+    """Continues byte-level BPE on counts that ``counts_for`` cut."""
 
 def train_parity_bpe(
     languages: Sequence[tuple[PretokenCounts, PretokenCounts | None, int]],
@@ -1561,9 +1702,12 @@ def train_parity_bpe(
     max_in_window: int = 1,
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, list[int], list[int]]:
-    """Train parity-aware BPE. Of each language: what is learned from, what is measured (None: the same), units
-    of content in that. Also returns merges that went to each language, and tokens of what is measured."""
+) -> ParityBpe:
+    """Trains parity-aware BPE.
+
+    ``languages``: counts to learn from, counts to measure (None: the same), and units of content in
+    the measured ones.
+    """
 
 def train_trimmed_bpe(
     counts: PretokenCounts,
@@ -1573,10 +1717,12 @@ def train_trimmed_bpe(
     num_threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, list[bytes], int, int, int]:
-    """Train BPE without tokens that only lead to others: those used less often than this share, in
-    thousandths, of what a place is worth. Also returns the tokens taken out, how many only whole
-    pretokens become, tokens of the text, and the same with plain BPE."""
+) -> TrimmedBpe:
+    """Trains BPE without tokens that only lead to others.
+
+    ``least_use_per_mille``: a token used less often than this share, in thousandths, of the worth
+    of a place is taken out.
+    """
 
 def train_fewest_tokens(
     counts: PretokenCounts,
@@ -1588,10 +1734,12 @@ def train_fewest_tokens(
     num_threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, list[int], int]:
-    """Train a vocabulary with which text needs fewest tokens. In thousandths: candidates for each
-    token wanted, and the share that a round keeps. ``min_saving``: tokens that losing any has to
-    cost. Also returns how often each is used, and tokens of the text."""
+) -> FewestTokens:
+    """Trains a vocabulary with which text needs fewest tokens.
+
+    ``seed_per_mille``: candidates for each token wanted; ``shrinking_per_mille``: the share that a
+    round keeps; both in thousandths. ``min_saving``: tokens that losing any token has to cost.
+    """
 
 def train_characters(
     counts: PretokenCounts,
@@ -1620,6 +1768,105 @@ def train_pieces(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[tuple[str, float]]:
     """Learn the pieces of a Unigram model, with log probabilities, from counts cut in any way. Ctrl-C works."""
+
+def from_tiktoken(
+    data: bytes,
+    *,
+    pattern: str,
+    special_tokens: Mapping[str, int] | None = None,
+    normalizer: Literal["nfc"] | None = None,
+    name: str | None = None,
+    path: str | None = None,
+) -> Tokenizer:
+    """Returns the tokenizer of a ``.tiktoken`` rank file.
+
+    ``pattern``: a published name (see ``published_patterns()``) or a regular expression.
+    """
+
+def from_hf_json(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of a ``tokenizer.json``."""
+
+def from_sentencepiece(
+    data: bytes, *, name: str | None = None, path: str | None = None
+) -> Tokenizer:
+    """Returns the tokenizer of a SentencePiece ``.model``."""
+
+def from_vocab_txt(
+    data: bytes,
+    *,
+    lowercase: bool = True,
+    strip_accents: bool | None = None,
+    handle_chinese_chars: bool = True,
+    clean_text: bool = True,
+    unk_token: str | None = None,
+    name: str | None = None,
+    path: str | None = None,
+) -> Tokenizer:
+    """Returns the tokenizer of BERT's ``vocab.txt``; the keywords say the rest of it.
+
+    ``strip_accents`` is as ``lowercase`` unless it is given.
+    """
+
+def from_rwkv(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of RWKV's list of tokens."""
+
+def from_tekken(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of Mistral's ``tekken.json``."""
+
+def from_claude(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of the JSON of Anthropic's old public tokenizer."""
+
+def from_clip(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of CLIP's merges, decompressed."""
+
+def from_gguf(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of a GGUF file, or of its beginning with the whole header."""
+
+def gguf_header_bytes(data: bytes, *, path: str | None = None) -> GgufHeader:
+    """Returns the length of a GGUF file's header, from the file or its beginning."""
+
+def from_gpt2_files(
+    vocab: bytes,
+    merges: bytes,
+    *,
+    add_prefix_space: bool = False,
+    special_tokens: Sequence[str] | None = None,
+    unk_token: str | None = None,
+    before: Sequence[str] | None = None,
+    after: Sequence[str] | None = None,
+    name: str | None = None,
+    path: str | None = None,
+) -> Tokenizer:
+    """Returns the tokenizer of GPT-2's ``vocab.json`` and ``merges.txt``.
+
+    ``before`` and ``after`` are special tokens that ``add_special_tokens`` puts around a text.
+    """
+
+def from_canonical(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of a canonical form, as ``Tokenizer.to_canonical`` gives it."""
+
+def from_compiled(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of ``Tokenizer.to_compiled``; by default with the name in it.
+
+    Damage, and the form of another release, are a ``FormatError``.
+    """
+
+def from_compiled_file(path: str, *, name: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of a compiled file, without the whole file in memory.
+
+    A file that cannot be opened is an ``OSError``.
+    """
+
+def file_formats() -> list[str]:
+    """Returns the names of the formats of ``write_format``."""
+
+def write_format(tokenizer: Tokenizer, format: str) -> dict[str, Any]:
+    """Returns a tokenizer in a format, for ``jeton.formats``, which makes errors and warnings of it.
+
+    The keys: ``files`` by role; ``losses``; ``obstacles`` (where there are any, there are no
+    files); ``options`` to read it with; the tokenizer that was ``read`` back; ``rewordings``, parts
+    that the files say in other words.
+    """
 
 def published_patterns() -> dict[str, str]:
     """Names of the published split patterns and the patterns themselves."""
