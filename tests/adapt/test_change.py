@@ -272,7 +272,7 @@ def test_changes_out_of_order_are_refused() -> None:
 
 def test_derived_change_of_a_continued_tokenizer() -> None:
     base = jeton.train(iter(TEXT), vocab_size=262, special_tokens=["<end>"])
-    more = jeton.training.continue_training(base, iter(TEXT), vocab_size=266)
+    more = jeton.training.continue_training(iter(TEXT), base=base, vocab_size=266)
     found = VocabularyChange.between(base, more.tokenizer)
     assert found.old_of.tolist() == [*range(262), -1, -1, -1, -1]
     for new in more.new_tokens:

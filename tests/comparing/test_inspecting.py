@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jeton
-from jeton import TextBatch, Tokenizer
+from jeton import Tokenizer
 from jeton._core import from_hf_json
 from jeton.auditing.choice import Chosen, choose_tokenizers
 from jeton.comparing import Inspection, inspect_texts
@@ -29,8 +29,7 @@ def chosen(*tokenizers: str | Tokenizer) -> list[Chosen]:
 
 
 def inspect(texts: list[str], *tokenizers: str | Tokenizer) -> Inspection:
-    batch = TextBatch.from_texts(texts)
-    return inspect_texts([("some.txt", batch)], chosen(*(tokenizers or ("jeton-general-32k",))))
+    return inspect_texts(iter(texts), tokenizers=tokenizers or ("jeton-general-32k",))
 
 
 def test_cuts_are_those_of_the_tokenizers() -> None:

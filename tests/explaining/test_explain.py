@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import jeton
 from jeton import Tokenizer
 from jeton._core import from_canonical, from_tiktoken
-from jeton.explaining import Explanation, Progress, explain
+from jeton.explaining import Explanation, explain
 from jeton.explaining.comparing import cut, same_cut
+from jeton.progress import Progress
 from tests.explaining import variants
 from tests.formats import small
 
@@ -221,11 +222,11 @@ def test_progress_is_told_and_counts_all_texts() -> None:
     a = small.tokenizer()
     told: list[Progress] = []
     explanation = explain(a, variants.as_hf(a), texts=["x"], n_cases=2_500, on_progress=told.append)
-    sources = list(dict.fromkeys(progress.source for progress in told))
+    sources = list(dict.fromkeys(progress.detail for progress in told))
     assert sources == ["texts", "probe", "edge_texts", "vocabulary", "special_tokens"]
-    last = {progress.source: progress for progress in told}
-    assert sum(progress.n_texts for progress in last.values()) == explanation.n_texts
-    assert last["edge_texts"].n_texts == last["edge_texts"].n_texts_total == 2_500
+    last = {progress.detail: progress for progress in told}
+    assert sum(progress.done for progress in last.values()) == explanation.n_texts
+    assert last["edge_texts"].done == last["edge_texts"].total == 2_500
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,11 +118,11 @@ def test_a_rank_file_with_its_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["", "no-such-name", "missing/x.json", "\0", b"x.json", "x.json\n"]
+    "source", ["", "no-such-name", "missing/x.json", "\0", b"x.json", 3, "x.json\n"]
 )
-def test_sources_that_are_none(tmp_path: Path, source: str | bytes) -> None:
+def test_sources_that_are_none(tmp_path: Path, source: Any) -> None:
     with pytest.raises((jeton.JetonError, OSError, ValueError)):
-        convert(source, tmp_path / "a.json")  # type: ignore[arg-type]
+        convert(source, tmp_path / "a.json")
     assert not list(tmp_path.iterdir())
 
 

@@ -74,7 +74,7 @@ def test_domains_that_share_nothing_want_their_own(tmp_path: Path) -> None:
         patterns=("gpt2",),
         algorithms=("bpe",),
         documents="line",
-        domains_by="folder",
+        domains="folder",
     )
     assert {domain.domain for domain in found.domains} == {"english", "russian"}
     for domain in found.domains:
@@ -160,7 +160,7 @@ def test_whole_sources_are_kept_apart(tmp_path: Path, monkeypatch: pytest.Monkey
     sample = read_sample(
         [folder],
         {"documents": "line"},
-        domains_by="file",
+        domains="file",
         domain_field="",
         hold_out_by="source",
     )

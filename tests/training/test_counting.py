@@ -16,8 +16,8 @@ from jeton import _core
 from jeton.corpus import CorpusCare, HoldOut, InputFile
 from jeton.corpus.places import RecordPlaces
 from jeton.errors import CorpusError, EmptyCorpusError, FormatError, UsageError
+from jeton.progress import Progress
 from jeton.training import (
-    TrainProgress,
     TrainSettings,
     count_pretokens,
     load_counts,
@@ -268,7 +268,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> Non
     path = tmp_path / "growing.txt"
     path.write_text("some text\n" * 10, encoding="utf-8")
 
-    def grow(progress: TrainProgress) -> None:
+    def grow(progress: Progress) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write("more\n")
 

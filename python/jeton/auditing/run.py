@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from jeton._core import Tokenizer
 from jeton.auditing.asked import (
     check_number,
     check_quota,
@@ -17,7 +16,6 @@ from jeton.auditing.asked import (
     tokenizers_of,
 )
 from jeton.auditing.billing import BillSource, load_bill
-from jeton.auditing.choice import TokenizerLike
 from jeton.auditing.counts import Counts, Setup
 from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES
 from jeton.auditing.intervals import SEED
@@ -38,12 +36,13 @@ from jeton.auditing.traffic import TraceSource, load_trace
 from jeton.auditing.training import TrainingOptions, checked_training
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
-from jeton.corpus import DocumentStream, Progress, open_documents
+from jeton.corpus import DocumentStream, open_documents
 from jeton.corpus.sampling import Sampling
 from jeton.economics import Limits, MemoryPlan, Quota, stand_in
 from jeton.economics.ledger import ModelMap
 from jeton.errors import UsageError
-from jeton.registry import load
+from jeton.progress import OnProgress
+from jeton.registry import TokenizerLike, load, several
 
 __all__ = ["Audit", "audit"]
 
@@ -94,7 +93,7 @@ class Audit:
         training: TrainingOptions | None = None,
         sample_chars: int = SAMPLE_CHARS,
         sampling: Sampling | None = None,
-        deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
+        sample_bytes: int = DEEP_SAMPLE_BYTES,
         seed: int = SEED,
         num_threads: int | None = None,
         observers: Sequence[Observer] = (),
@@ -105,7 +104,7 @@ class Audit:
             raise UsageError(f"peak_to_mean is {peak_to_mean}; expected at least 1")
         for name, value in (
             ("sample_chars", sample_chars),
-            ("deep_sample_bytes", deep_sample_bytes),
+            ("sample_bytes", sample_bytes),
         ):
             if value < 1:
                 raise UsageError(f"{name} is {value}; expected at least 1")
@@ -149,11 +148,9 @@ class Audit:
             plan=memory,
             peak_to_mean=peak_to_mean,
         )
-        if not isinstance(tokenizers, str | os.PathLike | Tokenizer):
-            tokenizers = list(tokenizers or ())
-        self._tokenizers, self._current = tokenizers, current
+        self._tokenizers, self._current = several(tokenizers), current
         self._terms = tuple(distinct_terms(terms))
-        self._sample_chars, self._deep_sample_bytes = sample_chars, deep_sample_bytes
+        self._sample_chars, self._sample_bytes = sample_chars, sample_bytes
         self._setup: Setup | None = None
         self._field = field
         self._documents: Literal["file", "line"] = documents
@@ -224,7 +221,7 @@ class Audit:
             for_money=selection.for_money,
             terms=self._terms,
             sample_chars=self._sample_chars,
-            deep_sample_bytes=self._deep_sample_bytes,
+            deep_sample_bytes=self._sample_bytes,
             has_overhead=logs is not None,
             has_control_tokens=logs is not None and logs.template is not None,
         )
@@ -232,9 +229,7 @@ class Audit:
             observer.begin(selection.chosen, current=selection.current)
         return self._setup
 
-    def count(
-        self, inputs: Any, *, on_progress: Callable[[Progress], None] | None = None
-    ) -> Counts:
+    def count(self, inputs: Any, *, on_progress: OnProgress | None = None) -> Counts:
         """Read inputs once and count everything. Counts of shards are put together by ``merge``."""
         portions: Portions
         collector, drawn = None, None
@@ -266,9 +261,7 @@ class Audit:
         """The report on what was counted."""
         return report_of(counts, self._facts, self._asked, bill=self._bill)
 
-    def _open_documents(
-        self, inputs: Any, on_progress: Callable[[Progress], None] | None
-    ) -> DocumentStream:
+    def _open_documents(self, inputs: Any, on_progress: OnProgress | None) -> DocumentStream:
         return open_documents(
             inputs,
             field=self._field,
@@ -283,7 +276,7 @@ class Audit:
         )
 
     def _open_logs(
-        self, inputs: Any, options: LogOptions, on_progress: Callable[[Progress], None] | None
+        self, inputs: Any, options: LogOptions, on_progress: OnProgress | None
     ) -> tuple[RequestPortions, RequestCollector]:
         requests = open_logs(
             inputs,
@@ -334,11 +327,11 @@ def audit(
     training: TrainingOptions | None = None,
     sample_chars: int = SAMPLE_CHARS,
     sampling: Sampling | None = None,
-    deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
+    sample_bytes: int = DEEP_SAMPLE_BYTES,
     seed: int = SEED,
     num_threads: int | None = None,
     observers: Sequence[Observer] = (),
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> AuditReport:
     """Measure what tokenization costs a workload under each tokenizer, and say what to change.
 
@@ -397,7 +390,7 @@ def audit(
         sample_chars: Length of the passages of the coloured view.
         sampling: Count only a part of the documents, so many or as many as an error needs; all are
             read. By default all are counted.
-        deep_sample_bytes: Bytes of text on which the expensive analyses run; with less text than
+        sample_bytes: Bytes of text on which the expensive analyses run; with less text than
             that, all of it.
         seed: Seed of the intervals.
         num_threads: Threads of the core; None: all. The report does not depend on it.
@@ -445,7 +438,7 @@ def audit(
         training=training,
         sample_chars=sample_chars,
         sampling=sampling,
-        deep_sample_bytes=deep_sample_bytes,
+        sample_bytes=sample_bytes,
         seed=seed,
         num_threads=num_threads,
         observers=observers,

@@ -170,9 +170,7 @@ def encode_rendered(
         InvalidTextError: The text has half a surrogate pair.
     """
     names = known_control_tokens(tok, rendered.literals, rendered.role_tokens, control)
-    guarded = tok.encode_guarded(
-        rendered.text, rendered.trusted_spans, control_tokens=names
-    )
+    guarded = tok.encode_guarded(rendered.text, rendered.trusted_spans, control_tokens=names)
     encoding = guarded.encoding
     starts, ends = encoding.starts, encoding.ends
     texts = {token.id: token.content for token in tok.fixed_tokens()} if guarded.refused else {}

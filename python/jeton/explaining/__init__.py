@@ -13,7 +13,6 @@ from jeton.explaining.result import (
     Difference,
     Explanation,
     PartDifference,
-    Progress,
     Trial,
 )
 from jeton.explaining.run import DEFAULT_N_CASES, explain
@@ -25,7 +24,6 @@ __all__ = [
     "Difference",
     "Explanation",
     "PartDifference",
-    "Progress",
     "Trial",
     "explain",
 ]

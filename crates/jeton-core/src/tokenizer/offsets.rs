@@ -139,7 +139,8 @@ impl Tokenizer {
 
     /// Encodes many texts with offsets on several threads, and makes something of each encoding.
     ///
-    /// `how`: allowed special tokens, `add_special_tokens` and `trim` of [`Self::encode_with_offsets`].
+    /// `how`: allowed special tokens, `add_special_tokens` and `trim` of
+    /// [`Self::encode_with_offsets`].
     pub fn encode_batch_with_offsets<T: Send>(
         &self,
         documents: &dyn Documents,

@@ -26,16 +26,32 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
-    /// The tokenizer as it lies in memory, with its name: the quickest to load.
+    /// Returns the tokenizer as it lies in memory, with its name: the quickest form to load.
     ///
     /// It is for this release only. A SentencePiece model has no such form (``VocabularyError``).
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> data = tok.to_compiled()
+    ///     >>> data[:5]
+    ///     b'\x93JETO'
     fn to_compiled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let name = self.name.as_deref();
         let bytes = enter(py, |_| format::to_compiled(&self.core, name))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Write ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it.
+    /// Writes ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> import tempfile, pathlib
+    ///     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.jeton"
+    ///     >>> tok.save_compiled(path)
+    ///     >>> jeton.load(path) == tok
+    ///     True
     fn save_compiled<'py>(slf: &Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
         let module = slf.py().import("jeton.formats.compiled")?;
         module
@@ -44,7 +60,14 @@ impl Tokenizer {
             .map(|_| ())
     }
 
-    /// The canonical form: JSON that says all of it, the same bytes for equal tokenizers.
+    /// Returns the canonical form: complete JSON, the same bytes for equal tokenizers.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> import json
+    ///     >>> json.loads(tok.to_canonical())["model"]["type"]
+    ///     'bpe'
     fn to_canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -52,7 +75,16 @@ impl Tokenizer {
         ))
     }
 
-    /// A ``.tiktoken`` rank file. Raises ``FormatError`` where it cannot hold the tokenizer.
+    /// Returns a ``.tiktoken`` rank file.
+    ///
+    /// Raises:
+    ///     FormatError: The format cannot hold the tokenizer.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> len(tok.to_tiktoken().splitlines())
+    ///     31999
     fn to_tiktoken<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -60,7 +92,17 @@ impl Tokenizer {
         ))
     }
 
-    /// A ``tokenizer.json``. Raises ``FormatError`` where it cannot hold the tokenizer.
+    /// Returns a ``tokenizer.json``.
+    ///
+    /// Raises:
+    ///     FormatError: The format cannot hold the tokenizer.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> import json
+    ///     >>> json.loads(tok.to_hf_json())["model"]["type"]
+    ///     'BPE'
     fn to_hf_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -68,9 +110,21 @@ impl Tokenizer {
         ))
     }
 
-    /// The one file that the tokenizer is in a format, one of ``jeton.formats.FORMATS``.
+    /// Returns the bytes of the one file that holds the tokenizer in a format.
     ///
-    /// What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
+    /// Args:
+    ///     format: One of ``jeton.formats.FORMATS``.
+    ///     lossy: Warns about parts that the format cannot hold, instead of raising an error.
+    ///
+    /// Raises:
+    ///     LossyConversionError: The format does not hold everything; the error lists what it
+    ///         leaves out.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> len(tok.to_bytes("tiktoken", lossy=True)) > 100_000
+    ///     True
     #[pyo3(signature = (format, *, lossy=false))]
     fn to_bytes<'py>(
         slf: &Bound<'py, Self>,
@@ -85,11 +139,27 @@ impl Tokenizer {
             .call((slf, format), Some(&keywords))
     }
 
-    /// Write a file or a folder; the suffix, or ``format``, chooses the format.
+    /// Writes a file or a folder; the suffix, or ``format``, chooses the format.
     ///
-    /// What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
-    /// ``samples`` are texts whose ids are verified at every load (see
-    /// ``jeton.formats.save_file``).
+    /// Args:
+    ///     path: The file or folder.
+    ///     format: One of ``jeton.formats.FORMATS``.
+    ///     lossy: Warns about parts that the format cannot hold, instead of raising an error.
+    ///     samples: Texts whose ids are verified at every load (see ``jeton.formats.save_file``).
+    ///     training_card: The card to write beside it.
+    ///
+    /// Raises:
+    ///     LossyConversionError: The format does not hold everything; the error lists what it
+    ///         leaves out.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> import tempfile, pathlib
+    ///     >>> path = pathlib.Path(tempfile.mkdtemp()) / "tokenizer.json"
+    ///     >>> tok.save(path)
+    ///     >>> jeton.load(path).encode("Hello") == tok.encode("Hello")
+    ///     True
     #[pyo3(signature = (path, *, format=None, lossy=false, samples=None, training_card=None))]
     fn save<'py>(
         slf: &Bound<'py, Self>,

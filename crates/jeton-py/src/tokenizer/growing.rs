@@ -15,20 +15,20 @@ use crate::text::utf8;
 
 type Ids<'py> = Bound<'py, PyArray1<u32>>;
 
-/// A change.
+/// A change of a ``GrowingText``.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct Growth {
-    /// Kept.
+    /// Ids at the beginning that are as before; later ids have been replaced.
     n_kept: usize,
-    /// New.
+    /// All ids after those, uint32 (n_ids,).
     ids: Py<PyArray1<u32>>,
 }
 
 /// A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
 ///
-/// At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes again only what
-/// later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for which
-/// tokenizers it can be more. Not for use by several threads at once.
+/// At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes
+/// again only what later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for
+/// which tokenizers it can be more. Not for use by several threads at once.
 #[pyclass(module = "jeton._core")]
 pub(crate) struct GrowingText {
     tokenizer: Py<Tokenizer>,
@@ -90,11 +90,7 @@ impl GrowingText {
 
 #[pymethods]
 impl GrowingText {
-    /// Put text behind the text.
-    ///
-    /// Returns:
-    ///     How many ids at the beginning are what they were before, and all that come after them now. Where
-    ///     the first number is below the old number of ids, the ids from there on have been replaced.
+    /// Puts text behind the text, and returns the change of the ids.
     ///
     /// Raises:
     ///     EncodeError: The text cannot be encoded with it; then nothing has changed.
@@ -243,7 +239,17 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
-    /// A text that grows, with its ids: a conversation, or what a user is typing.
+    /// Returns a text that grows, with its ids: a conversation, or the input of a user who types.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> text = tok.grow("Hello")
+    ///     >>> growth = text.append(" there")
+    ///     >>> text.ids.tolist() == tok.encode("Hello there")
+    ///     True
+    ///     >>> len(text) == growth.n_kept + len(growth.ids)
+    ///     True
     #[pyo3(signature = (text=None, *, allow_special=None))]
     fn grow(
         slf: &Bound<'_, Self>,
@@ -257,10 +263,17 @@ impl Tokenizer {
         Ok(growing)
     }
 
-    /// The ids of the text that all pieces make together, as soon as they are certain: arrays, none empty.
+    /// Returns the ids of the text that all pieces make together, as soon as they are certain.
     ///
-    /// Keeps no more of the text than what later text can change the ids of. A piece may end anywhere between
-    /// two characters.
+    /// The ids come as arrays, none empty. Only text whose ids can still change is kept in memory.
+    /// A piece may end anywhere between two characters.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> arrays = list(tok.encode_iter(["Hel", "lo th", "ere"]))
+    ///     >>> [id for ids in arrays for id in ids.tolist()] == tok.encode("Hello there")
+    ///     True
     #[pyo3(signature = (pieces, *, allow_special=None))]
     fn encode_iter(
         slf: &Bound<'_, Self>,
@@ -280,9 +293,17 @@ impl Tokenizer {
         })
     }
 
-    /// The number of ids, or ``limit + 1`` if there are more than ``limit``.
+    /// Returns the number of ids, or ``limit + 1`` if there are more than ``limit``.
     ///
-    /// Stops as soon as that is certain, so that a long text costs what the limit does.
+    /// Stops as soon as the answer is certain, so that a long text costs what the limit does.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.count_up_to("Hello there", 10)
+    ///     2
+    ///     >>> tok.count_up_to("Hello there" * 1_000, 10)
+    ///     11
     #[pyo3(signature = (text, limit, *, add_special_tokens=false, allow_special=None))]
     fn count_up_to(
         &self,
@@ -310,7 +331,15 @@ impl Tokenizer {
         })
     }
 
-    /// True if a text has at most ``limit`` ids; reads no more of it than that takes.
+    /// Returns True if a text has at most ``limit`` ids; reads no more of it than that takes.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.fits("Hello there", 2)
+    ///     True
+    ///     >>> tok.fits("Hello there", 2_000), tok.fits("Hello there" * 1_000, 1_000)
+    ///     (True, False)
     #[pyo3(signature = (text, limit, *, add_special_tokens=false, allow_special=None))]
     fn fits(
         &self,

@@ -12,14 +12,15 @@ use crate::error::to_python_at;
 /// The length of a GGUF file's header.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct GgufHeader {
-    /// Bytes of the header; of a beginning that is too short, the least that it takes.
+    /// Bytes of the header; if the beginning is too short, the least that it takes.
     n_bytes: u64,
-    /// True if the header lies in the given bytes as a whole.
+    /// True if the given bytes told the whole length.
     is_whole: bool,
 }
 
-/// From the bytes of a ``.tiktoken`` rank file. ``pattern``: a published name
-/// (see ``published_patterns()``) or a regular expression.
+/// Returns the tokenizer of a ``.tiktoken`` rank file.
+///
+/// ``pattern``: a published name (see ``published_patterns()``) or a regular expression.
 #[pyfunction]
 #[pyo3(signature = (data, *, pattern, special_tokens=None, normalizer=None, name=None, path=None))]
 pub(crate) fn from_tiktoken(
@@ -35,7 +36,7 @@ pub(crate) fn from_tiktoken(
     Tokenizer::load(py, name, path, || format::from_tiktoken(data, options))
 }
 
-/// From the bytes of a ``tokenizer.json``.
+/// Returns the tokenizer of a ``tokenizer.json``.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_hf_json(
@@ -47,7 +48,7 @@ pub(crate) fn from_hf_json(
     Tokenizer::load(py, name, path, || format::from_hf_json(data))
 }
 
-/// From the bytes of a SentencePiece ``.model``.
+/// Returns the tokenizer of a SentencePiece ``.model``.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_sentencepiece(
@@ -59,7 +60,7 @@ pub(crate) fn from_sentencepiece(
     Tokenizer::load(py, name, path, || format::from_sentencepiece(data))
 }
 
-/// From the bytes of BERT's ``vocab.txt``; the keywords are what the file does not say.
+/// Returns the tokenizer of BERT's ``vocab.txt``; the keywords say the rest of it.
 ///
 /// ``strip_accents`` is as ``lowercase`` unless it is given.
 #[pyfunction]
@@ -89,7 +90,7 @@ pub(crate) fn from_vocab_txt(
     Tokenizer::load(py, name, path, || format::from_vocab_txt(data, &options))
 }
 
-/// From the bytes of RWKV's list of tokens.
+/// Returns the tokenizer of RWKV's list of tokens.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_rwkv(
@@ -101,7 +102,7 @@ pub(crate) fn from_rwkv(
     Tokenizer::load(py, name, path, || format::from_rwkv(data))
 }
 
-/// From the bytes of Mistral's ``tekken.json``.
+/// Returns the tokenizer of Mistral's ``tekken.json``.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_tekken(
@@ -113,7 +114,7 @@ pub(crate) fn from_tekken(
     Tokenizer::load(py, name, path, || format::from_tekken(data))
 }
 
-/// From the bytes of the JSON of Anthropic's old public tokenizer.
+/// Returns the tokenizer of the JSON of Anthropic's old public tokenizer.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_claude(
@@ -125,7 +126,7 @@ pub(crate) fn from_claude(
     Tokenizer::load(py, name, path, || format::from_claude(data))
 }
 
-/// From the bytes of CLIP's merges, decompressed.
+/// Returns the tokenizer of CLIP's merges, decompressed.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_clip(
@@ -137,7 +138,7 @@ pub(crate) fn from_clip(
     Tokenizer::load(py, name, path, || format::from_clip(data))
 }
 
-/// From the bytes of a GGUF file, or as much of its beginning as its header takes.
+/// Returns the tokenizer of a GGUF file, or of its beginning with the whole header.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_gguf(
@@ -149,7 +150,7 @@ pub(crate) fn from_gguf(
     Tokenizer::load(py, name, path, || format::from_gguf(data))
 }
 
-/// Returns how long a GGUF file's header is, from the file or its beginning.
+/// Returns the length of a GGUF file's header, from the file or its beginning.
 #[pyfunction]
 #[pyo3(signature = (data, *, path=None))]
 pub(crate) fn gguf_header_bytes(
@@ -170,7 +171,7 @@ pub(crate) fn gguf_header_bytes(
     }
 }
 
-/// From GPT-2's ``vocab.json`` and ``merges.txt``.
+/// Returns the tokenizer of GPT-2's ``vocab.json`` and ``merges.txt``.
 ///
 /// ``before`` and ``after`` are special tokens that ``add_special_tokens`` puts around a text.
 #[pyfunction]
@@ -200,7 +201,7 @@ pub(crate) fn from_gpt2_files(
     })
 }
 
-/// From the canonical written form, as ``to_canonical`` gives it.
+/// Returns the tokenizer of a canonical form, as ``Tokenizer.to_canonical`` gives it.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_canonical(
@@ -212,9 +213,9 @@ pub(crate) fn from_canonical(
     Tokenizer::load(py, name, path, || format::from_canonical(data))
 }
 
-/// From what ``to_compiled`` of the same release gave; by default with the name in it.
+/// Returns the tokenizer of ``Tokenizer.to_compiled``; by default with the name in it.
 ///
-/// Damage, and what another release wrote, is a ``FormatError``.
+/// Damage, and the form of another release, are a ``FormatError``.
 #[pyfunction]
 #[pyo3(signature = (data, *, name=None, path=None))]
 pub(crate) fn from_compiled(
@@ -229,7 +230,7 @@ pub(crate) fn from_compiled(
     Ok(Tokenizer::wrap(core, name.or(own_name)))
 }
 
-/// The same from a file, which does not lie in memory as a whole meanwhile.
+/// Returns the tokenizer of a compiled file, without the whole file in memory.
 ///
 /// A file that cannot be opened is an ``OSError``.
 #[pyfunction]

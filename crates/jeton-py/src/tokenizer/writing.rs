@@ -8,10 +8,11 @@ use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList};
 use super::Tokenizer;
 use crate::door::enter;
 
-/// The tokenizer in a format: its ``files`` by role, the ``losses``, what makes it impossible
-/// (``obstacles``; then there are no files), the ``options`` to read it with, what was
-/// ``read``, and what the files say in other words (``rewordings``). For ``jeton.formats``,
-/// which makes errors and warnings of it.
+/// Returns a tokenizer in a format, for ``jeton.formats``, which makes errors and warnings of it.
+///
+/// The keys: ``files`` by role; ``losses``; ``obstacles`` (where there are any, there are no
+/// files); ``options`` to read it with; the tokenizer that was ``read`` back; ``rewordings``, parts
+/// that the files say in other words.
 #[pyfunction]
 pub(crate) fn write_format<'py>(
     py: Python<'py>,
@@ -71,7 +72,7 @@ pub(crate) fn write_format<'py>(
     Ok(result)
 }
 
-/// Names of the formats of ``write_format``.
+/// Returns the names of the formats of ``write_format``.
 #[pyfunction]
 pub(crate) fn file_formats() -> Vec<&'static str> {
     FileFormat::ALL.iter().map(|format| format.name()).collect()

@@ -1,4 +1,5 @@
-//! Training of vocabularies whose tokens are chosen after merging: without scaffolding, and for fewest tokens.
+//! Training of vocabularies whose tokens are chosen after merging: without scaffolding, and for
+//! fewest tokens.
 
 use jeton_core::error::{Error, ErrorKind, Result};
 use jeton_core::format::{from_trained_fewest, from_trained_trimmed};
@@ -12,29 +13,29 @@ use super::options::{BpeOptions, steps_of};
 use crate::door::{enter, quick, threads};
 use crate::tokenizer::Tokenizer;
 
-/// A trimmed one.
+/// The result of ``train_trimmed_bpe``.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct TrimmedBpe {
     /// The tokenizer.
     tokenizer: Py<Tokenizer>,
-    /// Removed.
+    /// Bytes of the tokens taken out.
     removed: Vec<Py<PyBytes>>,
-    /// Whole.
+    /// Tokens that only whole pretokens become.
     n_whole_only: usize,
-    /// Tokens.
+    /// Tokens of the text.
     n_tokens: u64,
-    /// Plain.
+    /// Tokens of the text with plain BPE.
     n_plain_tokens: u64,
 }
 
-/// Fewest.
+/// The result of ``train_fewest_tokens``.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct FewestTokens {
     /// The tokenizer.
     tokenizer: Py<Tokenizer>,
-    /// Uses.
+    /// Uses of each token in the text.
     uses: Vec<u64>,
-    /// Tokens.
+    /// Tokens of the text.
     n_tokens: u64,
 }
 
@@ -54,9 +55,10 @@ fn wrapped(
     Ok(Tokenizer::wrap(tokenizer, name))
 }
 
-/// Train BPE without tokens that only lead to others: those used less often than this share, in
-/// thousandths, of what a place is worth. Also returns the tokens taken out, how many only whole
-/// pretokens become, tokens of the text, and the same with plain BPE.
+/// Trains BPE without tokens that only lead to others.
+///
+/// ``least_use_per_mille``: a token used less often than this share, in thousandths, of the worth
+/// of a place is taken out.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, least_use_per_mille, num_threads=None, on_progress=None, name=None,
@@ -97,9 +99,10 @@ pub(crate) fn train_trimmed_bpe(
     })
 }
 
-/// Train a vocabulary with which text needs fewest tokens. In thousandths: candidates for each
-/// token wanted, and the share that a round keeps. ``min_saving``: tokens that losing any has to
-/// cost. Also returns how often each is used, and tokens of the text.
+/// Trains a vocabulary with which text needs fewest tokens.
+///
+/// ``seed_per_mille``: candidates for each token wanted; ``shrinking_per_mille``: the share that a
+/// round keeps; both in thousandths. ``min_saving``: tokens that losing any token has to cost.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, seed_per_mille, shrinking_per_mille, min_saving=0, num_threads=None,

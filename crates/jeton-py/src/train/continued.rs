@@ -8,33 +8,33 @@ use super::options::BpeOptions;
 use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
-/// A continued tokenizer.
+/// The result of ``continue_bpe``.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct ContinuedBpe {
-    /// The tokenizer.
+    /// The tokenizer with the new tokens.
     tokenizer: Py<Tokenizer>,
-    /// The new tokens.
+    /// The new tokens, by id.
     new_tokens: Vec<Py<LearnedToken>>,
-    /// Before.
+    /// Tokens of the text with the old tokenizer.
     n_tokens_before: u64,
-    /// After.
+    /// Tokens of the text with the new tokenizer.
     n_tokens_after: u64,
 }
 
-/// A new token.
+/// A token that continuing made.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct LearnedToken {
     /// Its id.
     id: u32,
-    /// Left.
+    /// The id of its left part.
     left: u32,
-    /// Right.
+    /// The id of its right part.
     right: u32,
-    /// Saved.
+    /// Tokens saved when it was chosen.
     n_saved: u64,
-    /// Uses.
+    /// Uses in the text in the end.
     n_uses: u64,
-    /// Old tokens.
+    /// Old tokens that one use stands for.
     n_old_tokens: u32,
 }
 
@@ -44,8 +44,7 @@ pub(crate) fn counts_for(py: Python<'_>, base: &Tokenizer) -> PyResult<PretokenC
     PretokenCounts::of(py, quick(py, core::cutting_of(base.core()))?)
 }
 
-/// Continue byte-level BPE. Returns the new tokenizer; of each new token (id, left, right, tokens saved
-/// when it was chosen, uses in the end, old tokens in one use); tokens of the text before and after.
+/// Continues byte-level BPE on counts that ``counts_for`` cut.
 #[pyfunction]
 #[pyo3(signature = (counts, *, base, options, on_progress=None, name=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python

@@ -35,40 +35,40 @@ pub(crate) struct PretokenCounts {
     counts: Mutex<TextCounts>,
 }
 
-/// The characters of counted text.
+/// The characters of counted text, by falling count.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct CharacterTable {
-    /// Code points.
+    /// Code points, uint32 (n_characters,).
     code_points: Py<PyArray1<u32>>,
-    /// Counts.
+    /// Their counts, uint64 (n_characters,).
     counts: Py<PyArray1<u64>>,
-    /// Scripts.
+    /// Places of their scripts in ``script_names``, uint8 (n_characters,).
     scripts: Py<PyArray1<u8>>,
-    /// Names.
+    /// Names of all Unicode scripts.
     script_names: Vec<&'static str>,
-    /// Bad bytes.
+    /// Bytes that are no text.
     n_bad_bytes: u64,
 }
 
 /// The header of a file of counts.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct CountsFile {
-    /// Cutting.
+    /// The way in which text was cut, as JSON: see ``PretokenCounts.cutting``.
     cutting: String,
-    /// Info.
+    /// The description given by its writer, as JSON.
     info: String,
 }
 
-/// The frequent pretokens.
+/// Counts without rare pretokens.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct FrequentPretokens {
-    /// Counts.
+    /// The pretokens that are frequent enough.
     counts: Py<PretokenCounts>,
-    /// Distinct.
+    /// Distinct pretokens left out.
     n_distinct_left_out: u64,
-    /// Pretokens.
+    /// Pretokens left out.
     n_pretokens_left_out: u64,
-    /// Bytes.
+    /// Bytes of the pretokens left out.
     n_bytes_left_out: u64,
 }
 
@@ -158,8 +158,8 @@ impl PretokenCounts {
         }
     }
 
-    /// How much memory a trainer has that can stream the counts, where it should: they, or what it would make of them,
-    /// do not fit in memory.
+    /// How much memory a trainer has that can stream the counts, where it should: they, or what it
+    /// would make of them, do not fit in memory.
     pub(super) fn memory_to_stream_in(&self) -> jeton_core::error::Result<Option<usize>> {
         let mut counts = self.lock();
         let Some(max_memory) = counts.max_memory() else {
@@ -209,7 +209,7 @@ impl PretokenCounts {
         Self::of(py, quick(py, CutConfig::from_json(config))?)
     }
 
-    /// How the text of a file of counts was cut (JSON), and what else the file says (JSON).
+    /// Returns the header of a file of counts.
     #[staticmethod]
     fn describe_file(py: Python<'_>, path: &str) -> PyResult<CountsFile> {
         let reader = run(py, |_| Ok(CountsReader::open(path)?))?;
@@ -288,7 +288,8 @@ impl PretokenCounts {
             ));
         }
         run(py, |keep_going| {
-            // In the order of their places in memory, so that two threads that merge both ways do not wait forever.
+            // In the order of their places in memory, so that two threads that merge both ways do
+            // not wait forever.
             let (mut mine, mut theirs) = if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
                 let mine = self.lock();
                 (mine, other.lock())
@@ -335,8 +336,9 @@ impl PretokenCounts {
         })
     }
 
-    /// What occurs at least so often, in memory; and the distinct pretokens, pretokens and bytes
-    /// left out. No string occurs more often in what was left out than that has bytes.
+    /// Returns the pretokens that occur at least so often, in memory.
+    ///
+    /// No string occurs more often in the rest than the rest has bytes.
     fn at_least(&self, py: Python<'_>, min_count: u64) -> PyResult<FrequentPretokens> {
         let made = Self::of(py, self.cutter.config().clone())?;
         let left_out: LeftOut = run(py, |keep_going| {
@@ -354,8 +356,7 @@ impl PretokenCounts {
         })
     }
 
-    /// Code points by falling count, their counts, the numbers of their scripts, the names of
-    /// scripts, and bytes that are no text.
+    /// Returns the characters of the counted text.
     fn characters(&self, py: Python<'_>) -> PyResult<CharacterTable> {
         let mut characters = CharacterCounts::default();
         run(py, |keep_going| {

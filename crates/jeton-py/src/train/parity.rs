@@ -9,14 +9,14 @@ use super::options::{BpeOptions, tokenizer_of};
 use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
-/// A parity one.
+/// The result of ``train_parity_bpe``.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct ParityBpe {
     /// The tokenizer.
     tokenizer: Py<Tokenizer>,
-    /// Merges.
+    /// Merges that went to each language.
     n_merges_of: Vec<usize>,
-    /// Tokens.
+    /// Tokens of the measured text of each language.
     n_tokens_of: Vec<u64>,
 }
 
@@ -27,8 +27,10 @@ type Text<'py> = (
     u64,
 );
 
-/// Train parity-aware BPE. Of each language: what is learned from, what is measured (None: the same), units
-/// of content in that. Also returns merges that went to each language, and tokens of what is measured.
+/// Trains parity-aware BPE.
+///
+/// ``languages``: counts to learn from, counts to measure (None: the same), and units of content in
+/// the measured ones.
 #[pyfunction]
 #[pyo3(signature = (
     languages, *, options, n_global_merges=0, window=0, max_in_window=1, on_progress=None, name=None,
@@ -63,7 +65,8 @@ pub(crate) fn train_parity_bpe<'py>(
         window,
         max_in_window,
     };
-    // Copies, so that no lock is held while Python runs: one object may be both trained on and measured.
+    // Copies, so that no lock is held while Python runs: one object may be both trained on and
+    // measured.
     let copy = |counts: &PretokenCounts| quick(py, counts.with(|counts| Ok(counts.clone())));
     let texts = languages
         .iter()

@@ -12,16 +12,16 @@ use crate::door::{quick, threads};
 use crate::recipe::Recipe;
 use crate::tokenizer::Tokenizer;
 
-/// A superword one.
+/// The result of ``train_superwords``.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct SuperwordBpe {
     /// The tokenizer.
     tokenizer: Py<Tokenizer>,
-    /// Merges.
+    /// Merges within words; the others join words.
     n_word_merges: usize,
 }
 
-/// Train superword BPE on counts of phrases. Also returns how many merges are those within words.
+/// Trains superword BPE on counts of phrases.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, word_pattern, transition_size, max_words, whole_words=false, num_threads=None,
