@@ -160,7 +160,7 @@ def test_whole_sources_are_kept_apart(tmp_path: Path, monkeypatch: pytest.Monkey
     sample = read_sample(
         [folder],
         {"documents": "line"},
-        domains="file",
+        domains_by="file",
         domain_field="",
         hold_out_by="source",
     )
