@@ -105,7 +105,7 @@ fuzz: toolchain  ## fuzz the parsers: [TARGET=name] [SECONDS=600] each
 asan: setup  ## run the tests of all unsafe code under AddressSanitizer (Linux; some minutes)
 	@PYTHON="$(CURDIR)/$(BIN)/python" sh scripts/asan.sh
 
-# Compiled twice, the second time by what the first one noted: docs/engine.md has what that brings.
+# Compiled twice, the second time by what the first one noted: docs/concepts/engine.md has what that brings.
 wheel: build/wheels/.built  ## build the wheel to give away, by a profile (ten minutes)
 
 PACKAGE_SOURCES := $(shell find python -type f -not -path '*/__pycache__/*' -not -name '*.so' 2>/dev/null)
@@ -160,8 +160,8 @@ docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (t
 	    $(BIN)/python -m scripts.identity_table; \
 	    $(BIN)/python -m scripts.language_guess --shared $(SHARED); \
 	    $(BIN)/python -m scripts.traffic_page $(SHARED)/data/traces; \
-	    $(BIN)/python -m scripts.audit_corpora $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/audit.md; \
-	    $(BIN)/python -m scripts.false_alarms $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/checks.md; \
+	    $(BIN)/python -m scripts.audit_corpora $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/guides/audit.md; \
+	    $(BIN)/python -m scripts.false_alarms $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/reference/checks.md; \
 	else echo "docs: tables that need $(SHARED)/data are left as they are"; fi
 
 lock:  ## compile requirements/*.in to *.lock (needs uv)

@@ -1,4 +1,4 @@
-"""What is timed: one operation, one vocabulary, one text, and who takes part. Parts list theirs."""
+"""Timed cases: one operation, one vocabulary, one text, and the libraries that take part."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ class Case:
 
     @property
     def words(self) -> str:
-        """What the page calls it."""
+        """Name of the case on the page."""
         return self.title or f"{self.operation}, {'first pass' if self.fresh else 'warm'}"

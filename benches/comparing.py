@@ -60,7 +60,7 @@ def _cores(case: Case) -> list[int] | None:
 
 
 def _note(case: Case, answer: Mapping[str, Any]) -> str | None:
-    """What a reader must know of how a library does it."""
+    """Note for the reader about a library's way of doing it."""
     if case.operation.endswith("arrays") and not answer["has_arrays"]:
         return "lists: it has no arrays"
     note: str | None = answer["note"]
@@ -140,7 +140,7 @@ class Comparison(Closing):
         *,
         fallback: str | None = None,
     ) -> dict[str, Any]:
-        """What a process needs to make an operation ready."""
+        """Request that makes an operation ready in a process."""
         return {
             "operation": operation,
             "documents": str(_stored(sample)),
@@ -149,7 +149,7 @@ class Comparison(Closing):
         }
 
     def _runs(self, libraries: Sequence[str] | None) -> list[Run]:
-        """Those that take part: of the settings or variants, and of ``libraries`` if given."""
+        """Runs that take part: of the settings or variants, and of ``libraries`` if given."""
         taking = {*self.settings.libraries, *self._variants}
         names = self.settings.libraries if libraries is None else dict.fromkeys(libraries)
         return [Run(name) for name in names if name in taking]

@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one contender did in one case.
+    """Result of one contender in one case.
 
     Attributes:
         name: the library.

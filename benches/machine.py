@@ -1,4 +1,4 @@
-"""What was measured where: the machine, the date and the versions that stand above every table."""
+"""Origin of the measurements: the machine, the date and the versions above every table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CAVEATS = (
     "differ is listed apart, and its speed is not compared",
     "each library runs in a process of its own, asked in turn; with one thread, on one core of "
     "its own",
-    "our wheel is compiled by a profile, of text that is not timed here (docs/engine.md: 1.0 to "
-    "1.1 times as fast); of one compiled once are the records before 2026-11-26; the "
+    "our wheel is compiled by a profile, of text that is not timed here (docs/concepts/engine.md: "
+    "1.0 to 1.1 times as fast); of one compiled once are the records before 2026-11-26; the "
     "profile of Intel's of that day had not seen rank files (load and first encode, from the file)",
     "warm: the same text has been encoded before in the same process, so caches are as full as "
     "they get; first pass: the first call of a process after loading, start-up of threads "

@@ -164,7 +164,7 @@ def _run(given: argparse.Namespace, max_memory: int | None, folder: str) -> dict
 
 
 SAME = ("n_distinct", "n_pretokens", "n_bytes", "file_sha256", "vocab_size", "fingerprint")
-"""What must not depend on memory."""
+"""Results that must not depend on memory."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

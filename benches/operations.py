@@ -1,4 +1,4 @@
-"""What is timed, in the words of the tables: each way of using a library, and its check.
+"""Timed operations, in the words of the tables: each way of using a library, and its check.
 
 An operation is made ready outside the clock (inputs in the form that the library takes, its
 function looked up), then run as often as needed, then checked against the reference's ids.

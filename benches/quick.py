@@ -22,7 +22,7 @@ LIBRARIES = (
     "tokie",
     "sentencepiece",
 )
-"""Those that are best in some case; `make bench` has them all."""
+"""Libraries that are best in some case; `make bench` has them all."""
 WARM: tuple[tuple[str, str, str, str], ...] = (
     ("cl100k_base", "english", ARRAYS, "warm"),
     ("cl100k_base", "english", LISTS, "lists-gigatoken"),

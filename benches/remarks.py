@@ -1,4 +1,4 @@
-"""What was tried where a bar is not reached: shown beside the figures.
+"""Tries at a bar that is not reached: shown beside the figures.
 
 The figures of what lost are in docs/log/engine-2026-11.md, with how they were measured.
 """

@@ -49,7 +49,7 @@ class Settings:
     libraries: tuple[str, ...] = tuple(ENCODERS)
 
     def changed(self, *, rounds: int | None, warm_bytes: int | None) -> Settings:
-        """The same with other rounds or another amount of warm text."""
+        """Return the settings with other rounds or another amount of warm text."""
         return replace(
             self,
             rounds=rounds or self.rounds,
@@ -60,7 +60,7 @@ class Settings:
 
     @classmethod
     def small(cls, libraries: Sequence[str] = tuple(ENCODERS)) -> Settings:
-        """Those of ``--quick``."""
+        """Settings of ``--quick``."""
         return cls(
             quick=True,
             rounds=3,
@@ -75,7 +75,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Run:
-    """What one library has done in one case so far.
+    """Rounds of one library in one case so far.
 
     Attributes:
         name: as the table says it.
@@ -126,7 +126,7 @@ def _is_ours(name: str) -> bool:
 
 
 def hopeless(runs: Sequence[Run], *, but: Collection[str] = ()) -> dict[str, float]:
-    """Those whose place in cases like this is known -> how many times slower they are."""
+    """Libraries whose place in cases like this is known -> how many times slower they are."""
     return {
         name: times
         for name, times in _distances(runs).items()

@@ -31,7 +31,7 @@ _CODES = {
     "Thai": ("th", "tha"),
 }
 LANGUAGES = tuple(_SCRIPTS)
-"""Those that the issue names, in its order."""
+"""Languages that the issue names, in its order."""
 
 # ASCII that no sentence in these scripts has; a stop or comma after a letter stays.
 _FOREIGN = re.compile(r"(?<![^\x00-\x7f])[.,!?:;]|[^.,!?:;\s\x80-\U0010ffff]+")

@@ -96,12 +96,12 @@ def judge(case: Mapping[str, Any], target: Target) -> Verdict:
 
 
 def verdicts(cases: Iterable[Mapping[str, Any]], target: Target) -> list[Verdict]:
-    """Those of all cases of a bar."""
+    """Verdicts of all cases of a bar."""
     return [judge(case, target) for case in cases if target.key in case.get("targets", ())]
 
 
 def _by_machine(found: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """Those of each machine, by its name; machines in the order of their names."""
+    """Verdicts of each machine, by its name; machines in the order of their names."""
     machines: dict[str, list[Verdict]] = {}
     for verdict in found:
         machines.setdefault(_machine(verdict), []).append(verdict)

@@ -58,7 +58,7 @@ N_LOG_N = 25.0
 """16 n log(16 n) / n log n is 19 from 1 MB to 16 MB; a third more is noise. Quadratic is 256."""
 
 FLAT = 1.05
-"""What is resident varies by some percent with what the allocator holds back."""
+"""Allowed growth: resident memory varies by some percent with the allocator's reserves."""
 
 TARGETS: tuple[Target, ...] = (
     Target(

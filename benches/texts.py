@@ -165,7 +165,7 @@ def language_sample(language: str, *, max_bytes: int, corpora: Path = CORPORA) -
 
 
 def language_samples(languages: Iterable[str], *, max_bytes: int) -> Iterator[Sample]:
-    """Those of the languages that there are corpora of."""
+    """Samples of the languages that there are corpora of."""
     for language in languages:
         found = language_sample(language, max_bytes=max_bytes)
         if found is not None:

@@ -99,7 +99,7 @@ def _measure(sample: Sample, names: Collection[str], *, vocab_size: int, runs: i
 def taking_part(
     asked: Collection[str] | None, vocab_size: int
 ) -> tuple[list[str], dict[str, str | None]]:
-    """Who trains so many tokens, and who does not and why; all that are asked for do."""
+    """Trainers of this size, and the reasons of the others; all that are asked for take part."""
     absent: dict[str, str | None] = {}
     if vocab_size >= VOCAB_SIZES[0]:
         absent |= LEFT_OUT

@@ -145,7 +145,7 @@ def log_likelihood(model: str, lines: list[str]) -> float:
 
 
 def _tokens(path: str) -> list[str]:
-    """Of a result, in the order of ids."""
+    """Tokens of a result, in the order of ids."""
     if path.endswith(".txt"):
         return Path(path).read_text("utf-8").splitlines()
     import sentencepiece

@@ -26,7 +26,7 @@ CAVEATS = (
 
 @dataclass(slots=True)
 class Trained:
-    """What came of one trainer's runs.
+    """Outcome of one trainer's runs.
 
     Attributes:
         name: the library.

@@ -83,7 +83,7 @@ def _hf_json(name: str, rank_file: Path, target: Path) -> Path | None:
 
 
 def with_pattern(files: VocabularyFiles, pattern: str, *, label: str) -> VocabularyFiles:
-    """The same ranks behind another split pattern, for libraries that take one.
+    """Put the ranks behind another split pattern, for libraries that take one.
 
     The ``tokenizer.json`` for it is written beside the others, under ``label``.
     """

@@ -56,7 +56,7 @@ class Worker:
         return {"seconds": perf_counter() - start, "import_seconds": self.import_seconds}
 
     def do_about(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What kind of library it is."""
+        """Return the kind of the library."""
         return {"bundled": self._adapter.bundled}
 
     def do_save(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Each file is a workload and is audited by a process of its own, so that time and memory are those of
 a first run: start, reading, counting, analyses and checks. Seconds are wall-clock time.
 
-    python -m scripts.audit_corpora CORPORA_DIR --vocab VOCAB_DIR [--write docs/audit.md]
+    python -m scripts.audit_corpora CORPORA_DIR --vocab VOCAB_DIR [--write docs/guides/audit.md]
 
 ``CORPORA_DIR`` holds ``*.jsonl`` or ``*.jsonl.zst`` with the field ``text``. Memory needs Linux.
 """
@@ -32,7 +32,7 @@ TIMEOUT_S = 3_600.0
 _MB = 1_000_000
 
 NOTHING = "-"
-"""What a cell without a figure holds."""
+"""Text of a cell without a figure."""
 
 
 def audit_once(path: str, tokenizers: Sequence[str]) -> dict[str, Any]:

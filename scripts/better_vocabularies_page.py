@@ -1,4 +1,4 @@
-"""Write the tables of docs/better-vocabularies.md from the corpora.
+"""Write the tables of docs/studies/better-vocabularies.md from the corpora.
 
 ``python -m scripts.better_vocabularies_page CORPORA`` (the folder of the corpora that the page
 names) rewrites what stands between the page's markers; ``--check`` only says whether it is up to
@@ -31,7 +31,7 @@ from scripts.marked import Part
 
 __all__ = ["articles", "main"]
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "better-vocabularies.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "studies" / "better-vocabularies.md"
 
 PARITY_SIZE = 32_000
 N_RESAMPLES = 2_000

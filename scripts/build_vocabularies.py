@@ -2,7 +2,7 @@
 
 Without arguments: train all and write artefacts and cards. ``--check`` trains and compares with
 what is there (exit code 1 when they differ). ``--document`` rewrites the tables of
-docs/vocabularies.md. ``--measure-patterns`` prints what other split patterns would give.
+docs/reference/vocabularies.md. ``--measure-patterns`` prints what other split patterns would give.
 """
 
 from __future__ import annotations

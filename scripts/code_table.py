@@ -1,6 +1,6 @@
-"""What the split pattern for code costs and gives. The table of docs/code.md.
+"""Cost and gain of the split pattern for code. The table of docs/guides/code.md.
 
-    python -m scripts.code_table CODE.jsonl.zst [--write docs/code.md]
+    python -m scripts.code_table CODE.jsonl.zst [--write docs/guides/code.md]
 
 Documents whose hash is 0 modulo 8 are measured, every third of the others is learned from.
 """
@@ -51,7 +51,7 @@ def split(path: Path) -> tuple[list[str], list[str]]:
 
 
 def shatter(tokenizer: Tokenizer, names: Counter[str]) -> tuple[float, float, float]:
-    """Of names of several parts: recall and precision of token boundaries at parts, tokens."""
+    """Figures of names of several parts: recall and precision at parts, tokens."""
     n_parts = n_tokens = n_both = n_names = 0
     for name, count in names.items():
         parts = [part for part in identifier_parts(name) if part.strip("_")]

@@ -5,7 +5,7 @@ documents, and each half is audited by itself. A check *fires* on a half; the fi
 confirmed*, a false alarm, if the same check stays silent on the other half although that half is
 text of the same kind. Thresholds make some of these: a workload at 1.0% fires on one side only.
 
-    python -m scripts.false_alarms CORPORA_DIR --vocab VOCAB_DIR [--write docs/checks.md]
+    python -m scripts.false_alarms CORPORA_DIR --vocab VOCAB_DIR [--write docs/reference/checks.md]
 
 ``CORPORA_DIR`` holds ``*.jsonl.zst`` with the fields ``text`` and ``domain``.
 """

@@ -1,4 +1,4 @@
-"""Write the table of docs/identity.md: files of the same tokenizer, and which digests they share.
+"""Write the table of identity.md: files of the same tokenizer, and which digests they share.
 
 ``python -m scripts.identity_table`` loads every file of the shared data folder that is listed here,
 compares each with the first of its tokenizer, and rewrites the part between the two markers;
@@ -25,12 +25,12 @@ from scripts.marked import Part
 __all__ = ["GROUPS", "Group", "Row", "main", "measure", "render"]
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "identity.md"
+PAGE = ROOT / "docs" / "concepts" / "identity.md"
 SHARED = ROOT.parent / "shared"
 PART = Part("identity", "python -m scripts.identity_table")
 
 _DIGEST_CHARS = 12
-"""What is shown of a digest: enough to tell two of them apart in a table."""
+"""Characters shown of a digest: enough to tell two of them apart in a table."""
 
 _N_CASES = 20_000
 """Generated texts on which files with equal probe digests are compared."""
@@ -63,7 +63,7 @@ def _file(name: str) -> tuple[str, Loader]:
 
 
 def _saved(source: Loader, suffix: str) -> tuple[str, Loader]:
-    """The same, saved by ``tok.save`` and loaded again."""
+    """Save the tokenizer by ``tok.save`` and load it again."""
 
     def load(vocab: Path, work: Path) -> Tokenizer:
         path = work / f"saved{suffix}"

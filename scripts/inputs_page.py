@@ -1,4 +1,4 @@
-"""Write the tables of docs/inputs.md that say what is read of a log, from the code that reads it.
+"""Write the tables of inputs.md that say what is read of a log, from the code that reads it.
 
 ``python -m scripts.inputs_page`` rewrites the parts between markers; ``--check`` only says whether
 they are up to date (exit code 1 when they are not).
@@ -42,7 +42,7 @@ from scripts.marked import Part
 
 __all__ = ["PAGE", "PARTS", "main"]
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "inputs.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "inputs.md"
 COMMAND = "python -m scripts.inputs_page"
 
 _CONVENTIONS = {

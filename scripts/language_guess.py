@@ -1,6 +1,6 @@
 """How often the gate's guess of a document's language is right, on texts whose language is known.
 
-Writes the table in docs/gate.md:
+Writes the table in docs/guides/gate.md:
 
     python -m scripts.language_guess --shared ../shared
 
@@ -15,10 +15,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from jeton._core import decompress
-from jeton.auditing.gate.languages import language_class
+from jeton.workload.languages import language_class
 from scripts.marked import Part
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "gate.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "guides" / "gate.md"
 PART = Part("languages", "python -m scripts.language_guess")
 
 CORPORA = ("multilingual", "po_parallel")
@@ -58,7 +58,7 @@ EXPECTED = {
     "zh-cn": "chinese",
     "zh_TW": "chinese",
 }
-"""What is right for each code of the corpora; a script, where it has no list of words."""
+"""Right answer for each code of the corpora; a script, where it has no list of words."""
 
 
 def main() -> None:

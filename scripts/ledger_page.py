@@ -1,4 +1,4 @@
-"""The tables of docs/ledger.md: dimensions of use, and what a ledger may have to assume.
+"""The tables of docs/guides/ledger.md: dimensions of use, and what a ledger may have to assume.
 
 python -m scripts.ledger_page [--check]
 """
@@ -13,7 +13,7 @@ from jeton.dimensions import DIMENSIONS, MODALITIES, plain_name
 from jeton.economics.ledger.views import ISSUE_WORDS
 from scripts.marked import Part
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "ledger.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "guides" / "ledger.md"
 COMMAND = "python -m scripts.ledger_page"
 DIMENSIONS_PART = Part("dimensions", COMMAND)
 ISSUES_PART = Part("assumptions", COMMAND)

@@ -37,7 +37,7 @@ class Part:
         return f"<!-- {self.name}: end -->"
 
     def of(self, page: str) -> str:
-        """What stands there, without the empty lines around it.
+        """Return the marked part, without the empty lines around it.
 
         Raises:
             ValueError: The markers are not there, once each and in their order.

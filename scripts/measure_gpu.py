@@ -26,14 +26,8 @@ from typing import Any, Literal, Protocol
 
 from jeton._files import write_whole
 from jeton.catalog import AttentionKind, ModelFacts, gpu, model
-from jeton.economics.measured import (
-    Judgement,
-    MeasuredPoint,
-    Measurements,
-    calibrate_shares,
-    judge,
-    read_measurements,
-)
+from jeton.catalog.measurements import MeasuredPoint, Measurements, read_measurements
+from jeton.economics.traffic.measured import Judgement, calibrate_shares, judge
 from jeton.errors import JetonError, UsageError
 
 __all__ = ["SHAPES", "Backend", "grid", "main", "measure", "shape"]
@@ -112,7 +106,7 @@ def grid(names: Sequence[str], *, short: bool = False) -> list[tuple[str, Phase,
 
 
 class Backend(Protocol):
-    """What runs a shape. Only this touches a device."""
+    """Runner of a shape. Only this touches a device."""
 
     def environment(self) -> dict[str, Any]:
         """Device, driver, versions."""
@@ -142,7 +136,7 @@ def measure(
     say: Callable[[str], None] = lambda words: None,
 ) -> Measurements:
     """Measure the grid; what does not fit the memory or the time is skipped, and said."""
-    from jeton.economics.measured import foreseen_bytes
+    from jeton.economics.traffic.measured import foreseen_bytes
 
     began = clock()
     points: list[MeasuredPoint] = []

@@ -1,4 +1,4 @@
-"""Write tables and plot of docs/measured.md: published measurements against what we foresee.
+"""Write tables and plot of measured.md: published measurements against what we foresee.
 
 ``python -m scripts.measured_page`` rewrites what stands between the page's markers, and the plot;
 ``--check`` only says whether they are up to date (exit code 1 when they are not).
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["main", "replayed", "tables"]
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "measured.md"
+PAGE = ROOT / "docs" / "studies" / "measured.md"
 DATA = Path(__file__).resolve().parent / "published_serving.json"
-PLOT = ROOT / "docs" / "figures" / "measured.svg"
+PLOT = ROOT / "docs" / "studies" / "figures" / "measured.svg"
 TOLERANCE = 0.25
-"""Of times, as the project asks of calibrated points."""
+"""Tolerance of times, as the project asks of calibrated points."""
 PART = Part("tables", "python -m scripts.measured_page")
 
 

@@ -1,6 +1,6 @@
-"""Does morphology-aware BPE begin tokens where morphemes begin? The table of docs/morphology.md.
+"""Does morphology-aware BPE begin tokens where morphemes begin? The table of morphology.md.
 
-    python -m scripts.morphology_table DATA [--write docs/morphology.md]
+    python -m scripts.morphology_table DATA [--write docs/guides/morphology.md]
 
 ``DATA`` holds ``corpora/`` (JSON lines) and ``morph/`` (gold words of SIGMORPHON 2022). For each
 language, gold words are parted into those whose morphemes are supplied and those that are measured,

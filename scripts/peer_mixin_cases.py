@@ -44,7 +44,7 @@ def _made(name: str, mixin: type[Any], case: dict[str, str]) -> type[Any]:
 
 
 class _Expected:
-    """What the tests of each class hold as literals: here, what the library itself gives."""
+    """Expected literals of each class: here, the library's own results."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -65,7 +65,7 @@ sys.meta_path.insert(0, Finder())
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one test.
+    """Outcome of one test.
 
     Attributes:
         test: Its name, with the file's.
@@ -214,7 +214,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """The same as a table of Markdown."""
+    """Write the outcomes as a table of Markdown."""
     rows = ["| test | outcome | first line |", "| --- | --- | --- |"]
     for outcome in outcomes:
         if outcome.result != "passed":

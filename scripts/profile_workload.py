@@ -26,9 +26,9 @@ import jeton
 from jeton._core import Tokenizer, from_compiled_file, from_hf_json, from_tiktoken
 
 PATHS = ("portable", "avx2", "avx512")
-"""What ``JETON_SIMD`` may say. A machine without one of them takes the next narrower one."""
+"""Values of ``JETON_SIMD``. A machine without one of them takes the next narrower one."""
 ONE_PATH = "--one-path"
-"""What the processes are started with."""
+"""Option that starts the processes."""
 DOCUMENT_CHARS = 2400
 LIBRARY_CHARS = 2_000_000
 LOG_LINES = 8000

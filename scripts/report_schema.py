@@ -55,7 +55,7 @@ _CONSTRAINTS: dict[tuple[str, str], dict[str, Any]] = {
     ("AuditReport", "tokenizers"): {"minItems": 1},
     ("Interval", "confidence"): {"minimum": 0, "maximum": 1},
 }
-"""What the types cannot say."""
+"""Facts that the types cannot express."""
 
 
 def build() -> dict[str, Any]:
@@ -176,7 +176,7 @@ class Writer:
         return {"$ref": f"#/$defs/{name}"}
 
     def _of_the_type(self, schema: dict[str, Any]) -> str:
-        """What the field's own type says, where the field says nothing."""
+        """Description by the field's own type, where the field has none."""
         for option in (schema, *schema.get("anyOf", ()), schema.get("items") or {}):
             if "$ref" in option and option["$ref"] != "#/$defs/money":
                 return str(self.definitions[option["$ref"].rpartition("/")[2]]["description"])
@@ -212,7 +212,7 @@ def _first_sentence(kind: type) -> str:
 
 
 def _descriptions(kind: type) -> dict[str, str]:
-    """What a class says of its fields: under ``Attributes:``, and in strings below them."""
+    """Descriptions of a class's fields: under ``Attributes:``, and in strings below them."""
     said = {}
     attributes = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")[2]
     for entry in _ENTRY.finditer(textwrap.dedent(attributes.partition("\n\n")[0])):

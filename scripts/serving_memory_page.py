@@ -1,4 +1,4 @@
-"""The table of ``docs/serving-memory.md``: memory as worked out, against published start-up logs.
+"""The table of ``serving-memory.md``: memory as worked out, against published start-up logs.
 
 ``python -m scripts.serving_memory_page`` rewrites the table from ``tests/cases/memory/log-*.json``;
 ``--check`` only says whether it is up to date.
@@ -19,7 +19,7 @@ from scripts.marked import Part
 __all__ = ["main", "table"]
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "serving-memory.md"
+PAGE = ROOT / "docs" / "guides" / "serving-memory.md"
 LOGS = ROOT / "tests" / "cases" / "memory"
 PART = Part("published logs", "python -m scripts.serving_memory_page")
 

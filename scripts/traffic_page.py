@@ -1,4 +1,4 @@
-"""Write the tables of docs/traffic.md from the public traces.
+"""Write the tables of docs/guides/traffic.md from the public traces.
 
 ``python -m scripts.traffic_page TRACES`` (the folder of the traces that the page names) rewrites
 what stands between the page's markers; ``--check`` only says whether it is up to date (exit code 1
@@ -31,7 +31,7 @@ from scripts.marked import Part
 
 __all__ = ["main", "tables"]
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "traffic.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "traffic.md"
 PART = Part("tables", "python -m scripts.traffic_page TRACES")
 
 TRACES = {

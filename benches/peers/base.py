@@ -1,4 +1,4 @@
-"""What a library must offer to be timed: one small adapter class each, without cleverness.
+"""Adapter of a library that is timed: one small class each, without cleverness.
 
 An adapter does what the library's documentation tells a user to do for speed. It may not cache
 results, and what it returns is turned into one flat form outside the timed part.
@@ -47,7 +47,7 @@ class VocabularyFiles:
     has_own_pattern: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as JSON has it, for another process."""
+        """Write the request as JSON has it, for another process."""
         return {
             name: str(value) if isinstance(value, Path) else value
             for name, value in asdict(self).items()
@@ -137,7 +137,7 @@ class Adapter(ABC):
     """Methods of what ``load`` has made that do just this, where it has them."""
 
     _tokenizer: Any
-    """What ``load`` has made."""
+    """Tokenizer that ``load`` has made."""
 
     @abstractmethod
     def load(self, files: VocabularyFiles) -> None:

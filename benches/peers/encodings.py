@@ -1,4 +1,4 @@
-"""What libraries share that give an object for each text, as ``tokenizers`` does."""
+"""Base of libraries that give an object for each text, as ``tokenizers`` does."""
 
 from __future__ import annotations
 

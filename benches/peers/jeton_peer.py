@@ -38,7 +38,7 @@ class JetonPeer(Adapter):
 
     @property
     def tokenizer(self) -> jeton.Tokenizer:
-        """What does more than encode."""
+        """Tokenizer that does more than encode."""
         return self._tokenizer
 
     def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:

@@ -71,13 +71,12 @@ if TYPE_CHECKING:
     from jeton.comparing import compare, inspect_texts
     from jeton.converting import convert
     from jeton.doctor import diagnose
-    from jeton.economics.usage_files import read_usage
     from jeton.explaining import explain
     from jeton.locking import compare_locks, make_lock
     from jeton.planning.cost_aware import cost_aware
     from jeton.planning.recommend import recommend
     from jeton.planning.sweep import sweep
-    from jeton.pricing import ledger
+    from jeton.pricing import ledger, read_usage
     from jeton.probe import probe_digest
     from jeton.registry import list_vocabularies, load
     from jeton.training import continue_training, count_pretokens, train
@@ -168,7 +167,7 @@ _LAZY = {
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
     "probe_digest": "jeton.probe",
-    "read_usage": "jeton.economics.usage_files",
+    "read_usage": "jeton.pricing",
     "recommend": "jeton.planning.recommend",
     "sweep": "jeton.planning.sweep",
     "train": "jeton.training",

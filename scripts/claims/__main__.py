@@ -1,9 +1,10 @@
-"""Measure what the claims need, then write docs/claims.md and docs/case-studies/.
+"""Measure what the claims need, then write docs/studies/claims.md and case-studies/.
 
     python -m scripts.claims                      # what this machine can measure, then the pages
     python -m scripts.claims --only attention     # one group of figures, then the pages
-    python -m scripts.claims --pages              # the pages alone, from docs/figures/*.json
-    python -m scripts.claims --check              # measure and compare with the docs, write nothing
+    python -m scripts.claims --pages              # the pages alone, from
+    docs/studies/figures/*.json python -m scripts.claims --check              # measure and compare
+    with the docs, write nothing
 
 Groups that need the shared data are left as they are where it is absent. Groups that time something
 are only measured when they are named: their figures depend on the machine. So is what takes long.
@@ -22,7 +23,7 @@ from scripts.claims.figures import Figures, differences
 from scripts.claims.measuring import GROUPS, group
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "studies" / "studies"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

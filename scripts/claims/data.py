@@ -1,4 +1,4 @@
-"""What is measured on: documents, translations, traces and vocabularies of the shared folder.
+"""Data of the measurements: documents, translations, traces and vocabularies of the shared folder.
 
 Nothing of it is part of the project; only figures leave. Everything is read once and kept while the
 figures are made.
@@ -123,7 +123,7 @@ class Data:
         return list(dict.fromkeys(r["text"] for r in self.records(corpus) if r["domain"] == domain))
 
     def drawn(self, corpus: str, domain: str) -> list[str]:
-        """Of these, the ones with the smallest digests up to `DRAWN_BYTES`: an even draw."""
+        """Return the documents with the smallest digests up to `DRAWN_BYTES`: an even draw."""
         by_digest = sorted(
             self.texts(corpus, domain),
             key=lambda text: blake2b(text.encode(), digest_size=16).digest(),

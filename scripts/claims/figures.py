@@ -1,4 +1,4 @@
-"""Figures with unit, interval and sample size, and the files in docs/figures/ that keep them.
+"""Figures with unit, interval and sample size, and the files that keep them.
 
 A figure's key is a path with dots: the first part is the group that measured it and the name of its
 file. Pages name figures by key, so that each number on a page can be looked up and made again.

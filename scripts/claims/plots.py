@@ -326,7 +326,7 @@ _DIGEST = re.compile(r"figures ([0-9a-f]{64})")
 
 
 def digest(plot: Plot, figures: Figures) -> str:
-    """Of the figures that a plot is drawn from, and of what it is said to show."""
+    """Digest of the figures that a plot is drawn from, and of its caption."""
     used = {
         key: figures[key].to_dict()["value"]
         for key in sorted(figures)

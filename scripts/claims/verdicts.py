@@ -1,4 +1,4 @@
-"""What a claim is, and which verdicts there are. A verdict stands only while its figures say so."""
+"""Claims, and their verdicts. A verdict stands only while its figures say so."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from scripts.conformance.running import run
 __all__ = ["main"]
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "exactness.md"
+DOCUMENT = ROOT / "docs" / "concepts" / "exactness.md"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--no-corpora", action="store_true", help="leave out whole corpora")
     parser.add_argument(
-        "--board", action="store_true", help="rewrite the tables of docs/exactness.md"
+        "--board", action="store_true", help="rewrite the tables of docs/concepts/exactness.md"
     )
     parser.add_argument(
         "--disagreements",

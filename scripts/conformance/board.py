@@ -1,4 +1,4 @@
-"""The exactness board: the part of docs/exactness.md that a run writes."""
+"""The exactness board: the part of docs/concepts/exactness.md that a run writes."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """What came out of a set. ``n_equal + n_different == n_cases`` unless it did not load."""
+    """Result of a set. ``n_equal + n_different == n_cases`` unless it did not load."""
 
     name: str
     files: str
@@ -41,9 +41,9 @@ class SetResult:
     """Different cases that are listed with a reason and are as listed."""
     faults: tuple[Fault, ...]
     reasons: tuple[str, ...]
-    """Of the listed differences."""
+    """Reasons of the listed differences."""
     text_compared_with: str
-    """What decoded text was compared with."""
+    """Text that decoded text was compared with."""
     not_loaded: str | None = None
 
     @property
@@ -169,7 +169,7 @@ def first_difference(found: Sequence[int], expected: Sequence[int]) -> str:
 
 
 def offset_fault(golden: GoldenSet, tokenizer: Tokenizer, text: str, found: Encoding) -> str | None:
-    """What is wrong with the places of a text's tokens, or None."""
+    """Return the fault in the places of a text's tokens, or None."""
     data = text.encode()
     starts, ends = found.starts_bytes, found.ends_bytes
     if not len(starts):

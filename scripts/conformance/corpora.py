@@ -18,7 +18,7 @@ from scripts.conformance.sets import stored
 __all__ = ["VOCABULARIES", "corpus_differences", "read_expected"]
 
 VOCABULARIES = ("cl100k_base", "llama3", "o200k_base", "r50k_base")
-"""Those whose digests corpus_scale.json has."""
+"""Vocabularies whose digests corpus_scale.json has."""
 
 
 def read_expected(shared: Path) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class CrossResult:
-    """What came out of one vocabulary of another project."""
+    """Result of one vocabulary of another project."""
 
     name: str
     vocabulary: str | None

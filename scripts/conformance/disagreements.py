@@ -50,7 +50,7 @@ class Row:
     like: str | None
     """Regular expression of the smallest texts that this row explains."""
     categories: str | None
-    """The same, of the general categories of their NFKD form (``Ll Mn``)."""
+    """General categories of the characters' NFKD form (``Ll Mn``)."""
 
     def explains(self, text: str) -> bool:
         """True if a smallest text is of this row's kind."""

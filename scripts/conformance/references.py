@@ -18,7 +18,7 @@ __all__ = ["Reference", "reference_of"]
 
 
 class Reference(Protocol):
-    """What a reference library makes of texts and ids."""
+    """Reference library for texts and ids."""
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         """Ids; ``special``: special tokens in the text count, where the library has the choice."""

@@ -23,7 +23,7 @@ SHOWN_FAULTS = 3
 
 @dataclass(frozen=True, slots=True)
 class CorpusResult:
-    """What came out of one corpus with one vocabulary."""
+    """Result of one corpus with one vocabulary."""
 
     corpus: str
     vocabulary: str

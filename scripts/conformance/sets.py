@@ -81,7 +81,7 @@ SETS = (
 """All sets of ../shared/data/golden; that none is missing here is tested."""
 
 COLUMNS = ("ids", "ids_special_on")
-"""What a case may tell: the ids, and the ids where special tokens in the text count."""
+"""Columns of a case: the ids, and the ids where special tokens in the text count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class GoldenSet:
         return None
 
     def load_arguments(self) -> dict[str, Any]:
-        """What ``jeton.load`` must be told because the vocabulary file does not say it."""
+        """Arguments of ``jeton.load`` that the vocabulary file does not hold."""
         if self.files.endswith(".vocab.txt"):
             normalizer = self.header["normalizer"]
             # BERT's defaults; a set with others needs an argument here.

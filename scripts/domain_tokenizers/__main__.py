@@ -1,4 +1,4 @@
-"""Measure domain tokenizers, then write docs/domain-tokenizers.md and its figures.
+"""Measure domain tokenizers, then write docs/studies/domain-tokenizers.md and its figures.
 
     python -m scripts.domain_tokenizers            # measure, show where the targets stand
     python -m scripts.domain_tokenizers --write    # and write the figures, the page and its plot
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
     parser.add_argument("--work", type=Path, default=group.WORK, help="folder of what was made")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "studies" / "studies")
     parser.add_argument("--write", action="store_true", help="write figures, page and plot")
     options = parser.parse_args(arguments)
     data = Data(options.shared)

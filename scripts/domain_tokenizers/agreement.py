@@ -3,7 +3,7 @@
 Boundaries of tokens against gold segmentations (``jeton.metrics.boundary_scores``), and what the
 declaration of human rights needs in 46 languages under published vocabularies and under ours with
 and without parity-aware training. The texts and languages of the latter are those of
-docs/better-vocabularies.md, which tries more variants.
+docs/studies/better-vocabularies.md, which tries more variants.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def measure_parity(work: Work, data: Data) -> dict[str, Figure]:
 def parity_figures(
     tokens: NDArray[np.int64], plain: NDArray[np.int64], english: int
 ) -> dict[str, Figure]:
-    """What languages pay, from tokens of the same articles.
+    """Premium of languages, from tokens of parallel articles.
 
     Args:
         tokens: int64 (n_articles, n_languages).

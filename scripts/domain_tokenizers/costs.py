@@ -1,4 +1,4 @@
-"""What superwords cost: rarer tokens, what the output layer takes, seams at the ends of prompts."""
+"""Cost of superwords: rarer tokens, time of the output layer, seams at the ends of prompts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from jeton import _core
 from jeton.catalog import model
-from jeton.economics.compute import forward_flops_per_token
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics.serving.compute import forward_flops_per_token
+from jeton.economics.serving.latency import read_weight_bytes
 from jeton.metrics.undertrained import RARE_BELOW
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure, mean, share

@@ -1,4 +1,4 @@
-"""What the tokenizers of the page are trained on, and how: one recipe for all domains.
+"""Training text and settings of the page's tokenizers: one recipe for all domains.
 
 A domain's tokenizer learns from the domain, which counts `DOMAIN_WEIGHT` times, and from a little
 of everything else, so that ordinary words of a new source are not cut to pieces. The general one
@@ -57,7 +57,8 @@ GENERAL_ONE_IN = 2
 
 TRANSITION_SIZE = 12_000
 """Tokens at which merges begin to cross the ends of words, for all four sizes. Half of the
-vocabulary would be best by up to half a percent (docs/superwords.md), with one training a size."""
+vocabulary would be best by up to half a percent (docs/guides/superwords.md), with one training a
+size."""
 
 
 def described() -> str:
@@ -106,7 +107,7 @@ def learn(
 
 
 def _general(texts: Texts, domain: str, others_one_in: int) -> list[tuple[list[str], int]]:
-    """What belongs to no domain, and a part of the other domains."""
+    """Texts that belong to no domain, and a part of the other domains."""
     parts = [(texts.trained("", source.name), 1) for source in GENERAL]
     for other, sources in DOMAINS.items():
         if other != domain:

@@ -1,4 +1,4 @@
-"""What is trained and measured on: documents by domain and source, and their sides of the split.
+"""Texts of training and measurement: documents by domain and source, and their split.
 
 One pass over all corpora gives every document a source and a side. Exact copies count once. A
 document that resembles (``jeton.corpus.NearDuplicateSettings``) one of another source is left out
@@ -132,8 +132,8 @@ DOMAINS: Mapping[str, tuple[Source, ...]] = {
         Source(name="Python documentation", corpus="po_parallel", domains=("docs-python",)),
     ),
 }
-"""What a tokenizer of each domain is trained and measured on. All sources that there are, whatever
-their licence: these tokenizers are thrown away. A record goes to the first source that takes it."""
+"""Sources of each domain's tokenizer. All sources that there are, whatever their licence: these
+tokenizers are thrown away. A record goes to the first source that takes it."""
 
 GENERAL: tuple[Source, ...] = (
     Source(name="novels", corpus="english", domains=("english-novel",), one_in=3),
@@ -245,7 +245,7 @@ class Texts:
         return cls(by_source, n_left_out)
 
     def trained(self, domain: str, name: str, *, one_in: int = 1) -> list[str]:
-        """What may be trained on of a source, or an even share of it."""
+        """Return the training part of a source, or an even share of it."""
         return [
             document.text
             for document in self.by_source[domain, name]

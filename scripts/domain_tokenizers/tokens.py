@@ -43,7 +43,7 @@ PUBLISHED = ("r50k_base", "cl100k_base", "o200k_base", "llama3")
 BASE = "o200k_base"
 
 TARGET_CHANGE = -0.25
-"""What superwords of `TARGET_SIZE` were to reach on the same sources; on a new one, less than 0."""
+"""Target of superwords of `TARGET_SIZE` on the same sources; on a new one, less than 0."""
 
 WEIGHED_DOMAINS = ("finance", "chat")
 """Domains of which superwords without any other text are measured, too."""
@@ -143,7 +143,7 @@ def measure_tokens(domain: str, found: Mapping[str | None, Case]) -> dict[str, F
 
 
 def measure_alone(work: Work, texts: Texts, data: Data, domain: str) -> dict[str, Figure]:
-    """What superwords of `TARGET_SIZE` give that were learned from the domain and nothing else."""
+    """Measure superwords of `TARGET_SIZE` that were learned from the domain alone."""
     rotated = [source.name for source in DOMAINS[domain] if source.rotated]
 
     def make(left_out: Sequence[str | None]) -> Mapping[str, NDArray[np.int64]]:

@@ -25,7 +25,7 @@ from scripts.long_inputs.texts import Text
 __all__ = ["main", "run_subject"]
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "long-inputs.md"
+PAGE = ROOT / "docs" / "concepts" / "long-inputs.md"
 SHARED = ROOT.parent / "shared"
 SIZES_MB = (1.0, 4.0, 16.0)
 ATTEMPTS = 3

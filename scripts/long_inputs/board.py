@@ -1,4 +1,4 @@
-"""What the measurements say: how time grows, which cases are flagged, and the table of the docs."""
+"""Results of the measurements: growth of time, flagged cases, and the table of the docs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Case:
 
 
 def flags(case: Case) -> list[str]:
-    """What is wrong with a case; nothing for most."""
+    """Faults of a case; nothing for most."""
     found = [measured.failed for measured in case.by_size.values() if measured.failed is not None]
     found += ["out of memory" for m in case.by_size.values() if m.refused == "MemoryError"]
     exponent = case.exponent()

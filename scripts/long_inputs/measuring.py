@@ -32,7 +32,7 @@ MEMORY_LIMIT_BYTES = 8 * 2**30
 _PATIENCE_S = 600.0
 """Wall-clock time of all operations together: for a process that waits instead of working."""
 _SAMPLE_BYTES = 100_000
-"""Of a text, from which it is told how much longer normalization makes it."""
+"""Bytes of a sample, from which the growth by normalization is estimated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ It costs the total of a tokenizer's sources under 0.1% of held-out bytes per tok
 source, ``code-javascript``, 0.7% (measured 2026-11-21)."""
 
 PATTERN = DEFAULT_PATTERN
-"""No other published pattern is clearly better: docs/vocabularies.md tells what they gave."""
+"""No other published pattern is clearly better: vocabularies.md tells what they gave."""
 
 _BATCH_CHARS = 8 << 20
 
@@ -63,7 +63,7 @@ CARD_SUFFIX = ".card.json"
 
 
 def settings_of(name: str, *, pattern: str = PATTERN) -> TrainSettings:
-    """What a tokenizer is trained with."""
+    """Return the settings of a tokenizer's training."""
     recipe = catalogue().recipes[name]
     return TrainSettings(
         algorithm=recipe.algorithm,
@@ -77,7 +77,7 @@ def settings_of(name: str, *, pattern: str = PATTERN) -> TrainSettings:
 
 @dataclass(slots=True)
 class Corpus:
-    """What was read of the sources: counts for the trainers, and the documents held out.
+    """Text read from the sources: counts for the trainers, and the documents held out.
 
     Attributes:
         counts: By tokenizer and split pattern.
@@ -193,7 +193,7 @@ def build(
 
 
 def held_out(tokenizer: _core.Tokenizer, corpus: Corpus, names: list[str]) -> tuple[HeldOut, ...]:
-    """What a tokenizer makes of the documents held out, by source; none for those without any."""
+    """Measure a tokenizer on the documents held out, by source; none for those without any."""
     found = []
     for name in names:
         batch = corpus.heldout.get(name)

@@ -1,4 +1,4 @@
-"""What ``build_vocabularies.py`` does: build, check, document, measure split patterns."""
+"""Commands of ``build_vocabularies.py``: build, check, document, measure split patterns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ARTEFACTS", "DOCUMENT", "build_all", "check", "document", "measure_p
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "python" / "jeton" / "vocabularies"
-DOCUMENT = ROOT / "docs" / "vocabularies.md"
+DOCUMENT = ROOT / "docs" / "reference" / "vocabularies.md"
 
 MEASURED_PATTERNS = ("llama3", "cl100k_base", "o200k_base", "r50k_base")
 
@@ -68,7 +68,7 @@ def check(data: Path) -> int:
 
 
 def document(data: Path) -> int:
-    """Rewrite the generated parts of docs/vocabularies.md; return the exit code."""
+    """Rewrite the generated parts of docs/reference/vocabularies.md; return the exit code."""
     text = DOCUMENT.read_text(encoding="utf-8")
     corpus = building.read_corpus(
         data, [], patterns={}, sources=set(catalogue().sources), on_file=_say

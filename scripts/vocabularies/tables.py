@@ -1,4 +1,4 @@
-"""The generated parts of docs/vocabularies.md: decisions, sizes, held-out bytes per token."""
+"""The generated parts of vocabularies.md: decisions, sizes, held-out bytes per token."""
 
 from __future__ import annotations
 

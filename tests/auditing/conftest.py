@@ -30,7 +30,7 @@ def poor() -> Tokenizer:
 
 @pytest.fixture
 def evidence_of(monkeypatch: pytest.MonkeyPatch) -> EvidenceOf:
-    """What the checks of an audit get to see."""
+    """Evidence that the checks of an audit see."""
 
     def collect(texts: Iterable[str | bytes], **options: Any) -> Evidence:
         seen: list[Evidence] = []

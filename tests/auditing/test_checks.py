@@ -333,7 +333,7 @@ def test_without_a_price_no_finding_speaks_of_money(
 
 
 def test_every_check_is_documented() -> None:
-    page = Path(__file__).parents[2] / "docs" / "checks.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
     text = page.read_text(encoding="utf-8")
     for check in CHECKS:
         assert f"| `{check}` |" in text

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.auditing import audit
-from jeton.auditing.deep_sample import DeepSample, DeepSampler
-from jeton.auditing.digests import digests_of
+from jeton.workload.digests import digests_of
+from jeton.workload.sampling.deep_sample import DeepSample, DeepSampler
 from tests.auditing.conftest import EvidenceOf
 from tests.auditing.tiny import documentation, train_tiny
 

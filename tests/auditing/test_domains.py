@@ -9,8 +9,8 @@ import pytest
 
 from jeton._core import Surveyor, TextBatch, Tokenizer
 from jeton.auditing import audit
-from jeton.auditing.domains import NO_DOMAIN
 from jeton.errors import UsageError
+from jeton.workload.counting.domains import NO_DOMAIN
 from tests.auditing.tiny import documentation
 
 

@@ -15,7 +15,7 @@ from jeton.auditing.checks import CHECKS
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.remedies import REMEDIES, remedy_facts
 from jeton.auditing.settling import remedies_of
-from jeton.economics import Limits
+from jeton.economics.tradeoff import Limits
 from jeton.findings import Basis, Figure, Finding, Severity
 from tests.auditing.conftest import EvidenceOf
 from tests.auditing.tiny import documentation

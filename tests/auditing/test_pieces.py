@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton._core import Surveyor, TextBatch, Tokenizer
-from jeton.auditing.digests import DuplicateTracker, digests_of, digests_of_pairs
 from jeton.auditing.evidence import percent
-from jeton.auditing.joining import MIN_JOINED_BYTES, Observed, joined
-from jeton.auditing.lookalikes import KNOWN_MARKERS, LookalikeCounts
-from jeton.auditing.sampling import N_SAMPLES, PassageSampler, TermFinder
-from jeton.auditing.whitespace import without_needless_whitespace
+from jeton.auditing.measures.whitespace import without_needless_whitespace
+from jeton.workload.counting.joining import MIN_JOINED_BYTES, Observed, joined
+from jeton.workload.counting.lookalikes import KNOWN_MARKERS, LookalikeCounts
+from jeton.workload.digests import DuplicateTracker, digests_of, digests_of_pairs
+from jeton.workload.sampling.passages import N_SAMPLES, PassageSampler, TermFinder
 
 TEXTS = st.lists(st.text(alphabet="ab é\n<|>", max_size=12), max_size=30)
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from jeton._core import Tokenizer
 from jeton.auditing import Pipeline, audit, read_pipeline
-from jeton.auditing.pipeline import pipeline_of
-from jeton.auditing.preprocessing_steps import STEPS, step_named
+from jeton.auditing.options.pipeline import pipeline_of
+from jeton.auditing.options.preprocessing_steps import STEPS, step_named
 from jeton.errors import JetonError, UsageError
 from tests.auditing.conftest import EvidenceOf
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jeton._core import Surveyor, TextBatch, Tokenizer
-from jeton.auditing.prefix_sketch import BLOCK_BYTES, MAX_BLOCKS, PrefixSketch
+from jeton.workload.counting.prefix_sketch import BLOCK_BYTES, MAX_BLOCKS, PrefixSketch
 from tests.auditing.checks.findings_of import only
 from tests.auditing.checks.test_repetition import words
 from tests.auditing.conftest import EvidenceOf

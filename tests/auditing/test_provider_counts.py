@@ -1,4 +1,4 @@
-"""What the provider of a closed model counts: calibrated from logs, estimated by a stand-in."""
+"""Token counts of a closed model's provider: calibrated from logs, estimated by a stand-in."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_without_usage_the_stand_in_estimates_with_a_range() -> None:
 def test_a_stand_in_at_hand_is_tried_on_the_documents(
     monkeypatch: pytest.MonkeyPatch, good: Tokenizer, poor: Tokenizer
 ) -> None:
-    from jeton.auditing import selection
+    from jeton.auditing.options import selection
 
     asked: list[Any] = []
 

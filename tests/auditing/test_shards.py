@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from jeton._core import Tokenizer
 from jeton.auditing import Audit, AuditReport
-from jeton.auditing.drawing import Drawer, Unit
-from jeton.auditing.log_pricing import LogPricing, PricingOptions
-from jeton.auditing.requests import RequestCollector
 from jeton.errors import UsageError
+from jeton.workload.inputs.log_pricing import LogPricing, PricingOptions
+from jeton.workload.inputs.requests import RequestCollector
+from jeton.workload.sampling.drawing import Drawer, Unit
 from tests.auditing.tiny import documentation
 
 DOCUMENTS = st.lists(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jeton import audit
-from jeton.auditing.counts import MAX_SOURCES, SourceList
 from jeton.report.workload import title_of
+from jeton.workload.counting.sources import MAX_SOURCES, SourceList
 
 
 @pytest.mark.parametrize("n", [1, MAX_SOURCES - 1, MAX_SOURCES, MAX_SOURCES + 1, 2 * MAX_SOURCES])

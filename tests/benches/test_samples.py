@@ -1,4 +1,4 @@
-"""What is timed: chunks, languages, random words; and the arithmetic of single parts. No timing."""
+"""Timed samples: chunks, languages, random words; and the arithmetic of single parts. No timing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What training benchmarks run, how often, on what, and how it is judged. No timing."""
+"""Training benchmarks: runs, number, text and judgement. No timing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benches.train_rounds import take_turns
 
 
 def turns(seconds: Mapping[str, float | None], **options: Any) -> tuple[list[str], dict[str, Any]]:
-    """Who ran, in order, where each takes so long; None fails."""
+    """Order of the libraries, where each takes this long; None fails."""
     ran: list[str] = []
 
     def once(name: str) -> dict[str, Any]:

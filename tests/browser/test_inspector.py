@@ -13,11 +13,11 @@ import pytest
 
 import jeton
 from jeton._core import TextBatch
-from jeton.auditing.choice import choose_tokenizers
 from jeton.comparing import compare
 from jeton.comparing.inspecting import inspect_batches
 from jeton.report.compare import comparison_html
 from jeton.report.inspector import inspector_html
+from jeton.workload.choice import choose_tokenizers
 from tests.browser.pages import WIDTHS, Opened, displayed, lookup, read_number
 
 pytestmark = pytest.mark.browser

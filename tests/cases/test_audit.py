@@ -121,7 +121,7 @@ def _check(
 
 
 def _check_settled(data: dict[str, Any]) -> None:
-    """What findings save is what the waterfall saves, each once; the headline is their sum."""
+    """Savings of findings equal those of the waterfall, each once; the headline is their sum."""
     steps = {s["id"]: -Decimal(s["delta_usd_per_month"]) * 12 for s in data["waterfall"]["steps"]}
     savings = {
         f["id"]: Decimal(f["saving_usd_per_year"])

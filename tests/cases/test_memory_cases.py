@@ -15,6 +15,9 @@ import pytest
 
 from jeton import economics
 from jeton.catalog import GpuFacts, ModelFacts, gpu, model, model_from_config
+from jeton.economics.serving import memory
+from jeton.economics.serving.capacity import longest_context
+from jeton.economics.serving.memory_plan import changed_plan
 from jeton.errors import ModelConfigError
 
 FOLDER = Path(__file__).with_name("memory")
@@ -62,7 +65,7 @@ def value(function: str, facts: ModelFacts, arguments: dict[str, Any]) -> Any:
     if function == "fit":
         assert device is not None
         length = given.pop("request_tokens", 1)
-        plan = economics.changed_plan(**given)
+        plan = changed_plan(**given)
         return economics.fit_on(facts, device, plan, request_tokens=length).to_dict()
     if function == "capacity":
         assert device is not None
@@ -72,11 +75,11 @@ def value(function: str, facts: ModelFacts, arguments: dict[str, Any]) -> Any:
         return {"n_tokens": found.n_tokens, "tokens_of_mean": tokens}
     if function == "longest_context":
         assert device is not None
-        return economics.longest_context(facts, device, **given)
+        return longest_context(facts, device, **given)
     if "kv_dtype" in given:
         plan = economics.MemoryPlan(kv_dtype=given.pop("kv_dtype"))
         given["dtype_bytes"] = plan.kv_element
-    return getattr(economics, function)(facts, **given)
+    return getattr(memory, function)(facts, **given)
 
 
 @pytest.mark.parametrize("case", cases("figures"))

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from jeton.economics import Ledger, LedgerBuilder, usage_rows
+from jeton.economics import Ledger
+from jeton.economics.ledger import LedgerBuilder, usage_rows
 from jeton.findings import Basis
 
 CASES = sorted((Path(__file__).parent / "pricing").glob("*.json"))

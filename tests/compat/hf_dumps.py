@@ -1,4 +1,4 @@
-"""What is compared of an encoding: everything, windows included."""
+"""Dump of an encoding for comparison: everything, windows included."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def dump(encoding: Any, *, depth: int = 1) -> dict[str, Any]:
 
 
 def outcome(call: Callable[..., Any], *arguments: Any) -> tuple[Any, BaseException | None]:
-    """What a call gives, or what it raises; the other library's panics are no ``Exception``."""
+    """Return a call's value and its error; the other library's panics are no ``Exception``."""
     try:
         return call(*arguments), None
     except (KeyboardInterrupt, SystemExit):

@@ -1,4 +1,4 @@
-"""What ``from transformers import`` gives, ``from jeton.compat.transformers import`` gives."""
+"""``from jeton.compat.transformers import`` gives the names of ``from transformers import``."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _MAX_SHOWN_CHARS = 400
 
 @dataclass(slots=True)
 class Tally:
-    """What was tried, so that a test can tell that it tried something."""
+    """Tally of the cases tried, so that a test can tell that it tried something."""
 
     steps: int = 0
     chars: int = 0

@@ -45,7 +45,7 @@ class WindowTypes:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """The same tokenizer here and there."""
+    """Tokenizer here and in the other library."""
 
     ours: Tokenizer
     theirs: Any

@@ -133,13 +133,13 @@ class Watch:
 
 
 def digest(tokenizer: Tokenizer, words: Words, batch: int) -> str:
-    """Of the ids of a batch, made without Python's lock."""
+    """Digest of a batch's ids, made without Python's lock."""
     found = tokenizer.encode_batch(words.batch(batch), num_threads=2)
     return hashlib.sha256(found.ids.tobytes() + found.offsets.tobytes()).hexdigest()
 
 
 def resident_bytes() -> int:
-    """What of this process is in memory."""
+    """Resident bytes of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_BYTES
 
 
@@ -160,7 +160,7 @@ def answer(connection: Connection, tokenizer: Tokenizer, n_batches: int) -> None
 
 
 def ask_child(method: str, tokenizer: Tokenizer, n_batches: int) -> dict[str, Any]:
-    """What a child of this kind answers."""
+    """Return the answer of a child of this kind."""
     context: Any = multiprocessing.get_context(method)
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=answer, args=(theirs, tokenizer, n_batches))

@@ -1,4 +1,4 @@
-"""What the core makes of arguments that it should not get."""
+"""Arguments that the core should not get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``help`` shows of the core: docstrings of the stub, with examples that run."""
+"""Docstrings that ``help`` shows of the core, with examples that run."""
 
 from __future__ import annotations
 

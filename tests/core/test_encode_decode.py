@@ -1,4 +1,4 @@
-"""What must hold of encoding and decoding for every text and tokenizer."""
+"""Properties of encoding and decoding for every text and tokenizer."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ MIB = 1 << 20
 LIMIT_BYTES = 24 * MIB
 """Less than 64 threads would take: 64 x 1 MiB with 200,000 texts, and more with a million."""
 OTHER_BYTES = 40 * MIB
-"""What else grows: 64 threads of Python, texts and ids under way, and what the allocator keeps of
-them for each thread."""
+"""Bytes of other growth: 64 threads of Python, texts and ids under way, and the allocator's memory
+for each thread."""
 
 
 def fresh() -> Tokenizer:

@@ -103,7 +103,7 @@ def test_added_tokens_say_whether_they_are_special(plain: Tokenizer) -> None:
 
 
 class TestTemplate:
-    """What ``add_special_tokens`` puts around a text."""
+    """Tokens that ``add_special_tokens`` puts around a text."""
 
     def test_of_roberta(self, shared: Path) -> None:
         tokenizer = jeton.load(shared / "data" / "vocab" / "roberta-base.json.zst")

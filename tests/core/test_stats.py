@@ -1,4 +1,4 @@
-"""What the core counts equals counting by hand, whole, in parts and on many threads."""
+"""Counts of the core equal counting by hand, whole, in parts and on many threads."""
 
 from __future__ import annotations
 

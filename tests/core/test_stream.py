@@ -90,7 +90,7 @@ def synthetic(decoders: list[dict[str, Any]] | None) -> Tokenizer:
 def pushed(
     tokenizer: Tokenizer, ids: Sequence[int], cuts: Iterator[int], *, skip_special_tokens: bool
 ) -> Iterator[str]:
-    """What each push gives when ids come in pieces of these sizes, and the flush."""
+    """Return each push's text when ids come in pieces of these sizes, and the flush."""
     stream = tokenizer.decode_stream(skip_special_tokens=skip_special_tokens)
     start = 0
     while start < len(ids):

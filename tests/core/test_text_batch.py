@@ -17,7 +17,7 @@ TEXTS = ["", "a", "\u4e2d\u6587", "a longer text that is not inlined by views", 
 
 
 class OnlyStream:
-    """What a data frame library hands out: nothing but the Arrow stream interface."""
+    """Stand-in for a data frame library: nothing but the Arrow stream interface."""
 
     def __init__(self, array: Any) -> None:
         self._array = array

@@ -1,4 +1,4 @@
-"""What is wrong with a log is counted and shown, never dropped in silence."""
+"""Faults of a log are counted and shown, never dropped in silence."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def trees(draw: st.DrawFn) -> list[tuple[int, int, bool, bool]]:
 
 
 def wanted(tree: list[tuple[int, int, bool, bool]]) -> list[int]:
-    """Of the spans with a usage, those without a span inside that has one."""
+    """Return the spans with a usage, without those that contain a span with one."""
     parents = {i: parent for i, parent, _, _ in tree}
     around: set[int] = set()
     for i, _, has_usage, _ in tree:

@@ -212,7 +212,7 @@ counts = st.integers(0, 1_000_000)
 def test_conventions_agree(
     fresh: int, read: int, write: int, output: int, reasoning_share: float
 ) -> None:
-    """The same request told by three providers gives the same numbers."""
+    """One request told by three providers gives equal numbers."""
     reasoning = int(output * reasoning_share)
     total_in = fresh + read + write
     openai = {

@@ -60,7 +60,7 @@ def tiktoken_pair(name: str) -> Pair:
 
 
 def hf_pair(name: str) -> Pair:
-    """The same written as tokenizer.json, beside `tokenizers`."""
+    """Write the pair as tokenizer.json, beside `tokenizers`."""
     data = tokenizer(name).to_hf_json()
     ours = from_hf_json(data)
     return Pair(tuple(hf_checks(ours, data)), (ours,), detail=data.decode())

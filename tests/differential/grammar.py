@@ -42,7 +42,7 @@ def pair(seed: int) -> Pair:
 
 
 def byte_level_pair(seed: int) -> Pair:
-    """The same among byte-level BPE files alone, so that many cases fall on that family."""
+    """Draw among byte-level BPE files alone, so that many cases fall on that family."""
     return _pair(json.dumps(tokenizer_json(seed, byte_level=True)))
 
 
@@ -139,7 +139,7 @@ def _matching_decoder(file: Json) -> Json | None:
 
 
 def _pretokens(file: Json, seed: int) -> list[str]:
-    """What the model of such a file will see."""
+    """Pretokens that the model of such a file will see."""
     reference = _reference(file)
     found: list[str] = []
     for text in itertools.islice(edge_texts(seed=seed, max_chars=32), _SAMPLE_TEXTS):

@@ -19,7 +19,7 @@ from jeton import Tokenizer
 from jeton.edge_texts import edge_texts
 
 Rows = Sequence[Any]
-"""What an implementation gives for texts: one row (ids, places, text) each."""
+"""Results of an implementation for texts: one row (ids, places, text) each."""
 Side = Callable[[Sequence[str]], Rows]
 
 BATCH_CASES = 2_000
@@ -59,7 +59,7 @@ class Pair:
     checks: tuple[Check, ...]
     tokenizers: tuple[Tokenizer, ...] = ()
     detail: str = ""
-    """What the reader of a difference needs: the tokenizer's file where it is made in the run."""
+    """Detail for the reader of a difference: the tokenizer's file where it is made in the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,14 @@ class Difference:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run of one family found."""
+    """Outcome of a run of one family."""
 
     family: str
     seed: int
     cases: int = 0
     different: int = 0
     known: int = 0
-    """Texts that differ in a way that docs/exactness.md names, with its reason."""
+    """Texts that differ in a way that docs/concepts/exactness.md names, with its reason."""
     unanswered: int = 0
     """Texts on which the reference itself failed: they prove nothing and count for nobody."""
     stopped: list[str] = field(default_factory=list)

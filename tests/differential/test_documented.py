@@ -1,4 +1,4 @@
-"""Differences that docs/exactness.md names and that random files leave out: still so."""
+"""Differences that docs/concepts/exactness.md names and that random files leave out: still so."""
 
 from __future__ import annotations
 

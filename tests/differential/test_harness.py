@@ -114,7 +114,7 @@ def test_where_the_reference_fails_nothing_is_proved_and_where_we_fail_it_counts
 
 def test_a_panic_is_no_end_of_the_run() -> None:
     class Panic(BaseException):
-        """What a panic in Rust looks like from Python."""
+        """Panic in Rust as Python sees it."""
 
     def panics(_text: str) -> int:
         raise Panic("index out of bounds")

@@ -1,25 +1,21 @@
-"""docs/audit.md: its examples run, one after another; names, levels and limits are right."""
+"""docs/guides/audit.md: names, levels and limits are right."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from jeton.auditing import Pipeline, deep_sample, digests, groups, intervals, maturity, requests
-from jeton.auditing.pipeline import read_pipeline
-from jeton.auditing.preprocessing_steps import STEPS
+from jeton.auditing import Pipeline, maturity
+from jeton.auditing.options.pipeline import read_pipeline
+from jeton.auditing.options.preprocessing_steps import STEPS
 from jeton.corpus import names
+from jeton.workload import digests
+from jeton.workload.counting import groups, intervals
+from jeton.workload.inputs import requests
+from jeton.workload.sampling import deep_sample
+from tests.docs.pages import text_of
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-
-
-def test_the_examples_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 5
-    scope: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), scope)
+TEXT = text_of("audit")
 
 
 def test_the_pipeline_of_the_page_names_every_setting(tmp_path: Path) -> None:

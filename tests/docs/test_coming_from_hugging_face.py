@@ -1,34 +1,21 @@
-"""docs/coming-from-tokenizers.md and -transformers.md: their examples run, their names are real."""
+"""coming-from-tokenizers.md and -transformers.md: their names are real."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import tokenizers
 import transformers
 
 import jeton
+from tests.docs.pages import text_of
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("tokenizers", "transformers")
 
 
 def page(name: str) -> str:
-    return (DOCS / f"coming-from-{name}.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_the_examples_of_the_page_run(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", page(name), flags=re.DOTALL)
-    assert len(blocks) == 3
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, f"coming-from-{name}.md", "exec"), names)
+    return text_of(f"coming-from-{name}")
 
 
 @pytest.mark.parametrize("name", PAGES)

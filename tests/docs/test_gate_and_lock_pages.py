@@ -1,43 +1,19 @@
-"""docs/gate.md and docs/lock.md: examples run, and what they say of options and figures is so."""
+"""gate.md and lock.md: what they say of options and figures is so."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
-
-import pytest
 
 from jeton.auditing.gate import CAUSES, Budget
 from jeton.auditing.gate.documents import MAX_DOCUMENTS
-from jeton.auditing.gate.languages import LANGUAGES
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.cli.audit_options import AuditGate
 from jeton.cli.lock import lock
+from jeton.workload.languages import LANGUAGES
+from tests.docs.pages import text_of
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-GATE = (DOCS / "gate.md").read_text(encoding="utf-8")
-LOCK = (DOCS / "lock.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("page", "printed"),
-    [
-        (GATE, ["True white space 100%"]),
-        (
-            LOCK,
-            [
-                "True ('hyd', 'ro', 'xy', 'ch', 'lor', 'o', 'qu', 'ine', ' ', '200', ' mg')",
-                "['removed', 'added']",
-            ],
-        ),
-    ],
-)
-def test_the_examples_run(
-    page: str, printed: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(block, "page", "exec"), {})
-    assert capsys.readouterr().out.splitlines() == printed
+GATE = text_of("gate")
+LOCK = text_of("lock")
 
 
 def test_the_budgets_of_the_table_are_budgets() -> None:

@@ -1,4 +1,4 @@
-"""docs/identity.md: its table is what the files give, and its figures are those of the probe."""
+"""identity.md: its table is what the files give, and its figures are those of the probe."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 import jeton
 from jeton.probe import probe_texts
 from scripts import identity_table
+from tests.docs.pages import text_of
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "identity.md"
+TEXT = text_of("identity")
 
 
 def table() -> str:
-    text = PAGE.read_text(encoding="utf-8")
-    return identity_table.PART.of(text)
+    return identity_table.PART.of(TEXT)
 
 
 QUICK = ("jeton-general-32k-v1", "XLNet cased", "BERT cased")
@@ -60,16 +60,9 @@ def test_the_table_has_a_row_for_each_form() -> None:
 
 
 def test_figures_of_the_probe() -> None:
-    text = PAGE.read_text(encoding="utf-8")
     n_bytes = sum(len(text.encode("utf-8")) for text in probe_texts())
-    assert f"{len(probe_texts())} short texts and long runs, {n_bytes / 1000:.0f} KB" in text
-    assert f"equal ids on {len(probe_texts())} texts" in text
-
-
-def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    code = PAGE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    exec(compile(code, str(PAGE), "exec"), {})
-    assert capsys.readouterr().out.strip()
+    assert f"{len(probe_texts())} short texts and long runs, {n_bytes / 1000:.0f} KB" in TEXT
+    assert f"equal ids on {len(probe_texts())} texts" in TEXT
 
 
 def test_a_row_that_does_not_load_says_so() -> None:

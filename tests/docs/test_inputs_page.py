@@ -1,41 +1,16 @@
-"""docs/inputs.md: its examples run, one after another; its lists are complete."""
+"""docs/reference/inputs.md: its lists are complete."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
-from pathlib import Path
-
-import pytest
 
 from jeton.corpus import RequestColumns
 from jeton.corpus.requests.fields import MODEL_FIELDS, PROMPT_FIELDS
 from jeton.corpus.requests.issues import ISSUE_KINDS
 from scripts import inputs_page
+from tests.docs.pages import text_of
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "inputs.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-
-
-def test_the_examples_run(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 4
-    scope: dict[str, object] = {}
-    printed = []
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), scope)
-        printed.append(capsys.readouterr().out)
-    documents, sample, log, chats = printed
-    assert "('The patient was admitted.', 'ward 3')" in documents
-    assert "('Discharged.', None)" in documents
-    assert re.search(r"at most 0\.\d\d% off", sample)
-    assert "[  11 2057] [  -1 2048] [5 7]" in log
-    assert "not_a_request 1 log.jsonl, line 3: its fields are level, event" in log
-    assert "time_backwards 1 log.jsonl, line 2: by 60.000 s" in log
-    assert "<|system|>Be brief.<|user|>And WordPiece?<|assistant|>" in chats
+TEXT = text_of("inputs")
 
 
 def test_every_kind_of_issue_and_every_column_is_on_the_page() -> None:

@@ -1,11 +1,10 @@
-"""docs/compare.md, docs/show.md and docs/bench.md: examples run and print what they say."""
+"""compare.md, show.md and bench.md: options and limits are those of the code."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -16,21 +15,9 @@ from jeton.cli.bench import bench
 from jeton.cli.compare import compare
 from jeton.cli.show import show
 from jeton.comparing.inspecting import MAX_CHARS, MAX_DOCUMENTS, MAX_JSON_BYTES
+from tests.docs.pages import text_of
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = {
-    name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("compare", "show", "bench")
-}
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_the_example_prints_what_the_page_says(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", PAGES[name], re.DOTALL)
-    (printed,) = re.findall(r"```text\n(.*?)```", PAGES[name], re.DOTALL)
-    exec(compile(block, name, "exec"), {})
-    assert capsys.readouterr().out == printed
+PAGES = {name: text_of(name) for name in ("compare", "show", "bench")}
 
 
 def test_the_console_shows_what_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:

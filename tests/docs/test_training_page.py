@@ -1,29 +1,16 @@
-"""docs/training.md: its examples run, one after another; algorithms and options are right."""
+"""training.md: algorithms and options are right."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import fields
-from pathlib import Path
-
-import pytest
 
 from jeton.pretokenizing.normalizers import NORMALIZERS
 from jeton.training import ALGORITHMS
 from jeton.training.algorithms import find_algorithm
+from tests.docs.pages import text_of
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-
-
-@pytest.mark.filterwarnings("ignore::jeton.errors.JetonWarning")
-def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) >= 5
-    scope: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), scope)
-        assert capsys.readouterr().out.strip()
+TEXT = text_of("training")
 
 
 def test_every_algorithm_and_option_is_on_the_page() -> None:

@@ -1,12 +1,8 @@
-"""Pages on superwords, better vocabularies and continuing: examples run; names are right."""
+"""Pages on superwords, better vocabularies and continuing: names are right."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
-from pathlib import Path
-
-import pytest
 
 from jeton.training.algorithms.bpe import BpeOptions
 from jeton.training.algorithms.min_token import MinTokenOptions
@@ -14,25 +10,11 @@ from jeton.training.algorithms.parity import ParityOptions
 from jeton.training.algorithms.superbpe import PHRASE_PATTERNS, SuperBpeOptions
 from jeton.training.algorithms.trimmed import TrimmedOptions
 from scripts.better_vocabularies_page import TABLES, articles
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
-
-@pytest.mark.parametrize(
-    ("page", "n_blocks"), [("superwords", 1), ("continue-training", 3), ("better-vocabularies", 2)]
-)
-@pytest.mark.filterwarnings("ignore:the text is enough for:jeton.errors.JetonWarning")
-def test_the_examples_run(page: str, n_blocks: int) -> None:
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == n_blocks
-    scope: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, page, "exec"), scope)
+from tests.docs.pages import text_of
 
 
 def test_defaults_are_those_of_the_code() -> None:
-    text = (DOCS / "superwords.md").read_text(encoding="utf-8")
+    text = text_of("superwords")
     for name in PHRASE_PATTERNS:
         assert f'`"{name}"`' in text
     defaults = SuperBpeOptions()
@@ -41,7 +23,7 @@ def test_defaults_are_those_of_the_code() -> None:
 
 
 def test_the_page_on_better_vocabularies_is_right() -> None:
-    text = (DOCS / "better-vocabularies.md").read_text(encoding="utf-8")
+    text = text_of("better-vocabularies")
     parity, fewest = ParityOptions(), MinTokenOptions()
     for options in (parity, fewest, TrimmedOptions()):
         own = {field.name for field in fields(options)} - {f.name for f in fields(BpeOptions)}

@@ -1,4 +1,4 @@
-"""What is healthy in the world is not blamed: published vocabularies, chat formats, packed rows."""
+"""Healthy things are not blamed: published vocabularies, chat formats, packed rows."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ from jeton.doctor import (
     read_settings,
     retrieval_fit,
 )
+from jeton.doctor.checks.output import mojibake
 from jeton.doctor.languages import parallel_texts, script_shares
 from jeton.doctor.normalization import STEPS
-from jeton.doctor.output_checks import mojibake
 from jeton.doctor.settings import NOT_SET, differing, machine_settings, write_snapshot
 from jeton.errors import FormatError, RecordError, UsageError
 from jeton.formats.reading import read

@@ -98,7 +98,7 @@ _PAIRS = [line.split() for line in small.merges_txt(head="").decode().splitlines
 
 
 def tokenizer(**changes: Any) -> Tokenizer:
-    """The same tokenizer without a folder."""
+    """Return the tokenizer without a folder."""
     return from_hf_json(json.dumps(tokenizer_json(**changes)).encode(), name="ward")
 
 

@@ -1,4 +1,4 @@
-"""What is made of tokens: changes, steps that add up, seams, parity; and the committed figures."""
+"""Arithmetic of tokens: changes, steps that add up, seams, parity; and the committed figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scripts.domain_tokenizers.texts import DOMAINS
 from scripts.domain_tokenizers.tokens import PUBLISHED, Case, cases, change, measure_tokens
 from scripts.domain_tokenizers.work import Work
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "studies"
 FIGURES = Figures.read(DOCS / "figures")
 
 

@@ -34,7 +34,7 @@ def story(seed: int, n_words: int = 200) -> str:
 
 
 def nearly(text: str, change: str) -> str:
-    """The same but for its last word: a similarity of 0.95 and more."""
+    """Return the text with another last word: a similarity of 0.95 and more."""
     return f"{text.rpartition(' ')[0]} {change}"
 
 

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import ApiPrice, PriceTier
-from jeton.economics import Bill, BillItem, BillReport, reconcile, usage_rows
-from jeton.economics.bill import MAX_ROWS
-from jeton.economics.bill_items import CENT
+from jeton.corpus.bills.items import CENT, Bill, BillItem
+from jeton.economics import BillReport, reconcile
+from jeton.economics.billing.bill import MAX_ROWS
+from jeton.economics.ledger import usage_rows
 from jeton.errors import UsageError
 from jeton.findings import Basis
 

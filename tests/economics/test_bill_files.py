@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.economics.bill_files import parse_bill, read_bill
-from jeton.economics.bill_rows import read_amount
-from jeton.economics.usage_files import parse_usage, read_usage
+from jeton.corpus.bills.files import parse_bill, read_bill
+from jeton.corpus.bills.rows import read_amount
 from jeton.errors import JetonError, LimitError, RecordError, UsageError
+from jeton.pricing.usage_files import parse_usage, read_usage
 
 FOCUS = """\
 BilledCost,BillingCurrency,ChargeCategory,ChargePeriodStart,ChargeDescription,\

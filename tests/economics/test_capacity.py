@@ -1,4 +1,4 @@
-"""What fits a GPU at once: exact for the distribution of lengths, against draws at random."""
+"""Capacity of a GPU: exact for the distribution of lengths, against draws at random."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jeton.catalog import gpu, model
-from jeton.economics.activations import (
+from jeton.economics.serving.activations import (
     SAMPLER_BYTES,
     attention_score_bytes,
     logit_bytes,
     prefill_activation_bytes,
     training_logit_bytes,
 )
-from jeton.economics.capacity import longest_context, workload_capacity
-from jeton.economics.memory import kv_bytes_per_token, request_bytes
-from jeton.economics.memory_budget import memory_budget
-from jeton.economics.workload import Workload
+from jeton.economics.serving.capacity import longest_context, workload_capacity
+from jeton.economics.serving.memory import kv_bytes_per_token, request_bytes
+from jeton.economics.serving.memory_budget import memory_budget
+from jeton.economics.serving.request_lengths import Workload
 from jeton.errors import UsageError
 
 LLAMA = model("llama-3-8b")

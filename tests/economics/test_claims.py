@@ -7,17 +7,15 @@ import dataclasses
 import pytest
 
 from jeton.catalog import AttentionKind, gpu, model
-from jeton.economics import (
+from jeton.economics import kv_bytes, kv_bytes_per_token, prefill_flops
+from jeton.economics.serving.activations import prefill_activation_bytes
+from jeton.economics.serving.compute import (
     attention_flops,
+    decode_flops_per_token,
     forward_flops_per_token,
-    kv_bytes,
-    kv_bytes_per_token,
-    prefill_activation_bytes,
-    prefill_flops,
-    tokens_per_char,
 )
-from jeton.economics.compute import decode_flops_per_token
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics.serving.latency import read_weight_bytes
+from jeton.economics.vocabulary.laws import tokens_per_char
 
 LLAMA = model("llama-3-8b")
 

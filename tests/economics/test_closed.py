@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jeton.economics.closed import STAND_INS, Calibration, estimate_tokens, stand_in
+from jeton.economics.billing.closed import STAND_INS, Calibration, estimate_tokens, stand_in
 from jeton.errors import UnknownModelError, UsageError
 from jeton.findings import Basis
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import ModelFacts, model, models
-from jeton.economics import (
+from jeton.economics import prefill_flops
+from jeton.economics.serving.compute import (
     attended_pairs,
     attention_flops,
     decode_flops_per_token,
     forward_flops_per_token,
-    prefill_flops,
     training_flops,
 )
 from jeton.errors import UsageError

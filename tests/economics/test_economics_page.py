@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from jeton.catalog import gpus, models
-from jeton.economics.closed import STAND_INS
+from jeton.economics.billing.closed import STAND_INS
+from tests.docs.pages import text_of
 from tests.economics.test_parameters import EXACT_TOTALS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "economics.md").read_text(encoding="utf-8")
+PAGE = text_of("economics")
 NAMED = sorted(set(re.findall(r"`(test_\w+)\.py((?:::\w+)+)`", PAGE)))
 
 
@@ -55,10 +56,3 @@ def test_every_stand_in_is_on_the_page() -> None:
     table = PAGE[PAGE.index("## Closed models") : PAGE.index("## Quotas")]
     rows = [line for line in table.splitlines() if line.startswith("| ")]
     assert len(rows) - 2 == len(STAND_INS)
-
-
-def test_the_examples_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "docs/economics.md", "exec"), {})

@@ -1,4 +1,4 @@
-"""What the driver reports, with a stand-in for its program."""
+"""Report of the driver, with a stand-in for its program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jeton.economics.live_gpu import live_gpus
+from jeton.catalog.live_gpu import live_gpus
 
 ANSWER = """\
 0, NVIDIA H200, 143771, 1234, 120.55, 37

@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from jeton.catalog import ModelFacts, gpu
-from jeton.economics.measured import (
+from jeton.catalog.measurements import MeasuredPoint, Measurements, read_measurements
+from jeton.economics.traffic.measured import (
     GpuShares,
-    MeasuredPoint,
-    Measurements,
     calibrate_shares,
     foreseen_bytes,
     foreseen_seconds,
     judge,
-    read_measurements,
 )
 from jeton.errors import FormatError, UsageError
 from scripts.measure_gpu import DECODE, PREFILL, SHAPES, grid, main, measure, shape

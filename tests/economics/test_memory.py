@@ -5,14 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import ModelFacts, model, models
-from jeton.economics import (
-    DTYPE_BYTES,
-    embedding_bytes,
-    kv_bytes,
-    kv_bytes_per_token,
-    weight_bytes,
-)
-from jeton.economics.memory import request_bytes, state_bytes
+from jeton.economics import embedding_bytes, kv_bytes, kv_bytes_per_token, weight_bytes
+from jeton.economics.serving.memory import DTYPE_BYTES, request_bytes, state_bytes
 from jeton.errors import UsageError
 
 ANY_MODEL = st.sampled_from(models())

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import price
-from jeton.economics import api_cost, gpu_usd_per_mtok, usd_per_month, usd_per_year
+from jeton.economics import api_cost, usd_per_year
+from jeton.economics.money import gpu_usd_per_mtok, usd_per_month
 from jeton.errors import UnknownPriceError, UsageError
 
 

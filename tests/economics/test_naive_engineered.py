@@ -8,22 +8,15 @@ import pytest
 
 from jeton.catalog import gpu, model, models
 from jeton.catalog import price as find_price
-from jeton.economics import (
-    Remedy,
-    api_cost,
-    attention_flops,
-    kv_bytes,
-    prefill_flops,
-    reconcile,
-    usage_rows,
-    waterfall,
-)
-from jeton.economics.capacity import workload_capacity
-from jeton.economics.context import CHARS_PER_PAGE, context_room
-from jeton.economics.languages import GroupUse, bill_by_group
+from jeton.economics import Remedy, api_cost, kv_bytes, prefill_flops, reconcile, waterfall
+from jeton.economics.billing.groups import GroupUse, bill_by_group
+from jeton.economics.ledger import usage_rows
 from jeton.economics.naive_engineered import naive_engineered
-from jeton.economics.own_gpu import own_gpu_cost
-from jeton.economics.workload import Workload
+from jeton.economics.serving.capacity import workload_capacity
+from jeton.economics.serving.compute import attention_flops
+from jeton.economics.serving.context import CHARS_PER_PAGE, context_room
+from jeton.economics.serving.own_gpu import own_gpu_cost
+from jeton.economics.serving.request_lengths import Workload
 from jeton.errors import UsageError
 from jeton.findings import Basis
 

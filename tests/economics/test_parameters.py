@@ -6,7 +6,7 @@ import pytest
 
 from jeton.catalog import ModelFacts, model, models
 from jeton.economics import count_parameters
-from jeton.economics.parameters import table_rows
+from jeton.economics.serving.parameters import table_rows
 from jeton.errors import UsageError
 
 EXACT_TOTALS = {

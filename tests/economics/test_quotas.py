@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.economics.quotas import Quota, quota_from_log, quota_from_rate
+from jeton.economics.billing.quotas import Quota, quota_from_log, quota_from_rate
 from jeton.errors import UsageError
 from jeton.findings import Basis
 

@@ -5,14 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import GpuFacts, ModelFacts, gpu, gpus, model, models
-from jeton.economics import (
-    decode_seconds,
-    fit_requests,
-    kv_bytes,
-    prefill_seconds,
-    weight_bytes,
-)
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics import decode_seconds, fit_requests, kv_bytes, prefill_seconds, weight_bytes
+from jeton.economics.serving.latency import read_weight_bytes
 from jeton.errors import UsageError
 
 ANY_MODEL = st.sampled_from(models())

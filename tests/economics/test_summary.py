@@ -9,18 +9,11 @@ import pytest
 
 from jeton.auditing.result import EconomicsSummary
 from jeton.catalog import gpu, model
-from jeton.economics import (
-    FIGURE_NAMES,
-    MemoryPlan,
-    kv_bytes,
-    memory_budget,
-    prefill_flops,
-    prefill_seconds,
-    summarize,
-)
-from jeton.economics.own_gpu import own_gpu_cost
-from jeton.economics.own_gpu_figures import OWN_GPU_FIGURE_NAMES
-from jeton.economics.workload import Workload
+from jeton.economics import MemoryPlan, kv_bytes, memory_budget, prefill_flops, prefill_seconds
+from jeton.economics.serving.own_gpu import own_gpu_cost
+from jeton.economics.serving.own_gpu_figures import OWN_GPU_FIGURE_NAMES
+from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.summary import FIGURE_NAMES, summarize
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.economics import Candidate, Limits, trade_off
+from jeton.economics import trade_off
+from jeton.economics.tradeoff import Candidate, Limits
 from jeton.errors import UsageError
 
 BIG = Candidate("big", memory_bytes=40e9, usd_per_month=Decimal(900), seconds_per_request=0.4)

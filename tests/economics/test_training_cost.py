@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import gpu, model
-from jeton.economics import break_even, training_cost, training_flops
+from jeton.economics import break_even, training_cost
+from jeton.economics.serving.compute import training_flops
 from jeton.errors import UsageError
 
 LLAMA = model("llama-3.1-8b")

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from jeton.catalog import gpu, model
-from jeton.economics.serving import read_weight_bytes
-from jeton.economics.vocabulary_laws import (
+from jeton.economics.serving.latency import read_weight_bytes
+from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.vocabulary.laws import (
     compute_optimal_flops,
     optimal_vocab_size,
     tokens_per_char,
 )
-from jeton.economics.vocabulary_trade import (
+from jeton.economics.vocabulary.trade import (
     adaptive_softmax,
     interpolate_tokens_per_byte,
     prune_vocabulary,
     quantized_table_bytes,
     vocabulary_trade,
 )
-from jeton.economics.workload import Workload
 from jeton.errors import UsageError
 
 LLAMA, H100 = model("llama-3-8b"), gpu("h100")

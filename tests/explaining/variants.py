@@ -45,7 +45,7 @@ def with_template(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def with_merges(merges: Sequence[tuple[bytes, bytes]], *, order: Sequence[int]) -> Tokenizer:
-    """The same tokens whatever the order, which alone decides."""
+    """Build equal tokens in any order; the order of merges alone decides."""
     tokens = [bytes([b]) for b in range(256)] + [left + right for left, right in merges]
     tree = json.loads(as_hf(ranks()).to_canonical())
     ids = {token: token_id for token_id, token in enumerate(tokens)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jeton.formats.detection import FileFormat, detect
 
 PATTERN = rb"\s*[A-Za-z0-9+/]*={0,2} [0-9]+\s*(?:\n|\r|$)"
-"""What was asked of the beginning of a file before."""
+"""Pattern that the beginning of a file had to match before."""
 
 PIECES = st.sampled_from([b"IQ", b"0", b"17", b"=", b"==", b" ", b"\n", b"\r", b"\t", b"+/", b"-"])
 

@@ -15,7 +15,7 @@ from scripts.conformance.smallest import is_smallest
 
 PAIRS = read_pairs()
 ROWS = [(pair, row) for pair in PAIRS for row in pair.rows]
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "exactness.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "concepts" / "exactness.md"
 
 
 @lru_cache(maxsize=2)

@@ -1,4 +1,4 @@
-"""What to train: each choice follows from what its trials measured."""
+"""Recommendation of a training: each choice follows from the measurements of its trials."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_what_they_change(name: str, text: str, expected: str) -> None:
 
 
 def _characters(listed: str) -> list[str]:
-    """Those of a class of a regular expression."""
+    """Characters of a class of a regular expression."""
     found: list[str] = []
     parts = list(listed)
     while parts:

@@ -357,7 +357,7 @@ def test_loading_what_is_cached_imports_little(folder: Path, source: Path) -> No
 
 
 def test_one_file_under_two_names(folder: Path, tmp_path: Path, loads: list[Path]) -> None:
-    """What lies beside a name counts, not what lies beside the file that it links to."""
+    """Files beside a name count, not those beside the file that it links to."""
     words = tmp_path / "vocab.txt"
     words.write_text("[UNK]\n[CLS]\n[SEP]\nhello\nHello\nworld\n")
     settle(words)

@@ -18,7 +18,8 @@ from jeton.auditing.result import AuditReport, TokenizerReport
 from jeton.catalog import gpu, price
 from jeton.catalog import model as catalog_model
 from jeton.corpus.traces import Trace
-from jeton.economics import GroupUse, Quota, bill_by_group, quota_from_log
+from jeton.economics import Quota, bill_by_group, quota_from_log
+from jeton.economics.billing.groups import GroupUse
 from jeton.economics.traffic import (
     DomainShare,
     Server,

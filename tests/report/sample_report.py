@@ -16,13 +16,9 @@ from decimal import Decimal
 from jeton.auditing.result import (
     SCHEMA_VERSION,
     AuditReport,
-    CorpusSummary,
     EconomicsSummary,
     Histogram,
     LengthSummary,
-    SampleCut,
-    SampleText,
-    Source,
     TermCut,
     TermReport,
     TokenizerReport,
@@ -30,6 +26,8 @@ from jeton.auditing.result import (
 )
 from jeton.economics import naive_engineered
 from jeton.findings import Basis, Figure, Finding, Severity, rank
+from jeton.workload.counting.sources import CorpusSummary, Source
+from jeton.workload.sampling.passages import SampleCut, SampleText
 from tests.report import sample_parts as parts_of
 
 NAMES = ("cl100k_base", "o200k_base", "jeton-medical-32k-v1", "gpt2", "llama3", "qwen")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from jeton.economics.bill import BillReport
-from jeton.economics.bill_items import BillCause
+from jeton.economics.billing.bill import BillReport
+from jeton.economics.billing.causes import BillCause
 from jeton.economics.waterfall import Remedy, waterfall
 from jeton.findings import Basis
 from jeton.report import to_html, to_markdown

@@ -35,7 +35,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 class Page(HTMLParser):
-    """What a page is made of."""
+    """Parts of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -188,7 +188,8 @@ def test_other_files_sources_are_capped() -> None:
 
 
 def test_lone_surrogates_and_empty_histograms_can_be_written(tmp_path: Path) -> None:
-    from jeton.auditing.result import Histogram, Source
+    from jeton.auditing.result import Histogram
+    from jeton.workload.counting.sources import Source
 
     report = make_report(n_tokenizers=1)
     lengths = dataclasses.replace(

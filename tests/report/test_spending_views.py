@@ -1,4 +1,4 @@
-"""What was spent, what is not in the sum, and the facts of the header."""
+"""Spending, models outside the sum, and the facts of the header."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from scripts import words
 
-MOST = 430
+MOST = 136
 """Riddles that are left, 2026-11-28. Lower it with every one that you mend."""
 MOST_WIDE = 220
 """Wide comments that are left, all in jeton-py, whose docs come from `_core.pyi`."""

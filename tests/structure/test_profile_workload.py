@@ -1,4 +1,4 @@
-"""What a profile-guided build learns from: the same text each time, every path of vectors."""
+"""Workload of a profile-guided build: equal text each time, every path of vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for the whole tree: sizes, layers, names, documentation, no machine's own paths."""
+"""Rules for the whole tree: sizes, layers, names, documentation, no machine's own paths."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def test_text_is_cut_where_it_spells_a_piece_of_the_model(tmp_path: Path) -> Non
 
 
 def log_likelihood_per_char(path: Path, texts: list[str]) -> float:
-    """Of the best way to cut each text, by sentencepiece itself."""
+    """Log likelihood of the best way to cut each text, by sentencepiece itself."""
     import sentencepiece
 
     processor = sentencepiece.SentencePieceProcessor(model_file=str(path))

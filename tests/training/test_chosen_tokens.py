@@ -28,7 +28,7 @@ TEXTS = [
     "在这里的人们说：你好，世界。在这里的人们说你好。 Ende der Straße, Ende der Straße",
 ] * 12
 SIZE = 310
-PAGES = sorted((Path(__file__).resolve().parents[2] / "docs").glob("*.md"))
+PAGES = sorted((Path(__file__).resolve().parents[2] / "docs").rglob("*.md"))
 """Text in which words share their beginnings."""
 
 BOTH = ("trimmed-bpe", "min-token-unigram")

@@ -33,7 +33,7 @@ _DOMAIN = ["hydroxychloroquine lowers the slow flow\nof chloroquine (the chloro-
 
 
 def _as_ranks(tokenizer: jeton.Tokenizer) -> jeton.Tokenizer:
-    """The same as a file of ranks, where any pair may merge whose bytes are a token."""
+    """Write the tokenizer as a file of ranks, where any pair may merge whose bytes are a token."""
     return from_tiktoken(
         tokenizer.to_tiktoken(), pattern="llama3", special_tokens={"<|endoftext|>": 300}
     )

@@ -226,7 +226,7 @@ def test_the_kind_of_text_it_is_for_is_what_it_does_best(name: str) -> None:
 
 
 def test_documentation_gives_the_cards_figures() -> None:
-    text = (ROOT / "docs" / "vocabularies.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "vocabularies.md").read_text(encoding="utf-8")
     rows = {
         line.split("|")[1].strip(" `"): [cell.strip(" *") for cell in line.split("|")[2:-1]]
         for line in text.partition("<!-- trained: begin")[2]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jeton import _core
+from jeton.adapt.written import WrittenTokenizer
 
-__all__ = ["Segmenter"]
+__all__ = ["Segmenter", "wordpiece_cut"]
 
 
 class Segmenter:
@@ -18,10 +19,9 @@ class Segmenter:
     no parts at all.
     """
 
-    def __init__(self, tokenizer: _core.Tokenizer) -> None:
+    def __init__(self, tokenizer: _core.Tokenizer, written: WrittenTokenizer | None = None) -> None:
         self._tokenizer = tokenizer
-        model: dict[str, Any] = json.loads(tokenizer.to_canonical())["model"]
-        self._cut = self._cutter(model)
+        self._cut = self._cutter((written or WrittenTokenizer(tokenizer)).model)
         self._unknown = tokenizer.unknown_id
 
     def parts(
@@ -38,6 +38,15 @@ class Segmenter:
         known = [id for id in ids if id != self._unknown]
         return known, [len(self._tokenizer.id_to_bytes(id)) for id in known]
 
+    def cut(self, text: str) -> list[int]:
+        """Returns the ids of a pretoken, as the model gives them."""
+        return self._cut(text, text.encode())
+
+    def is_whole(self, id: int) -> bool:
+        """True if the text of a token becomes that token."""
+        token = self._tokenizer.id_to_token(id) or ""
+        return self._cut(token, self._tokenizer.id_to_bytes(id)) == [id]
+
     def _cutter(self, model: dict[str, Any]) -> Callable[[str, bytes], list[int]]:
         kind = model["type"]
         pretoken = self._tokenizer.encode_pretoken
@@ -46,31 +55,63 @@ class Segmenter:
             return lambda token, _: [id for id, _, _ in spm.encode_normalized(token)]
         if kind == "wordpiece":
             return self._wordpiece(model["prefix"])
+        if kind == "character_bpe" and model["end_of_word_suffix"]:
+            return self._merging(model)
         if kind in ("unigram", "character_bpe"):
-            suffix = model.get("end_of_word_suffix", "")
-            return lambda token, _: pretoken(_without(token, suffix).encode())
+            return lambda token, _: pretoken(token.encode())
         return lambda _, token_bytes: pretoken(token_bytes)
 
-    def _wordpiece(self, prefix: str) -> Callable[[str, bytes], list[int]]:
+    def _merging(self, model: dict[str, Any]) -> Callable[[str, bytes], list[int]]:
+        """Returns a cutter by merges alone: a token need not end a word, as a pretoken does."""
+        suffix = model["end_of_word_suffix"]
         vocab = self._tokenizer.get_vocab()
+        ranks = {(left, right): rank for rank, (left, right) in enumerate(model["merges"])}
+        names = {id: token for token, id in vocab.items()}
 
         def cut(token: str, _: bytes) -> list[int]:
-            inside = bool(prefix) and token.startswith(prefix)
-            word = token[len(prefix) :] if inside else token
-            ids, at = [], 0
-            while at < len(word):
-                mark = prefix if inside or at else ""
-                for end in range(len(word), at, -1):
-                    if (found := vocab.get(mark + word[at:end])) is not None:
-                        ids.append(found)
-                        at = end
-                        break
-                else:
-                    return []
+            pieces = list(token.removesuffix(suffix))
+            if token.endswith(suffix) and pieces:
+                pieces[-1] += suffix
+            ids = [vocab[piece] for piece in pieces if piece in vocab]
+            while len(ids) > 1:
+                pairs = list(itertools.pairwise(ids))
+                at = min(range(len(pairs)), key=lambda i: ranks.get(pairs[i], len(ranks)))
+                if pairs[at] not in ranks:
+                    break
+                ids[at : at + 2] = [vocab[names[pairs[at][0]] + names[pairs[at][1]]]]
             return ids
 
         return cut
 
+    def _wordpiece(self, prefix: str) -> Callable[[str, bytes], list[int]]:
+        vocab = self._tokenizer.get_vocab()
 
-def _without(token: str, suffix: str) -> str:
-    return token[: -len(suffix)] if suffix and token.endswith(suffix) else token
+        return lambda token, _: wordpiece_cut(token, vocab, prefix)
+
+
+def wordpiece_cut(
+    token: str, vocab: Mapping[str, int], prefix: str, *, without: int = -1
+) -> list[int]:
+    """Returns the ids of a token's text by the longest ones that fit; none where one is missing.
+
+    Args:
+        token: The text, with the prefix if it continues a word.
+        vocab: Ids by token.
+        prefix: What stands before tokens that continue a word.
+        without: An id that is not to be used.
+    """
+    inside = bool(prefix) and token.startswith(prefix) and token != prefix
+    word = token[len(prefix) :] if inside else token
+    ids: list[int] = []
+    at = 0
+    while at < len(word):
+        mark = prefix if inside or at else ""
+        for end in range(len(word), at, -1):
+            found = vocab.get(mark + word[at:end])
+            if found is not None and found != without:
+                ids.append(found)
+                at = end
+                break
+        else:
+            return []
+    return ids

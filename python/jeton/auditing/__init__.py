@@ -8,12 +8,12 @@ findings from figures (`checks`), one frozen report (`result`). How it looks is 
 from __future__ import annotations
 
 from jeton.auditing.checks import CHECKS
-from jeton.auditing.logs import LogOptions
-from jeton.auditing.pipeline import Pipeline, read_pipeline
+from jeton.auditing.measures.traffic import TraceOptions
+from jeton.auditing.measures.training import TrainingOptions
+from jeton.auditing.options.logs import LogOptions
+from jeton.auditing.options.pipeline import Pipeline, read_pipeline
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
 from jeton.auditing.run import Audit, audit
-from jeton.auditing.traffic import TraceOptions
-from jeton.auditing.training import TrainingOptions
 
 __all__ = [
     "CHECKS",

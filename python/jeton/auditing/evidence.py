@@ -5,29 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from jeton._core import TextStats, Tokenizer, TokenStats
-from jeton.auditing.deep_sample import DeepSample, SampleDocument
-from jeton.auditing.digests import DuplicateSummary
-from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.prefix_sketch import SharedBlocks
-from jeton.auditing.preprocessing import StepEffect
-from jeton.auditing.result import (
-    CorpusSummary,
-    DomainReport,
-    TermReport,
-    TokenizerReport,
-    Workload,
-)
+from jeton.auditing.measures.preprocessing import StepEffect
+from jeton.auditing.options.pipeline import Pipeline
+from jeton.auditing.result import TermReport, TokenizerReport, Workload
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
-from jeton.corpus import RequestsSummary
-from jeton.economics import MemoryPlan, QuotaReport
+from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
+from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.traffic import TrafficReport
 from jeton.economics.waterfall import Kind, usd_of_kinds
 from jeton.metrics import LengthCounts, VocabularyUse
+from jeton.workload.counting.domains import DomainReport
+from jeton.workload.counting.prefix_sketch import SharedBlocks
+from jeton.workload.counting.sources import CorpusSummary
+from jeton.workload.digests import DuplicateSummary
+from jeton.workload.inputs.requests import RequestEvidence
+from jeton.workload.sampling.deep_sample import DeepSample, SampleDocument
 
 __all__ = [
     "DAYS_PER_YEAR",
@@ -132,51 +126,6 @@ class CountedLengths:
 
     name: str
     lengths: LengthCounts
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RequestEvidence:
-    """The request logs beside their text, one row a request.
-
-    Attributes:
-        summary: What the report shows.
-        domain: int32 (n,), index into ``domains``; -1: none.
-        model: int32 (n,), index into ``models``; -1: none.
-        time_s: float64 (n,), seconds since 1970; NaN: not known.
-        input_tokens: int64 (n,), as reported, cached ones included; -1: not known. So are the rest.
-        cache_read_tokens: int64 (n,), of the input.
-        cache_write_tokens: int64 (n,), of the input.
-        output_tokens: int64 (n,), reasoning included.
-        reasoning_tokens: int64 (n,), of the output.
-        counted_tokens: int64 (n,), input tokens as the tokenizer in use counts what was sent; -1:
-            the log does not show it. Empty: not counted.
-        domains: Names of the domains.
-        models: Names of the models.
-        is_complete: Whether every request of the workload has its row.
-        conversation: int64 (n,), a hash of the conversation; 0: not stated. Empty: not known.
-        digest: int64 (n,), a digest of what was sent. Empty: not known.
-        beginning: int64 (n,), a key of the first block of what was sent; 0: it is shorter, -1: not
-            shown. Empty: not known.
-        has_text: bool (n,), whether the log shows what was sent. Empty: not known.
-    """
-
-    summary: RequestsSummary
-    domain: NDArray[np.int32]
-    model: NDArray[np.int32]
-    time_s: NDArray[np.float64]
-    input_tokens: NDArray[np.int64]
-    cache_read_tokens: NDArray[np.int64]
-    cache_write_tokens: NDArray[np.int64]
-    output_tokens: NDArray[np.int64]
-    reasoning_tokens: NDArray[np.int64]
-    domains: tuple[str, ...]
-    models: tuple[str, ...]
-    is_complete: bool
-    counted_tokens: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    conversation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    digest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    beginning: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    has_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,26 +6,28 @@ import math
 from dataclasses import dataclass, replace
 
 from jeton._core import __version__
-from jeton.auditing.billing import reconciled
-from jeton.auditing.books import Books
 from jeton.auditing.checks import run_checks
-from jeton.auditing.counts import Counts
 from jeton.auditing.evidence import CountedLengths, Evidence
-from jeton.auditing.intervals import SEED
-from jeton.auditing.logs import completed, mean_answer, timed
 from jeton.auditing.maturity import maturity_of
-from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
-from jeton.auditing.model_costs import model_costs
-from jeton.auditing.money import (
+from jeton.auditing.measures.measuring import Facts, measured, term_reports, workload_of
+from jeton.auditing.measures.preprocessing import StepEffect, effects_of_preprocessing
+from jeton.auditing.measures.timeline import Timeline, timeline_of
+from jeton.auditing.measures.traffic import LoadedTrace, traffic_of
+from jeton.auditing.measures.training import TrainingOptions, training_of
+from jeton.auditing.measures.whitespace import needless_whitespace
+from jeton.auditing.money.bills import reconciled
+from jeton.auditing.money.books import Books
+from jeton.auditing.money.figures import (
     domain_bills_of,
     trade_off_of,
     waterfall_of,
     what_if_of,
 )
-from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.preprocessing import StepEffect, effects_of_preprocessing
-from jeton.auditing.provider_counts import provider_count_of
-from jeton.auditing.quotas import quota_of
+from jeton.auditing.money.model_costs import model_costs
+from jeton.auditing.money.provider_counts import provider_count_of
+from jeton.auditing.money.quotas import quota_of
+from jeton.auditing.options.logs import completed, mean_answer, timed
+from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.result import (
     SCHEMA_VERSION,
     AuditReport,
@@ -33,17 +35,18 @@ from jeton.auditing.result import (
     Sampling,
     TokenizerTraining,
 )
-from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.settling import remedies_of, settled
-from jeton.auditing.timeline import Timeline, timeline_of
-from jeton.auditing.traffic import LoadedTrace, traffic_of
-from jeton.auditing.training import TrainingOptions, training_of
-from jeton.auditing.whitespace import needless_whitespace
 from jeton.corpus import RequestsSummary
-from jeton.economics import Bill, Limits, Quota, naive_engineered
+from jeton.corpus.bills.items import Bill
+from jeton.economics.billing.quotas import Quota
 from jeton.economics.ledger import Ledger
+from jeton.economics.naive_engineered import naive_engineered
+from jeton.economics.tradeoff import Limits
 from jeton.economics.waterfall import waterfall_of_ledger
 from jeton.findings import Basis, Figure
+from jeton.workload.counting.counts import Counts
+from jeton.workload.counting.intervals import SEED
+from jeton.workload.sampling.sampled import SampledWorkload
 
 __all__ = ["Asked", "evidence_of", "report_of"]
 

@@ -12,26 +12,26 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
-from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.timeline import Timeline
+from jeton.auditing.measures.timeline import Timeline
+from jeton.auditing.options.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
-from jeton.economics import (
-    BillReport,
-    BreakEven,
-    GroupBill,
-    NaiveEngineered,
-    ProviderCount,
-    QuotaReport,
-    TradeOff,
-    TrainingCost,
-    Waterfall,
-)
+from jeton.economics.billing.bill import BillReport
+from jeton.economics.billing.groups import GroupBill
+from jeton.economics.billing.provider_count import ProviderCount
+from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
+from jeton.economics.naive_engineered import NaiveEngineered
+from jeton.economics.tradeoff import TradeOff
 from jeton.economics.traffic import TrafficReport
+from jeton.economics.vocabulary.training_costs import BreakEven, TrainingCost
+from jeton.economics.waterfall import Waterfall
 from jeton.findings import Figure, Finding
 from jeton.metrics.bootstrap import Interval
 from jeton.metrics.lengths import Histogram, LengthSummary
 from jeton.metrics.quality import QualityMetrics
+from jeton.workload.counting.domains import DomainReport, DomainTokens
+from jeton.workload.counting.sources import CorpusSummary, Source
+from jeton.workload.sampling.passages import SampleCut, SampleText
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -62,52 +62,6 @@ __all__ = [
 SCHEMA_VERSION = "jeton.audit/2"
 
 MaturityLevel: TypeAlias = Literal["static", "dynamic", "predictive"]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One input as it was read."""
-
-    path: str
-    n_documents: int
-    n_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusSummary:
-    """The workload's text before any tokenizer sees it. One document stands for one request.
-
-    Attributes:
-        sources: The inputs in the order read; beyond 1,000 the last one stands for all others.
-        n_documents: Documents; a piece of a cut document is one.
-        n_bytes: Bytes as UTF-8.
-        n_chars: Code points.
-        n_words: Words as ``word_splitter`` finds them.
-        word_splitter: How words are found.
-        n_replaced_documents: Documents with bytes that are not UTF-8.
-        n_replacements: U+FFFD written in place of such bytes.
-        n_repeated_whitespace_bytes: Bytes of white space that follows other white space.
-        n_cut_documents: Text documents above the reader's size limit, read in pieces.
-        n_null_documents: Records and rows whose text is null, which were skipped.
-        n_skipped_files: Files found in folders that are not text.
-        n_bad_records: Records that cannot be used and were left out, as ``on_bad_record`` has it.
-        n_sources: How many inputs there were, listed or not.
-    """
-
-    sources: tuple[Source, ...]
-    n_documents: int
-    n_bytes: int
-    n_chars: int
-    n_words: int
-    word_splitter: str
-    n_replaced_documents: int
-    n_replacements: int
-    n_repeated_whitespace_bytes: int
-    n_cut_documents: int
-    n_null_documents: int = 0
-    n_skipped_files: int = 0
-    n_bad_records: int = 0
-    n_sources: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,57 +201,6 @@ class TermReport:
     n_occurrences: int
     cuts: tuple[TermCut, ...]
     usd_per_year_above_one_token: Decimal | None
-
-
-@dataclass(frozen=True, slots=True)
-class SampleCut:
-    """One tokenizer's cut of a sample: code-point boundaries and ids, for the coloured view.
-
-    Token ``i`` covers ``text[starts[i]:ends[i]]``; tokens inside one character share its range.
-    """
-
-    tokenizer: str
-    ids: tuple[int, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SampleText:
-    """A short stretch of the workload, cut by every tokenizer."""
-
-    source: str
-    text: str
-    cuts: tuple[SampleCut, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DomainTokens:
-    """Domain under one tokenizer."""
-
-    tokenizer: str
-    n_tokens: int
-    tokens_per_document: LengthSummary
-    bytes_per_token: float
-
-
-@dataclass(frozen=True, slots=True)
-class DomainReport:
-    """One domain of the workload: a value of the domain field, a file or a folder.
-
-    Attributes:
-        name: Its name.
-        n_documents: Its documents.
-        n_bytes: Their bytes as UTF-8.
-        n_chars: Their code points.
-        tokenizers: In the order of the report's tokenizers.
-    """
-
-    name: str
-    n_documents: int
-    n_bytes: int
-    n_chars: int
-    tokenizers: tuple[DomainTokens, ...]
 
 
 @dataclass(frozen=True, slots=True)

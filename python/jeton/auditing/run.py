@@ -7,7 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from jeton.auditing.asked import (
+from jeton.auditing.measures.measuring import Facts
+from jeton.auditing.measures.traffic import TraceSource, load_trace
+from jeton.auditing.measures.training import TrainingOptions, checked_training
+from jeton.auditing.money.bills import BillSource, load_bill
+from jeton.auditing.options.asked import (
     check_number,
     check_quota,
     distinct_terms,
@@ -15,34 +19,33 @@ from jeton.auditing.asked import (
     pricing_of,
     tokenizers_of,
 )
-from jeton.auditing.billing import BillSource, load_bill
-from jeton.auditing.counts import Counts, Setup
-from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES
-from jeton.auditing.intervals import SEED
-from jeton.auditing.log_pricing import LogPricing
-from jeton.auditing.logs import LogOptions, open_logs
-from jeton.auditing.measuring import Facts
-from jeton.auditing.observing import Observer
-from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.reading import DocumentPortions, Domains, Portions, RequestPortions
+from jeton.auditing.options.logs import LogOptions, open_logs
+from jeton.auditing.options.pipeline import Pipeline
+from jeton.auditing.options.selection import is_given, select
 from jeton.auditing.reporting import Asked, report_of
-from jeton.auditing.requests import RequestCollector
 from jeton.auditing.result import AuditReport
-from jeton.auditing.sampled import draw
-from jeton.auditing.sampling import SAMPLE_CHARS
-from jeton.auditing.scan import scan
-from jeton.auditing.selection import is_given, select
-from jeton.auditing.traffic import TraceSource, load_trace
-from jeton.auditing.training import TrainingOptions, checked_training
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
+from jeton.catalog.model_map import ModelMap
 from jeton.corpus import DocumentStream, open_documents
 from jeton.corpus.sampling import Sampling
-from jeton.economics import Limits, MemoryPlan, Quota, stand_in
-from jeton.economics.ledger import ModelMap
+from jeton.economics.billing.closed import stand_in
+from jeton.economics.billing.quotas import Quota
+from jeton.economics.serving.memory_plan import MemoryPlan
+from jeton.economics.tradeoff import Limits
 from jeton.errors import UsageError
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike, load, several
+from jeton.workload.counting.counts import Counts, Setup
+from jeton.workload.counting.intervals import SEED
+from jeton.workload.counting.observing import Observer
+from jeton.workload.counting.scan import scan
+from jeton.workload.inputs.log_pricing import LogPricing
+from jeton.workload.inputs.portions import DocumentPortions, Domains, Portions, RequestPortions
+from jeton.workload.inputs.requests import RequestCollector
+from jeton.workload.sampling.deep_sample import DEEP_SAMPLE_BYTES
+from jeton.workload.sampling.passages import SAMPLE_CHARS
+from jeton.workload.sampling.sampled import draw
 
 __all__ = ["Audit", "audit"]
 

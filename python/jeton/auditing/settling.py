@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from jeton.auditing.checks.rewrites import REWRITES
 from jeton.auditing.evidence import Evidence
 from jeton.auditing.remedies import remedy_facts
-from jeton.economics import Remedy, Waterfall
 from jeton.economics.remedies import Effect
-from jeton.economics.waterfall import waterfall_of_ledger
+from jeton.economics.waterfall import Remedy, Waterfall, waterfall_of_ledger
 from jeton.findings import Basis, Figure, Finding, Severity, rank
 
 __all__ = ["remedies_of", "settled"]

@@ -15,9 +15,6 @@ from statistics import median
 from typing import Any, Literal
 
 from jeton._core import TextBatch, Tokenizer, __version__, available_threads
-from jeton.auditing.choice import choose_tokenizers
-from jeton.auditing.deep_sample import DeepSampler
-from jeton.auditing.digests import digests_of
 from jeton.benchmarking.files import write_formats
 from jeton.benchmarking.machine import describe_machine
 from jeton.benchmarking.processes import LibraryProcess, LibraryProcessError
@@ -27,6 +24,9 @@ from jeton.corpus import open_documents
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.progress import OnProgress, tell_step
 from jeton.registry import TokenizerLike, resolve
+from jeton.workload.choice import choose_tokenizers
+from jeton.workload.digests import digests_of
+from jeton.workload.sampling.deep_sample import DeepSampler
 
 __all__ = ["MAX_BYTES", "N_ROUNDS", "TIMEOUT_S", "bench", "bench_texts"]
 

@@ -1,8 +1,8 @@
 """Chats to ids, safely.
 
 A chat template is rendered in a sandbox on strings that know where they come from; the whole text
-is encoded at once, and control tokens are found only in what the template wrote. docs/chats.md has
-the rules.
+is encoded at once, and control tokens are found only in what the template wrote.
+docs/guides/chats.md has the rules.
 
     template = ChatTemplate.from_folder("model/")
     encoded = encode_chat(tok, template, [{"role": "user", "content": "Hello"}])

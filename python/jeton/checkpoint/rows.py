@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton.checkpoint.elements import QUANTIZED, READERS
 from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.errors import FormatError, UsageError
 
@@ -49,7 +49,7 @@ class RowStatistics:
 
 def can_read_rows(tensor: Tensor) -> bool:
     """True if it is a matrix of a type whose values can be told."""
-    return len(tensor.shape) == 2 and tensor.dtype in _READERS
+    return len(tensor.shape) == 2 and tensor.dtype in READERS
 
 
 def read_rows(tensor: Tensor, rows: Iterable[int]) -> NDArray[np.float32]:
@@ -92,7 +92,7 @@ def row_statistics(tensor: Tensor) -> RowStatistics:
             at = after
     known = norms[is_finite & (norms > 0)]
     median = float(np.median(known)) if len(known) else 0.0
-    return RowStatistics(norms, is_finite, median, tensor.dtype in _QUANTIZED)
+    return RowStatistics(norms, is_finite, median, tensor.dtype in QUANTIZED)
 
 
 def _blocks(tensor: Tensor) -> Iterator[NDArray[np.float32]]:
@@ -115,11 +115,11 @@ def _plan(tensor: Tensor) -> tuple[Callable[[bytes], NDArray[np.float32]], int]:
             path=str(tensor.file),
             format="safetensors",
         )
-    decode = _READERS.get(tensor.dtype)
+    decode = READERS.get(tensor.dtype)
     if decode is None:
         raise FormatError(
             f"{tensor.name!r} in {tensor.file} is {tensor.dtype}, whose rows cannot be read; known "
-            f"are {', '.join(sorted(_READERS))}",
+            f"are {', '.join(sorted(READERS))}",
             path=str(tensor.file),
             format="safetensors",
         )
@@ -134,61 +134,3 @@ def _whole(tensor: Tensor, data: bytes, n_bytes: int) -> bytes:
             format="safetensors",
         )
     return data
-
-
-def _plain(dtype: str) -> Callable[[bytes], NDArray[np.float32]]:
-    def decode(data: bytes) -> NDArray[np.float32]:
-        with np.errstate(over="ignore"):
-            return np.frombuffer(data, dtype=dtype).astype(np.float32)
-
-    return decode
-
-
-def _bfloat16(data: bytes) -> NDArray[np.float32]:
-    # bfloat16 is the upper half of a float32.
-    upper = np.frombuffer(data, dtype="<u2").astype(np.uint32) << 16
-    return upper.view(np.float32)
-
-
-def _float8(exponent_bits: int, *, has_infinity: bool) -> Callable[[bytes], NDArray[np.float32]]:
-    def decode(data: bytes) -> NDArray[np.float32]:
-        return _float8_table(exponent_bits, has_infinity)[np.frombuffer(data, dtype=np.uint8)]
-
-    return decode
-
-
-@cache
-def _float8_table(exponent_bits: int, has_infinity: bool) -> NDArray[np.float32]:  # noqa: FBT001
-    """All 256 values of an 8-bit float (OCP 8-bit Floating Point Specification 1.0, 2023-06)."""
-    mantissa_bits = 7 - exponent_bits
-    bias = (1 << (exponent_bits - 1)) - 1
-    top = (1 << exponent_bits) - 1
-    values = np.empty(256, dtype=np.float32)
-    for code in range(256):
-        exponent = code >> mantissa_bits & top
-        mantissa = code & ((1 << mantissa_bits) - 1)
-        fraction = mantissa / (1 << mantissa_bits)
-        if exponent == top and has_infinity:
-            value = np.inf if mantissa == 0 else np.nan
-        elif exponent == top and mantissa == (1 << mantissa_bits) - 1 and not has_infinity:
-            # E4M3 has no infinity; only this code is no number.
-            value = np.nan
-        elif exponent == 0:
-            value = fraction * 2.0 ** (1 - bias)
-        else:
-            value = (1 + fraction) * 2.0 ** (exponent - bias)
-        values[code] = -value if code & 0x80 else value
-    return values
-
-
-_READERS: dict[str, Callable[[bytes], NDArray[np.float32]]] = {
-    "F64": _plain("<f8"),
-    "F32": _plain("<f4"),
-    "F16": _plain("<f2"),
-    "BF16": _bfloat16,
-    "F8_E4M3": _float8(4, has_infinity=False),
-    "F8_E5M2": _float8(5, has_infinity=True),
-    "I8": _plain("<i1"),
-    "U8": _plain("<u1"),
-}
-_QUANTIZED = frozenset({"I8", "U8", "F8_E4M3", "F8_E5M2"})

@@ -46,6 +46,11 @@ COMMANDS = {
         "Count the pretokens of files, to train from once or often.",
     ),
     "train": ("train", "train", "Train a tokenizer on your own text."),
+    "adapt": (
+        "adapt",
+        "adapt",
+        "Adapt a vocabulary, and the model that has it, to a domain.",
+    ),
     "sweep": ("sweep", "sweep", "Say which vocabulary size pays, from one training."),
     "cost-aware": (
         "cost_aware",

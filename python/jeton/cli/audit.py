@@ -30,7 +30,7 @@ from jeton.errors import RecordError
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
     from jeton.auditing.gate import GateResult
-    from jeton.auditing.observing import Observer
+    from jeton.workload.counting.observing import Observer
 
 __all__ = ["audit"]
 

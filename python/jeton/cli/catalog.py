@@ -47,7 +47,7 @@ def models(*, words: tuple[str, ...], as_json: bool) -> None:
     """
     from jeton._nearest import nearest
     from jeton.catalog import models as all_models
-    from jeton.economics import kv_bytes_per_token
+    from jeton.economics.serving.memory import kv_bytes_per_token
     from jeton.errors import UnknownModelError
 
     wanted = [word.casefold() for word in words]
@@ -180,7 +180,7 @@ def gpus(*, live: bool, as_json: bool) -> None:
 
 def _show_live(*, as_json: bool) -> None:
     """Show the GPUs of this machine; none is no error."""
-    from jeton.economics import live_gpus
+    from jeton.catalog.live_gpu import live_gpus
 
     found = live_gpus()
     if as_json:

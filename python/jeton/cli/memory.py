@@ -61,7 +61,7 @@ def memory(
     """
     from jeton.catalog import gpu as find_gpu
     from jeton.catalog import model as find_model
-    from jeton.economics import fit_on, plan_summary
+    from jeton.economics.serving.memory_fit import fit_on, plan_summary
 
     facts = find_model(model)
     plan = memory_plan(**given)
@@ -120,7 +120,7 @@ def _print_fits(found: list[Any], length: int) -> None:
             ]
         )
     tables.print_table(headings, rows, right=headings[1:])
-    streams.say("sizes in GiB of each GPU; estimated, see docs/serving-memory.md")
+    streams.say("sizes in GiB of each GPU; estimated, see docs/guides/serving-memory.md")
     for fit in found:
         for note in fit.notes:
             streams.say(note)

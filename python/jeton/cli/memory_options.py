@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from jeton.economics import MemoryPlan
+    from jeton.economics.serving.memory_plan import MemoryPlan
 
 __all__ = ["MEMORY_OPTIONS", "memory_plan", "no_plan_options"]
 
@@ -81,7 +81,7 @@ def memory_plan(**options: Any) -> MemoryPlan:
         UsageError: A number is out of range.
         UnknownNumberFormatError: A format is not known.
     """
-    from jeton.economics import MemoryPlan
+    from jeton.economics.serving.memory_plan import MemoryPlan
 
     given = {name: options[name] for name in _DEFAULTS}
     return MemoryPlan(n_gpus=given.pop("tensor_parallel"), **given)

@@ -118,7 +118,7 @@ def rule_option(function: _F) -> _F:
         type=click.Choice(RULES),
         multiple=True,
         help="Cut this out before the split pattern cuts: one pretoken each, or (comments, "
-        "strings) a part that no pretoken leaves. Repeatable; see docs/code.md.",
+        "strings) a part that no pretoken leaves. Repeatable; see docs/guides/code.md.",
     )(function)
 
 

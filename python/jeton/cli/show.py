@@ -16,8 +16,8 @@ from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton import TextBatch
-    from jeton.auditing.choice import Chosen
     from jeton.comparing.ranks import Ranks
+    from jeton.workload.choice import Chosen
 
 __all__ = ["show", "visible"]
 
@@ -132,7 +132,7 @@ def show(
 def _chosen(
     names: Sequence[str], pattern: str | None, special_tokens: tuple[str, ...]
 ) -> list[Chosen]:
-    from jeton.auditing.choice import choose_tokenizers
+    from jeton.workload.choice import choose_tokenizers
 
     loaded = [
         options.load_tokenizer(name, pattern=pattern, special_tokens=special_tokens)

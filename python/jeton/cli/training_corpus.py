@@ -73,7 +73,8 @@ def algorithm_options(function: _F) -> _F:
             metavar="NAME=VALUE",
             multiple=True,
             help="An option of the algorithm, such as byte_fallback=true or limit_alphabet=1000; "
-            "lists as JSON: user_defined_symbols='[\"<x>\"]'. Repeatable; see docs/training.md.",
+            "lists as JSON: user_defined_symbols='[\"<x>\"]'. Repeatable; see "
+            "docs/guides/training.md.",
         ),
         click.option(
             "--algorithm",

@@ -8,18 +8,6 @@ from typing import Any, Literal
 import numpy as np
 
 from jeton._core import TokenStats, __version__
-from jeton.auditing.choice import Chosen, choose_tokenizers
-from jeton.auditing.counts import Counts, Setup
-from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES, DeepSample
-from jeton.auditing.intervals import (
-    MIN_GROUPS,
-    N_RESAMPLES,
-    SEED,
-    bytes_per_token_interval,
-    tokens_per_document_interval,
-)
-from jeton.auditing.reading import DocumentPortions, Domains
-from jeton.auditing.scan import scan
 from jeton.comparing.inspecting import inspect_sample
 from jeton.comparing.parts import groups_of_text
 from jeton.comparing.result import (
@@ -40,6 +28,18 @@ from jeton.metrics.quality import QualityMetrics
 from jeton.metrics.quality import quality as quality_of
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike
+from jeton.workload.choice import Chosen, choose_tokenizers
+from jeton.workload.counting.counts import Counts, Setup
+from jeton.workload.counting.intervals import (
+    MIN_GROUPS,
+    N_RESAMPLES,
+    SEED,
+    bytes_per_token_interval,
+    tokens_per_document_interval,
+)
+from jeton.workload.counting.scan import scan
+from jeton.workload.inputs.portions import DocumentPortions, Domains
+from jeton.workload.sampling.deep_sample import DEEP_SAMPLE_BYTES, DeepSample
 
 __all__ = ["compare"]
 

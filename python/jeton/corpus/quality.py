@@ -3,7 +3,7 @@
 A filter is a list of rules; a document that breaks one is left out. The sets that papers published
 are here by name; they were made for English web pages, so look at what they take of yours
 (``QualityFilter.n_broken``) before you believe them. The figures are computed by the core in one
-pass (docs/corpora.md says what each is); the rules are comparisons.
+pass (docs/guides/corpora.md says what each is); the rules are comparisons.
 """
 
 from __future__ import annotations

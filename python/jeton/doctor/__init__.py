@@ -6,8 +6,8 @@
     for finding in diagnosis.findings:
         print(finding.id, finding.title, finding.remedy)
 
-Each failure has an id, a cause and a remedy; docs/doctor.md lists them. A check looks only where
-there is evidence, and `Diagnosis.not_looked_for` says what was missing for the others.
+Each failure has an id, a cause and a remedy; docs/guides/doctor.md lists them. A check looks only
+where there is evidence, and `Diagnosis.not_looked_for` says what was missing for the others.
 """
 
 from __future__ import annotations

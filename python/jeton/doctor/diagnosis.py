@@ -7,24 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from jeton._nearest import nearest
-from jeton.doctor import (
-    batch_checks,
-    chat_checks,
-    chat_place_checks,
-    context_checks,
-    file_checks,
-    gguf_checks,
-    gguf_pair_checks,
-    label_checks,
-    model_checks,
-    output_checks,
-    padding_checks,
-    retrieval_checks,
-    row_checks,
-    settings_checks,
-    special_checks,
-    text_checks,
-)
+from jeton.doctor.checks import batch as batch_checks
+from jeton.doctor.checks import chat as chat_checks
+from jeton.doctor.checks import chat_place as chat_place_checks
+from jeton.doctor.checks import context as context_checks
+from jeton.doctor.checks import file as file_checks
+from jeton.doctor.checks import gguf as gguf_checks
+from jeton.doctor.checks import gguf_pair as gguf_pair_checks
+from jeton.doctor.checks import label as label_checks
+from jeton.doctor.checks import model as model_checks
+from jeton.doctor.checks import output as output_checks
+from jeton.doctor.checks import padding as padding_checks
+from jeton.doctor.checks import retrieval as retrieval_checks
+from jeton.doctor.checks import row as row_checks
+from jeton.doctor.checks import settings as settings_checks
+from jeton.doctor.checks import special as special_checks
+from jeton.doctor.checks import text as text_checks
 from jeton.doctor.failures import Area, Check, Failure, finding_of
 from jeton.doctor.patient import Patient
 from jeton.doctor.retrieval import RetrievalFit

@@ -3,8 +3,8 @@
 ``load_file`` looks at what a file holds, not at what it is called; ``save_file`` chooses the
 format by the suffix and refuses one that does not hold everything, unless it is told otherwise;
 ``read_folder`` says what a ``save_pretrained`` folder holds. Every file may be compressed with
-zstd or gzip. docs/formats.md has the table of formats: what is read, what is written, and whose
-ids a file gives.
+zstd or gzip. docs/guides/formats.md has the table of formats: what is read, what is written, and
+whose ids a file gives.
 """
 
 from __future__ import annotations

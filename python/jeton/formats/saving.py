@@ -70,8 +70,8 @@ def save_file(
 
     Args:
         tokenizer: What to save.
-        path: A file, whose name tells the format (docs/formats.md has the table), each also with
-            ``.zst`` or ``.gz``; a folder, or a name without suffix, becomes a folder with
+        path: A file, whose name tells the format (docs/guides/formats.md has the table), each also
+            with ``.zst`` or ``.gz``; a folder, or a name without suffix, becomes a folder with
             ``tokenizer.json`` and the small files that transformers puts beside it: roles, chat
             templates and settings are those of the folder that the tokenizer was loaded from.
         format: The format, where the name does not tell it, or a folder is to hold another one.

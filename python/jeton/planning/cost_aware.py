@@ -22,8 +22,8 @@ from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
-from jeton.economics.own_gpu import own_gpu_cost
-from jeton.economics.workload import Workload
+from jeton.economics.serving.own_gpu import own_gpu_cost
+from jeton.economics.serving.request_lengths import Workload
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_sums
 from jeton.planning.cost_aware_results import Candidate, CostAware, Judgement

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from jeton.catalog import GpuFacts, ModelFacts
-from jeton.economics.parameters import count_parameters
-from jeton.economics.vocabulary_laws import optimal_vocab_size
-from jeton.economics.vocabulary_trade import VocabularyTrade, vocabulary_trade
-from jeton.economics.workload import Workload
+from jeton.economics.serving.parameters import count_parameters
+from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.vocabulary.laws import optimal_vocab_size
+from jeton.economics.vocabulary.trade import VocabularyTrade, vocabulary_trade
 from jeton.planning.sweep_results import LawfulSize, ModelSweep
 
 __all__ = ["Minimise", "model_sweep"]

@@ -3,7 +3,7 @@
 One byte-level BPE tokenizer is trained to the largest size; `jeton.planning.nested` tells from it
 what every smaller one needs. Text on which the sizes are judged is held out: on its own training
 text a larger vocabulary always looks better than it is. Tokens are money only with a model: the
-cost per request, memory and time of each size come from `jeton.economics.vocabulary_trade`, beside
+cost per request, memory and time of each size come from `jeton.economics.vocabulary.trade`, beside
 what published laws call best for training.
 """
 
@@ -24,7 +24,7 @@ from jeton.catalog import GpuFacts
 from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.care import CareTally, CorpusCare
 from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
-from jeton.economics.workload import Workload
+from jeton.economics.serving.request_lengths import Workload
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_ratio
 from jeton.planning.machines import DEFAULT_GPU, ModelLike, gpu_of, models_of

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton import _core
-from jeton.economics.vocabulary_trade import VocabularyTrade
+from jeton.economics.vocabulary.trade import VocabularyTrade
 from jeton.errors import UsageError
 from jeton.metrics.bootstrap import Interval
 from jeton.planning.nested import NestedVocabularies

@@ -31,7 +31,7 @@ _VERSIONED = r"(?P<base>.+)-v(?P<version>[0-9]+)$"
 _SUPERWORD_VERSIONS = frozenset({2})
 """Bundled versions with tokens of several words, which are had by their whole name only: they need
 fewest tokens, but a name should not begin to mean other words, longer encoding and seams at the
-ends of prompts (docs/vocabularies.md has the figures)."""
+ends of prompts (docs/reference/vocabularies.md has the figures)."""
 
 # Where one folder has several files of one name, the first of these is taken: those that say
 # everything about a tokenizer come before those that need a lookup.

@@ -78,8 +78,8 @@ def load(
         reference: Whose ids to give, where another library than the file's own may run it
             (``"hf"`` for rank files).
         cache: Whether compiled tokenizers are kept in the user's cache, so that the next load
-            takes some milliseconds (docs/loading.md); a path: in this folder. The environment
-            variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
+            takes some milliseconds (docs/guides/loading.md); a path: in this folder. The
+            environment variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
 
     Raises:
         UnknownTokenizerError: No such name; the nearest names are offered.

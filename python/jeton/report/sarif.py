@@ -49,7 +49,9 @@ _HELP_OF_BUDGETS = (
     "meant is accepted by saving the baseline anew."
 )
 
-_HELP_OF_FINDINGS = "docs/checks.md says how jeton measures this, and from which size on it tells."
+_HELP_OF_FINDINGS = (
+    "docs/reference/checks.md says how jeton measures this, and from which size on it tells."
+)
 
 _NO_SOURCES = ("-", "<texts>")
 """Inputs that are no files: standard input and texts in memory."""

@@ -1,4 +1,4 @@
-"""What makes the figures, one module for each group of claims or for a case study.
+"""Measurements: one module for each group of claims or for a case study.
 
 Every module has ``ABOUT``, one sentence for its file, ``KIND``, and ``measure``, which returns
 figures by key. Modules of the kind ``arithmetic`` need nothing but the catalog; the others read the

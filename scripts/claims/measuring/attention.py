@@ -1,19 +1,13 @@
-"""What length costs a model: attention's quadratic part, scores, KV cache, one decoding step."""
+"""Cost of length for a model: attention's quadratic part, scores, KV cache, one decoding step."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from jeton.catalog import ModelFacts, gpu, model
-from jeton.economics import (
-    attention_score_bytes,
-    decode_seconds,
-    kv_bytes,
-    prefill_activation_bytes,
-    prefill_flops,
-    weight_bytes,
-)
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics import decode_seconds, kv_bytes, prefill_flops, weight_bytes
+from jeton.economics.serving.activations import attention_score_bytes, prefill_activation_bytes
+from jeton.economics.serving.latency import read_weight_bytes
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure
 

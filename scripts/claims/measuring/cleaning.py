@@ -1,4 +1,4 @@
-"""What clean-up of texts saves, and what it destroys."""
+"""Savings of cleaning texts, and the text that it destroys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 
-from jeton.auditing.preprocessing_steps import STEPS
+from jeton.auditing.options.preprocessing_steps import STEPS
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure, saving, share
 

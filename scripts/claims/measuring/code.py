@@ -33,7 +33,7 @@ LANGUAGES = {
 }
 
 _LINES = 100_000
-"""Of a repository that is priced."""
+"""Lines of a repository that is priced."""
 
 _IDENTIFIER_BYTES = 1_000_000
 """Python that is parsed for its identifiers."""
@@ -64,7 +64,7 @@ def measure(data: Data) -> dict[str, Figure]:
 
 
 def _repository(figures: Mapping[str, Figure]) -> dict[str, Figure]:
-    """What reading a repository's lines of Python once costs."""
+    """Cost of reading a repository's lines of Python once."""
     rate = price("openai:gpt-4o", on=PRICE_DAY)
     found = {}
     for name in (BASE, "starcoder", "o200k_base"):
@@ -81,7 +81,7 @@ def _indentation(text: str) -> int:
 
 
 def _without_indentation(data: Data) -> dict[str, Figure]:
-    """What is left of the difference where no line is indented."""
+    """Remaining difference where no line is indented."""
     texts = [
         "\n".join(line.lstrip(" \t") for line in text.split("\n"))
         for text in data.texts("code", "code-python")

@@ -14,7 +14,7 @@ KIND = "named"
 COMMAND = "python -m scripts.domain_tokenizers --write"
 
 WORK = Path(__file__).resolve().parents[3] / "build" / "domain-tokenizers"
-"""What is trained and measured is kept here, so that a run goes on where another ended."""
+"""Folder of trained tokenizers and measurements, so that a run goes on where another ended."""
 
 
 def measure(data: Data) -> dict[str, Figure]:

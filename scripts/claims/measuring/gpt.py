@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jeton.catalog import model, price
 from jeton.economics import weight_bytes
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics.serving.latency import read_weight_bytes
 from jeton.metrics import parity
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure, ratio, saving
@@ -39,7 +39,7 @@ LANGUAGES = {
     "tr": "Turkish",
     "pl": "Polish",
 }
-"""Of the documentation of Python, which is translated paragraph by paragraph."""
+"""Documentation of Python, which is translated paragraph by paragraph."""
 
 
 def measure(data: Data) -> dict[str, Figure]:
@@ -101,7 +101,7 @@ def translations(data: Data, tokenizer: str) -> dict[str, Figure]:
 
 
 def under_vocabulary(vocab_size: int) -> dict[str, Figure]:
-    """What a model of Llama-3-8B's shape would take with a vocabulary of this size."""
+    """Cost of a model of Llama-3-8B's shape with a vocabulary of this size."""
     facts = model("llama-3-8b")
     weights = weight_bytes(facts, vocab_size=vocab_size)
     read = read_weight_bytes(facts, 1, vocab_size=vocab_size)

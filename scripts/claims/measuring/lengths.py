@@ -84,7 +84,7 @@ def _batches(
 
 
 def _reserved(totals: NDArray[np.int64]) -> dict[str, Figure]:
-    """What there is to win by knowing lengths, for Llama-3-8B on an H100."""
+    """Possible gain of knowing lengths, for Llama-3-8B on an H100."""
     fits = workload_capacity(model("llama-3-8b"), gpu("h100"), Workload.of(totals))
     to_context = workload_capacity(
         model("llama-3-8b"), gpu("h100"), Workload.of(totals), reserved_tokens=8192

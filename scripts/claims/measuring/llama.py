@@ -17,7 +17,7 @@ TOKENIZERS = ("llama2", "llama3", "llama4")
 
 _OUTPUT_SHARE = 0.18
 """Answer over prompt: 211 over 1,155 tokens in Azure's conversations
-(docs/figures/pipeline.json)."""
+(docs/studies/figures/pipeline.json)."""
 
 _PROMPT_BYTES = 4_600
 """A prompt of about 1,155 tokens of English."""
@@ -50,7 +50,7 @@ def _cache(figures: dict[str, Figure]) -> dict[str, Figure]:
 
 
 def _cost(figures: dict[str, Figure], data: Data) -> dict[str, Figure]:
-    """The same text through one shape, Llama-3-8B's, under either vocabulary, on an H100."""
+    """Cost of one text through Llama-3-8B's shape, under either vocabulary, on an H100."""
     found = {}
     for tokenizer in ("llama2", "llama3"):
         prompt = round(_PROMPT_BYTES / figures[f"bytes-per-token.{PRICED}.{tokenizer}"].value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from jeton.catalog import price
 from jeton.economics import Remedy, naive_engineered, waterfall
-from jeton.economics.own_gpu import HOURS_PER_MONTH
+from jeton.economics.serving.own_gpu import HOURS_PER_MONTH
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure, ratio
 from scripts.claims.measuring.money import PRICE_DAY

@@ -1,11 +1,11 @@
-"""What a vocabulary's size costs a model: tables, parameters, bytes read in a decoding step."""
+"""Cost of a vocabulary's size for a model: tables, parameters, bytes read in a decoding step."""
 
 from __future__ import annotations
 
 from jeton.catalog import ModelFacts, gpu, model, models
 from jeton.economics import count_parameters, decode_seconds, embedding_bytes, fit_requests
-from jeton.economics.memory import kv_bytes
-from jeton.economics.serving import read_weight_bytes
+from jeton.economics.serving.latency import read_weight_bytes
+from jeton.economics.serving.memory import kv_bytes
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure
 

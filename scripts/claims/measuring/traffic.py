@@ -26,10 +26,10 @@ TRACES = {
 }
 
 _SECONDS = 1200.0
-"""Of each trace; the rest says the same."""
+"""Seconds of each trace; the rest says the same."""
 
 _AT_ONCE = 1e6
-"""So many times as dense: all of it has come before the first answer is done."""
+"""Density of traffic at which all of it has come before the first answer is done."""
 
 
 def measure(data: Data) -> dict[str, Figure]:

@@ -1,4 +1,4 @@
-"""What analyses pass over quickly changes nothing: equal to the slow rule on texts made for it."""
+"""Short cuts of analyses change nothing: equal to the slow rule on texts made for it."""
 
 from __future__ import annotations
 

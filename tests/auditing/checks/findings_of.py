@@ -1,4 +1,4 @@
-"""What every finding must have, and money counted the long way."""
+"""Properties of every finding, and money counted the long way."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from jeton.auditing.checks import CHECKS
-from jeton.auditing.evidence import Evidence, RequestEvidence
+from jeton.auditing.evidence import Evidence
 from jeton.findings import Finding
+from jeton.workload.inputs.requests import RequestEvidence
 
 PRICED: dict[str, Any] = {"price_model": "usd:10/40", "requests_per_day": 1000}
 

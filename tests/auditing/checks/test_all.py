@@ -10,9 +10,9 @@ import pytest
 
 from jeton._core import Tokenizer
 from jeton.auditing.checks import CHECKS, run_checks
-from jeton.auditing.deep_sample import DeepSample
-from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.options.pipeline import Pipeline
 from jeton.findings import Finding
+from jeton.workload.sampling.deep_sample import DeepSample
 from tests.auditing.checks.findings_of import requests_of
 from tests.auditing.checks.test_rewrites import PAIRS, PROSE
 from tests.auditing.conftest import EvidenceOf

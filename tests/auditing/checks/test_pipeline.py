@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from jeton._core import Tokenizer
-from jeton.auditing.deep_sample import SampleDocument
 from jeton.auditing.evidence import Evidence, Measured
-from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.preprocessing import effects_of_preprocessing
-from jeton.auditing.result import DomainReport, DomainTokens
+from jeton.auditing.measures.preprocessing import effects_of_preprocessing
+from jeton.auditing.options.pipeline import Pipeline
 from jeton.findings import Severity
 from jeton.metrics import LengthCounts
+from jeton.workload.counting.domains import DomainReport, DomainTokens
+from jeton.workload.sampling.deep_sample import SampleDocument
 from tests.auditing.checks.findings_of import PRICED, found, only, requests_of, yearly_usd
 from tests.auditing.conftest import EvidenceOf
 from tests.auditing.tiny import documentation
@@ -253,7 +253,7 @@ def test_domain_foreign(evidence_of: EvidenceOf, good: Tokenizer, poor: Tokenize
 
 
 def sized(evidence: Evidence, *, now: tuple[int, int], other: tuple[int, int]) -> Evidence:
-    """The same evidence with other vocabulary sizes and token counts."""
+    """Return the evidence with other vocabulary sizes and token counts."""
 
     def change(measured: Measured, size: int, n_tokens: int) -> Measured:
         report = replace(measured.report, vocab_size=size, n_tokens=n_tokens)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from jeton._core import Tokenizer
-from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.options.pipeline import Pipeline
 from tests.auditing.checks.findings_of import PRICED, found, only, requests_of, yearly_usd
 from tests.auditing.conftest import EvidenceOf
 from tests.auditing.tiny import documentation

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton._core import TextBatch, Tokenizer, compress_zstd, decompress
-from jeton.auditing.choice import choose_tokenizers
 from jeton.auditing.gate import Baseline, Collector, TokenizerIdentity
 from jeton.auditing.gate.documents import Document, DocumentTable, document_key
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.errors import FormatError, LimitError, UsageError
+from jeton.workload.choice import choose_tokenizers
 from tests.auditing.gate.changed_texts import corpus, run
 
 
 def collected(texts: list[str], tokenizer: Tokenizer, *, source: str, start: int) -> Collector:
-    """What a shard's collector saw; documents keep their places in the whole."""
+    """Collect a shard; documents keep their places in the whole."""
     collector = Collector()
     collector.begin(choose_tokenizers([tokenizer], current=None)[0], current=0)
     for i, text in enumerate(texts):

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton.catalog import price
-from jeton.economics import Ledger, LedgerBuilder, UsageRows, ledger_of_lengths, usage_rows
-from jeton.economics.ledger import read_model_map
+from jeton.catalog.model_map import read_model_map
+from jeton.economics import Ledger, ledger_of_lengths
+from jeton.economics.ledger import LedgerBuilder, UsageRows, usage_rows
 from jeton.errors import RecordError, UnknownPriceError, UsageError
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC).timestamp()

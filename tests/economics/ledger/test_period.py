@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from jeton.economics import Period, parse_period
-from jeton.economics.ledger import period_of
+from jeton.economics.ledger import Period, parse_period, period_of
 from jeton.errors import UsageError
 
 DAY_S = 86_400

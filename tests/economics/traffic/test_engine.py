@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import ModelFacts, gpu, model
-from jeton.corpus.trace_blocks import BlockNumbers
 from jeton.corpus.traces import Trace
+from jeton.corpus.traces.blocks import BlockNumbers
 from jeton.economics.traffic import (
     POLICIES,
     EngineSettings,

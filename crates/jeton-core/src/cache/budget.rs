@@ -1,4 +1,4 @@
-//! What the word caches of a tokenizer may take together, and what each has of it.
+//! Budget of the word caches of a tokenizer: their common limit, and the share of each.
 //!
 //! A cache that may not grow forgets older words, and one that may not even begin keeps none: ids
 //! are the same, only slower.
@@ -18,13 +18,13 @@ pub(crate) const MAX_BYTES: usize = 8 << 20;
 /// MiB, that is 8 threads with full caches.
 pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_BYTES;
 
-/// What the caches of one tokenizer may take, and what they do take.
+/// Limit and use of the caches of one tokenizer.
 #[derive(Debug)]
 pub(crate) struct CacheBudget {
     limit: AtomicUsize,
     used: AtomicUsize,
-    /// Whose bytes are counted. What was lent out when a process forked never comes back in the
-    /// child: that counts anew, beside what it inherited.
+    /// Process whose bytes are counted. Caches that were lent out when a process forked never come
+    /// back in the child, so the child counts anew, beside the inherited ones.
     process: AtomicU32,
     memory: CacheMemory,
 }
@@ -96,7 +96,7 @@ impl CacheBudget {
     }
 }
 
-/// What one cache has of a budget.
+/// Share of one cache in a budget.
 #[derive(Debug, Default)]
 pub(crate) struct Share {
     /// Nobody's: only the most that one cache may have counts.
@@ -133,7 +133,7 @@ impl Share {
         true
     }
 
-    /// So many zeros, whose bytes have been taken.
+    /// Allocates `len` zeros, whose bytes have been taken.
     pub(crate) fn zeroed<T: Zeroed>(&self, len: usize) -> HugeSlice<T> {
         match &self.budget {
             Some(budget) => budget.memory.zeroed(len),

@@ -1,5 +1,5 @@
-//! What came lately and was not kept, by its hash: what comes once is not worth the room and the
-//! time of keeping it.
+//! Doorkeeper: a Bloom filter of the pretokens that came lately and were not kept. A pretoken that
+//! comes once is not worth the room and the time of keeping it.
 //!
 //! A filter of bits: of one in seven that did not come, in the test below, it says that it came,
 //! which is kept the first time then. When it is full, it becomes larger, or forgets all.

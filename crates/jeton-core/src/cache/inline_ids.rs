@@ -16,7 +16,7 @@ pub(crate) fn are_small(n_ids: u32) -> bool {
     n_ids <= 1 << 16
 }
 
-/// What an entry has of ids, if they fit. `SMALL`: in two bytes each.
+/// Packs ids into an entry, if they fit. `SMALL`: in two bytes each.
 pub(crate) fn pack<const SMALL: bool>(ids: &[u32]) -> Option<Payload<4>> {
     if !SMALL {
         return payload_of(ids);

@@ -12,8 +12,8 @@ static FIRST_BYTES: [[u64; 2]; 17] = {
     masks
 };
 
-/// What bytes are to the model. Where a pretoken may be a token that merging its bytes does not
-/// make, a part of a longer pretoken with the same bytes has other ids.
+/// Role of bytes for the model. Where a pretoken may be a token that merging its bytes does not
+/// make, a part of a longer pretoken with equal bytes has other ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Role {
@@ -34,10 +34,10 @@ pub(crate) struct Key<const W: usize>([u128; W]);
 impl<const W: usize> Key<W> {
     /// The length must fit behind the bytes.
     pub(crate) const MAX_WORD_BYTES: usize = W * 16 - 1;
-    /// What no word has for a key, nor an empty entry.
+    /// Key that neither a word nor an empty entry has.
     pub(crate) const NONE: Self = Self([u128::MAX; W]);
 
-    /// That of an empty entry.
+    /// Key of an empty entry.
     pub(crate) const EMPTY: Self = Self([0; W]);
 
     #[inline(always)]
@@ -78,7 +78,7 @@ impl<const W: usize> Key<W> {
         Some(Self(key))
     }
 
-    /// That of the same bytes in a role.
+    /// Returns the key of these bytes in a role.
     #[inline(always)]
     pub(crate) fn of(mut self, role: Role) -> Self {
         self.0[W - 1] |= (role as u128) << 120;
@@ -108,13 +108,12 @@ impl<const W: usize> Key<W> {
 
 /// Keys that tell where a word is kept.
 pub(crate) trait Hashed {
-    /// What tells the set of a word, however many sets there are. Keys can be made that share a
-    /// set; they push each other out, no more.
+    /// Hash that tells the set of a word, however many sets there are. An attacker can make keys
+    /// that share a set; they push each other out, no more.
     fn hash(self) -> usize;
 }
 
-/// What the halves of a short key's hash are multiplied with: odd numbers of 32 bits, their bits as
-/// good as drawn.
+/// Odd factors of 32 bits for the halves of a short key's hash; their bits are as good as random.
 pub(crate) const LOW_FACTOR: u32 = 0x9E37_79B1;
 pub(crate) const HIGH_FACTOR: u32 = 0x85EB_CA77;
 

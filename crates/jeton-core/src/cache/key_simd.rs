@@ -1,9 +1,9 @@
 //! Keys of eight words that follow one another, and where these would be kept, by vector
 //! instructions.
 //!
-//! The same word by word ([`Key::new`], [`Hashed`](crate::cache::key::Hashed)) takes three times
-//! the instructions, which are what words that are known cost. AVX-512 only: it cuts each word off
-//! behind its end by one comparison, and narrower vectors hold too few words.
+//! One word at a time ([`Key::new`], [`Hashed`](crate::cache::key::Hashed)) takes three times the
+//! instructions, and known words cost little else. AVX-512 only: one comparison cuts each word off
+//! behind its end, and narrower vectors hold too few words.
 
 use crate::cache::key::{Key, Role};
 use crate::cpu::dispatch::Kernel;
@@ -11,7 +11,7 @@ use crate::cpu::dispatch::Kernel;
 /// Words at once.
 pub(crate) const EIGHT: usize = 8;
 
-/// What is made of eight words.
+/// Keys and hashes of eight words.
 pub(crate) struct KeyBatch<'a> {
     pub(crate) keys: &'a mut [Key<1>; EIGHT],
     /// Hashes of the keys.
@@ -70,7 +70,7 @@ mod avx512 {
     /// The last byte of each of four keys.
     const LAST_BYTES: u64 = 0x8000_8000_8000_8000;
 
-    /// Of four keys, for each byte its place in the key, and where the length of the word is among
+    /// For each byte of four keys its place in the key, and the place of the word's length among
     /// eight numbers of 64 bits.
     static PLACES: [u8; 64] = {
         let mut places = [0; 64];
@@ -216,7 +216,7 @@ mod avx512 {
         _mm512_mask_mov_epi8(keys, long, _mm512_set1_epi8(-1))
     }
 
-    /// What `Hashed for Key<1>` says of each.
+    /// Returns the hash of each, as `Hashed for Key<1>` does.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn four_and_four_places(low: __m512i, high: __m512i) -> __m512i {

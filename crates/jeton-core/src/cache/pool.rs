@@ -12,7 +12,7 @@ use crate::cache::budget::CacheBudget;
 /// Most items kept when nobody uses them: memory is bounded by this, however many threads came by.
 const KEPT: usize = 16;
 
-/// What can be lent.
+/// Item that can be lent.
 pub(crate) trait Pooled: Default {
     /// Said to a new item: what it may take for its cache of words.
     fn set_budget(&mut self, budget: &Arc<CacheBudget>);
@@ -46,7 +46,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T: Pooled> Pool<T> {
-    /// What all items together may take for their caches of words.
+    /// Budget of all items together for their caches of words.
     pub(crate) fn budget(&self) -> &CacheBudget {
         &self.budget
     }

@@ -9,7 +9,7 @@ use crossbeam_utils::atomic::AtomicCell;
 use crate::memory::arena::HugeArena;
 use crate::memory::huge_pages::{HUGE_PAGE, HugeSlice, Zeroed, is_mapped};
 
-/// What a cache takes at first, so that a short text does not pay for memory it will not use.
+/// Bytes of a new cache: a short text does not pay for memory that it will not use.
 pub(crate) const MIN_BYTES: usize = 64 << 10;
 
 /// The memory of the caches of one tokenizer. What a table gives back is free when the others on
@@ -27,7 +27,7 @@ impl CacheMemory {
         self.shelf.store(Some(Box::new(shelf)));
     }
 
-    /// So many zeros.
+    /// Allocates `len` zeros.
     pub(crate) fn zeroed<T: Zeroed>(&self, len: usize) -> HugeSlice<T> {
         let bytes = len.saturating_mul(size_of::<T>());
         if is_mapped(bytes) {

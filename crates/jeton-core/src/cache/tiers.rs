@@ -1,4 +1,4 @@
-//! What a thread knows of words: four caches, by how long words are and how many ids they have.
+//! Cached pretokens of a thread: four caches, by length and number of ids.
 //!
 //! A few short words with few ids are where those with more are: what a cache of medium size has no
 //! room for.
@@ -14,15 +14,15 @@ use crate::cache::two_way::{LongWords, Payload, RichWords, ShortWords, payload_o
 /// Ids of an entry for a short word, and for a short one that has more.
 pub(crate) const SHORT_IDS: usize = ShortWords::MAX_IDS;
 pub(crate) const RICH_IDS: usize = RichWords::MAX_IDS;
-/// The same for a longer word.
+/// Ids of an entry for a longer word.
 pub(crate) const LONG_IDS: usize = LongWords::MAX_IDS;
 
-/// Of about so many long words that were kept last so many may have had too many ids, in units of
-/// which one word is [`OF_LAST`].
+/// Window of the moving average that turns long pretokens into records. [`OF_LAST`] is the weight
+/// of one word; above `MANY` long pretokens go to the records.
 const OF_LAST: u32 = 64;
 const MANY: u32 = OF_LAST * OF_LAST / 4;
 
-/// What knows words.
+/// Caches of pretokens.
 #[derive(Debug, Default)]
 pub(crate) struct PretokenCache {
     pub(crate) few_ids: ShortWords,
@@ -169,7 +169,7 @@ impl PretokenCache {
         self.many_ids_share += if has_many { OF_LAST } else { 0 };
     }
 
-    /// The same of a short one, whose key in that role is known already.
+    /// Keeps a short pretoken whose key in that role is known already.
     pub(crate) fn keep_short(&mut self, key: Key<1>, role: Role, word: &[u8], ids: &[u32]) {
         if let Some(payload) = pack_short(self.small_ids, ids)
             && self.few_ids.put_in_room(key, payload)
@@ -195,7 +195,7 @@ impl PretokenCache {
     }
 }
 
-/// What an entry for a short word has of ids, if they fit.
+/// Packs ids into an entry for a short word, if they fit.
 fn pack_short(small: bool, ids: &[u32]) -> Option<Payload<4>> {
     if small {
         inline_ids::pack::<true>(ids)
@@ -275,7 +275,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is known twice over was kept in the same way before.
+        /// A word that is kept twice is kept in one way.
         #[test]
         fn ids_come_back_whether_they_are_small_or_not(
             words in prop::collection::btree_map(

@@ -26,8 +26,8 @@ pub(crate) type LongWords = WordCache<2, 8>;
 /// few texts need.
 const SOON: usize = 2;
 const LATE: usize = 4;
-/// The same for a large cache whose entries take a line each, which words of many ids or bytes
-/// seldom fill: zeros for four times as many sets take as long as some thousand words
+/// Growth limit of a large cache whose entries take a line each, which words of many ids or bytes
+/// seldom fill. Zeroing four times as many sets takes as long as some thousand words
 /// (docs/log/engine-2026-11.md).
 const LATE_IF_LARGE: usize = 6;
 const LARGE_BYTES: usize = 1 << 20;
@@ -97,8 +97,8 @@ impl<const W: usize, const P: usize> Set<W, P> {
         (is_first | is_second).then_some(&entry.payload)
     }
 
-    /// The same in half the instructions, but for words in the first entry that begin like the one
-    /// in the second: these are not found.
+    /// Finds a word in half the instructions. Misses a word in the second entry if the word in the
+    /// first begins alike.
     #[inline(always)]
     fn find_fast(&self, key: Key<W>) -> Option<&Payload<P>> {
         let entry = self.entry_fast(key);
@@ -176,7 +176,7 @@ where
         Places { sets: &self.sets }
     }
 
-    /// What is kept of a word, wherever it is.
+    /// Returns the payload of a word, wherever it is.
     #[inline]
     pub(crate) fn get(&self, key: Key<W>) -> Option<&Payload<P>> {
         let (places, place) = (self.places(), key.hash());
@@ -192,9 +192,9 @@ where
         }
     }
 
-    /// The same, but not where a cache is as large as those of most texts become: there the word is
-    /// not kept, as this says. What it would push out comes again in the next pass over a text, and
-    /// pushes out another one.
+    /// Keeps a word unless the cache is as large as those of most texts become; returns false then.
+    /// The word that it would push out comes again in the next pass over a text, and pushes out
+    /// another one.
     pub(crate) fn put_in_room(&mut self, key: Key<W>, payload: Payload<P>) -> bool {
         if !self.make_room() {
             return false;
@@ -223,7 +223,7 @@ where
         self.sets.len() == Self::MAX_SETS
     }
 
-    /// What is kept, in no particular order.
+    /// Entries, in no particular order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry<W, P>> {
         let entries = self.sets.iter().flat_map(|Set(entries)| entries);
         entries.filter(|entry| !entry.is_empty())
@@ -289,8 +289,7 @@ impl<'a, const W: usize, const P: usize> Places<'a, W, P>
 where
     Key<W>: Hashed,
 {
-    /// What tells the set that a word would be in, however many there are; it is on its way from
-    /// memory when this returns.
+    /// Returns the hash that tells the set of a word, and prefetches the set.
     #[inline(always)]
     pub(crate) fn fetch(&self, key: Key<W>) -> usize {
         let place = key.hash();
@@ -318,8 +317,8 @@ where
         }
     }
 
-    /// What is kept of a word in its own set: nearly always it is there, if it is anywhere.
-    /// `place`: what [`Self::fetch`] said.
+    /// Finds a word in its own set: nearly always it is there, if it is anywhere. `place`: the
+    /// result of [`Self::fetch`].
     #[inline(always)]
     pub(crate) fn find(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         self.sets
@@ -327,7 +326,7 @@ where
             .find(key)
     }
 
-    /// The same, but for a few words that it does not find though they are there.
+    /// Finds a word in its own set, but for a few words that it misses.
     #[inline(always)]
     pub(crate) fn find_fast(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         self.sets
@@ -342,9 +341,9 @@ where
         Some(set.entry_fast(key))
     }
 
-    /// What is kept of a word in the set beside its own. There are guests only of sets that are
-    /// full, and these remain so. So for most words that are not known at all no line is read that
-    /// nobody asked for ahead: a tenth of first passes went into that.
+    /// Finds a word in the set beside its own. Only full sets have overflow there, and they remain
+    /// full. So for most unknown words no line is read that nobody prefetched: such reads took a
+    /// tenth of first passes.
     #[inline]
     pub(crate) fn find_beside(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         let home = self.sets.get(place & self.sets.len().wrapping_sub(1))?;

@@ -55,7 +55,7 @@ impl Count {
         self.fraction * power_of_two(self.exponent - exponent)
     }
 
-    /// The same number, with the fraction in its range.
+    /// Returns the number with the fraction in its range.
     fn normal(fraction: f64, exponent: i64) -> Self {
         if fraction == 0.0 {
             return Self::default();

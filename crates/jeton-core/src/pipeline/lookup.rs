@@ -85,7 +85,7 @@ pub(crate) struct BatchLookup {
 pub(crate) struct Miss {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// That of a short one, if it was made.
+    /// Key of a short pretoken, if it was made.
     pub(crate) key: Key<1>,
     /// True if it is in no cache for certain: it may be too long to be looked for by the batch, or
     /// there was no room for its ids.

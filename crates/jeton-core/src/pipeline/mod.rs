@@ -39,7 +39,7 @@ pub struct Pipeline<M> {
     kernel: Kernel,
 }
 
-/// What a thread needs to encode, whatever the model: its word caches and room for ids.
+/// State of a thread that encodes, whatever the model: its word caches and room for ids.
 #[derive(Debug, Default)]
 pub struct WordScratch {
     caches: PretokenCache,
@@ -76,7 +76,7 @@ impl WordScratch {
         self.caches.clear();
     }
 
-    /// What tells where a short word would be, on its way from memory when this returns.
+    /// Returns the hash that tells the place of a short word, and prefetches it.
     #[inline(always)]
     pub(crate) fn fetch(&self, key: Key<1>) -> usize {
         self.caches.few_ids.places().fetch(key)
@@ -106,7 +106,7 @@ impl WordScratch {
         Some(unpack::<SMALL>(payload))
     }
 
-    /// The same, whatever they are.
+    /// Finds a short word, whatever the width of its entry's ids.
     #[inline(always)]
     pub(crate) fn find_any(
         &self,
@@ -395,8 +395,7 @@ impl<M: Model> Pipeline<M> {
         Ok(())
     }
 
-    /// What units are for the caches: the same as pretokens unless a pretoken may be a token as a
-    /// whole.
+    /// Role of units for the caches: that of pretokens unless a pretoken may be a token as a whole.
     #[inline]
     fn role_of_units(&self) -> Role {
         if self.model.has_whole() {

@@ -1,13 +1,14 @@
 //! A part of a text for one thread, with exactly the ids that the text has there.
 //!
-//! What a pretoken is depends only on where it begins and on the text from there on: a match of the
-//! pattern begins where the one before ended, and looks at nothing before it. So two threads that
-//! begin at different places cut the text alike from the first place on where both have an end.
-//! Each thread therefore begins at a place that is probably an end (some ends after a guess), and
-//! goes on to the place where the next one began. If it has an end exactly there, what the next one
-//! made follows what it made. If it has none, it goes on until it meets an end of the next one's,
-//! and says how many ids the two of them have in common. Should they not meet before the stretch
-//! after, the text is encoded by one thread: the guesses cost time, never ids.
+//! A pretoken depends only on its beginning and on the text from there on. A match of the pattern
+//! begins where the match before ended, and looks at nothing before it. So two threads that begin
+//! at different places cut the text alike from the first end that both have.
+//!
+//! Each thread begins at a place that is probably an end (some ends after a guess). It goes on to
+//! the place where the next thread began. If it has an end exactly there, the next thread's ids
+//! follow its own. If it has none, it goes on until it meets an end of the next thread, and says
+//! how many ids the two have in common. Threads that do not meet before the section after cost
+//! time, never ids: one thread then encodes the text.
 //!
 //! That holds where the text is cut as it was given, by one automaton.
 

@@ -92,7 +92,7 @@ impl Default for BpeTrainOptions {
     }
 }
 
-/// What training found.
+/// Result of training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainedBpe {
     /// Bytes of each token in id order; the special tokens first, as their UTF-8 bytes.
@@ -142,8 +142,8 @@ pub fn train_bpe(
     Ok(trained)
 }
 
-/// The same, but `Break` is no error: what was learned until then comes back, with
-/// [`StopReason::Interrupted`], and its merges are what [`BpeTrainOptions::resume`] takes.
+/// Trains as `train_bpe` does, but `Break` is no error: the merges learned until then come back,
+/// with [`StopReason::Interrupted`]. [`BpeTrainOptions::resume`] takes them.
 ///
 /// # Errors
 ///

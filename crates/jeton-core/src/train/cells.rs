@@ -36,7 +36,7 @@ struct Cell {
 #[allow(clippy::struct_field_names)] // what they are
 pub(super) struct Cells {
     cells: Vec<Cell>,
-    /// Of each row; all together times their pairs fit i64.
+    /// Weight of each row; all together times their pairs fit i64.
     weights: Vec<i64>,
     /// Sum of weight times pairs.
     n_pairs: i64,

@@ -66,7 +66,7 @@ pub struct CharBpeTrainOptions {
     pub tie_rule: CharTieRule,
 }
 
-/// What training on characters found.
+/// Result of training on characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainedChars {
     /// Text of each token in id order; the special tokens first.
@@ -172,7 +172,7 @@ pub(super) fn first_symbols(
     Ok(symbols)
 }
 
-/// What the loop needs to know.
+/// Inputs of the loop.
 pub(super) struct CharBpe<'a> {
     pub(super) n_tokens: usize,
     pub(super) min_frequency: u64,
@@ -186,7 +186,7 @@ pub(super) struct CharBpe<'a> {
     pub(super) n_others: usize,
 }
 
-/// What the loop found.
+/// Result of the loop.
 pub(super) struct LearnedChars {
     pub(super) symbols: Symbols,
     /// (left, right, new id).

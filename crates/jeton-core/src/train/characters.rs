@@ -32,7 +32,7 @@ pub enum CharacterModelKind {
     Character,
 }
 
-/// What is around the model.
+/// Surroundings of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Surroundings {
@@ -44,7 +44,7 @@ pub struct Surroundings {
     pub forced_tokens: Vec<String>,
 }
 
-/// What a model on characters is to be.
+/// Options of a model on characters.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CharacterTrainOptions {
@@ -52,7 +52,7 @@ pub struct CharacterTrainOptions {
     pub model: String,
     /// Tokens wanted.
     pub vocab_size: usize,
-    /// What occurs less often does not become a token.
+    /// Least frequency of a token.
     pub min_frequency: u64,
     /// Special tokens, with the ids 0, 1 ... in this order.
     pub special_tokens: Vec<String>,
@@ -79,7 +79,7 @@ pub struct CharacterTrainOptions {
     /// `WordPiece`: longer words are unknown.
     #[serde(default)]
     pub max_input_chars_per_word: usize,
-    /// What is around the model.
+    /// Surroundings of the model.
     #[serde(default)]
     pub around: Surroundings,
 }

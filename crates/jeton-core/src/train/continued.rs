@@ -47,7 +47,7 @@ pub struct NewToken {
     pub n_old_tokens: u32,
 }
 
-/// What continuing found.
+/// Result of continuing.
 #[derive(Debug)]
 pub struct Continued {
     /// The tokenizer with its new tokens.
@@ -89,7 +89,7 @@ pub fn cutting_of(base: &Tokenizer) -> Result<CutConfig> {
 
 /// Learn more merges from counts of pretokens that were cut as [`cutting_of`] says.
 ///
-/// Of the options, `special_tokens`, `forced_tokens` and `max_alphabet` have to be as by default;
+/// The options `special_tokens`, `forced_tokens` and `max_alphabet` must have their defaults;
 /// `vocab_size` is that of the whole. `on_progress` as in [`super::train_bpe`], whose errors there
 /// are besides: `Training` if the tokenizer is not byte-level BPE.
 pub fn continue_bpe(

@@ -138,7 +138,7 @@ impl Cutter {
         Ok(Self { config, compiled })
     }
 
-    /// What it was compiled from.
+    /// Returns the configuration that it was compiled from.
     pub fn config(&self) -> &CutConfig {
         &self.config
     }

@@ -32,7 +32,7 @@ pub struct Merge {
     pub n_places: usize,
 }
 
-/// What distinguishes one merge-based trainer from another. The defaults are plain BPE without end.
+/// Differences between merge-based trainers. The defaults are plain BPE without end.
 pub trait MergePolicy {
     /// Worth of a pair that occurs `count` times; the highest is merged next. A score depends on
     /// the pair and its count only, and does not rise when the count falls.
@@ -67,7 +67,7 @@ pub trait MergePolicy {
     }
 }
 
-/// What the loop needs to know besides the policy.
+/// Inputs of the loop besides the policy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) tie_rule: TieRule,
@@ -75,7 +75,7 @@ pub(super) struct Settings {
     pub(super) max_token_bytes: usize,
 }
 
-/// What the loop found.
+/// Result of the loop.
 pub(super) struct Learned {
     pub(super) vocab: Vocab,
     /// (left, right, new id).
@@ -83,7 +83,7 @@ pub(super) struct Learned {
     pub(super) stop: StopReason,
     /// The rows after all merges.
     pub(super) cells: Cells,
-    /// Of each token.
+    /// Size of each token.
     pub(super) sizes: Vec<Size>,
     /// How many of the merges are those of the earlier run.
     pub(super) n_resumed: usize,
@@ -155,7 +155,7 @@ pub(super) fn ids_of_bytes(vocab: &Vocab) -> Result<[u32; 256]> {
 pub(super) enum Resume<'a> {
     /// All of them are merges of these rows.
     All(&'a [(u32, u32)]),
-    /// Those up to the first that is none of these rows.
+    /// Merges of an earlier run up to the first that is none of these rows.
     AsFarAsItGoes(&'a [(u32, u32)]),
 }
 

@@ -1,5 +1,5 @@
-//! What every trainer of this family asks of a merge: room in the vocabulary, frequency, tokens
-//! that are wanted or not, and a word to whoever waits.
+//! Conditions of every trainer of this family for a merge: room in the vocabulary, frequency,
+//! wanted and unwanted tokens; and progress.
 
 use std::fmt;
 use std::ops::ControlFlow;

@@ -67,7 +67,7 @@ impl Pairs {
     }
 }
 
-/// What one merge changes for one neighbour.
+/// Effect of one merge on one neighbour.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     pub(super) neighbour: u32,

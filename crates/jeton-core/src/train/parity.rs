@@ -35,9 +35,9 @@ use super::state::{Context, Size, State};
 /// The text of one language.
 #[derive(Clone, Copy, Debug)]
 pub struct Language<'a> {
-    /// What is learned from.
+    /// Counts to learn from.
     pub train: &'a PretokenCounts,
-    /// What its cost is measured on; None: what is learned from.
+    /// Counts on which the cost is measured; None: the counts to learn from.
     pub measure: Option<&'a PretokenCounts>,
     /// Units of content in the text that is measured, at least 1.
     pub n_units: u64,
@@ -56,7 +56,7 @@ pub struct ParityOptions {
     pub max_in_window: usize,
 }
 
-/// What training found.
+/// Result of training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainedParity {
     /// Tokens and merges.

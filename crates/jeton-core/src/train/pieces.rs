@@ -17,7 +17,7 @@ use super::learner::Progress;
 use super::sentences::PieceRules;
 use super::unigram::{TrainedUnigram, UnigramTrainOptions, train_unigram};
 
-/// What to learn.
+/// Options of learning.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PieceTrainOptions {

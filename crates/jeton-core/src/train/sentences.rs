@@ -18,7 +18,8 @@ use crate::text::unicode::{UnicodeVersion, parse_class};
 
 /// Stands for a space.
 pub(super) const SPACE: char = '\u{2581}';
-/// What `sentencepiece` 0.2.3 puts for characters outside the alphabet: no piece holds it.
+/// Character that `sentencepiece` 0.2.3 puts for characters outside the alphabet: no piece holds
+/// it.
 pub(super) const RESERVED: char = '\u{2585}';
 /// Separates chunks in its training data: no piece holds it either.
 pub(super) const BOUNDARY: char = '\u{1f}';
@@ -436,7 +437,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is cut apart may never be one piece: so cutting loses nothing.
+        /// Text across a cut may never be one piece: so cutting loses nothing.
         #[test]
         fn no_allowed_piece_crosses_a_cut(
             text in "[ab1ж漢\u{301},\u{2581}]{1,12}",

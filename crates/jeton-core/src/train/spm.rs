@@ -24,7 +24,7 @@ use super::symbols::{Spelling, Symbols};
 use super::unigram::{UnigramTrainOptions, train_unigram};
 use super::word::{WordTrainOptions, train_words};
 
-/// What a SentencePiece model is to be. The names and defaults are those of its own settings.
+/// Options of a SentencePiece model. The names and defaults are those of its own settings.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpmTrainOptions {
@@ -32,7 +32,7 @@ pub struct SpmTrainOptions {
     pub model_type: String,
     /// Pieces wanted, all kinds together.
     pub vocab_size: usize,
-    /// What occurs less often does not become a piece.
+    /// Least frequency of a piece.
     pub min_frequency: u64,
     /// Share of the text that the alphabet covers.
     pub character_coverage: f64,
@@ -58,7 +58,7 @@ pub struct SpmTrainOptions {
     pub eos_piece: String,
     /// As `unk_piece`.
     pub pad_piece: String,
-    /// What the unknown id decodes to.
+    /// Text that the unknown id decodes to.
     pub unk_surface: String,
     /// Longest piece in characters.
     pub max_sentencepiece_length: usize,

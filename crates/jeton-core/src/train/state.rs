@@ -15,9 +15,9 @@ pub(super) struct Size {
     pub(super) n_bytes: u32,
 }
 
-/// What a state has to know of the loop that it is part of.
+/// Facts about the loop that a state is part of.
 pub(super) struct Context<'a, O, S> {
-    /// Of each token.
+    /// Size of each token.
     pub(super) sizes: &'a [Size],
     /// Longest token in bytes.
     pub(super) max_token_bytes: usize,
@@ -28,7 +28,7 @@ pub(super) struct Context<'a, O, S> {
     pub(super) score: S,
 }
 
-/// What a merge did.
+/// Effect of a merge.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Merged {
     /// Places that were looked at.

@@ -45,7 +45,7 @@ use super::units::Units;
 /// How to train superwords.
 #[derive(Clone, Debug)]
 pub struct SuperwordOptions {
-    /// What holds for both stages; `vocab_size` is that of the whole.
+    /// Options of both stages; `vocab_size` is that of the whole.
     pub bpe: BpeTrainOptions,
     /// Tokens, special tokens and bytes included, at which merges begin to cross the ends of words.
     pub transition_size: usize,
@@ -55,7 +55,7 @@ pub struct SuperwordOptions {
     pub whole_words: bool,
 }
 
-/// What training found.
+/// Result of training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainedSuperwords {
     /// Tokens and merges of both stages, which apply to phrases.
@@ -86,7 +86,7 @@ pub fn train_superwords(
     Ok(trained)
 }
 
-/// The same, but `Break` is no error, as in [`super::train_bpe_until`].
+/// Trains as `train_superwords` does, but `Break` is no error, as in [`super::train_bpe_until`].
 ///
 /// # Errors
 ///

@@ -70,7 +70,7 @@ pub struct TrimmedOptions {
     pub least_use_per_mille: u64,
 }
 
-/// What training found.
+/// Result of training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainedTrimmed {
     /// Tokens and merges; whole pretokens that are tokens are not cut.
@@ -95,7 +95,7 @@ pub(super) struct Kept {
     pub(super) pairs: Vec<Option<(u32, u32)>>,
 }
 
-/// What the text is cut into, by token.
+/// Uses of each token in the cut text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Uses {
     /// All uses.
@@ -176,7 +176,7 @@ pub fn train_trimmed(
     Ok(pool.finished(&best, &large, &uses, &plain_uses, wanted))
 }
 
-/// Of each token, whether it is forced or a part of one that is.
+/// Returns true for each token that is forced, or a part of one that is.
 fn forced_with_parts(large: &TrainedBpe, n_base: usize, forced: &[Vec<u8>]) -> Vec<bool> {
     let mut wanted: HashSet<&[u8], _> = HashSet::with_hasher(hasher());
     wanted.extend(forced.iter().map(Vec::as_slice));
@@ -233,7 +233,7 @@ impl Pool<'_> {
         Some((left, right))
     }
 
-    /// So many tokens: the first ones, and those that are forced and would come later.
+    /// Keeps `n` tokens: the first ones, and those that are forced and would come later.
     fn first(&self, n: usize) -> Kept {
         let mut kept = Kept {
             is_kept: vec![true; self.tokens.len()],
@@ -285,7 +285,7 @@ impl Pool<'_> {
         Ok((model, old_ids))
     }
 
-    /// What the text is cut into, by token of the pool.
+    /// Returns the uses of each token of the pool in the cut text.
     pub(super) fn uses(&self, kept: &Kept) -> Result<Uses> {
         let (model, old_ids) = self.model(kept)?;
         let new = || {
@@ -391,7 +391,7 @@ impl Pool<'_> {
         }
     }
 
-    /// What is left without some tokens, and what makes it.
+    /// Returns the rest without some tokens, and the merges that make it.
     pub(super) fn without(&self, is_gone: &[bool]) -> Kept {
         let size = is_gone.len();
         let mut pairs: Vec<Option<(u32, u32)>> = vec![None; size];
@@ -427,7 +427,7 @@ impl Pool<'_> {
         }
     }
 
-    /// What merges make of the bytes of a token. A merge comes before another if its token does.
+    /// Merges the bytes of a token. A merge comes before another if its token does.
     fn merged(
         &self,
         id: usize,

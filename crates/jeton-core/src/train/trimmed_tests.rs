@@ -217,8 +217,8 @@ proptest! {
         prop_assert_eq!(pool.uses(&kept).unwrap(), naive_uses(&counts, &large, &kept));
     }
 
-    /// What comes out is what it says of itself, the same on any number of threads, and never worse
-    /// than plain BPE.
+    /// The result agrees with its own figures, is equal on any number of threads, and is never
+    /// worse than plain BPE.
     #[test]
     fn it_is_never_worse_than_plain_bpe(
         words in any_words(),

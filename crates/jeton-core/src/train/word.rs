@@ -15,7 +15,7 @@ use super::symbols::check_special_tokens;
 pub struct WordTrainOptions {
     /// Tokens wanted, special tokens included.
     pub vocab_size: usize,
-    /// What occurs less often is left out. 0 and 1 mean the same.
+    /// Least frequency of a word. 0 and 1 mean the same.
     pub min_frequency: u64,
     /// Special tokens, with the ids 0, 1 ... in this order.
     pub special_tokens: Vec<String>,

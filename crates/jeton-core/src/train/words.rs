@@ -1,5 +1,4 @@
-//! What trainers do with every distinct word: on all threads, with sums that do not depend on how
-//! many there are.
+//! Work on every distinct word: on all threads, with sums that do not depend on their number.
 
 use crate::error::Result;
 

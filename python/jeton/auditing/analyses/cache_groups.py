@@ -14,10 +14,10 @@ from jeton.auditing.analyses.cache_plan import CachePlan, HitRate, hit_rate, pla
 from jeton.auditing.analyses.cache_rules import CacheRule, rules_for
 from jeton.auditing.analyses.prefixes import SharedPrefix, shared_prefixes
 from jeton.auditing.evidence import Evidence
-from jeton.auditing.prefix_sketch import BLOCK_BYTES, first_block_keys
 from jeton.catalog import ApiPrice
 from jeton.catalog import price as find_price
 from jeton.errors import CatalogError
+from jeton.workload.counting.prefix_sketch import BLOCK_BYTES, first_block_keys
 
 __all__ = ["ASSUMED_READ_FACTOR", "CacheGroup", "Planned", "cache_groups", "planned"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jeton.catalog import ModelFacts
-from jeton.economics import count_parameters
+from jeton.economics.serving.parameters import count_parameters
 
 __all__ = ["VocabularyCost", "vocabulary_cost"]
 

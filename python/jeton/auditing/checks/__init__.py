@@ -2,8 +2,8 @@
 
 A check looks at `Evidence` and yields a `Finding` where its threshold is passed; otherwise it is
 silent. Every threshold is a constant beside its check with the reason for its value. The id of a
-check, the key of `CHECKS`, is the id of its findings and never changes; ``docs/checks.md`` lists
-all.
+check, the key of `CHECKS`, is the id of its findings and never changes;
+``docs/reference/checks.md`` lists all.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.evidence import Evidence, percent
-from jeton.economics import changed_plan, memory_budget, prefill_flops
+from jeton.economics.serving.compute import prefill_flops
+from jeton.economics.serving.memory_budget import memory_budget
+from jeton.economics.serving.memory_plan import changed_plan
 from jeton.findings import Basis, Figure, Finding, Severity
 
 __all__ = ["MIN_ATTENTION_SHARE", "gpu_does_not_fit", "quadratic_attention"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jeton.auditing.analyses.new_terms import find_new_terms
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES
+from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
 
 __all__ = ["MAX_NEW_TERMS", "MIN_NEW_TERMS_SHARE", "terms_worth_adding"]

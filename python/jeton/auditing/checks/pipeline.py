@@ -10,8 +10,8 @@ import numpy as np
 
 from jeton.auditing.analyses.lengths import batch_padding, chunk_overlap
 from jeton.auditing.evidence import DAYS_PER_YEAR, Evidence, percent
-from jeton.economics.compute import prefill_flops
-from jeton.economics.serving import PREFILL_FLOPS_SHARE
+from jeton.economics.serving.compute import prefill_flops
+from jeton.economics.serving.latency import PREFILL_FLOPS_SHARE
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding
 

@@ -9,8 +9,8 @@ from jeton.auditing.analyses.cache_groups import CacheGroup, Planned, cache_grou
 from jeton.auditing.analyses.cache_plan import CachePlan, hit_rate, plan_of_blocks
 from jeton.auditing.analyses.prefixes import common_prefix_chars, mask_values
 from jeton.auditing.evidence import Evidence, percent
-from jeton.auditing.prefix_sketch import BLOCK_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.workload.counting.prefix_sketch import BLOCK_BYTES
 
 __all__ = [
     "MIN_CACHED_SHARE",

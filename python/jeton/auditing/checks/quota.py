@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.evidence import Evidence, percent
-from jeton.economics import QuotaReport
+from jeton.economics.billing.quotas import QuotaReport
 from jeton.findings import Figure, Finding, Severity
 
 __all__ = ["MONTHS_AHEAD", "quota_exceeded"]

@@ -36,7 +36,7 @@ from jeton.auditing.analyses.unicode_forms import (
     without_invisible_characters,
 )
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
-from jeton.auditing.whitespace import without_needless_whitespace
+from jeton.auditing.measures.whitespace import without_needless_whitespace
 
 __all__ = ["REWRITES"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from jeton.auditing.evidence import Evidence, percent
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES
+from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
 
 __all__ = [

@@ -21,10 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.choice import Chosen
-from jeton.auditing.domains import NO_DOMAIN
 from jeton.auditing.gate.documents import Document, DocumentTable, document_key, text_key
-from jeton.auditing.gate.languages import language_class
 from jeton.auditing.gate.rewriting import LINE_BREAKS, SHARED_TEXT, STEPS, rewritten
 from jeton.auditing.gate.shared_text import SharedText
 from jeton.auditing.gate.statistics import (
@@ -36,6 +33,9 @@ from jeton.auditing.gate.statistics import (
     Statistics,
 )
 from jeton.corpus.places import RecordPlaces
+from jeton.workload.choice import Chosen
+from jeton.workload.counting.domains import NO_DOMAIN
+from jeton.workload.languages import language_class
 
 __all__ = ["Collected", "Collector"]
 

@@ -11,7 +11,7 @@ import click
 from jeton.cli.option_groups import OptionGroup
 
 if TYPE_CHECKING:
-    from jeton.economics import Limits
+    from jeton.economics.tradeoff import Limits
 
 __all__ = ["LIMITS", "LimitSettings"]
 
@@ -40,7 +40,7 @@ class LimitSettings:
         )
         if all(value is None for value in values):
             return None
-        from jeton.economics import Limits
+        from jeton.economics.tradeoff import Limits
 
         memory = self.limit_memory_gb
         return Limits(

@@ -66,7 +66,7 @@ class PipelineSettings:
         given["preprocessing"] = self.preprocessing or None
         if self.pipeline_file is None and not any(v is not None for v in given.values()):
             return None
-        from jeton.auditing.pipeline import Pipeline, pipeline_of, read_pipeline
+        from jeton.auditing.options.pipeline import Pipeline, pipeline_of, read_pipeline
 
         base = Pipeline() if self.pipeline_file is None else read_pipeline(self.pipeline_file)
         return pipeline_of(given, base=base)

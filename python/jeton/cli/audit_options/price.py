@@ -10,7 +10,7 @@ import click
 from jeton.cli.option_groups import OptionGroup
 
 if TYPE_CHECKING:
-    from jeton.economics import Quota
+    from jeton.economics.billing.quotas import Quota
 
 __all__ = ["PRICE", "PriceSettings"]
 
@@ -50,7 +50,7 @@ class PriceSettings:
         )
         if all(limit is None for limit in limits):
             return None
-        from jeton.economics import Quota
+        from jeton.economics.billing.quotas import Quota
 
         return Quota(*limits)
 

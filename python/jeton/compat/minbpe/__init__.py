@@ -2,7 +2,7 @@
 
 The interface and the files of Andrej Karpathy's minbpe, as of 2024. Training breaks ties as it
 does, so merges are equal; encoding runs on Jeton's core. Differences:
-``docs/coming-from-minbpe.md``.
+``docs/guides/coming-from-minbpe.md``.
 """
 
 from __future__ import annotations

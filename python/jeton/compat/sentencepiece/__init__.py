@@ -1,7 +1,7 @@
 """Stands in for ``sentencepiece``: ``import jeton.compat.sentencepiece as spm``.
 
 The public interface of sentencepiece 0.2.3 on Jeton's core, but for conversion to FlatBuffers.
-Differences: ``docs/coming-from-sentencepiece.md``.
+Differences: ``docs/guides/coming-from-sentencepiece.md``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The public interface of tiktoken 0.14.0, its submodules included, on Jeton's core. Vocabularies are
 found where `jeton.load` finds them, and in tiktoken's own cache; nothing is downloaded unless
-``get_encoding(name, download=True)`` says so. Differences: ``docs/coming-from-tiktoken.md``.
+``get_encoding(name, download=True)`` says so. Differences: ``docs/guides/coming-from-tiktoken.md``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A program changes its import::
 
     from jeton.compat.tokenizers import Tokenizer
 
-Which calls there are, and what is different, stands in ``docs/coming-from-tokenizers.md``.
+Which calls there are, and what is different, stands in ``docs/guides/coming-from-tokenizers.md``.
 """
 
 from __future__ import annotations

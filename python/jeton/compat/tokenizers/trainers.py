@@ -350,8 +350,8 @@ class WordLevelTrainer(Trainer, kind="WordLevelTrainer"):
 class UnigramTrainer(Trainer, kind="UnigramTrainer"):
     """Trains a Unigram model under any normalizer and pre-tokenizer.
 
-    The method is that of sentencepiece (``docs/training.md``), which the other library follows too;
-    its candidates and sums differ, so the pieces are not the same.
+    The method is that of sentencepiece (``docs/guides/training.md``), which the other library
+    follows too; its candidates and sums differ, so the pieces are not the same.
     """
 
     model = "Unigram"

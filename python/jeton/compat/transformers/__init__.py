@@ -8,7 +8,7 @@ A program changes its import::
 the result is an instance of the same class of ``transformers``. Any tokenizer class of
 ``transformers`` can be imported from here by its name, and all else that it has is what it is
 there. Which calls there are, and what is
-different, stands in ``docs/coming-from-transformers.md``.
+different, stands in ``docs/guides/coming-from-transformers.md``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Usage exports read as logs: rows of OpenAI and Anthropic that add up many requests.
 
-A bucket states the time of its rows. ``jeton.economics.read_usage`` reads the same files as records
+A bucket states the time of its rows. ``jeton.read_usage`` reads the same files as records
 of usage.
 """
 

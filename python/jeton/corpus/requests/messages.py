@@ -162,8 +162,8 @@ def published_overhead(chat: Chat) -> int:
 
     The line breaks that join the messages are no part of the format. They are not taken off: most
     end in a token that the text has anyway ("?" and "?\n" are one token each), so that they add 0.1
-    tokens a message (docs/inputs.md). An estimate: for other providers' formats, and for tools,
-    nothing is published.
+    tokens a message (docs/reference/inputs.md). An estimate: for other providers' formats, and for
+    tools, nothing is published.
     """
     n = len(chat.messages)
     if not n:

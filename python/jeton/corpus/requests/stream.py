@@ -409,7 +409,7 @@ def open_requests(
     The shape of each record is told by its fields: OpenAI (chat completions, responses, batch
     files), Anthropic, Gemini, Bedrock, OpenTelemetry GenAI spans (JSON lines or OTLP JSON), or
     plain records with ``prompt`` or ``messages``, ``response``, ``model``, ``timestamp`` and
-    ``usage`` by their usual names. docs/inputs.md has them all.
+    ``usage`` by their usual names. docs/reference/inputs.md has them all.
 
     Args:
         inputs: Paths, folders, globs and ``"-"``, as for ``open_documents``; or records: an

@@ -3,7 +3,8 @@
 A path is what leads to a number inside a usage, in small letters with underscores, whatever the log
 writes: ``inputTokenDetails.cacheReadTokens``, ``gen_ai.usage.details.cache_read_tokens`` and
 ``InputTokenCount`` are ``input_token_details.cache_read_tokens``, ``details.cache_read_tokens`` and
-``input_token_count``. docs/inputs.md shows the table, made by ``python -m scripts.inputs_page``.
+``input_token_count``. docs/reference/inputs.md shows the table, made by ``python -m
+scripts.inputs_page``.
 
 Sources (read 2026-11): platform.openai.com/docs/api-reference (chat, responses, realtime, images,
 audio, usage); docs.anthropic.com (messages, prompt caching, usage report); docs.aws.amazon.com

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton.catalog.model_map import ModelMap
 from jeton.economics.ledger.amounts import Amounts, amounts_of
 from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, PriceKey
-from jeton.economics.ledger.model_map import ModelMap
 from jeton.economics.ledger.prices import NoPrice, PriceBook, Prices
 from jeton.economics.ledger.rates import PriceOf
 from jeton.economics.ledger.result import Ledger

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from jeton.catalog.api_price import ApiPrice
+from jeton.catalog.model_map import ModelMap
 from jeton.catalog.model_names import find_listed, runs_on_own_machines
 from jeton.catalog.prices import nearest_prices
-from jeton.economics.ledger.model_map import ModelMap
 from jeton.economics.ledger.rates import GivenPrice, ListPrice, PriceOf, free_price
 from jeton.economics.ledger.tariffs import price_contexts
 from jeton.errors import UnknownPriceError

@@ -1,8 +1,8 @@
 """Traffic replayed on a GPU: memory, queues, times and money of a trace, under policies.
 
 `simulate_traffic` is one replay, `compare_traffic` one for each policy and tokenizer. The trace is
-read by `jeton.corpus.traces`. ``docs/traffic.md`` says what is modelled, what is not, and how it
-was checked.
+read by `jeton.corpus.traces`. ``docs/guides/traffic.md`` says what is modelled, what is not, and
+how it was checked.
 """
 
 from __future__ import annotations

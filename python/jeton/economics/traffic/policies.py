@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from jeton.economics.memory_plan import PAGE_TOKENS
+from jeton.economics.serving.memory_plan import PAGE_TOKENS
 from jeton.errors import UsageError
 
 __all__ = ["POLICIES", "EngineSettings", "Policy", "PolicyName"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.memory import (
+from jeton.economics.serving.memory import (
     DEFAULT_DTYPE_BYTES,
     Bytes,
     kv_bytes_per_layer_token,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.memory_plan import PAGE_TOKENS
+from jeton.economics.serving.memory_plan import PAGE_TOKENS
 from jeton.economics.traffic.pool import PageBytes
 from jeton.errors import UsageError
 

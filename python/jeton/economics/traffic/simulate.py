@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.memory_budget import MemoryBudget, memory_budget
-from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
-from jeton.economics.serving import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
+from jeton.economics.serving.latency import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
+from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
+from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.traffic.engine import Engine
 from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
 from jeton.economics.traffic.policies import EngineSettings, Policy
@@ -148,7 +148,7 @@ def simulate_traffic(
 
     Source: continuous batching: Orca (Yu et al., OSDI 2022); pages, preemption and recomputation:
     arXiv:2309.06180; chunked prefill: arXiv:2308.16369; time of a step: roofline
-    (`jeton.economics.serving`), so times are estimates as long as its shares are.
+    (`jeton.economics.serving.latency`), so times are estimates as long as its shares are.
 
     Args:
         trace: Arrivals and lengths, in this tokenizer's tokens.

@@ -1,7 +1,7 @@
 """How long a step of a serving engine takes: the roofline, as coefficients that add up.
 
 A step gives each decoding request one token and reads some prompt tokens beside them. Its time is
-the larger of bytes over bandwidth and FLOPs over their rate (`jeton.economics.serving`), and both
+the larger of bytes over bandwidth and FLOPs over their rate (`serving.latency`), and both
 are sums over the requests. A sequence counts by its *layer tokens*, the cached tokens of all
 attention layers together: ``(L - S) c + S min(c, w)`` for a context of c tokens, S of L layers
 having a window of w tokens. While a batch stays as it is, these grow by the same number each step,
@@ -16,21 +16,21 @@ from typing import Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.compute import (
+from jeton.economics.serving.compute import (
     attended_pairs,
     attention_flops,
     decode_flops_per_token,
     forward_flops_per_token,
     prefill_flops,
 )
-from jeton.economics.memory import state_bytes
-from jeton.economics.memory_budget import kv_copies
-from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.serving import (
+from jeton.economics.serving.latency import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
     read_weight_bytes,
 )
+from jeton.economics.serving.memory import state_bytes
+from jeton.economics.serving.memory_budget import kv_copies
+from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.traffic.pool import group_layer_token_bytes
 from jeton.errors import UsageError
 
@@ -89,7 +89,7 @@ class StepTimes:
 
         One request alone takes exactly `jeton.economics.prefill_seconds` and `decode_seconds`.
 
-        Source: roofline, doi:10.1145/1498765.1498785; shares as in `jeton.economics.serving`.
+        Source: roofline, doi:10.1145/1498765.1498785; shares as in `serving.latency`.
 
         Raises:
             UsageError: A share is outside (0, 1], or a number below its least value.

@@ -1,4 +1,4 @@
-//! What is kept of a pretoken: how many bytes and ids it has, the bytes, and the ids.
+//! Record of a pretoken: its number of bytes and of ids, the bytes, and the ids.
 
 use crate::cache::key::Role;
 

@@ -46,8 +46,8 @@ impl Emit for Vec<SpannedId> {
 /// Marks a segment that has no piece, in a model that has no unknown piece.
 pub(crate) const NO_ID: u32 = u32::MAX;
 
-/// What SentencePiece does with segments: unknown ones become bytes if there are any, and otherwise
-/// neighbours become one.
+/// Treatment of segments in SentencePiece: unknown ones become bytes if there are any, and
+/// otherwise neighbours become one.
 #[derive(Debug)]
 pub(crate) struct Fuse<'a, E> {
     /// Id of the unknown piece, or [`NO_ID`].

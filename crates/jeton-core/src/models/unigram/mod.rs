@@ -38,13 +38,14 @@ use emit::{Fuse, NO_ID, char_bytes};
 use trie::Trie;
 use viterbi::{Costs, NoUnknown, Paths, best_path};
 
-/// What a character without a piece costs beyond the least probable piece; the same in both
+/// Extra cost of a character without a piece over the least probable piece; equal in both
 /// libraries.
 const UNKNOWN_PENALTY: f32 = 10.0;
-/// What each byte but the first adds to the score of a user-defined piece (`sentencepiece` 0.2.3).
+/// Bonus that each byte but the first adds to the score of a user-defined piece (`sentencepiece`
+/// 0.2.3).
 const USER_DEFINED_BONUS: f64 = 0.1;
 
-/// Whose arithmetic a model follows.
+/// Library whose arithmetic a model follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
     /// `sentencepiece` 0.2.3.
@@ -155,9 +156,9 @@ impl UnigramModel {
         Self::from_scored_without(pieces, unk_id, byte_fallback, &[])
     }
 
-    /// The same, but text never becomes the pieces `unmatched` (rising ids): they are decoded only,
-    /// and bytes (`<0x41>`) stand for bytes only. Scores of all others, unknown text included, stay
-    /// what they are.
+    /// Builds the model so that text never becomes the pieces `unmatched` (rising ids): they are
+    /// decoded only, and bytes (`<0x41>`) stand for bytes only. Scores of all others, unknown text
+    /// included, stay.
     pub(crate) fn from_scored_without(
         pieces: &[(impl AsRef<str>, f64)],
         unk_id: Option<u32>,
@@ -229,7 +230,7 @@ impl UnigramModel {
         (0..).map_while(|id| Some((self.vocab.id_to_bytes(id)?, self.score(id)?)))
     }
 
-    /// Whose arithmetic this follows.
+    /// Returns the library whose arithmetic this model follows.
     pub fn flavor(&self) -> Flavor {
         match self.scores {
             Scores::SentencePiece { .. } => Flavor::SentencePiece,

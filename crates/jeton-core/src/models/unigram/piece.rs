@@ -1,4 +1,4 @@
-//! What a SentencePiece model consists of, whatever file it came from.
+//! Pieces of a SentencePiece model, whatever file it came from.
 
 use crate::error::{Error, Result};
 use crate::vocab::{MAX_IDS, Vocab};
@@ -10,7 +10,7 @@ pub const SPACE: &str = "\u{2581}";
 /// Longest piece in bytes, exclusive, that `sentencepiece` 0.2.3 loads.
 const MAX_PIECE_BYTES: usize = 8000;
 
-/// What a piece is for.
+/// Purpose of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PieceKind {
     /// A piece of text.
@@ -35,7 +35,7 @@ pub struct Piece {
     pub bytes: Vec<u8>,
     /// Log probability (Unigram) or merge priority (BPE).
     pub score: f32,
-    /// What it is for.
+    /// Purpose of the piece.
     pub kind: PieceKind,
 }
 

@@ -32,7 +32,7 @@ struct Stopped<S> {
     start: usize,
 }
 
-/// What is certain of the segmentation of a text that may go on.
+/// Certain part of the segmentation of a text that may go on.
 #[derive(Debug)]
 pub(crate) struct OpenPaths {
     /// Ends of segments that are certain, and behind which text is seen apart; falling.
@@ -150,8 +150,8 @@ impl UnigramModel {
         }
     }
 
-    /// What is certain of the segmentation of a text that may go on; `from`: of the search up to
-    /// its beginning. None if a character in it cannot be encoded.
+    /// Segments a text that may go on as far as that is certain. `from`: the search up to its
+    /// beginning. None if a character in it cannot be encoded.
     pub(crate) fn open(&self, text: &[u8], from: Option<&PathsSoFar>) -> Result<Option<OpenPaths>> {
         check_length(text)?;
         let from = from.map(|from| &from.0);

@@ -93,7 +93,7 @@ pub(super) fn best_path<S: Score>(
     best_path_from(trie, costs, text, S::default(), paths).map(|_| ())
 }
 
-/// The same from a sum that is not zero; returns the sum at the end.
+/// Finds the best path from a sum that is not zero; returns the sum at the end.
 pub(super) fn best_path_from<S: Score>(
     trie: &Trie,
     costs: &Costs<'_, S>,

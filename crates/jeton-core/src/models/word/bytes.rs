@@ -47,7 +47,7 @@ impl RawBytesModel {
         }
     }
 
-    /// What is added to a byte.
+    /// Returns the number that is added to a byte.
     pub fn offset(&self) -> u32 {
         self.offset
     }

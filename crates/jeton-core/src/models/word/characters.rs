@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::models::{Model, spans_of_lengths};
 use crate::vocab::Vocab;
 
-/// What becomes of a character without a token.
+/// Treatment of a character without a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingCharacter {
     /// It becomes this id.
@@ -52,7 +52,7 @@ impl CharacterModel {
         })
     }
 
-    /// What becomes of a character without a token.
+    /// Returns the treatment of a character without a token.
     pub fn missing(&self) -> &MissingCharacter {
         &self.missing
     }

@@ -18,7 +18,7 @@ use crate::vocab::Vocab;
 
 /// Most characters of a word, in BERT's own code and in `tokenizers` unless a file says otherwise.
 pub const DEFAULT_MAX_CHARS: usize = 100;
-/// What marks a token that continues a word, unless a file says otherwise.
+/// Prefix of a token that continues a word, unless a file says otherwise.
 pub const DEFAULT_PREFIX: &str = "##";
 
 /// Longest word, in bytes, whose tokens are looked up in the vocabulary ...
@@ -94,7 +94,7 @@ impl WordPieceModel {
         LongestMatch::new(beginning, Some(&mut continuing))
     }
 
-    /// What marks the tokens that continue a word.
+    /// Returns the prefix of the tokens that continue a word.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }

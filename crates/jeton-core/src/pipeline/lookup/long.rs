@@ -91,7 +91,7 @@ struct Long<'t> {
 }
 
 impl Long<'_> {
-    /// What is kept of it among words.
+    /// Returns its payload among words.
     #[inline(always)]
     fn as_word(self, caches: &PretokenCache) -> Option<&Payload<{ LONG_IDS + 1 }>> {
         let key = Key::<2>::new(self.text, self.begin, self.end)?;
@@ -100,7 +100,7 @@ impl Long<'_> {
         found.or_else(|| words.find_beside(key, self.place))
     }
 
-    /// The same where few of them are kept as words.
+    /// Returns its payload where few of them are kept as words.
     #[inline(never)]
     fn as_word_after_all(self, caches: &PretokenCache) -> Option<&Payload<{ LONG_IDS + 1 }>> {
         self.as_word(caches)

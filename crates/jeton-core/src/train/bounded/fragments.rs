@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::train::counts::{PretokenCounter, PretokenCounts};
 use crate::vocab::Vocab;
 
-/// What the loop needs for each token of a fragment, about: the token, its place in lists, shares
-/// of tables.
+/// Approximate memory of the loop for each token of a fragment: the token, its place in lists,
+/// shares of tables.
 const BYTES_PER_TOKEN: usize = 40;
 
 /// A floor for which there is no room is doubled; once one has lasted for this part of all words,
@@ -25,7 +25,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Of these tokens; nothing longer than `most` is made.
+    /// Builds the lengths of these tokens; nothing longer than `most` is made.
     pub(super) fn new(tokens: &Vocab, most: Option<usize>) -> Self {
         let of = tokens.iter().map(|(_, bytes)| bytes.len() as u32).collect();
         let most = most.and_then(|most| u32::try_from(most).ok());

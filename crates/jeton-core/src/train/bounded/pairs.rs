@@ -11,8 +11,8 @@ use hashbrown::HashMap;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::hasher;
 
-/// What a pair takes in a table that may have just grown, about: 17 bytes for each place, of which
-/// there are up to three and a half times as many while all move.
+/// Approximate memory of a pair in a table that may have just grown: 17 bytes for each place, of
+/// which there are up to three and a half times as many while all move.
 const BYTES_PER_PAIR: usize = 64;
 
 /// Counts of pairs; those that are not there occur less often than `least`.
@@ -59,8 +59,8 @@ impl PairCounts {
         Ok(true)
     }
 
-    /// The same, unless its bucket says that it occurs less often than `least`, which rises where
-    /// there is no room: what stays was there from its first place on.
+    /// Adds to a pair, unless its bucket says that it occurs less often than `least`. That limit
+    /// rises where there is no room: a pair that stays was there from its first place on.
     #[inline]
     pub(super) fn add_if(
         &mut self,
@@ -120,7 +120,7 @@ pub(super) struct PairBuckets {
 }
 
 impl PairBuckets {
-    /// So many bytes of them, or fewer; at least two in each row.
+    /// Builds rows of `bytes` bytes, or fewer; at least two buckets in each row.
     pub(super) fn new(bytes: usize) -> Self {
         let bits = (bytes / 16).max(2).ilog2();
         Self {
@@ -164,7 +164,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// What is there is exact, and what is not there occurs less often than is said.
+        /// Pairs in the table are exact, and pairs that are missing occur less often than the
+        /// limit.
         #[test]
         fn frequent_pairs_are_counted_exactly(
             pairs in prop::collection::vec((0..12_u32, 0..12_u32, 1..9_u64), 1..400),

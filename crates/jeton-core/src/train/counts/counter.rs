@@ -40,12 +40,12 @@ impl PretokenCounter {
         }
     }
 
-    /// What was counted so far.
+    /// Returns the totals counted so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// What was counted since this was asked last.
+    /// Returns the totals since the last call.
     pub fn take_totals(&mut self) -> Totals {
         std::mem::take(&mut self.totals)
     }
@@ -77,7 +77,7 @@ impl PretokenCounter {
         Ok(())
     }
 
-    /// The same, unless there is no room for it: false then.
+    /// Adds a pretoken unless there is no room for it: false then.
     pub fn try_add(&mut self, pretoken: &[u8], count: u64) -> Result<bool> {
         self.make_tables(1, &|_| Ok(()))?;
         self.tables[0].add(pretoken, 0, pretoken.len(), count)

@@ -47,7 +47,7 @@ impl Weights<'_> {
     }
 }
 
-/// What one thread does at a time.
+/// Task of a thread.
 enum Task<'a> {
     Documents(Range<usize>),
     /// Part of a document between places where all steps start afresh.
@@ -74,7 +74,7 @@ pub(super) struct Done<'a> {
     pub(super) end: usize,
 }
 
-/// What threads have done.
+/// Results of the threads.
 #[derive(Default)]
 pub(super) struct Results<'a> {
     pub(super) sums: Sums,

@@ -33,7 +33,7 @@ use crate::error::Result;
 use self::splitting::too_large;
 use self::table::Table;
 
-/// What was counted.
+/// Totals of a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Documents, empty ones too; those of weight 0 are none.
@@ -65,7 +65,7 @@ impl Totals {
         })
     }
 
-    /// The same with all but the documents counted so many times.
+    /// Returns the totals with all but the documents multiplied by `weight`.
     pub fn times(self, weight: u64) -> Result<Self> {
         let times = |n: u64| {
             n.checked_mul(weight)
@@ -192,7 +192,7 @@ impl PretokenCounts {
         self.table.len() == 0
     }
 
-    /// What was counted.
+    /// Returns the totals.
     pub fn totals(&self) -> Totals {
         self.totals
     }

@@ -19,7 +19,7 @@ const MOST_MEMORY: usize = 4 << 20;
 /// With less than that they are not worth their while.
 const LEAST_MEMORY: usize = 1 << 17;
 
-/// What the raw words of a thread may take of what it has.
+/// Returns the share of the memory that a thread's raw words may take.
 pub(super) fn raw_memory(max_memory: usize) -> usize {
     match (max_memory / 8).min(MOST_MEMORY) {
         LEAST_MEMORY.. => (max_memory / 8).min(MOST_MEMORY),
@@ -33,7 +33,7 @@ pub(super) struct RawCounts {
     max_memory: usize,
     /// Bytes of the texts that they are of, with weights: what no count can pass.
     most: Sums,
-    /// What became of them so far.
+    /// Sums so far.
     sums: Sums,
 }
 

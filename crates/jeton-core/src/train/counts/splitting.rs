@@ -18,7 +18,7 @@ use crate::train::cutting::Steps;
 /// How a text is cut into pretokens: calls the function given for each of them, in order.
 pub type SplitFn<'a> = dyn Fn(&str, &mut dyn FnMut(&[u8])) -> Result<()> + Sync + 'a;
 
-/// What is done with a table that is full, and with what is left at the end.
+/// Callback for a table that is full, and for the rest at the end.
 pub type DrainFn<'a> = dyn Fn(Drain<'_>) -> Result<()> + Sync + 'a;
 
 /// Counts that leave memory.
@@ -33,7 +33,7 @@ impl Drain<'_> {
     }
 }
 
-/// What cuts texts into pretokens.
+/// Method that cuts texts into pretokens.
 #[derive(Clone, Copy)]
 pub enum Splitting<'a> {
     /// As a tokenizer does.
@@ -42,7 +42,7 @@ pub enum Splitting<'a> {
     Function(&'a SplitFn<'a>),
 }
 
-/// What was counted: with weights, pretokens and their bytes.
+/// Sums of a count: weighted, pretokens and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
     pub(super) n_pretokens: u64,
@@ -133,7 +133,7 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// The same by normalizing and cutting the text as a whole.
+    /// Counts by normalizing and cutting the text as a whole.
     pub(super) fn count_steps(
         &mut self,
         text: &str,

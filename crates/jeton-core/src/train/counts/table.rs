@@ -15,7 +15,7 @@ use super::words::{Added, Words};
 pub(super) type ShortWords = Words<1, 16>;
 pub(super) type MediumWords = Words<2, 32>;
 
-/// What of a table's limit may be used: what the allocator and sorting need comes on top.
+/// Usable share of a table's limit: the allocator and sorting need memory on top.
 const USED_PERCENT: usize = 95;
 
 /// Bytes that one pretoken's entry in the list takes that long ones are sorted in.

@@ -372,7 +372,7 @@ fn whoever_asks_to_stop_is_heard() {
     assert_eq!(*outcome.unwrap_err().kind(), ErrorKind::Interrupted);
 }
 
-/// What BERT does to a text, and two other ways to drop the white space between words.
+/// Returns the steps of BERT, and two other ways to drop the white space between words.
 fn steps_of_words() -> [Steps; 3] {
     let bert = |lowercase| {
         NormalizerConfig::Bert(BertConfig {

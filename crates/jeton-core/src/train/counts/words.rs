@@ -50,7 +50,7 @@ impl<const B: usize> Place<B> {
     }
 }
 
-/// What came of adding to a count.
+/// Outcome of adding to a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
     /// It was there.

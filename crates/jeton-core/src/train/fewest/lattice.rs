@@ -10,7 +10,7 @@ use crate::models::unigram::trie::Trie;
 /// cut.
 pub(super) struct Tokens {
     bytes: Vec<Vec<u8>>,
-    /// So many come first and stay.
+    /// Number of tokens that come first and stay.
     n_fixed: usize,
     costs: Vec<u64>,
     trie: Trie,
@@ -56,7 +56,7 @@ impl Tokens {
         self.costs = costs[..self.bytes.len()].to_vec();
     }
 
-    /// Those that stay, with their costs.
+    /// Returns the tokens that stay, with their costs.
     pub(super) fn filtered(&self, is_kept: &[bool]) -> Result<Self> {
         let kept = || (0..self.len()).filter(|&id| is_kept[id]);
         let mut new = Self::new(
@@ -71,7 +71,7 @@ impl Tokens {
 /// A token of a word: (id, start, end).
 pub(super) type Place = (u32, u32, u32);
 
-/// What cannot be reached: more than any cost.
+/// Cost of a place that cannot be reached: more than any cost.
 const FAR: u64 = u64::MAX;
 
 /// Memory that is used again from word to word.

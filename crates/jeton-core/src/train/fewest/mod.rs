@@ -54,7 +54,7 @@ use super::learner::Progress;
 use super::rules::StopReason;
 use super::words::{Words, sum_over, words_of};
 
-/// What a token costs besides its rarity: more than all rarities of a pretoken of 2^19 tokens
+/// Cost of a token besides its rarity: more than all rarities of a pretoken of 2^19 tokens
 /// together.
 pub const TOKEN_COST: u64 = 1 << 33;
 /// The cost of a special token, which no text can be cut into: more than that of any pretoken below
@@ -81,7 +81,7 @@ pub struct FewestOptions {
     pub min_saving: u64,
 }
 
-/// What training found.
+/// Result of training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainedFewest {
     /// Bytes of each token in id order: the special tokens, the 256 bytes, then by falling uses.
@@ -98,7 +98,7 @@ pub struct TrainedFewest {
     pub stop: StopReason,
 }
 
-/// What the text says of each token.
+/// Statistics of the tokens in the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Found {
     uses: Vec<u64>,

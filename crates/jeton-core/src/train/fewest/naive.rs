@@ -1,4 +1,4 @@
-//! The same by trying all ways to cut a word: tests only.
+//! Naive twin that tries all ways to cut a word: tests only.
 
 use super::super::PretokenCounts;
 use super::super::bpe::{BpeTrainOptions, train_bpe};

@@ -1,4 +1,4 @@
-//! What Unigram learns from: weighted strings in the alphabet, in one arena.
+//! Text of Unigram training: weighted strings in the alphabet, in one arena.
 
 use hashbrown::HashSet;
 
@@ -62,7 +62,7 @@ impl Corpus {
         Ok(new)
     }
 
-    /// What was put behind the last word is a word.
+    /// Closes a word: the characters put behind the last word are a word.
     fn close(&mut self, weight: u64) -> Result<()> {
         let start = self.ends.last().map_or(0, |&end| end as usize);
         if self.bytes.len() > start {

@@ -11,8 +11,7 @@ use crate::models::unigram::trie::Trie;
 
 /// Stands for a character without a piece.
 pub(super) const UNKNOWN: u32 = u32::MAX;
-/// What an unknown character costs more than the least likely piece, as `sentencepiece` 0.2.3 has
-/// it.
+/// Extra cost of an unknown character over the least likely piece, as `sentencepiece` 0.2.3 has it.
 const UNKNOWN_PENALTY: f64 = 10.0;
 /// Sums outside of this are made again of logarithms.
 const SAFE: std::ops::Range<f64> = 1e-250..1e250;
@@ -41,7 +40,7 @@ impl Pieces {
         &self.bytes[start as usize..self.ends[id] as usize]
     }
 
-    /// Those that `keep` says, with new scores.
+    /// Returns the pieces that `keep` accepts, with new scores.
     pub(super) fn filtered(&self, keep: impl Fn(usize) -> Option<f64>) -> Self {
         let mut new = Self::default();
         for id in 0..self.len() {
@@ -182,7 +181,7 @@ impl Lattice {
         all.ln() - model.shift * n as f64
     }
 
-    /// The same for words that are too unlikely for sums of probabilities.
+    /// Adds the expectations of words that are too unlikely for sums of probabilities.
     fn expect_by_logarithms(
         &mut self,
         model: &Model,

@@ -86,7 +86,7 @@ impl UnigramTrainOptions {
     }
 }
 
-/// What training found.
+/// Result of training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedUnigram {
     /// Pieces with their log probabilities, by falling probability, then by their bytes.
@@ -96,7 +96,8 @@ pub struct TrainedUnigram {
     pub log_likelihood_per_char: f64,
 }
 
-/// What the vocabulary is made larger by before the last choice, as `sentencepiece` 0.2.3 has it.
+/// Factor by which the vocabulary is larger before the last choice, as `sentencepiece` 0.2.3 has
+/// it.
 const SPARE: f64 = 1.1;
 /// Pieces that are used less often go, as there.
 const LEAST_USE: f64 = 0.5;
@@ -284,7 +285,7 @@ fn whole(number: f64) -> u64 {
     number.round() as u64
 }
 
-/// So many times a number, rounded down.
+/// Returns the product of a number and a share, rounded down.
 #[allow(clippy::cast_sign_loss)] // neither is negative
 fn share_of(number: usize, share: f64) -> usize {
     (number as f64 * share) as usize
@@ -300,7 +301,7 @@ fn maximize(pieces: &Pieces, counts: &[f64]) -> Pieces {
     })
 }
 
-/// What a piece would become if it were none.
+/// Alternative to a piece that is removed.
 enum Alternative {
     /// Nothing: it cannot be cut into others.
     None,
@@ -357,9 +358,9 @@ fn prune(
     pieces.filtered(|id| is_kept[id].then(|| pieces.scores[id]))
 }
 
-/// What the text would lose of its log likelihood if each use of a piece became the best way to cut
-/// it into others, by falling loss: infinite for pieces that cannot be cut, and less than nothing
-/// can be for those that are never used.
+/// Returns the loss of log likelihood if each use of a piece became the best way to cut it into
+/// others, by falling loss. The loss is infinite for pieces that cannot be cut, and may be negative
+/// for those that are never used.
 fn losses(corpus: &Corpus, pieces: &Pieces, model: &Model, n_threads: usize) -> Vec<(f64, usize)> {
     let alternatives = alternatives(pieces, model, n_threads);
     let uses = in_turns(

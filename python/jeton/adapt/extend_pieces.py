@@ -1,0 +1,179 @@
+"""More tokens for models whose tokens are strings: BPE on characters, Unigram, SentencePiece."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Sequence
+
+from jeton import _core
+from jeton.adapt.extend_bytes import ordinary_tokens
+from jeton.adapt.extension import Added, Extension
+from jeton.adapt.idtext import IdText
+from jeton.adapt.joins import Joins
+from jeton.adapt.segmenting import Segmenter
+from jeton.adapt.written import WrittenTokenizer
+from jeton.errors import AdaptError, JetonWarning
+
+__all__ = ["extend_characters", "extend_unigram"]
+
+_SPACE = "\u2581"
+MARGIN = 0.05
+"""Log probability by which a new Unigram piece beats each further piece that it replaces.
+
+Large enough that sums of 32-bit floats over a text of 10,000 pieces do not lose it (their spacing
+is 0.008 there), and small enough that a piece wins over nothing but its own parts.
+"""
+
+
+def extend_characters(extension: Extension) -> list[Added]:
+    """Adds tokens to BPE on characters, with or without a list of merges."""
+    base, written = extension.base, extension.written
+    tokens = ordinary_tokens(extension)
+    joins = Joins(base.vocab_size, tokens, any_pair=written.kind == "sentencepiece")
+    if written.model.get("continuing_prefix"):
+        raise AdaptError(
+            "BPE whose tokens have a prefix inside of words cannot be extended\n"
+            "hint: train one of your own: `jeton train`"
+        )
+    segmenter = Segmenter(base, written)
+    for term, row in _term_rows(extension, segmenter):
+        row = joins.apply(row)
+        if len(row) == 1:
+            extension.known_terms.append(term)
+            continue
+        try:
+            joins.force(row)
+        except AdaptError as error:
+            extension.left_out_terms[term] = str(error)
+    extension.check_budget(len(joins))
+
+    def with_terms() -> WrittenTokenizer:
+        copy = _copied(written, base)
+        _put_joins(copy, joins, base.vocab_size)
+        return copy
+
+    for left, right in _learned_rows(extension, len(joins), with_terms):
+        # Rows are ids of the tokenizer with terms; a longer row is a token that was learned.
+        ids = [row[0] if len(row) == 1 else _joined(joins, row) for row in (left, right)]
+        if None in ids:
+            continue
+        text = joins.text(ids[0] or 0) + joins.text(ids[1] or 0)
+        if text in joins.known:
+            continue
+        joins.add(ids[0] or 0, ids[1] or 0, "learned")
+    _put_joins(written, joins, base.vocab_size)
+    return [Added(join.id, join.text, join.parts, join.origin) for join in joins.joins]
+
+
+def _joined(joins: Joins, row: Sequence[int]) -> int | None:
+    return joins.known.get(b"".join(map(joins.text, row)))
+
+
+def _put_joins(written: WrittenTokenizer, joins: Joins, first_id: int) -> None:
+    texts = [join.text for join in joins.joins]
+    if written.kind == "sentencepiece":
+        least = float(written.scores().min())
+        written.append_pieces([(text, least - 1 - i) for i, text in enumerate(texts)])
+        return
+    written.put_tokens(first_id, texts)
+    if written.merges is not None:
+        written.merges.extend([left, right] for left, right, _ in joins.merges)
+
+
+def extend_unigram(extension: Extension) -> list[Added]:
+    """Adds pieces to a Unigram model; each just beats the pieces that stood for its text."""
+    base, written = extension.base, extension.written
+    segmenter = Segmenter(base, written)
+    scores = written.scores()
+    first = base.vocab_size
+    found: dict[bytes, tuple[tuple[int, ...], str]] = {}
+    tokens = written.tokens()
+    known = {token for token in tokens if token is not None}
+
+    def piece(text: str, origin: str) -> None:
+        parts = segmenter.cut(text)
+        if base.unknown_id in parts or len(parts) < 2 or text.encode() in known:
+            return
+        found.setdefault(text.encode(), (tuple(parts), origin))
+
+    def pieces() -> list[tuple[bytes, float]]:
+        return [
+            (text, float(sum(scores[id] for id in parts)) + MARGIN * (len(parts) - 1))
+            for text, (parts, _) in found.items()
+        ]
+
+    for term, row in _term_rows(extension, segmenter):
+        text = b"".join(tokens[id] or b"" for id in row).decode()
+        if len(row) == 1 or text.encode() in found:
+            extension.known_terms.append(term)
+        else:
+            piece(text, "term")
+    extension.check_budget(len(found))
+
+    def with_terms() -> WrittenTokenizer:
+        copy = _copied(written, base)
+        copy.append_pieces(pieces())
+        return copy
+
+    texts = [*tokens, *found]
+    for left, right in _learned_rows(extension, len(found), with_terms):
+        joined = b"".join(texts[id] or b"" for id in (*left, *right))
+        piece(joined.decode("utf-8", "replace"), "learned")
+    written.append_pieces(pieces())
+    return [
+        Added(id, text, parts, origin)
+        for id, (text, (parts, origin)) in enumerate(found.items(), start=first)
+    ]
+
+
+def _term_rows(extension: Extension, segmenter: Segmenter) -> list[tuple[str, list[int]]]:
+    """Returns each term with the ids that it has now, for each form that is asked for."""
+    suffix = extension.written.model.get("end_of_word_suffix", "")
+    tokens = extension.written.tokens()
+    rows = []
+    for term, text in extension.pretokens():
+        ids = segmenter.cut(text.replace(" ", _SPACE) + suffix)
+        is_made = all(
+            id != extension.base.unknown_id and not _is_byte(tokens[id] or b"") for id in ids
+        )
+        if is_made:
+            rows.append((term, ids))
+        else:
+            extension.left_out_terms[term] = "has characters that the tokenizer has no tokens for"
+    return rows
+
+
+def _is_byte(token: bytes) -> bool:
+    return len(token) == 6 and token.startswith(b"<0x")
+
+
+def _copied(written: WrittenTokenizer, base: _core.Tokenizer) -> WrittenTokenizer:
+    copy = WrittenTokenizer(base)
+    copy.data = json.loads(json.dumps(written.data))
+    return copy
+
+
+def _learned_rows(
+    extension: Extension, n_taken: int, with_terms: Callable[[], WrittenTokenizer]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Returns pairs of rows of ids that are worth joining, of the tokenizer with the terms."""
+    corpus, n_tokens = extension.corpus, extension.n_tokens
+    if corpus is None:
+        return []
+    written = with_terms()
+    ids = IdText(written.tokenizer() if n_taken else extension.base, written)
+    counts = ids.counts()
+    for batch in corpus:
+        ids.add(counts, batch, num_threads=extension.num_threads)
+    if n_tokens is None or n_tokens <= n_taken or not len(counts):
+        return []
+    found = IdText.learn(counts, n_tokens - n_taken, min_frequency=extension.min_frequency)
+    if 0 < len(found) + n_taken < n_tokens:
+        warnings.warn(
+            f"the text is enough for {len(found) + n_taken:,} new tokens only, not for "
+            f"{n_tokens:,}\nhint: give more text, or a lower min_frequency",
+            JetonWarning,
+            stacklevel=5,
+        )
+    return found

@@ -1,0 +1,286 @@
+"""A tokenizer without the tokens that text of a domain does not need.
+
+Of BPE only leaves go: tokens that no other live token is made of. So both parts and the result of
+every merge that stays are there, and text that never had a token that goes is cut as before. Bytes,
+single characters, special and added tokens, and what the chat template writes never go.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton import _core
+from jeton.adapt.change import VocabularyChange, no_added
+from jeton.adapt.derivations import derivations
+from jeton.adapt.prune_pieces import piece_costs
+from jeton.adapt.reading import Corpus, HeldOutText, Reading
+from jeton.adapt.shrinking import shrink
+from jeton.adapt.written import WrittenTokenizer
+from jeton.errors import AdaptError, UsageError
+
+__all__ = ["Pruned", "RemovedToken", "prune"]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedToken:
+    """One token that went.
+
+    Attributes:
+        id: Its old id.
+        token_bytes: Its bytes.
+        n_uses: How often the text had it, with the uses of tokens that went before it.
+    """
+
+    id: int
+    token_bytes: bytes
+    n_uses: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A tokenizer that was pruned.
+
+    Attributes:
+        tokenizer: The tokenizer with the tokens that stay.
+        change: The change of vocabulary, to be written beside it.
+        removed: Tokens that went, in the order in which they were chosen.
+        n_protected: Tokens that could not go.
+        n_documents: Documents that were counted.
+        n_bytes: Bytes of their text.
+        held_out: Text that was kept apart, before and after; None where there is none.
+    """
+
+    tokenizer: _core.Tokenizer
+    change: VocabularyChange
+    removed: tuple[RemovedToken, ...]
+    n_protected: int
+    n_documents: int
+    n_bytes: int
+    held_out: HeldOutText | None
+
+
+def prune(
+    base: _core.Tokenizer,
+    inputs: Any,
+    *,
+    n_tokens: int,
+    keep: Sequence[str] = (),
+    keep_text: str = "",
+    keep_ids: bool = False,
+    reading: Reading | None = None,
+    name: str | None = None,
+) -> Pruned:
+    """Take tokens out until so many are left, those first that cost the text least.
+
+    Args:
+        base: The tokenizer to prune; it stays as it is.
+        inputs: Paths, folders, globs, ``"-"``, or an iterable of texts.
+        n_tokens: Tokens that are to be left, special and added ones included.
+        keep: Texts whose tokens stay, as they are cut alone and behind a space.
+        keep_text: More text of that kind, such as a chat template.
+        keep_ids: Ids stay as they are, and what goes leaves a hole; else ids become compact.
+        reading: How documents are read.
+        name: What the new tokenizer is called; None: as the old one.
+
+    Raises:
+        AdaptError: The tokenizer is of a kind that cannot be pruned, so few tokens cannot be
+            left, or there are no more to begin with.
+        EmptyCorpusError: There is no text.
+        UsageError: Arguments that cannot be meant.
+
+    Example:
+        >>> import jeton
+        >>> base = jeton.train(iter(["low lower lowest newer newest"] * 9), vocab_size=270)
+        >>> less = prune(base, iter(["low lower"] * 9), n_tokens=262, reading=Reading(hold_out=0))
+        >>> less.tokenizer.vocab_size, less.tokenizer.count("low lower")
+        (262, 2)
+    """
+    if isinstance(keep, str):
+        raise UsageError(f"keep is {keep!r:.60}; expected a list of strings")
+    if n_tokens < 1:
+        raise UsageError(f"n_tokens is {n_tokens}; expected at least 1")
+    if n_tokens >= base.n_tokens:
+        raise AdaptError(
+            f"the tokenizer has {base.n_tokens:,} tokens; {n_tokens:,} cannot be left of them\n"
+            "hint: ask for fewer"
+        )
+    reading = reading or Reading()
+    written = WrittenTokenizer(base)
+    corpus = Corpus(inputs, reading)
+    uses = np.zeros(base.vocab_size, dtype=np.int64)
+    for batch in corpus:
+        stats = base.measure(batch, num_threads=reading.num_threads, round_trip=False)
+        uses += stats.id_counts.astype(np.int64)
+    protected = _protected(base, written, [*keep, keep_text])
+    n_remove = base.n_tokens - n_tokens
+    if _is_bpe(written):
+        removed = _leaves(base, written, uses, protected, n_remove)
+    else:
+        removed = _pieces(base, written, uses, protected, n_remove)
+    if len(removed) < n_remove:
+        raise AdaptError(
+            f"{n_tokens:,} tokens cannot be left: {base.n_tokens - len(removed):,} are bytes, "
+            "single characters, special tokens, what is to be kept, and what these are made of\n"
+            f"hint: ask for {base.n_tokens - len(removed):,} or more"
+        )
+    gone = np.zeros(base.vocab_size, dtype=bool)
+    gone[[token.id for token in removed]] = True
+    new_ids = shrink(written, gone, base.is_token_mask(), keep_ids=keep_ids)
+    tokenizer = written.tokenizer(name)
+    return Pruned(
+        tokenizer=tokenizer,
+        change=_change(base, tokenizer, new_ids),
+        removed=tuple(removed),
+        n_protected=int(protected.sum()),
+        n_documents=corpus.n_documents,
+        n_bytes=corpus.n_bytes,
+        held_out=corpus.measure(base, tokenizer),
+    )
+
+
+def _is_bpe(written: WrittenTokenizer) -> bool:
+    kind = written.kind
+    if kind == "sentencepiece":
+        kind = {"bpe": "bpe"}.get(written.model["algorithm"], written.model["algorithm"])
+    if kind in ("bpe", "character_bpe"):
+        return True
+    if kind in ("unigram", "wordpiece"):
+        return False
+    raise AdaptError(
+        f"a tokenizer of the kind {kind!r} cannot be pruned; BPE, Unigram, WordPiece and "
+        "SentencePiece models can"
+    )
+
+
+def _protected(
+    base: _core.Tokenizer, written: WrittenTokenizer, texts: Iterable[str]
+) -> NDArray[np.bool_]:
+    """Returns which ids never go, bool (n_ids,)."""
+    protected = ~base.is_token_mask()
+    protected[[token.id for token in base.added_tokens]] = True
+    if base.unknown_id is not None:
+        protected[base.unknown_id] = True
+    protected[list(_named_ids(written.data["template"]))] = True
+    protected[list(_named_ids(written.data["padding"]))] = True
+    prefix = written.model.get("prefix") or written.model.get("continuing_prefix") or ""
+    suffix = written.model.get("end_of_word_suffix", "")
+    kinds = (
+        [kind for _, _, kind in written.model["pieces"]]
+        if written.kind == "sentencepiece"
+        else None
+    )
+    for id, token in enumerate(written.tokens()):
+        if token is None:
+            continue
+        text = token.decode("utf-8", "replace")
+        bare = text.removeprefix(prefix) if prefix else text
+        bare = bare.removesuffix(suffix) if suffix and bare != suffix else bare
+        is_atom = len(token) == 1 or (len(bare) <= 1 and written.kind != "bpe")
+        is_byte = len(text) == 6 and text.startswith("<0x") and text.endswith(">")
+        if is_atom or is_byte or (kinds is not None and kinds[id] not in ("normal", "unused")):
+            protected[id] = True
+    for text in texts:
+        if text:
+            protected[base.encode(text)] = True
+            if (named := base.token_to_id(text)) is not None:
+                protected[named] = True
+            # Most words stand behind a space.
+            if len(ids := base.encode(f"a {text}")) == 2:
+                protected[ids[1]] = True
+    return protected
+
+
+def _named_ids(part: Any) -> Iterable[int]:
+    if isinstance(part, dict):
+        for key, value in part.items():
+            if key in ("id", "pad_id") and isinstance(value, int):
+                yield value
+            else:
+                yield from _named_ids(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _named_ids(value)
+
+
+def _leaves(
+    base: _core.Tokenizer,
+    written: WrittenTokenizer,
+    uses: NDArray[np.int64],
+    protected: NDArray[np.bool_],
+    n_remove: int,
+) -> list[RemovedToken]:
+    """Returns leaves of BPE, the least used first; each passes its uses on to its two parts."""
+    pairs = derivations(written)
+    n_needing = [0] * base.vocab_size
+    for made in pairs.values():
+        for left, right in made:
+            n_needing[left] += 1
+            n_needing[right] += 1
+    counts = uses.tolist()
+    is_fixed = protected.tolist()
+    # A token that is missing here stays because something that stays is made of it.
+    heap = [
+        (counts[id], -id) for id in range(base.vocab_size) if not is_fixed[id] and not n_needing[id]
+    ]
+    heapq.heapify(heap)
+    removed: list[RemovedToken] = []
+    is_gone = [False] * base.vocab_size
+    while heap and len(removed) < n_remove:
+        count, negative = heapq.heappop(heap)
+        id = -negative
+        if is_gone[id] or count != counts[id] or n_needing[id]:
+            continue
+        is_gone[id] = True
+        removed.append(RemovedToken(id, base.id_to_bytes(id), count))
+        for place, (left, right) in enumerate(pairs.get(id, ())):
+            for part in (left, right):
+                n_needing[part] -= 1
+                if not place:
+                    counts[part] += count
+                if not n_needing[part] and not is_fixed[part]:
+                    heapq.heappush(heap, (counts[part], -part))
+        for left, right in pairs.get(id, ())[:1]:
+            for part in (left, right):
+                if not n_needing[part] and not is_fixed[part]:
+                    heapq.heappush(heap, (counts[part], -part))
+    return removed
+
+
+def _pieces(
+    base: _core.Tokenizer,
+    written: WrittenTokenizer,
+    uses: NDArray[np.int64],
+    protected: NDArray[np.bool_],
+    n_remove: int,
+) -> list[RemovedToken]:
+    """Returns pieces or words, those first without which the text has least more tokens."""
+    free = np.flatnonzero(~protected).tolist()
+    more = piece_costs(base, written, free)
+    order = sorted((int(uses[id]) * more[id], int(uses[id]), -id) for id in more)
+    return [
+        RemovedToken(-negative, base.id_to_bytes(-negative), count)
+        for _, count, negative in order[:n_remove]
+    ]
+
+
+def _change(
+    base: _core.Tokenizer, tokenizer: _core.Tokenizer, new_ids: NDArray[np.int64]
+) -> VocabularyChange:
+    old_of = np.full(tokenizer.vocab_size, -1, dtype=np.int64)
+    kept = np.flatnonzero(new_ids >= 0)
+    old_of[new_ids[kept]] = kept
+    is_hole = (old_of < 0) | ~tokenizer.is_token_mask()
+    return VocabularyChange(
+        old_fingerprint=base.fingerprint,
+        new_fingerprint=tokenizer.fingerprint,
+        n_old_ids=base.vocab_size,
+        old_of=old_of,
+        holes=np.flatnonzero(is_hole),
+        **no_added(),
+    )

@@ -1,0 +1,79 @@
+"""A changed tokenizer and its change, written together or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from jeton import _core
+from jeton.adapt.change import CHANGE_FILE, VocabularyChange
+from jeton.errors import AdaptError
+from jeton.formats.names import is_folder_name, name_of_file
+from jeton.formats.saving import write_files
+from jeton.formats.targets import Target, find_target
+from jeton.formats.writing import render
+
+__all__ = ["SavedChange", "adapted_target", "save_adapted"]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedChange:
+    """Files that were written.
+
+    Attributes:
+        files: The files of the tokenizer.
+        change_file: The file of the change.
+        change: The change, with the fingerprint that the files load as.
+        tokenizer: What the files load as.
+    """
+
+    files: tuple[Path, ...]
+    change_file: Path
+    change: VocabularyChange
+    tokenizer: _core.Tokenizer
+
+
+def adapted_target(base: _core.Tokenizer, path: str) -> Target:
+    """Returns where a tokenizer that is made from another one goes.
+
+    A folder gets the format of the old tokenizer, so that it loads as that did.
+
+    Raises:
+        UsageError: The name tells no format.
+    """
+    is_folder = path.endswith(("/", "\\")) or is_folder_name(Path(path))
+    is_model = is_folder and base.reference == "sentencepiece"
+    return find_target(path, wanted="sentencepiece" if is_model else None)
+
+
+def save_adapted(
+    tokenizer: _core.Tokenizer, change: VocabularyChange, target: Target
+) -> SavedChange:
+    """Writes a tokenizer with its change beside it.
+
+    The file is ``vocabulary_change.json`` in a folder, else ``NAME.vocabulary_change.json``.
+
+    Raises:
+        FormatError: The format cannot hold the tokenizer.
+        OSError: A file cannot be written.
+    """
+    # What is loaded later may say less than what was made, and has another fingerprint then.
+    read = render(tokenizer, target.format).read
+    if read.vocab_size != tokenizer.vocab_size:
+        raise AdaptError(
+            f"{target.format} keeps {read.vocab_size:,} ids of {tokenizer.vocab_size:,}\n"
+            "hint: save it as a folder"
+        )
+    change = replace(change, new_fingerprint=read.fingerprint)
+    place = (
+        target.folder / CHANGE_FILE
+        if target.folder is not None
+        else target.main.with_name(f"{name_of_file(target.main)}.{CHANGE_FILE}")
+    )
+    saved = write_files(tokenizer, target, lossy=False, beside={place: change.to_json().encode()})
+    if saved.read.fingerprint != change.new_fingerprint:
+        # A folder can say more than its tokenizer's file: what is loaded later counts.
+        change = replace(change, new_fingerprint=saved.read.fingerprint)
+        change.write(place)
+    files = tuple(file for file in saved.files if file != place)
+    return SavedChange(files, place, change, saved.read)

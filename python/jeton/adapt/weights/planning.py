@@ -1,0 +1,318 @@
+"""Plan of the weights: which tensor changes how, decided before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.adapt.change import VocabularyChange
+from jeton.adapt.weights.drafts import plan_draft, plan_indexed, plan_lookup
+from jeton.adapt.weights.matrices import Matrix, OpenFiles
+from jeton.adapt.weights.methods import Recipes, recipes_of
+from jeton.adapt.weights.recipes import Recipe
+from jeton.adapt.weights.row_maps import RowMap, padded_map
+from jeton.adapt.weights.storage import companions, is_packed, stem_of, stored_matrix
+from jeton.adapt.weights.tensor_plans import TensorPlan, WeightPlan
+from jeton.adapt.weights.ties import tie_to_state, tied_names
+from jeton.checkpoint.configuration import ModelConfiguration
+from jeton.checkpoint.safetensors import Tensor
+from jeton.checkpoint.snapshot import WeightGroup
+from jeton.checkpoint.vocabulary_tensors import (
+    Role,
+    axis_of,
+    family_of_type,
+    may_be_other,
+    role_of,
+)
+from jeton.errors import AdaptError
+
+__all__ = ["Request", "plan_weights"]
+
+_MAX_NAMED = 10
+_TABLES = frozenset({Role.INPUT, Role.HEAD, Role.PER_LAYER, Role.BIAS, Role.BIAS_ROW})
+_SALTS = {Role.HEAD: 1, Role.BIAS: 2, Role.BIAS_ROW: 2, Role.PER_LAYER: 3}
+_ADAPTER = frozenset({Role.COLUMNS, Role.ROWS})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
+    """Everything that the plan of a model's weights depends on.
+
+    Attributes:
+        change: The change of vocabulary.
+        recipes: Of what new rows are made.
+        configuration: What config.json says; None where there is none.
+        owned: int64, ascending: ids beyond the tokenizer's that the settings name.
+        trained: Ids by module whose rows an adapter holds one by one.
+        pad_to: Multiple that rows are rounded up to.
+        as_is: Tensors that are copied whatever their size.
+        stated: Rows of new tables that are there already, by name.
+    """
+
+    change: VocabularyChange
+    recipes: Recipes
+    configuration: ModelConfiguration | None = None
+    owned: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    trained: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    pad_to: int | None = None
+    as_is: frozenset[str] = frozenset()
+    stated: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def model_type(self) -> str | None:
+        """Name of the kind of model."""
+        return None if self.configuration is None else self.configuration.model_type
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if every file stays as it is."""
+        return self.change.is_identity and self.pad_to is None and not self.stated
+
+
+def plan_weights(groups: Sequence[WeightGroup], request: Request, files: OpenFiles) -> WeightPlan:
+    """Decides what becomes of every tensor.
+
+    Raises:
+        AdaptError: A tensor has an axis as long as the vocabulary and is not known; a table has
+            fewer rows than the tokenizer has ids; the storage of a table allows no new rows.
+        FormatError: A file changed while it was read.
+    """
+    plans: list[dict[str, TensorPlan]] = []
+    notes: list[str] = []
+    ties: bool | None = None
+    for group in groups:
+        found = _Group(group, request, files)
+        plans.append(found.plan())
+        notes += found.notes
+        ties = found.ties if ties is None else ties
+    sizes = _sizes(plans, request)
+    if not request.is_nothing:
+        _refuse_unknown(groups, plans, set(sizes) | {request.change.n_old_ids}, request)
+        if not any(plan.role is not None for group_plans in plans for plan in group_plans.values()):
+            raise AdaptError(
+                f"no tensor of {groups[0].files[0].path.parent} is known to have a vocabulary axis"
+                "\nhint: name the directory of a language model"
+            )
+    known = tuple(
+        {name: group_plans.get(name) or TensorPlan(group.tensors[name]) for name in group.tensors}
+        for group, group_plans in zip(groups, plans, strict=True)
+    )
+    return WeightPlan(tuple(groups), known, sizes, ties, tuple(dict.fromkeys(notes)))
+
+
+class _Group:
+    """Plans of the tensors of one group that have a vocabulary axis."""
+
+    def __init__(self, group: WeightGroup, request: Request, files: OpenFiles) -> None:
+        self._tensors = group.tensors
+        self._request = request
+        self._files = files
+        self._maps: dict[tuple[int, int, bool, int | None], RowMap] = {}
+        self.notes: list[str] = []
+        self.ties: bool | None = None
+        self._roles = self._find_roles()
+
+    def plan(self) -> dict[str, TensorPlan]:
+        """Returns the plans by name."""
+        names = {role: self._named(role) for role in Role}
+        if self._request.is_nothing:
+            return {
+                name: TensorPlan(self._tensors[name], role) for name, role in self._roles.items()
+            }
+        special: dict[str, TensorPlan] = {}
+        if names[Role.DRAFT_TO_TARGET]:
+            special |= self._draft(names)
+        if names[Role.MAPPING]:
+            special |= plan_lookup(
+                self._tensors, names, self._request.change, self._request.recipes.input, self._files
+            )
+        special |= plan_indexed(
+            self._tensors, names[Role.INDEXED], self._request.change, self._request.trained
+        )
+        tied = tied_names(
+            self._tensors,
+            [n for n in names[Role.INPUT] if n not in special],
+            [n for n in names[Role.HEAD] if n not in special],
+            self._files,
+        )
+        self.ties, notes = tie_to_state(self._request.configuration, names, tied)
+        self.notes += notes
+        plans = dict(special)
+        for name, role in self._roles.items():
+            if name not in plans:
+                plans |= self._table(name, role, is_tied=name in tied)
+        return plans
+
+    def _find_roles(self) -> dict[str, Role]:
+        request = self._request
+        roles: dict[str, Role] = {}
+        for name, tensor in self._tensors.items():
+            role = role_of(name, model_type=request.model_type)
+            if role is None and name.endswith((".qweight", ".weight_q", ".weight_packed")):
+                role = role_of(f"{stem_of(name)}.weight", model_type=request.model_type)
+            if role is None or name in request.as_is:
+                continue
+            if role is not Role.NONE and may_be_other(name) and not self._fits(tensor, role):
+                # Other layers have such names, too.
+                continue
+            roles[name] = role
+        return roles
+
+    def _fits(self, tensor: Tensor, role: Role) -> bool:
+        if role in (Role.MAPPING, Role.WEIGHTS) or not tensor.shape:
+            return True
+        has_lookup = "mapping" in self._tensors
+        axis = axis_of(role, len(tensor.shape))
+        return has_lookup or tensor.shape[axis] >= self._request.change.n_old_ids
+
+    def _named(self, role: Role) -> list[str]:
+        return [name for name, found in self._roles.items() if found is role]
+
+    def _draft(self, names: Mapping[Role, list[str]]) -> dict[str, TensorPlan]:
+        t2d = [self._tensors[name] for name in names[Role.TARGET_TO_DRAFT]]
+        rows = self._map(t2d[0].shape[0], t2d[0].name) if t2d else None
+        heads = [self._tensors[name] for name in names[Role.HEAD]]
+        return plan_draft(
+            self._tensors[names[Role.DRAFT_TO_TARGET][0]],
+            t2d,
+            heads,
+            rows,
+            self._request.change,
+            self._files,
+        )
+
+    def _map(self, n_rows: int, label: str, *, extra: int = 0, short: bool = False) -> RowMap:
+        stated = self._request.stated.get(label)
+        key = (n_rows, extra, short, stated)
+        if key not in self._maps:
+            self._maps[key] = padded_map(
+                self._request.change,
+                n_rows,
+                label=f"{label!r}",
+                pad_to=self._request.pad_to,
+                extra_rows=extra,
+                owned=self._request.owned,
+                may_be_short=short,
+                n_rows=stated,
+            )
+        return self._maps[key]
+
+    def _extra(self, n_rows: int, role: Role) -> int:
+        """Rows that the family has beyond its vocabulary."""
+        configuration = self._request.configuration
+        family = family_of_type(self._request.model_type)
+        if role is not Role.INPUT or configuration is None or family is None:
+            return 0
+        extra = family.extra_input_rows
+        return extra if configuration.vocab_size == n_rows - extra else 0
+
+    def _table(self, name: str, role: Role, *, is_tied: bool) -> dict[str, TensorPlan]:
+        """Plans of a table and of what is stored beside it."""
+        tensor = self._tensors[name]
+        if role is Role.NONE or role not in _TABLES | _ADAPTER | {Role.WEIGHTS}:
+            return {name: TensorPlan(tensor, role)}
+        if not tensor.shape:
+            return {}
+        family = family_of_type(self._request.model_type)
+        short = role is Role.PER_LAYER or (
+            role is Role.HEAD and family is not None and family.extra_input_rows > 0
+        )
+        by_columns = axis_of(role, len(tensor.shape)) == 1 and role is Role.COLUMNS
+        if is_packed(name, self._tensors):
+            return self._packed(name)
+        n_rows = tensor.shape[axis_of(role, len(tensor.shape))]
+        rows = self._map(n_rows, name, extra=self._extra(n_rows, role), short=short)
+        stored = stored_matrix(tensor, self._tensors, self._files, by_columns=by_columns)
+        recipe = self._recipe(name, role, is_tied=is_tied)
+        _check_blocks(stored.matrix, rows, name)
+        plans = {
+            part.name: TensorPlan(
+                part,
+                role,
+                rows,
+                stored.matrix,
+                number,
+                recipe,
+                salt=0 if is_tied else _SALTS.get(role, 0),
+                by_columns=stored.by_columns,
+            )
+            for number, part in enumerate(stored.matrix.tensors)
+        }
+        for other in companions(name, self._tensors):
+            plans.setdefault(other, TensorPlan(self._tensors[other], Role.NONE))
+        return plans
+
+    def _packed(self, name: str) -> dict[str, TensorPlan]:
+        raise AdaptError(
+            f"{name!r} in {self._tensors[name].file} packs the rows of several tokens into one "
+            "number (GPTQ, AWQ)\nhint: apply the change to the model before its output layer is "
+            "quantised, or keep that layer plain"
+        )
+
+    def _recipe(self, name: str, role: Role, *, is_tied: bool) -> Recipe:
+        recipes = self._request.recipes
+        if role in _ADAPTER or ".lora_" in name:
+            # What an adapter adds to a row is linear in the row: the mean fits every method.
+            return recipes_of("mean", self._request.change).input
+        if role in (Role.HEAD, Role.BIAS, Role.BIAS_ROW) and not is_tied:
+            return recipes.head
+        return recipes.input
+
+
+def _check_blocks(matrix: Matrix, rows: RowMap, name: str) -> None:
+    """Raises where rows that share a scale would have to be moved."""
+    block = getattr(matrix, "block_rows", 1)
+    kept = np.flatnonzero(rows.source >= 0)
+    if block > 1 and not np.array_equal(rows.source[kept], kept):
+        raise AdaptError(
+            f"rows of {name!r} share scales by blocks of {block}; this change moves rows, which "
+            "would give them other values\nhint: apply the change to the model before it is "
+            "quantised"
+        )
+
+
+def _sizes(plans: Sequence[Mapping[str, TensorPlan]], request: Request) -> dict[int, int]:
+    """New size by old size, as far as it is unambiguous; that of the embeddings counts most."""
+    change = request.change
+    sizes = {change.n_old_ids: change.n_new_ids}
+    order = (Role.TARGET_TO_DRAFT, Role.PER_LAYER, Role.BIAS, Role.HEAD, Role.INPUT)
+    for role in order:
+        for group_plans in plans:
+            for plan in group_plans.values():
+                if plan.role is not role or plan.part:
+                    continue
+                before, after = plan.tensor.shape, plan.shape
+                if before:
+                    sizes[before[0]] = after[0]
+                if role is Role.INPUT and before:
+                    family = family_of_type(request.model_type)
+                    extra = 0 if family is None else family.extra_input_rows
+                    if extra:
+                        sizes[before[0] - extra] = after[0] - extra
+    return sizes
+
+
+def _refuse_unknown(
+    groups: Sequence[WeightGroup],
+    plans: Sequence[Mapping[str, TensorPlan]],
+    sizes: set[int],
+    request: Request,
+) -> None:
+    unknown = [
+        tensor
+        for group, known in zip(groups, plans, strict=True)
+        for name, tensor in group.tensors.items()
+        if name not in known and name not in request.as_is and sizes & set(tensor.shape)
+    ]
+    if not unknown:
+        return
+    shown = ", ".join(f"{t.name!r} {list(t.shape)}" for t in unknown[:_MAX_NAMED])
+    more = f" and {len(unknown) - _MAX_NAMED:,} more" if len(unknown) > _MAX_NAMED else ""
+    raise AdaptError(
+        f"{shown}{more}: an axis as long as the vocabulary, and no known name, in "
+        f"{unknown[0].file}\nhint: --as-is NAME copies a tensor that has nothing to do with the "
+        "vocabulary"
+    )

@@ -1,0 +1,252 @@
+"""Settings of a model directory follow a change: ids, sizes, ties, and which files stay.
+
+Files of the tokenizer come from the new one. What the new one lacks and the model has is followed
+where it is JSON; vocabulary files of the old tokenizer are left out, and so are weights in other
+formats, because both would contradict the output.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from jeton.adapt.change import CHANGE_FILE, VocabularyChange
+from jeton.checkpoint.belonging import ids_document
+from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
+from jeton.checkpoint.snapshot import INDEX_SUFFIX
+from jeton.errors import AdaptError, JetonError
+from jeton.formats.documents import MAX_DOCUMENT_BYTES, read_object, read_text
+
+__all__ = ["SIZE_FIELDS", "SettingsPlan", "plan_settings"]
+
+SIZE_FIELDS = frozenset(
+    {
+        "vocab_size",
+        "padded_vocab_size",
+        "embedding_size",
+        "vocab_size_per_layer_input",
+        "n_vocab",
+        "text_vocab_size",
+        "draft_vocab_size",
+    }
+)
+"""Fields that state how many rows a table has, where their value is the size of one."""
+
+_FOLLOWED = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_TEMPLATES = ("chat_template.jinja", "chat_template.json")
+_VOCABULARIES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "tekken.json",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "spiece.model",
+    "spm.model",
+    "sentencepiece.bpe.model",
+    "source.spm",
+    "target.spm",
+    "bpe.codes",
+    "dict.txt",
+    "qwen.tiktoken",
+    "tiktoken.model",
+    "tokenizer.model.v3",
+)
+_FOREIGN = (
+    ".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack", ".ot", ".onnx", ".onnx_data",
+    ".tflite", ".gguf", ".ggml", ".npz", ".mlmodel",
+)  # fmt: skip
+"""Ends of names of weights that are not read here."""
+
+
+@dataclass(frozen=True, eq=False)
+class SettingsPlan:
+    """Says what becomes of the files that are no weights.
+
+    Attributes:
+        copied: Source by name in the output.
+        made: Content by name in the output.
+        left_out: Why a file is not in the output, by its name in the model.
+        notes: What a reader of the report should know, one sentence each.
+    """
+
+    copied: Mapping[str, Path]
+    made: Mapping[str, bytes]
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def plan_settings(
+    model: Path,
+    files: list[Path],
+    tokenizer: Path,
+    change: VocabularyChange,
+    *,
+    sizes: Mapping[int, int],
+    ties: bool | None,
+    gone_tokens: Mapping[str, int],
+) -> SettingsPlan:
+    """Decides what becomes of each file.
+
+    Args:
+        model: The model directory.
+        files: All its files.
+        tokenizer: The new tokenizer, a file or a folder.
+        change: The change of vocabulary.
+        sizes: New size of a table by its old one.
+        ties: What ``tie_word_embeddings`` has to be; None where it stays.
+        gone_tokens: Old ids of special tokens that the new vocabulary lacks, by their text.
+
+    Raises:
+        AdaptError: A setting needs a token that is gone.
+        FormatError: A file is damaged.
+    """
+    offered = _offered(tokenizer)
+    copied: dict[str, Path] = {}
+    made: dict[str, bytes] = {}
+    left_out: dict[str, str] = {}
+    notes: list[str] = []
+    for file in files:
+        name = file.relative_to(model).as_posix()
+        if file.name.endswith((".safetensors", INDEX_SUFFIX)) or name in offered:
+            continue
+        if name == CHANGE_FILE:
+            continue
+        if file.suffix in _FOREIGN:
+            left_out[name] = "weights in another format, which keep the old vocabulary"
+        elif name in _VOCABULARIES:
+            left_out[name] = "vocabulary of the old tokenizer"
+        elif file.suffix == ".json" and file.stat().st_size <= MAX_DOCUMENT_BYTES:
+            text = read_text(file) or ""
+            follower = _Follower(name, change, sizes, ties=ties if name == "config.json" else None)
+            new = follower.follow(file, text)
+            notes += follower.notes
+            if new is None:
+                copied[name] = file
+            else:
+                made[name] = new
+        else:
+            copied[name] = file
+    copied |= offered
+    for name, path in copied.items():
+        if PurePosixPath(name).name in (*_TEMPLATES, "tokenizer_config.json"):
+            _check_template(path, gone_tokens)
+    made[CHANGE_FILE] = change.to_json().encode("utf-8")
+    copied.pop(CHANGE_FILE, None)
+    return SettingsPlan(copied, made, left_out, tuple(notes))
+
+
+def _offered(tokenizer: Path) -> dict[str, Path]:
+    """Files of the new tokenizer by name."""
+    if tokenizer.is_file():
+        name = tokenizer.name
+        return {name if name in _VOCABULARIES else f"tokenizer{tokenizer.suffix}": tokenizer}
+    names = (*_VOCABULARIES, *_FOLLOWED, *_TEMPLATES)
+    found = {name: tokenizer / name for name in names if (tokenizer / name).is_file()}
+    found |= {
+        file.relative_to(tokenizer).as_posix(): file
+        for file in sorted(tokenizer.glob("additional_chat_templates/*.jinja"))
+    }
+    found |= {file.name: file for file in sorted(tokenizer.glob("*.tiktoken"))}
+    return found
+
+
+def _check_template(file: Path, gone_tokens: Mapping[str, int]) -> None:
+    text = read_text(file) or ""
+    if file.name == "tokenizer_config.json":
+        value = (read_object(file) or {}).get("chat_template")
+        text = json.dumps(value, ensure_ascii=False) if value is not None else ""
+    for token, old in gone_tokens.items():
+        if token and token in text:
+            raise AdaptError(
+                f"{file} writes {token!r} (id {old}) into chats, and the new vocabulary does not "
+                "have that token\nhint: keep it, or give the tokenizer another chat template"
+            )
+
+
+class _Follower:
+    """Follows ids and sizes in one document."""
+
+    def __init__(
+        self, name: str, change: VocabularyChange, sizes: Mapping[int, int], *, ties: bool | None
+    ) -> None:
+        self._name = name
+        self._change = change
+        self._sizes = sizes
+        self._ties = ties
+        self.notes: list[str] = []
+
+    def follow(self, file: Path, text: str) -> bytes | None:
+        """Returns the new content; None where it stays as it is."""
+        try:
+            document = read_object(file)
+        except JetonError:
+            if PurePosixPath(self._name).name.endswith("config.json"):
+                raise
+            # Data of another kind, as a list of modules, names no ids.
+            return None
+        assert document is not None
+        known = ids_document(PurePosixPath(self._name).name, document)
+        followed: Any = follow_ids(known, self._new_id)
+        if known is not document:
+            followed = followed["token_to_id"]
+        followed = self._sized(followed)
+        if self._ties is not None:
+            followed = _with_tie(followed, self._ties)
+        return None if followed == document else _written(followed, text)
+
+    def _new_id(self, place: IdPlace) -> Any:
+        change = self._change
+        if place.id >= change.n_old_ids:
+            return place.id
+        new = int(change.new_of[place.id])
+        if new >= 0:
+            return new
+        if place.is_listed:
+            self.notes.append(
+                f"{self._name}: {place.words} was {place.id}, whose token is gone; taken out"
+            )
+            return GONE
+        raise AdaptError(
+            f"{self._name}: {place.words} is {place.id}, and the new vocabulary does not have that "
+            "token\nhint: keep it in the vocabulary, or change the setting first"
+        )
+
+    def _sized(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                key: self._sizes.get(item, item)
+                if key in SIZE_FIELDS and isinstance(item, int) and not isinstance(item, bool)
+                else self._sized(item)
+                for key, item in value.items()
+            }
+        if isinstance(value, list):
+            return [self._sized(item) for item in value]
+        return value
+
+
+def _with_tie(document: dict[str, Any], ties: bool) -> dict[str, Any]:  # noqa: FBT001
+    stated = dict(document)
+    is_stated = False
+    for part in ("text_config", "llm_config", "language_config"):
+        nested = stated.get(part)
+        if isinstance(nested, dict) and "tie_word_embeddings" in nested:
+            stated[part] = {**nested, "tie_word_embeddings": ties}
+            is_stated = True
+    if not is_stated or "tie_word_embeddings" in stated:
+        stated["tie_word_embeddings"] = ties
+    return stated
+
+
+def _written(document: Any, text: str) -> bytes:
+    """The document as JSON in the style that the file had."""
+    indent = re.match(r"\s*[{\[]\n( +|\t+)", text)
+    width: str | int | None = None
+    if indent is not None:
+        width = indent[1]
+    written = json.dumps(document, indent=width, ensure_ascii="\\u" in text)
+    return (written + ("\n" if text.endswith("\n") else "")).encode("utf-8")

@@ -1,0 +1,145 @@
+"""Tokenizers of the two sides, and the change between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jeton._core import Tokenizer
+from jeton.adapt.change import CHANGE_FILE, VocabularyChange
+from jeton.errors import AdaptError, JetonError
+from jeton.registry import load
+
+__all__ = ["Sides", "change_of_sides", "gone_special_tokens", "read_sides"]
+
+_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "spiece.model", "vocab.txt")
+
+
+class Sides:
+    """The old and the new tokenizer, each loaded when it is first needed."""
+
+    def __init__(self, model: Path, tokenizer: Path) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self._old: Tokenizer | None = None
+        self._new: Tokenizer | None = None
+
+    @property
+    def old(self) -> Tokenizer:
+        """The tokenizer of the model directory."""
+        if self._old is None:
+            self._old = load(self.model)
+        return self._old
+
+    @property
+    def new(self) -> Tokenizer:
+        """The new tokenizer."""
+        if self._new is None:
+            self._new = load(self.tokenizer)
+        return self._new
+
+    @property
+    def has_old(self) -> bool:
+        """True if the model directory has a tokenizer that can be loaded."""
+        try:
+            return self.old is not None
+        except (JetonError, OSError):
+            return False
+
+
+def read_sides(model: Path, tokenizer: Path) -> Sides:
+    """Returns both sides; nothing is loaded yet.
+
+    Raises:
+        FileNotFoundError: One of them is not there.
+    """
+    for path in (model, tokenizer):
+        if not path.exists():
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+    if not model.is_dir():
+        raise NotADirectoryError(20, "Not a directory", str(model))
+    return Sides(model, tokenizer)
+
+
+def change_of_sides(sides: Sides) -> VocabularyChange:
+    """Returns the change that lies beside the new tokenizer, or else the one by bytes.
+
+    Raises:
+        AdaptError: The change is of other tokenizers, or the bytes do not say which token is which.
+        FormatError: A file is damaged.
+    """
+    folder = sides.tokenizer if sides.tokenizer.is_dir() else sides.tokenizer.parent
+    file = folder / CHANGE_FILE
+    # A model that was adapted before keeps the file of that change beside its tokenizer.
+    if not file.is_file() or sides.tokenizer.resolve() == sides.model.resolve():
+        return _derived(sides)
+    change = VocabularyChange.read(file)
+    if not _has_fingerprint(sides.tokenizer, change.new_fingerprint, sides.new):
+        raise AdaptError(
+            f"{file} leads to another tokenizer than the one beside it (fingerprint "
+            f"{change.new_fingerprint[:12]}, not {sides.new.fingerprint[:12]})\n"
+            "hint: make the tokenizer again, or remove the file to have the change derived by bytes"
+        )
+    if sides.has_old and not _has_fingerprint(sides.model, change.old_fingerprint, sides.old):
+        if sides.old.fingerprint == change.new_fingerprint:
+            # The model has the new tokenizer already.
+            return VocabularyChange.identity(sides.old)
+        raise AdaptError(
+            f"{file} begins with another tokenizer than that of {sides.model} (fingerprint "
+            f"{change.old_fingerprint[:12]}, not {sides.old.fingerprint[:12]})\n"
+            "hint: name the model that the tokenizer was made for"
+        )
+    _check_ids(file, change, sides)
+    return change
+
+
+def gone_special_tokens(sides: Sides, change: VocabularyChange) -> dict[str, int]:
+    """Returns old ids of special tokens that have no new id, by their text."""
+    if not len(change.gone) or not sides.has_old:
+        return {}
+    gone = set(change.gone.tolist())
+    kept = sides.new.special_tokens
+    return {
+        text: old
+        for text, old in sides.old.special_tokens.items()
+        if old in gone and text not in kept
+    }
+
+
+def _check_ids(file: Path, change: VocabularyChange, sides: Sides) -> None:
+    n_old = sides.old.vocab_size if sides.has_old else change.n_old_ids
+    if (n_old, sides.new.vocab_size) != (change.n_old_ids, change.n_new_ids):
+        raise AdaptError(
+            f"{file} leads from {change.n_old_ids:,} to {change.n_new_ids:,} ids; the tokenizers "
+            f"have {n_old:,} and {sides.new.vocab_size:,}\n"
+            "hint: make the tokenizer again, or remove the file to have the change derived by bytes"
+        )
+
+
+def _derived(sides: Sides) -> VocabularyChange:
+    try:
+        old = sides.old
+    except JetonError as error:
+        raise AdaptError(
+            f"{sides.model} has no tokenizer that can be loaded, and {sides.tokenizer} no "
+            f"{CHANGE_FILE}: {error}"
+        ) from error
+    if old.fingerprint == sides.new.fingerprint:
+        return VocabularyChange.identity(old)
+    return VocabularyChange.between(old, sides.new)
+
+
+def _has_fingerprint(path: Path, wanted: str, loaded: Tokenizer) -> bool:
+    """True if a folder, or a tokenizer file in it, is the tokenizer of a fingerprint.
+
+    A folder's settings are part of its tokenizer; a change may have been made from the file alone.
+    """
+    if loaded.fingerprint == wanted:
+        return True
+    for name in _FILES if path.is_dir() else ():
+        if (path / name).is_file():
+            try:
+                if load(path / name).fingerprint == wanted:
+                    return True
+            except (JetonError, OSError):
+                continue
+    return False

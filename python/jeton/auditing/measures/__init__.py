@@ -1,0 +1,1 @@
+"""Measurements of an audit: figures from counts, samples and logs."""

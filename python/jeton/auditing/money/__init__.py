@@ -1,0 +1,1 @@
+"""Money of an audit: ledgers, bills, models, quotas."""

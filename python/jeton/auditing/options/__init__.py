@@ -1,0 +1,1 @@
+"""Options of an audit, judged before anything is read."""

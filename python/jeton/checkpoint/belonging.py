@@ -1,0 +1,140 @@
+"""Contradictions between a tokenizer and a checkpoint: tables that are too small, ids without rows.
+
+The same check stands behind ``jeton adapt verify`` and ``jeton doctor``. Only headers and small
+JSON files are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from jeton.checkpoint.configuration import read_configuration
+from jeton.checkpoint.id_fields import id_places
+from jeton.checkpoint.safetensors import Tensor
+from jeton.checkpoint.snapshot import WeightGroup
+from jeton.checkpoint.vocabulary_tensors import (
+    Role,
+    axis_of,
+    family_of_type,
+    may_be_other,
+    role_of,
+)
+from jeton.errors import JetonError
+from jeton.formats.documents import read_object
+
+__all__ = ["Contradiction", "contradictions", "ids_document", "vocabulary_tables"]
+
+_ID_FILES = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "added_tokens.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "adapter_config.json",
+)
+_FULL = frozenset({Role.INPUT, Role.HEAD, Role.BIAS, Role.BIAS_ROW})
+_MAX_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two files that cannot both be right.
+
+    Attributes:
+        where: File, or tensor, and place.
+        what: The contradiction, as one sentence.
+    """
+
+    where: str
+    what: str
+
+
+def vocabulary_tables(
+    groups: Iterable[WeightGroup], *, model_type: str | None
+) -> list[tuple[Tensor, Role, int]]:
+    """Returns tensors with one entry for each id, their roles and how many entries they have."""
+    found = []
+    for group in groups:
+        roles = {name: role_of(name, model_type=model_type) for name in group.tensors}
+        drafted = Role.DRAFT_TO_TARGET in roles.values()
+        mapped = Role.MAPPING in roles.values()
+        for name, tensor in group.tensors.items():
+            role = roles[name]
+            if role not in _FULL or not tensor.shape or may_be_other(name):
+                continue
+            if (
+                ".lora_" in name
+                or (drafted and role is Role.HEAD)
+                or (mapped and role is Role.INPUT)
+            ):
+                continue
+            found.append((tensor, role, tensor.shape[axis_of(role, len(tensor.shape))]))
+    return found
+
+
+def contradictions(
+    folder: str | Path, groups: Iterable[WeightGroup], n_ids: int
+) -> list[Contradiction]:
+    """Returns what a tokenizer with ``n_ids`` ids and a model directory disagree about.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    path = Path(folder)
+    found: list[Contradiction] = []
+    configuration = None
+    try:
+        configuration = read_configuration(path / "config.json")
+    except JetonError as error:
+        found.append(Contradiction("config.json", str(error).split("\n")[0]))
+    model_type = None if configuration is None else configuration.model_type
+    family = family_of_type(model_type)
+    extra = 0 if family is None else family.extra_input_rows
+    tables = vocabulary_tables(groups, model_type=model_type)
+    for tensor, role, n_rows in tables:
+        if n_rows < n_ids and not (extra and role is Role.HEAD):
+            found.append(
+                Contradiction(
+                    tensor.name, f"has {n_rows:,} rows; the tokenizer has ids up to {n_ids - 1:,}"
+                )
+            )
+    rows = sorted({n for tensor, role, n in tables if role is Role.INPUT})
+    if rows and configuration is not None and configuration.vocab_size is not None:
+        known = {*rows, *(n - extra for n in rows)}
+        if configuration.vocab_size not in known and configuration.vocab_size < n_ids:
+            found.append(
+                Contradiction(
+                    "config.json",
+                    f"states vocab_size {configuration.vocab_size:,}; the embeddings have "
+                    f"{', '.join(f'{n:,}' for n in rows)} rows",
+                )
+            )
+    limit = max(rows) if rows else n_ids
+    return [*found, *_ids_out_of_range(path, limit)][:_MAX_SHOWN]
+
+
+def ids_document(name: str, document: dict[str, object]) -> dict[str, object]:
+    """Returns a document in which ids stand under names that say so."""
+    # added_tokens.json is an object from texts to ids, without a name for it.
+    return {"token_to_id": document} if name == "added_tokens.json" else document
+
+
+def _ids_out_of_range(path: Path, limit: int) -> list[Contradiction]:
+    found = []
+    for name in _ID_FILES:
+        try:
+            document = read_object(path / name)
+        except JetonError as error:
+            found.append(Contradiction(name, str(error).split("\n")[0]))
+            continue
+        if document is None:
+            continue
+        found += [
+            Contradiction(name, f"{place.words} is {place.id:,}; there are {limit:,} rows")
+            for place in id_places(ids_document(name, document))
+            if place.id >= limit and place.path[-1] != "vocab_offset"
+        ]
+    return found

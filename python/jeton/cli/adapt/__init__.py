@@ -1,0 +1,36 @@
+"""``jeton adapt``: change a vocabulary, and the model that has it, for a domain."""
+
+from __future__ import annotations
+
+import click
+
+from jeton.cli.lazy_group import LazyGroup
+
+__all__ = ["adapt"]
+
+_HOMES = {
+    "extend": (
+        "jeton.cli.adapt.extend",
+        "extend",
+        "Add tokens to a tokenizer: learned from text, or terms that are asked for.",
+    ),
+    "prune": (
+        "jeton.cli.adapt.prune",
+        "prune",
+        "Take tokens out that a text does not need, those first that cost it least.",
+    ),
+}
+
+
+@click.group(cls=LazyGroup, homes=_HOMES)
+def adapt() -> None:
+    """Adapt a vocabulary, and the model that has it, to a domain.
+
+    Each tokenizer that is made has a vocabulary_change.json beside it: which old id became which
+    new one, what is gone, and of what the new ones are made. Everything else follows that file.
+
+    \b
+    Examples:
+      jeton adapt extend cl100k_base notes.jsonl --add 5000 -o domain/
+      jeton adapt prune ./model notes.jsonl --to 32000 -o small-model/
+    """

@@ -1,0 +1,168 @@
+"""``jeton adapt extend``: more tokens for a tokenizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jeton.cli import options, streams
+from jeton.cli.adapt.reading_options import (
+    held_out_json,
+    reading_of,
+    reading_options,
+    say_held_out,
+)
+
+if TYPE_CHECKING:
+    from jeton.adapt.extending import Extended
+    from jeton.adapt.saving import SavedChange
+
+__all__ = ["extend"]
+
+_N_SHOWN = 10
+
+
+@click.command()
+@click.argument("tokenizer_name", metavar="TOKENIZER")
+@click.argument("inputs", nargs=-1)
+@click.option(
+    "--add",
+    "n_tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="New tokens in all, terms and the steps to them included. Without it, only terms.",
+)
+@click.option(
+    "--terms", "terms_file", metavar="FILE", help="Words that are to be one token: one a line."
+)
+@click.option(
+    "--term-form",
+    type=click.Choice(["space", "bare", "both"]),
+    default="space",
+    show_default=True,
+    help="How terms stand in text: behind a space, without one, or a token of each.",
+)
+@click.option(
+    "--spare",
+    "spare_text",
+    metavar="IDS",
+    help="Ids to use first, as in 100261-100275,100277: holes and reserved tokens of the model.",
+)
+@click.option(
+    "--min-frequency",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=2,
+    show_default=True,
+    help="Times that something occurs before it becomes a token.",
+)
+@click.option(
+    "--max-token-bytes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Longest token that is learned, for BPE on bytes; any by default.",
+)
+@reading_options
+@options.pattern_option
+@options.special_id_option
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="PATH",
+    help="Folder or file of the new tokenizer; the change is written beside it.",
+)
+@click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
+@options.json_option
+def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
+    """Add tokens to a tokenizer: learned from text, or terms that are asked for.
+
+    New merges stand behind the old ones and old ids stay, so no text of a BPE tokenizer needs more
+    tokens than before. The exit code is 1 if a document that was kept apart does need more, which
+    WordPiece and Unigram cannot rule out.
+
+    \b
+    Examples:
+      jeton adapt extend cl100k_base notes.jsonl --add 5000 -o domain/
+      jeton adapt extend ./model --terms drugs.txt -o model-with-drugs/
+      jeton adapt extend ./model notes.jsonl --add 500 --spare 128002-128255 -o domain/
+    """
+    from jeton.adapt.extending import extend as extend_tokenizer
+    from jeton.adapt.saving import adapted_target, save_adapted
+    from jeton.cli.adapt.ids import parse_ids
+    from jeton.corpus import read_terms
+
+    base = options.load_tokenizer(
+        tokenizer_name, pattern=given["pattern"], special_tokens=given["special_tokens"]
+    )
+    target = adapted_target(base, given["output"])
+    terms = read_terms(given["terms_file"]) if given["terms_file"] else []
+    with reading_of(given, quiet=given["quiet"]) as reading:
+        found = extend_tokenizer(
+            base,
+            list(inputs) or None,
+            n_tokens=given["n_tokens"],
+            terms=terms,
+            term_form=given["term_form"],
+            spare=parse_ids(given["spare_text"]),
+            min_frequency=given["min_frequency"],
+            max_token_bytes=given["max_token_bytes"],
+            reading=reading,
+        )
+    saved = save_adapted(found.tokenizer, found.change, target)
+    if given["as_json"]:
+        streams.write_json(_as_json(found, saved))
+    else:
+        for path in (*saved.files, saved.change_file):
+            streams.write_line(str(path))
+    if not given["quiet"]:
+        _say(found)
+    return 1 if found.held_out is not None and found.held_out.n_longer_documents else 0
+
+
+def _as_json(found: Extended, saved: SavedChange) -> dict[str, Any]:
+    return {
+        "schema_version": "jeton.adapt_extend/1",
+        "old_fingerprint": saved.change.old_fingerprint,
+        "new_fingerprint": saved.change.new_fingerprint,
+        "n_old_ids": saved.change.n_old_ids,
+        "n_new_ids": saved.change.n_new_ids,
+        "n_documents": found.n_documents,
+        "n_bytes": found.n_bytes,
+        "held_out": held_out_json(found.held_out),
+        "known_terms": list(found.known_terms),
+        "left_out_terms": dict(found.left_out_terms),
+        "new_tokens": [
+            {
+                "id": new.id,
+                "text": new.token_bytes.decode("utf-8", "replace"),
+                "origin": new.origin,
+                "made_of": list(new.parts),
+                "n_saved": new.n_saved,
+            }
+            for new in found.new_tokens
+        ],
+        "files": [str(path) for path in (*saved.files, saved.change_file)],
+    }
+
+
+def _say(found: Extended) -> None:
+    by_origin = {
+        origin: sum(new.origin == origin for new in found.new_tokens)
+        for origin in ("term", "step", "learned")
+    }
+    streams.say(
+        f"{len(found.new_tokens):,} new tokens: {by_origin['term']:,} terms, "
+        f"{by_origin['step']:,} steps to terms, {by_origin['learned']:,} learned"
+    )
+    if found.known_terms:
+        streams.say(f"{len(found.known_terms):,} terms were one token already")
+    for term, reason in found.left_out_terms[:_N_SHOWN]:
+        streams.say(f"  left out: {term!r:.60} {reason}")
+    if found.n_documents:
+        streams.say(say_held_out(found.held_out))
+    for new in found.new_tokens[:_N_SHOWN]:
+        text = new.token_bytes.decode("utf-8", "replace")
+        saves = "" if new.n_saved is None else f"{new.n_saved:>10,} tokens saved by "
+        streams.say(f"  {saves}{text!r}, in place of {len(new.parts)} tokens")

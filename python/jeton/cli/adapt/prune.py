@@ -1,0 +1,135 @@
+"""``jeton adapt prune``: a tokenizer without what a text does not need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jeton.cli import options, streams
+from jeton.cli.adapt.reading_options import (
+    held_out_json,
+    reading_of,
+    reading_options,
+    say_held_out,
+)
+
+if TYPE_CHECKING:
+    from jeton.adapt.pruning import Pruned
+    from jeton.adapt.saving import SavedChange
+
+__all__ = ["prune"]
+
+_N_SHOWN = 10
+
+
+@click.command()
+@click.argument("tokenizer_name", metavar="TOKENIZER")
+@click.argument("inputs", nargs=-1, required=True)
+@click.option(
+    "--to",
+    "n_tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    required=True,
+    help="Tokens that are to be left, special and added ones included.",
+)
+@click.option("--keep", "keep_file", metavar="FILE", help="Words whose tokens stay: one a line.")
+@click.option(
+    "--keep-ids",
+    is_flag=True,
+    help="Leave ids as they are, with holes in place of what goes; else ids become compact.",
+)
+@reading_options
+@options.pattern_option
+@options.special_id_option
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="PATH",
+    help="Folder or file of the new tokenizer; the change is written beside it.",
+)
+@click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
+@options.json_option
+def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
+    """Take tokens out that a text does not need, those first that cost it least.
+
+    Of BPE only tokens go that no other token is made of. Bytes, single characters, special and
+    added tokens, and what the chat template of a model's folder writes never go.
+
+    \b
+    Examples:
+      jeton adapt prune ./model notes.jsonl --to 32000 -o small-model/
+      jeton adapt prune ./model notes.jsonl --to 32000 --keep names.txt --keep-ids -o small-model/
+    """
+    from jeton.adapt.pruning import prune as prune_tokenizer
+    from jeton.adapt.saving import adapted_target, save_adapted
+    from jeton.corpus import read_terms
+
+    base = options.load_tokenizer(
+        tokenizer_name, pattern=given["pattern"], special_tokens=given["special_tokens"]
+    )
+    target = adapted_target(base, given["output"])
+    keep = read_terms(given["keep_file"]) if given["keep_file"] else []
+    with reading_of(given, quiet=given["quiet"]) as reading:
+        found = prune_tokenizer(
+            base,
+            list(inputs),
+            n_tokens=given["n_tokens"],
+            keep=keep,
+            keep_text=chat_template_text(tokenizer_name),
+            keep_ids=given["keep_ids"],
+            reading=reading,
+        )
+    saved = save_adapted(found.tokenizer, found.change, target)
+    if given["as_json"]:
+        streams.write_json(_as_json(found, saved))
+    else:
+        for path in (*saved.files, saved.change_file):
+            streams.write_line(str(path))
+    if not given["quiet"]:
+        streams.say(
+            f"{len(found.removed):,} tokens went, {saved.tokenizer.n_tokens:,} are left, of which "
+            f"{found.n_protected:,} could not go; {saved.change.n_new_ids:,} ids"
+        )
+        streams.say(say_held_out(found.held_out))
+
+
+def chat_template_text(tokenizer_name: str) -> str:
+    """Returns the text of the chat template in a tokenizer's folder; empty where there is none."""
+    from jeton.formats.chat_templates import find_chat_templates
+    from jeton.formats.documents import read_object
+
+    place = Path(tokenizer_name)
+    folder = place if place.is_dir() else place.parent
+    if not place.exists():
+        return ""
+    templates = find_chat_templates(folder, read_object(folder / "tokenizer_config.json") or {})
+    return "\n".join([templates.text or "", *templates.others.values()])
+
+
+def _as_json(found: Pruned, saved: SavedChange) -> dict[str, Any]:
+    return {
+        "schema_version": "jeton.adapt_prune/1",
+        "old_fingerprint": saved.change.old_fingerprint,
+        "new_fingerprint": saved.change.new_fingerprint,
+        "n_old_ids": saved.change.n_old_ids,
+        "n_new_ids": saved.change.n_new_ids,
+        "n_tokens": saved.tokenizer.n_tokens,
+        "n_removed": len(found.removed),
+        "n_protected": found.n_protected,
+        "n_documents": found.n_documents,
+        "n_bytes": found.n_bytes,
+        "held_out": held_out_json(found.held_out),
+        "most_used_removed": [
+            {
+                "old_id": token.id,
+                "text": token.token_bytes.decode("utf-8", "replace"),
+                "n_uses": token.n_uses,
+            }
+            for token in sorted(found.removed, key=lambda token: -token.n_uses)[:_N_SHOWN]
+        ],
+        "files": [str(path) for path in (*saved.files, saved.change_file)],
+    }

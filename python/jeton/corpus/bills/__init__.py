@@ -1,0 +1,1 @@
+"""Bills and usage exports of providers: CSV, JSON and JSON Lines."""

@@ -1,0 +1,1 @@
+"""Checks of the doctor, one file for each kind of evidence."""

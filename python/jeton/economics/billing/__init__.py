@@ -1,0 +1,1 @@
+"""Bills against records, counts of providers, quotas."""

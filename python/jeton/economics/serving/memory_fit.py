@@ -1,0 +1,149 @@
+"""A model on a GPU, summed up: what is left, the longest context, and what to say about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jeton.catalog.gpu_facts import GpuFacts
+from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.serving.capacity import cached_tokens, longest_context
+from jeton.economics.serving.memory import (
+    full_page_bytes,
+    kv_bytes,
+    kv_bytes_per_token,
+    state_bytes,
+)
+from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget, request_group_bytes
+from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
+from jeton.economics.serving.parameters import count_parameters
+
+__all__ = ["MemoryFit", "fit_on", "plan_summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFit:
+    """A model on a group of GPUs.
+
+    Attributes:
+        gpu: Name of the GPU.
+        budget: Memory of each GPU, part by part.
+        kv_cache_tokens: Tokens that the group caches, in one request or in many.
+        longest_context_tokens: Tokens of one request that has the group to itself; not limited by
+            the model's own context.
+        request_tokens: Length of the requests that are counted.
+        n_requests: Requests of that length that fit.
+        notes: What is easily overlooked, one sentence each.
+    """
+
+    gpu: str
+    budget: MemoryBudget
+    kv_cache_tokens: int
+    longest_context_tokens: int
+    request_tokens: int
+    n_requests: int
+    notes: tuple[str, ...]
+
+    @property
+    def group(self) -> str:
+        """Number and name of the GPUs."""
+        return f"{self.budget.n_gpus} x {self.gpu}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON; sizes are bytes of each GPU."""
+        budget = self.budget
+        return {
+            "gpu": self.gpu,
+            "n_gpus": budget.n_gpus,
+            "gpus_needed": budget.needed_gpus,
+            "fits": budget.fits,
+            "memory_bytes": budget.memory_bytes,
+            "usable_bytes": budget.usable_bytes,
+            "weight_bytes": budget.weight_bytes,
+            "activation_bytes": budget.activation_bytes,
+            "engine_bytes": budget.engine_bytes,
+            "kv_bytes": budget.kv_bytes,
+            "kv_copies": float(budget.kv_copies),
+            "kv_cache_tokens": self.kv_cache_tokens,
+            "longest_context_tokens": self.longest_context_tokens,
+            "request_tokens": self.request_tokens,
+            "n_requests": self.n_requests,
+            "notes": list(self.notes),
+        }
+
+
+def fit_on(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, *, request_tokens: int) -> MemoryFit:
+    """Return what a model leaves on a GPU, or on the fewest that hold it.
+
+    Source: `jeton.economics.serving.memory_budget`.
+
+    Raises:
+        UsageError: If ``request_tokens`` is negative.
+    """
+    budget = memory_budget(model, gpu, plan)
+    held = changed_plan(plan, n_gpus=budget.n_gpus)
+    size = request_group_bytes(model, request_tokens, plan=held, n_gpus=budget.n_gpus)
+    return MemoryFit(
+        gpu=gpu.name,
+        budget=budget,
+        kv_cache_tokens=cached_tokens(model, budget, held),
+        longest_context_tokens=longest_context(model, gpu, plan=held),
+        request_tokens=request_tokens,
+        n_requests=int(budget.group_kv_bytes // size) if size else 0,
+        notes=_notes(model, gpu, plan, budget),
+    )
+
+
+def _notes(
+    model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, budget: MemoryBudget
+) -> tuple[str, ...]:
+    notes = []
+    weights = f"{budget.group_weight_bytes / 1e9:,.1f} GB of weights"
+    if not budget.fits:
+        needed = budget.needed_gpus
+        more = "no number of them holds it" if needed is None else f"{needed} are needed"
+        notes.append(f"{model.name} ({weights}) does not fit {budget.n_gpus} x {gpu.name}: {more}")
+    elif budget.n_gpus > 1 and plan.n_gpus is None:
+        notes.append(
+            f"{model.name} ({weights}) does not fit one {gpu.name}: the figures are for "
+            f"{budget.n_gpus} together"
+        )
+    if budget.kv_copies > 1:
+        notes.append(
+            f"on {budget.n_gpus} x {gpu.name} each key-value head is held "
+            f"{float(budget.kv_copies):g} times: there are fewer heads than GPUs"
+            if model.latent_attention is None
+            else f"each of the {budget.n_gpus} x {gpu.name} holds the whole latent cache"
+        )
+    if budget.fits and model.n_sliding_cache_layers and not plan.full_pages:
+        notes.append(
+            "an engine that gives layers with a window pages for all tokens holds less: "
+            "--full-pages"
+        )
+    return tuple(notes)
+
+
+def plan_summary(model: ModelFacts, plan: MemoryPlan) -> dict[str, Any]:
+    """Return what the plan means for a model: parameters, weights, cache.
+
+    Source: `jeton.economics.serving.memory`.
+    """
+    weights = plan.weight_bytes(model)
+    element = plan.kv_element
+    context = model.context_tokens
+    has_windows = model.n_sliding_cache_layers > 0
+    return {
+        "model": model.name,
+        "parameters": count_parameters(model).total,
+        "weights": weights.formats.summary(has_experts=model.experts is not None),
+        "weights_bytes": weights.total,
+        "kv_cache": plan.kv_name,
+        "kv_bytes_per_token": kv_bytes_per_token(model, dtype_bytes=element),
+        "state_bytes_per_request": state_bytes(model) or None,
+        "context_tokens": context,
+        "kv_bytes_at_full_context": int(kv_bytes(model, context, dtype_bytes=element)),
+        "kv_bytes_at_full_context_all_layers_paged": (
+            int(full_page_bytes(model, context, dtype_bytes=element)) if has_windows else None
+        ),
+        "source": model.cited_source,
+    }

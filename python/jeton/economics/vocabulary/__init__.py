@@ -1,0 +1,1 @@
+"""Size of the vocabulary: laws, its price in training and serving."""

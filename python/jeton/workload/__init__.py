@@ -1,0 +1,1 @@
+"""The workload: inputs sampled, read, and counted by tokenizers in one pass."""

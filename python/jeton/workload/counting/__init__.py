@@ -1,0 +1,1 @@
+"""Counts of a workload: one pass over its portions, mergeable between shards."""

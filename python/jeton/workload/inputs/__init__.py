@@ -1,0 +1,1 @@
+"""Inputs of a workload: documents and request logs as portions of text."""

@@ -1,0 +1,282 @@
+"""Figures of request logs beside their text, gathered and priced while they are read."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
+from jeton.corpus.names import Names
+from jeton.corpus.requests.summary import RequestsTally
+from jeton.errors import UsageError
+from jeton.workload.inputs.log_pricing import LogPricing
+from jeton.workload.inputs.request_tokens import RequestTokens
+from jeton.workload.inputs.time_tally import TimeTally
+
+if TYPE_CHECKING:
+    from jeton.corpus import RequestBatch, RequestStream
+    from jeton.corpus.requests.columns import Correction
+
+__all__ = ["MAX_REQUEST_ROWS", "RequestCollector", "RequestEvidence"]
+
+MAX_REQUEST_ROWS = 1_000_000
+"""Requests whose columns are kept for the checks, 69 bytes each; sums are over all of them. The
+first ones are kept, not a draw: how long a cache must live shows in requests that follow one
+another."""
+
+_MAX_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestEvidence:
+    """The request logs beside their text, one row a request.
+
+    Attributes:
+        summary: What the report shows.
+        domain: int32 (n,), index into ``domains``; -1: none.
+        model: int32 (n,), index into ``models``; -1: none.
+        time_s: float64 (n,), seconds since 1970; NaN: not known.
+        input_tokens: int64 (n,), as reported, cached ones included; -1: not known. So are the rest.
+        cache_read_tokens: int64 (n,), of the input.
+        cache_write_tokens: int64 (n,), of the input.
+        output_tokens: int64 (n,), reasoning included.
+        reasoning_tokens: int64 (n,), of the output.
+        counted_tokens: int64 (n,), input tokens as the tokenizer in use counts what was sent; -1:
+            the log does not show it. Empty: not counted.
+        domains: Names of the domains.
+        models: Names of the models.
+        is_complete: Whether every request of the workload has its row.
+        conversation: int64 (n,), a hash of the conversation; 0: not stated. Empty: not known.
+        digest: int64 (n,), a digest of what was sent. Empty: not known.
+        beginning: int64 (n,), a key of the first block of what was sent; 0: it is shorter, -1: not
+            shown. Empty: not known.
+        has_text: bool (n,), whether the log shows what was sent. Empty: not known.
+    """
+
+    summary: RequestsSummary
+    domain: NDArray[np.int32]
+    model: NDArray[np.int32]
+    time_s: NDArray[np.float64]
+    input_tokens: NDArray[np.int64]
+    cache_read_tokens: NDArray[np.int64]
+    cache_write_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    reasoning_tokens: NDArray[np.int64]
+    domains: tuple[str, ...]
+    models: tuple[str, ...]
+    is_complete: bool
+    counted_tokens: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    conversation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    digest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    beginning: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    has_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+
+
+class RequestCollector:
+    """Prices every request, and keeps the columns up to a limit."""
+
+    def __init__(self, *, pricing: LogPricing, max_rows: int = MAX_REQUEST_ROWS) -> None:
+        self.pricing = pricing
+        self._max_rows = max_rows
+        self._parts: list[RequestColumns] = []
+        self._n_rows = 0
+        self._gone: set[int] = set()
+        self._changed: dict[int, RequestColumns] = {}
+        self._starts: list[int] = []
+        self._n_bytes: list[NDArray[np.int64]] = []
+        self.times = TimeTally()
+        self._is_complete = True
+        self._domains: tuple[str, ...] = ()
+        self._models: tuple[str, ...] = ()
+        self.summary: RequestsSummary | None = None
+
+    def add(self, batch: RequestBatch, stream: RequestStream) -> None:
+        """Take the columns of one batch."""
+        n_bytes = np.diff(batch.texts.offsets)
+        first = self._n_rows
+        self._add_columns(batch.columns)
+        self._n_bytes.append(n_bytes[: self._n_rows - first])
+        self.pricing.add(batch, stream)
+        self.times.add(batch.columns, n_bytes, models=stream.models, domains=stream.domains)
+        for change in batch.corrections:
+            self._correct(change, stream)
+
+    def _correct(self, change: Correction, stream: RequestStream) -> None:
+        """Take out a row that was no request of its own, or put another in its place."""
+        names: dict[str, Any] = {"models": stream.models, "domains": stream.domains}
+        found = self._row(change.row)
+        if found is None:
+            return
+        part, place, n_bytes = found
+        if change.row not in self._gone:
+            old = self._changed.get(change.row, part.take(np.array([place])))
+            self.times.add(old, n_bytes, sign=-1, **names)
+        if change.columns is None:
+            self._gone.add(change.row)
+            return
+        self._changed[change.row] = change.columns
+        self.times.add(change.columns, n_bytes, **names)
+
+    def _row(self, row: int) -> tuple[RequestColumns, int, NDArray[np.int64]] | None:
+        """The batch of a kept row, its place there, and its bytes; None: it is not kept."""
+        part = bisect_right(self._starts, row) - 1
+        if part < 0 or row - self._starts[part] >= len(self._parts[part]):
+            return None
+        place = row - self._starts[part]
+        return self._parts[part], place, self._n_bytes[part][place : place + 1]
+
+    def finish(self, stream: RequestStream) -> None:
+        """Take the summary of a log that has been read."""
+        self._domains, self._models = tuple(stream.domains), tuple(stream.models)
+        self.summary = stream.summary()
+        self.pricing.joined = dict(stream.joined)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that the log has."""
+        return self._models
+
+    def counted(self, counted: RequestTokens) -> NDArray[np.int64]:
+        """Tokens of each row as we count them, by its number; -1: not counted."""
+        has_text = [part.has_text for part in self._parts]
+        return counted.by_row(np.concatenate([np.empty(0, dtype=np.bool_), *has_text]))
+
+    def evidence(
+        self, counted: RequestTokens, digests: RequestTokens, beginnings: RequestTokens
+    ) -> RequestEvidence | None:
+        """Requests that the checks may see, beside our numbers; None before `finish`."""
+        if self.summary is None:
+            return None
+        columns = RequestColumns.concatenate(self._parts)
+        columns = self._as_corrected(columns)
+        own = [part.by_row(columns.has_text) for part in (counted, digests, beginnings)]
+        gone = [row for row in self._gone if row < len(columns)]
+        if gone:
+            # Rows that later records showed to be no requests of their own.
+            kept = np.ones(len(columns), dtype=np.bool_)
+            kept[gone] = False
+            columns, own = columns.take(kept), [numbers[kept] for numbers in own]
+        return RequestEvidence(
+            summary=self.summary,
+            domain=columns.domain,
+            model=columns.model,
+            time_s=columns.time_s,
+            input_tokens=columns.input_tokens,
+            cache_read_tokens=columns.cache_read_tokens,
+            cache_write_tokens=columns.cache_write_tokens,
+            output_tokens=columns.output_tokens,
+            reasoning_tokens=columns.reasoning_tokens,
+            domains=self._domains,
+            models=self._models,
+            is_complete=self._is_complete,
+            counted_tokens=own[0],
+            conversation=columns.conversation,
+            digest=own[1],
+            beginning=own[2],
+            has_text=columns.has_text,
+        )
+
+    def timeline_tally(self, counted: RequestTokens) -> TimeTally:
+        """Requests by hour; those without usage with the tokens that we count."""
+        if not any((part.has_text & (part.input_tokens < 0)).any() for part in self._parts):
+            return self.times
+        columns = self._as_corrected(RequestColumns.concatenate(self._parts))
+        tokens = counted.by_row(columns.has_text)
+        waits = (columns.input_tokens < 0) & (tokens >= 0)
+        if self._gone:
+            waits[[row for row in self._gone if row < len(waits)]] = False
+        if not waits.any():
+            return self.times
+        n_bytes = np.concatenate(self._n_bytes)[waits]
+        own = columns.take(waits)
+        names: dict[str, Any] = {"models": self._models, "domains": self._domains}
+        merged = self.times.merge(TimeTally())
+        merged.add(own, n_bytes, sign=-1, **names)
+        merged.add(own, n_bytes, tokens=tokens[waits], **names)
+        return merged
+
+    def _as_corrected(self, columns: RequestColumns) -> RequestColumns:
+        """The kept rows with what later records changed in them."""
+        changed = [row for row in self._changed if row < len(columns) and row not in self._gone]
+        if not changed:
+            return columns
+        last = RequestColumns.concatenate([self._changed[row] for row in changed])
+        both = RequestColumns.concatenate([columns, last])
+        order = np.arange(len(columns))
+        order[changed] = len(columns) + np.arange(len(changed))
+        return both.take(order)
+
+    def merge(self, other: Self) -> RequestCollector:
+        """The requests of two shards, those of this one first.
+
+        Raises:
+            UsageError: A shard has more requests than are kept, so that it cannot be summed up
+                together with another.
+        """
+        if not (self._is_complete and other._is_complete):
+            raise UsageError(
+                f"a shard has more than {self._max_rows:,} requests, too many to be merged\n"
+                "hint: make the shards smaller, or audit the whole log at once"
+            )
+        merged = RequestCollector(
+            pricing=self.pricing.merge(other.pricing, n_rows=self._n_rows),
+            max_rows=self._max_rows,
+        )
+        domains, models = Names(), Names()
+        tally = RequestsTally()
+        for part in (self, other):
+            columns = part._as_corrected(RequestColumns.concatenate(part._parts))
+            merged._gone.update(row + merged._n_rows for row in part._gone)
+            columns = replace(
+                columns,
+                domain=_renumbered(columns.domain, part._domains, domains),
+                model=_renumbered(columns.model, part._models, models),
+            )
+            n_with_response = part.summary.n_with_response if part.summary else 0
+            tally.add(columns, n_with_response=n_with_response)
+            merged._add_columns(columns)
+            merged._n_bytes.append(np.concatenate([np.empty(0, np.int64), *part._n_bytes]))
+        merged.times = self.times.merge(other.times)
+        merged._domains, merged._models = tuple(domains.names), tuple(models.names)
+        if self.summary is not None and other.summary is not None:
+            merged.summary = _summed(tally, models.names, self.summary, other.summary)
+        return merged
+
+    def _add_columns(self, columns: RequestColumns) -> None:
+        room = self._max_rows - self._n_rows
+        if len(columns) > room:
+            self._is_complete = False
+            columns = columns.take(np.arange(room))
+        self._starts.append(self._n_rows)
+        self._n_rows += len(columns)
+        self._parts.append(columns)
+
+
+def _renumbered(
+    numbers: NDArray[np.int32], names: tuple[str, ...], merged: Names
+) -> NDArray[np.int32]:
+    """Numbers of names as numbers of all names; -1 stays."""
+    # The last element is the one that -1 names.
+    own = [merged.number(name)[0] for name in names]
+    return np.array([*own, -1], dtype=np.int32)[numbers]
+
+
+def _summed(
+    tally: RequestsTally, models: list[str], one: RequestsSummary, other: RequestsSummary
+) -> RequestsSummary:
+    shapes = dict(one.shapes)
+    for shape, n in other.shapes.items():
+        shapes[shape] = shapes.get(shape, 0) + n
+    issues: dict[str, LogIssue] = {}
+    for issue in (*one.issues, *other.issues):
+        known = issues.get(issue.kind)
+        if known is not None:
+            examples = (*known.examples, *issue.examples)[:_MAX_EXAMPLES]
+            issue = LogIssue(issue.kind, known.n + issue.n, examples)
+        issues[issue.kind] = issue
+    chat_format = "; ".join(dict.fromkeys(s for s in (one.chat_format, other.chat_format) if s))
+    return tally.summary(models=models, shapes=shapes, chat_format=chat_format, issues=issues)

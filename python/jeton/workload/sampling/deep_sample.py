@@ -1,0 +1,231 @@
+"""The documents on which the expensive analyses run: an even, repeatable draw in bounded memory.
+
+A workload within the limit is its own sample, and figures of it are exact. A larger one is drawn by
+the digests of its documents (`drawing`); very long documents take part in pieces, so that one of
+them cannot crowd out all others; a request is drawn with its answer. In such a draw every distinct
+text stands once, with the number of its copies beside it; figures of it are estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from jeton._core import TextBatch, Tokenizer
+from jeton.workload.digests import Digests, digests_of_pairs
+from jeton.workload.sampling.drawing import KEY_BITS, Drawer, Unit, key_of_block
+
+__all__ = [
+    "DEEP_SAMPLE_BYTES",
+    "MAX_DEEP_DOCUMENTS",
+    "DeepSample",
+    "DeepSampler",
+    "SampleDocument",
+]
+
+DEEP_SAMPLE_BYTES = 4 << 20
+"""Bytes of text in the sample: about a million tokens. All analyses together take seconds on it,
+and a share of 1% of its tokens is known to about a tenth of itself if documents are a kilobyte."""
+
+MAX_DEEP_DOCUMENTS = 20_000
+"""Documents in the sample: of very short ones, more would only take time."""
+
+_PIECE_BYTES = 256 * 1024
+"""Longer documents are drawn in pieces of this size: a sixteenth of the sample."""
+
+_CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
+
+
+@dataclass(frozen=True, slots=True)
+class SampleDocument:
+    """One document of the sample, or a piece of a very long one.
+
+    Attributes:
+        text: Its text.
+        source: The input that it came from; of several, the first by name.
+        domain: The name of its domain; None where it has none.
+        n_tokens: Tokens under the tokenizer in use.
+        n_copies: How many documents of the workload this entry stands for, byte for byte; 1 in a
+            sample that is the whole workload, where each document has its own entry.
+        response: The answer that was logged with it; None where there is none.
+        model: The model that it was sent to, as logged; empty where none is named.
+    """
+
+    text: str
+    source: str
+    domain: str | None
+    n_tokens: int
+    n_copies: int = 1
+    response: str | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeepSample:
+    """An even, repeatable draw of the documents, in bounded memory.
+
+    Attributes:
+        documents: The documents, in the order of their digests.
+        n_tokens: Their tokens under the tokenizer in use.
+        n_tokens_of_all: Tokens of the whole workload.
+        is_whole: Whether the sample is the workload; figures of it are then exact.
+    """
+
+    documents: tuple[SampleDocument, ...]
+    n_tokens: int
+    n_tokens_of_all: int
+    is_whole: bool
+
+    @property
+    def scale(self) -> float:
+        """Tokens of the workload over tokens of the sample; 1.0 for an empty sample."""
+        return self.n_tokens_of_all / self.n_tokens if self.n_tokens else 1.0
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the sample's texts."""
+        return sum(len(document.text.encode()) for document in self.documents)
+
+
+class DeepSampler:
+    """Draws the sample while documents pass by."""
+
+    def __init__(
+        self, *, max_bytes: int = DEEP_SAMPLE_BYTES, max_documents: int = MAX_DEEP_DOCUMENTS
+    ) -> None:
+        self._max_bytes = max_bytes
+        self._max_documents = max_documents
+        self._drawer = Drawer(max_units=max_documents, max_bytes=max_bytes)
+        # Everything, with its copies, until that is too much.
+        self._whole: list[Unit] | None = []
+        self._n_whole_bytes = 0
+
+    def add(
+        self,
+        source: str,
+        batch: TextBatch,
+        digests: Digests,
+        *,
+        responses: TextBatch | None = None,
+        domain_of: Callable[[int], str] = lambda document: "",
+        model_of: Callable[[int], str] = lambda document: "",
+    ) -> None:
+        """Offer the documents of one input.
+
+        Args:
+            source: Its path.
+            batch: The documents.
+            digests: Of the documents, `DIGEST` (n,).
+            responses: What came back for each, empty for nothing.
+            domain_of: The name of a document's domain by its place in the batch; empty for none.
+            model_of: The name of its model likewise.
+        """
+        if responses is not None:
+            digests = digests_of_pairs(digests, responses)
+            self._n_whole_bytes += responses.n_bytes
+        self._n_whole_bytes += batch.n_bytes
+        texts, answers = _Texts(batch), _Texts(responses)
+        if self._whole is not None:
+            if self._is_too_much(self._n_whole_bytes, len(self._whole) + len(batch)):
+                self._whole = None
+            else:
+                self._whole += [
+                    Unit(
+                        key,
+                        texts[document],
+                        source,
+                        domain_of(document),
+                        answers[document],
+                        model=model_of(document),
+                    )
+                    for document, key in enumerate(digests["high"].tolist())
+                ]
+        limit = min(self._drawer.threshold, (1 << KEY_BITS) - 1)
+        lengths = np.diff(batch.offsets)
+        wanted = (digests["high"] <= np.uint64(limit)) | (lengths > _PIECE_BYTES)
+        for document in np.flatnonzero(wanted).tolist():
+            digest = digests[document].tobytes()
+            for index in range(max(1, -(-int(lengths[document]) // _PIECE_BYTES))):
+                key = key_of_block(digest, index)
+                if key < self._drawer.threshold:
+                    text = texts.piece(document, index * _PIECE_BYTES, _PIECE_BYTES)
+                    answer = answers[document] if index == 0 else b""
+                    unit = Unit(
+                        key, text, source, domain_of(document), answer, model=model_of(document)
+                    )
+                    self._drawer.offer(unit)
+
+    def merge(self, other: Self) -> DeepSampler:
+        """Return the sampler that would have seen everything that both were offered."""
+        merged = DeepSampler(max_bytes=self._max_bytes, max_documents=self._max_documents)
+        merged._drawer = self._drawer.merge(other._drawer)
+        merged._n_whole_bytes = self._n_whole_bytes + other._n_whole_bytes
+        merged._whole = None
+        if self._whole is not None and other._whole is not None:
+            whole = [*self._whole, *other._whole]
+            if not self._is_too_much(merged._n_whole_bytes, len(whole)):
+                merged._whole = whole
+        return merged
+
+    def sample(
+        self, tokenizer: Tokenizer, *, n_tokens_of_all: int, num_threads: int | None
+    ) -> DeepSample:
+        """The sample, its tokens counted.
+
+        Args:
+            tokenizer: The tokenizer in use.
+            n_tokens_of_all: Tokens of the whole workload under it, without what a chat format adds.
+            num_threads: Threads of the core; None: all.
+        """
+        is_whole = self._whole is not None
+        if self._whole is None:
+            units = self._drawer.units
+        else:
+            units = tuple(sorted(self._whole, key=lambda u: (u.key, u.source, u.domain, u.model)))
+        batch = TextBatch.from_texts([unit.data for unit in units])
+        counts = tokenizer.count_batch(batch, num_threads=num_threads).tolist()
+        documents = tuple(
+            SampleDocument(
+                text=text,
+                source=unit.source,
+                domain=unit.domain or None,
+                n_tokens=n_tokens,
+                n_copies=1 if is_whole else unit.n_copies,
+                response=unit.companion.decode() or None,
+                model=unit.model,
+            )
+            for text, unit, n_tokens in zip(batch, units, counts, strict=True)
+        )
+        return DeepSample(documents, sum(counts), n_tokens_of_all, is_whole)
+
+    def _is_too_much(self, n_bytes: int, n_documents: int) -> bool:
+        return n_bytes > self._max_bytes or n_documents > self._max_documents
+
+
+class _Texts:
+    """The documents of a batch as bytes, by place."""
+
+    def __init__(self, batch: TextBatch | None) -> None:
+        self._data = None if batch is None else batch.data.data
+        self._offsets = None if batch is None else batch.offsets
+
+    def __getitem__(self, document: int) -> bytes:
+        """One document; empty without a batch."""
+        if self._data is None or self._offsets is None:
+            return b""
+        return bytes(self._data[self._offsets[document] : self._offsets[document + 1]])
+
+    def piece(self, document: int, start: int, n_bytes: int) -> bytes:
+        """A part of a document, its ends moved back to where characters begin."""
+        if self._data is None or self._offsets is None:
+            return b""
+        first, last = int(self._offsets[document]), int(self._offsets[document + 1])
+        begin, end = first + start, min(first + start + n_bytes, last)
+        while begin > first and self._data[begin] & _CONTINUATION_MASK == _CONTINUATION:
+            begin -= 1
+        while end < last and self._data[end] & _CONTINUATION_MASK == _CONTINUATION:
+            end -= 1
+        return bytes(self._data[begin:end])
