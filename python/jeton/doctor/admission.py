@@ -24,6 +24,7 @@ from jeton.formats.finding import folder_entries
 from jeton.formats.homes import cached_repository, snapshot_of
 from jeton.formats.names import user_path
 from jeton.registry import TokenizerLike, load, resolve
+from jeton.registry.resolving import check_kind
 
 __all__ = ["admit", "diagnose", "own_settings"]
 
@@ -110,6 +111,9 @@ def diagnose(
         max_output_tokens=max_output_tokens,
         chunk_tokens=chunk_tokens,
     )
+    for argument, other in (("against", against), ("embedder", embedder)):
+        if other is not None:
+            check_kind(other, argument)
     if embedder is not None:
         patient = replace(
             patient, embedder=_embedder(embedder, embedder_max_tokens, embedder_prefix)
@@ -133,6 +137,9 @@ def admit(
     context_tokens: int | None = None,
 ) -> Patient:
     """Admit a subject: its tokenizer, its folder, its model. See ``diagnose``."""
+    for argument, given in (("subject", subject), ("tokenizer", tokenizer)):
+        if given is not None:
+            check_kind(given, argument)
     name = _name(subject if subject is not None else tokenizer or model_dir)
     found: Tokenizer | None = None
     folder: PretrainedFolder | None = None

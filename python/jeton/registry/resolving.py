@@ -10,7 +10,7 @@ from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.registry.loading import load
 
-__all__ = ["TokenizerLike", "resolve", "several", "written"]
+__all__ = ["TokenizerLike", "check_kind", "resolve", "several", "written", "wrong_kind"]
 
 TokenizerLike: TypeAlias = Tokenizer | str | os.PathLike[str]
 """A tokenizer, or the name, file or folder of one."""
@@ -33,11 +33,18 @@ def resolve(given: TokenizerLike, *, argument: str = "tokenizer") -> Tokenizer:
         >>> resolve(tokenizer) is tokenizer
         True
     """
-    if isinstance(given, Tokenizer):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return load(given)
-    raise wrong_kind(given, argument)
+    check_kind(given, argument)
+    return given if isinstance(given, Tokenizer) else load(given)
+
+
+def check_kind(given: Any, argument: str) -> None:
+    """Refuse an argument that is neither a tokenizer, nor a name, nor a path.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if not isinstance(given, Tokenizer | str | os.PathLike):
+        raise wrong_kind(given, argument)
 
 
 def several(
@@ -55,7 +62,7 @@ def several(
         return []
     if isinstance(given, Tokenizer | str | os.PathLike):
         return [given]
-    if not isinstance(given, Iterable):
+    if isinstance(given, bytes | bytearray) or not isinstance(given, Iterable):
         raise wrong_kind(given, argument)
     return list(given)
 
