@@ -62,6 +62,13 @@ test-python: setup  ## test the package, through a browser too
 	@$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --junit-xml=build/junit.xml -o junit_family=xunit2
 	@$(BIN)/python scripts/check_skips.py build/junit.xml --shared $(SHARED)
 
+# Studies measure claims and corpora for docs/studies: neither the package nor its tests need them.
+studies-test: setup  ## check the studies and the pages that they write
+	$(BIN)/ruff check studies
+	$(BIN)/ruff format --check studies
+	$(BIN)/mypy studies
+	@$(BIN)/python -m pytest -q studies/tests
+
 lint: setup static  ## check style, types, layers and structure
 	$(BIN)/python -m pytest -q tests/structure
 
@@ -152,14 +159,14 @@ docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (t
 	$(BIN)/python scripts/report_schema.py
 	$(BIN)/python -m scripts.doctor_page
 	$(BIN)/python -m scripts.inputs_page
-	$(BIN)/python -m scripts.measured_page
+	$(BIN)/python -m studies.measured_page
 	$(BIN)/python -m benches.record
-	$(BIN)/python -m scripts.claims --shared $(SHARED)
+	$(BIN)/python -m studies.claims --shared $(SHARED)
 	@if [ -d $(SHARED)/data ]; then set -ex; \
 	    $(BIN)/python scripts/build_vocabularies.py --shared $(SHARED) --document; \
 	    $(BIN)/python -m scripts.identity_table; \
 	    $(BIN)/python -m scripts.language_guess --shared $(SHARED); \
-	    $(BIN)/python -m scripts.traffic_page $(SHARED)/data/traces; \
+	    $(BIN)/python -m studies.traffic_page $(SHARED)/data/traces; \
 	    $(BIN)/python -m scripts.audit_corpora $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/guides/audit.md; \
 	    $(BIN)/python -m scripts.false_alarms $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/reference/checks.md; \
 	else echo "docs: tables that need $(SHARED)/data are left as they are"; fi
@@ -176,4 +183,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo test test-rust test-python lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup vocabularies docs lock clean
+.PHONY: help setup toolchain demo test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup vocabularies docs lock clean

@@ -75,7 +75,9 @@ def write_change(
 def extension(folder: Path, old: jeton.Tokenizer, n: int = 7) -> VocabularyChange:
     """Writes a tokenizer with some more tokens, each of two or three old ones."""
     added = {
-        N_OLD + i: Parts([7 + i, 20 + i, 30 + i][: 2 + i % 2], [1, 4, 2][: 2 + i % 2])
+        N_OLD + i: Parts(
+            [(p + i) % N_OLD for p in (7, 20, 30)][: 2 + i % 2], [1, 4, 2][: 2 + i % 2]
+        )
         for i in range(n)
     }
     return write_change(folder, old, [*range(N_OLD), *[-1] * n], added)

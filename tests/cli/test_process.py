@@ -184,7 +184,7 @@ def test_damaged_vocabulary(process: Process) -> None:
     assert "x.json.zst" in error(process("info", "./x.json.zst"))
 
 
-HEAVY = {"jinja2", "matplotlib", "pyarrow", "genai_prices", "rich", "urllib.request"}
+HEAVY = {"jinja2", "pyarrow", "genai_prices", "rich", "urllib.request"}
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from jeton.pretokenizing import RULES, SEGMENTERS
 from tests.docs.pages import text_of
 
@@ -13,10 +11,3 @@ def test_every_rule_and_segmenter_is_named() -> None:
     assert [rule for rule in RULES if f"`{rule}`" not in code] == []
     morphology = text_of("morphology")
     assert [name for name in SEGMENTERS if f'`"{name}' not in morphology] == []
-
-
-@pytest.mark.parametrize("page", ["code", "morphology"])
-def test_the_tables_are_filled(page: str) -> None:
-    text = text_of(page)
-    table = text.partition("table: begin")[2].partition("table: end")[0]
-    assert table.count("\n| ") > 5

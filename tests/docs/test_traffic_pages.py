@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from jeton.economics.traffic.policies import MAX_REQUESTS, STEP_TOKENS
-from scripts import measured_page, traffic_page
 from tests.docs.pages import ROOT, text_of
 
 PAGES = ("traffic", "measured", "training-cost")
@@ -22,15 +20,6 @@ def test_the_tests_that_are_named_exist(name: str) -> None:
         found = list(tests.rglob(file))
         assert found, file
         assert any(f"def {test}" in path.read_text("utf-8") for path in found)
-
-
-def test_published_measurements_are_compared_anew() -> None:
-    assert measured_page.main(["--check"]) == 0
-
-
-@pytest.mark.conformance
-def test_the_figures_of_real_traffic_are_those_of_the_code(shared: Path) -> None:
-    assert traffic_page.main([str(shared / "data" / "traces"), "--check"]) == 0
 
 
 def test_settings_and_options_are_those_of_the_code() -> None:

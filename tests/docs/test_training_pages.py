@@ -9,7 +9,6 @@ from jeton.training.algorithms.min_token import MinTokenOptions
 from jeton.training.algorithms.parity import ParityOptions
 from jeton.training.algorithms.superbpe import PHRASE_PATTERNS, SuperBpeOptions
 from jeton.training.algorithms.trimmed import TrimmedOptions
-from scripts.better_vocabularies_page import TABLES, articles
 from tests.docs.pages import text_of
 
 
@@ -32,17 +31,3 @@ def test_the_page_on_better_vocabularies_is_right() -> None:
     for name in ("seed_factor", "shrinking_factor", "min_saving"):
         assert f"| `{name}` | {getattr(fewest, name):g} |" in text
     assert f"`least_use` ({TrimmedOptions().least_use})" in text
-    # The tables were made: nothing stands between no pair of markers.
-    for name in TABLES:
-        begin, end = text.index(f"<!-- {name}: begin"), text.index(f"<!-- {name}: end")
-        assert text[begin:end].count("\n|") > 2
-
-
-def test_articles_are_told_apart_by_their_numbers() -> None:
-    body = "\n".join(f"Article {n}\nEveryone has {n + 40} rights." for n in range(1, 31))
-    found = articles(f"Declaration\nPreamble\n{body}")
-    assert found is not None
-    assert len(found) == 31
-    assert found[0] == "Declaration\nPreamble"
-    assert found[30] == "Everyone has 70 rights."
-    assert articles("Article 1\nEveryone.") is None

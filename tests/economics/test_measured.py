@@ -20,7 +20,7 @@ from jeton.economics.traffic.measured import (
     judge,
 )
 from jeton.errors import FormatError, UsageError
-from scripts.measure_gpu import DECODE, PREFILL, SHAPES, grid, main, measure, shape
+from studies.measure_gpu import DECODE, PREFILL, SHAPES, grid, main, measure, shape
 
 H100 = gpu("h100-sxm")
 TRUE = GpuShares(0.62, 0.78, 1.5e-4, 0)

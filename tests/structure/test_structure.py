@@ -21,7 +21,7 @@ MAX_LINES = 600
 # Size says nothing of a stub, which lists what one module of the core has.
 NO_LIMIT = frozenset({"python/jeton/_core.pyi"})
 # Importing jeton must stay cheap: these are imported where they are used.
-HEAVY = ("genai_prices", "jinja2", "matplotlib", "pyarrow", "rich")
+HEAVY = ("genai_prices", "jinja2", "pyarrow", "rich")
 # Built from pieces, so that this file does not hold what it forbids.
 FORBIDDEN = ("/" + "work/", "/tmp/" + "jeton", "/" + "root/")
 # Only these may use the public names of the root: everything else would import upwards.

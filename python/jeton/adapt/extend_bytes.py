@@ -35,7 +35,14 @@ def extend_bytes(extension: Extension) -> list[Added]:
         saved[id] = n_saved
     _put(extension, joins)
     return [
-        Added(join.id, join.text, join.parts, join.origin, saved.get(join.id))
+        Added(
+            join.id,
+            join.text,
+            join.parts,
+            join.origin,
+            saved.get(join.id),
+            pair=(join.left, join.right),
+        )
         for join in joins.joins
     ]
 

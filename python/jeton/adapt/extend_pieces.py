@@ -63,7 +63,10 @@ def extend_characters(extension: Extension) -> list[Added]:
             continue
         joins.add(ids[0] or 0, ids[1] or 0, "learned")
     _put_joins(written, joins, base.vocab_size)
-    return [Added(join.id, join.text, join.parts, join.origin) for join in joins.joins]
+    return [
+        Added(join.id, join.text, join.parts, join.origin, pair=(join.left, join.right))
+        for join in joins.joins
+    ]
 
 
 def _joined(joins: Joins, row: Sequence[int]) -> int | None:

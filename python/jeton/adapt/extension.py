@@ -27,6 +27,7 @@ class Added:
         origin: ``term`` (asked for), ``step`` (on the way to one) or ``learned``.
         n_saved: Tokens of the text that it saved when it was chosen; None where that is not known.
         token_bytes: Its bytes in a decoded text.
+        pair: The two ids, old or new, whose merge makes it; None where no merge does.
     """
 
     id: int
@@ -35,6 +36,7 @@ class Added:
     origin: str
     n_saved: int | None = None
     token_bytes: bytes = b""
+    pair: tuple[int, int] | None = None
 
 
 @dataclass(slots=True, kw_only=True)

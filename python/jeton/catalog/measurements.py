@@ -1,4 +1,4 @@
-"""Measured times and memory of a GPU, as ``scripts/measure_gpu.py`` writes them to a file."""
+"""Measured times and memory of a GPU, as ``studies/measure_gpu.py`` writes them to a file."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def read_measurements(path: str | os.PathLike[str]) -> Measurements:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(
             f"{place}: no file of measurements: {error}\n"
-            f"hint: expected schema {MEASURED_SCHEMA}, as scripts/measure_gpu.py writes it",
+            f"hint: expected schema {MEASURED_SCHEMA}, as studies/measure_gpu.py writes it",
             path=str(place),
         ) from error
 

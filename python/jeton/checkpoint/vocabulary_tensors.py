@@ -94,7 +94,7 @@ def role_of(name: str, *, model_type: str | None = None) -> Role | None:
 
 def may_be_other(name: str) -> bool:
     """True if layers that have nothing to do with a vocabulary have such names, too."""
-    return name.endswith(_table()[2])
+    return f".{name}".endswith(_table()[2])
 
 
 def axis_of(role: Role, n_dimensions: int) -> int:
@@ -118,7 +118,7 @@ def _table() -> tuple[
     found = tuple(_family(entry) for entry in table["families"])
     wrapper = _any_of(table["wrappers"])
     patterns = tuple((family, _pattern(family, wrapper, kinds)) for family in found)
-    return found, patterns, tuple(table["may_be_other"])
+    return found, patterns, tuple(f".{name}" for name in table["may_be_other"])
 
 
 def _family(entry: Mapping[str, Any]) -> Family:

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from jeton.report.axes import Scale, linear_ticks, log_ticks
 from jeton.report.numbers import Kind, Numbers, Shown, write_number
-from jeton.report.svg import PALETTE, Labels, chart_style, new_figure, to_svg
+from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Chart", "bar_chart", "length_charts", "memory_chart"]
 
@@ -25,12 +22,12 @@ _WIDTH_PX = 340.0
 _HISTOGRAM_HEIGHT_PX = 132.0
 _BAR_PX = 38.0
 _BAR_HEAD_PX = 8.0
+_BAR_HEIGHT_PX = 11.4
 _LOG_RATIO = 20
 """Bins that spread over more than this ratio were made as powers: they want a logarithmic axis."""
 _MAX_NAME_CHARS = 40
-_HATCHES = ("", "//", "--", "\\\\", "||", "xx")
-"""Lines only: matplotlib writes every dot of a dotted hatching as a path of its own."""
-_N_LOOKS = len(_HATCHES)
+_LABEL_PX = 12.5
+_TICK_PX = 3.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +65,13 @@ def bar_chart(numbers: Numbers, *, name: str, key: str, title: str, kind: Kind) 
     known = [value for value in shown if value is not None]
     if len(known) < 2:
         return None
-    labels = Labels()
-    with chart_style(name):
-        figure = new_figure(width_px=_WIDTH_PX, height_px=_BAR_PX * len(shown) + _BAR_HEAD_PX)
-        axes = _bar_axes(figure)
-        top = max(float(value.raw) for value in known) or 1.0
-        axes.set_xlim(0, top)
-        for index, value in enumerate(shown):
-            row = len(shown) - 1 - index
-            if value is not None:
-                _bar(axes, row, 0.0, float(value.raw), index)
-            _bar_labels(axes, labels, row, _name(numbers, index), value)
-        axes.set_ylim(-0.5, len(shown) - 0.3)
-        svg = to_svg(figure, name=name, alt=_alt(numbers, title, shown), labels=labels)
-    return Chart(svg)
+    drawing = _bars(name, len(shown))
+    across = Scale(0, max(float(value.raw) for value in known) or 1.0, 0, _WIDTH_PX)
+    for index, value in enumerate(shown):
+        if value is not None:
+            _bar(drawing, across, index, 0.0, float(value.raw))
+        _bar_labels(drawing, index, _name(numbers, index), value)
+    return Chart(drawing.svg(_alt(numbers, title, shown)))
 
 
 def memory_chart(numbers: Numbers) -> Chart | None:
@@ -100,25 +90,18 @@ def memory_chart(numbers: Numbers) -> Chart | None:
         rows.append((index, weights, request * fit, shown))
     if not rows:
         return None
-    labels = Labels()
-    name = "memory"
-    with chart_style(name):
-        figure = new_figure(width_px=_WIDTH_PX, height_px=_BAR_PX * len(rows) + _BAR_HEAD_PX)
-        axes = _bar_axes(figure)
-        axes.set_xlim(0, max(weights + cache for _, weights, cache, _ in rows) or 1.0)
-        for index, weights, cache, shown in rows:
-            row = len(rows) - 1 - index
-            axes.barh(row, weights, height=0.3, color=PALETTE["soft"], linewidth=0)
-            _bar(axes, row, weights, cache, index)
-            _bar_labels(axes, labels, row, _name(numbers, index), shown, after=" fit")
-        axes.set_ylim(-0.5, len(rows) - 0.3)
-        alt = "; ".join(
-            f"{_name(numbers, index)}: weights {write_bytes(weights)}, beside them "
-            f"{shown.text if shown else 'no'} requests of mean length"
-            for index, weights, _, shown in rows
-        )
-        svg = to_svg(figure, name=name, alt=f"Memory of the GPU. {alt}", labels=labels)
-    return Chart(svg)
+    drawing = _bars("memory", len(rows))
+    across = Scale(0, max(weights + cache for _, weights, cache, _ in rows) or 1.0, 0, _WIDTH_PX)
+    for index, weights, cache, shown in rows:
+        drawing.bar(0, _bar_top(index), across(weights), _BAR_HEIGHT_PX, "soft")
+        _bar(drawing, across, index, weights, cache)
+        _bar_labels(drawing, index, _name(numbers, index), shown, after=" fit")
+    alt = "; ".join(
+        f"{_name(numbers, index)}: weights {write_bytes(weights)}, beside them "
+        f"{shown.text if shown else 'no'} requests of mean length"
+        for index, weights, _, shown in rows
+    )
+    return Chart(drawing.svg(f"Memory of the GPU. {alt}"))
 
 
 def write_bytes(value: float) -> str:
@@ -131,109 +114,80 @@ def write_bytes(value: float) -> str:
 def _histogram(
     numbers: Numbers, index: int, span: tuple[float, float], top: float, *, is_log: bool
 ) -> Markup:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
-
     path = f"tokenizers[{index}].tokens_per_document"
     data = numbers.data["tokenizers"][index]["tokens_per_document"]
     edges, counts = data["histogram"]["edges"], data["histogram"]["counts"]
     n_documents = max(1, sum(counts))
-    labels = Labels()
-    name = f"lengths{index}"
-    with chart_style(name):
-        figure = new_figure(width_px=_WIDTH_PX, height_px=_HISTOGRAM_HEIGHT_PX)
-        axes: Axes = figure.add_axes((0.02, 0.18, 0.95, 0.62))
-        low, high = span
-        if is_log:
-            # A document of no tokens has no place on the axis of powers; it is drawn at its start.
-            low = max(low, 0.7)
-            axes.set_xscale("log")
-        edges = [max(edge, low) for edge in edges]
-        axes.set_xlim(low, high * (1.02 if is_log else 1.0))
-        axes.set_ylim(0, top * 1.04)
-        widths = [right - left for left, right in itertools.pairwise(edges)]
-        axes.bar(
-            edges[:-1],
-            [count / n_documents for count in counts],
-            width=widths,
-            align="edge",
-            color=PALETTE[f"t{index % _N_LOOKS}"],
-            edgecolor=PALETTE["paper"],
-            linewidth=0.6,
-        )
-        axes.set_yticks([])
-        axes.xaxis.set_major_formatter(FuncFormatter(_tick))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        if not is_log:
-            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        alts = []
-        for key, height, word in (("p50", 1.24, "half have at most"), ("p95", 1.08, "p95")):
-            value = numbers.show(f"{path}.{key}", "count")
-            if value is None:
-                continue
-            _quantile(axes, labels, value, key, height * top)
-            alts.append(f"{word} {value.text}")
-        longest = numbers.show(f"{path}.max", "count")
-        alts.append(f"the longest {longest.text if longest else ''}")
-        alt = f"Tokens per document with {_name(numbers, index)}: {', '.join(alts)}"
-        return to_svg(figure, name=name, alt=alt, labels=labels)
+    drawing = Drawing(f"lengths{index}", width_px=_WIDTH_PX, height_px=_HISTOGRAM_HEIGHT_PX)
+    low, high = span
+    if is_log:
+        # A document of no tokens has no place on the axis of powers; it is drawn at its start.
+        low = max(low, 0.7)
+    high = max(high * (1.02 if is_log else 1.0), low * 1.01, low + 1e-9)
+    x = Scale(low, high, 0.02 * _WIDTH_PX, 0.97 * _WIDTH_PX, is_log)
+    y = Scale(0, top * 1.04, 0.82 * _HISTOGRAM_HEIGHT_PX, 0.2 * _HISTOGRAM_HEIGHT_PX)
+    for (left, right), count in zip(itertools.pairwise(edges), counts, strict=True):
+        start, end, upper = x(max(left, low)), x(max(right, low)), y(count / n_documents)
+        color = f"t{index % N_LOOKS}"
+        drawing.bar(start, upper, end - start, y.start_px - upper, color, edge="paper")
+    drawing.line([(x.start_px, y.start_px), (x.end_px, y.start_px)], "rule", width=0.8)
+    for tick in log_ticks(x, 6) if is_log else linear_ticks(x, 5, is_integer=True):
+        at = x(tick)
+        drawing.line([(at, y.start_px), (at, y.start_px + _TICK_PX)], "rule", width=0.8)
+        under = y.start_px + 2 * _TICK_PX + 8.5
+        drawing.text(at, under, _tick(tick), anchor="middle", size_px=10.5, color="muted")
+    alts = []
+    for key, height, word in (("p50", 1.24, "half have at most"), ("p95", 1.08, "p95")):
+        value = numbers.show(f"{path}.{key}", "count")
+        if value is None:
+            continue
+        _quantile(drawing, x, value, key, (y.start_px, y(height * top)))
+        alts.append(f"{word} {value.text}")
+    longest = numbers.show(f"{path}.max", "count")
+    alts.append(f"the longest {longest.text if longest else ''}")
+    return drawing.svg(f"Tokens per document with {_name(numbers, index)}: {', '.join(alts)}")
 
 
-def _quantile(axes: Axes, labels: Labels, value: Shown, key: str, height: float) -> None:
-    """A dashed line at a quantile with its number; the number stays inside the chart."""
-    x = float(value.raw)
-    axes.plot(
-        [x, x],
-        [0, height],
-        color=PALETTE["ink"],
-        linewidth=0.9,
-        linestyle="solid" if key == "p50" else "dashed",
-        clip_on=False,
-    )
-    position = axes.transAxes.inverted().transform(axes.transData.transform((x, 0)))[0]
+def _quantile(
+    drawing: Drawing, x: Scale, value: Shown, key: str, ends: tuple[float, float]
+) -> None:
+    """Draws a line at a quantile with its number; the number stays inside the chart."""
+    at = x(max(float(value.raw), x.low))
+    dashes = "" if key == "p50" else "3.3 1.4"
+    drawing.line([(at, ends[0]), (at, ends[1])], "ink", width=0.9, dashes=dashes)
+    share = (at - x.start_px) / (x.end_px - x.start_px)
     # The median's number stands left of its line and the other right of its own: they never meet.
-    is_left = position > 0.2 if key == "p50" else position > 0.8
-    axes.annotate(
-        f"{key} {labels(value)}",
-        (x, height),
-        xytext=(-4 if is_left else 4, -1),
-        textcoords="offset points",
-        ha="right" if is_left else "left",
-        va="top",
-        fontsize=11,
-        color=PALETTE["ink"],
-        annotation_clip=False,
+    is_left = share > 0.2 if key == "p50" else share > 0.8
+    drawing.text(
+        at - 4 if is_left else at + 4,
+        ends[1] + 10,
+        value,
+        anchor="end" if is_left else "start",
+        before=f"{key} ",
     )
 
 
-def _bar_axes(figure: Any) -> Axes:
-    axes: Axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    axes.axis("off")
-    return axes
+def _bars(name: str, n: int) -> Drawing:
+    return Drawing(name, width_px=_WIDTH_PX, height_px=_BAR_PX * n + _BAR_HEAD_PX)
 
 
-def _bar(axes: Axes, row: int, left: float, width: float, index: int) -> None:
-    axes.barh(
-        row,
-        width,
-        left=left,
-        height=0.3,
-        color=PALETTE[f"t{index % _N_LOOKS}"],
-        edgecolor=PALETTE["paper"],
-        hatch=_HATCHES[index % _N_LOOKS],
-        linewidth=0,
-    )
+def _bar_top(place: int) -> float:
+    return place * _BAR_PX + _BAR_HEAD_PX + (_BAR_PX - _BAR_HEIGHT_PX) / 2
+
+
+def _bar(drawing: Drawing, across: Scale, index: int, start: float, size: float) -> None:
+    left, right, look = across(start), across(start + size), index % N_LOOKS
+    drawing.bar(left, _bar_top(index), right - left, _BAR_HEIGHT_PX, f"t{look}", look=look)
 
 
 def _bar_labels(
-    axes: Axes, labels: Labels, row: int, name: str, value: Shown | None, *, after: str = ""
+    drawing: Drawing, place: int, name: str, value: Shown | None, *, after: str = ""
 ) -> None:
-    """The name above the bar at the left, the number at the right."""
-    transform = axes.get_yaxis_transform()
-    axes.text(0.002, row + 0.24, labels(name), transform=transform, va="bottom", fontsize=12.5)
-    number = "\u2013" if value is None else labels(value) + after
-    axes.text(
-        0.998, row + 0.24, number, transform=transform, ha="right", va="bottom", fontsize=12.5
-    )
+    """Writes the name above the bar at the left, the number at the right."""
+    base = _bar_top(place) - 6.5
+    drawing.text(1, base, name, size_px=_LABEL_PX)
+    shown, word = ("\u2013", "") if value is None else (value, after)
+    drawing.text(_WIDTH_PX - 1, base, shown, anchor="end", size_px=_LABEL_PX, after=word)
 
 
 def _shown_values(numbers: Numbers, key: str, kind: Kind) -> list[Shown | None]:
@@ -261,7 +215,7 @@ def _name(numbers: Numbers, index: int) -> str:
     return name if len(name) <= _MAX_NAME_CHARS else name[: _MAX_NAME_CHARS - 1] + "\u2026"
 
 
-def _tick(value: float, _position: int) -> str:
+def _tick(value: float) -> str:
     if value < 1:
         return "0" if value == 0 else ""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
-from jeton.report.numbers import Kind, Numbers, Shown
-from jeton.report.svg import PALETTE, Labels, chart_style, new_figure, to_svg
+from jeton.report.axes import Scale
+from jeton.report.numbers import Kind, Numbers
+from jeton.report.svg import Drawing
 from jeton.report.workload import day_words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["DayChart", "day_charts"]
 
@@ -77,53 +75,25 @@ def _entries(numbers: Numbers, place: str) -> list[dict[str, Any]]:
 
 def _draw(numbers: Numbers, bars: _Bars, *, name: str, title: str) -> Markup:
     days, values = bars.days, bars.values
-    xs = [(day - days[0]).days for day in days]
-    top = max(values) or 1.0
-    labels = Labels()
-    name = f"day-{name.replace('_', '-')}"
-    with chart_style(name):
-        figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-        axes: Axes = figure.add_axes((0.0, 0.16, 1.0, 0.7))
-        axes.set_xlim(-0.6, xs[-1] + 0.6)
-        axes.set_ylim(0, top * 1.02)
-        axes.set_yticks([])
-        axes.set_xticks([])
-        axes.bar(xs, values, width=0.8, color=PALETTE["t2"], linewidth=0)
-        peak = values.index(max(values))
-        shown = numbers.show(bars.paths[peak], bars.kind)
-        _peak(axes, labels, xs[peak], top, xs[-1], shown)
-        for place, day, side in ((0.0, days[0], "left"), (1.0, days[-1], "right")):
-            axes.text(
-                place,
-                -0.06,
-                labels(day_words(day)),
-                transform=axes.transAxes,
-                ha=side,
-                va="top",
-                fontsize=10.5,
-                color=PALETTE["muted"],
-            )
-        alt = (
-            f"{title}, {day_words(days[0])} to {day_words(days[-1])}; the most "
-            f"{shown.text if shown else ''} on {day_words(days[peak])}"
-        )
-        return to_svg(figure, name=name, alt=alt, labels=labels)
-
-
-def _peak(
-    axes: Axes, labels: Labels, x: float, top: float, last: float, shown: Shown | None
-) -> None:
-    """The number of the highest bar above it, inside the chart."""
-    if shown is None:
-        return
-    side = "left" if x < 0.15 * last else "right" if x > 0.85 * last else "center"
-    axes.text(
-        x,
-        top * 1.05,
-        labels(shown),
-        ha=side,
-        va="bottom",
-        fontsize=11,
-        color=PALETTE["ink"],
-        clip_on=False,
+    places = [(day - days[0]).days for day in days]
+    drawing = Drawing(f"day-{name.replace('_', '-')}", width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
+    x = Scale(-0.6, places[-1] + 0.6, 0, _WIDTH_PX)
+    y = Scale(0, (max(values) or 1.0) * 1.02, 0.84 * _HEIGHT_PX, 0.14 * _HEIGHT_PX)
+    for place, value in zip(places, values, strict=True):
+        upper = y(value)
+        drawing.bar(x(place - 0.4), upper, x(0.8) - x(0), y.start_px - upper, "t2")
+    drawing.line([(0, y.start_px), (_WIDTH_PX, y.start_px)], "rule", width=0.8)
+    peak = values.index(max(values))
+    shown = numbers.show(bars.paths[peak], bars.kind)
+    if shown is not None:
+        share = places[peak] / places[-1]
+        # Inside the chart: at its ends the number stands beside the middle of the bar.
+        side = "start" if share < 0.15 else "end" if share > 0.85 else "middle"
+        drawing.text(x(places[peak]), y(values[peak]) - 5, shown, anchor=side)
+    for at, day, side in ((0.0, days[0], "start"), (_WIDTH_PX, days[-1], "end")):
+        under = y.start_px + 15
+        drawing.text(at, under, day_words(day), anchor=side, size_px=10.5, color="muted")
+    return drawing.svg(
+        f"{title}, {day_words(days[0])} to {day_words(days[-1])}; the most "
+        f"{shown.text if shown else ''} on {day_words(days[peak])}"
     )

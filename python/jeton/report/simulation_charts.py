@@ -5,33 +5,26 @@ Lines differ by colour and by dashes, and are named below the plot: nothing is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
+from jeton.report.axes import Scale, draw_grid, linear_ticks, log_ticks
 from jeton.report.numbers import Kind, Numbers, write_number
 from jeton.report.simulation_views import dynamic_runs, first_runs
-from jeton.report.svg import PALETTE, Labels, chart_style, new_figure, to_svg
+from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["SimulationChart", "simulation_charts"]
 
-_WIDTH_PX, _PLOT_PX, _LINE_PX = 340.0, 150.0, 17.0
-_DASHES: tuple[Any, ...] = (
-    "solid",
-    (0, (5, 2)),
-    (0, (1.5, 1.5)),
-    (0, (6, 2, 1.5, 2)),
-    (0, (9, 3)),
-    (0, (3, 1, 1, 1, 1, 1)),
-)
-_N_LOOKS = 6
+_WIDTH_PX, _PLOT_PX, _LINE_PX = 340.0, 142.5, 17.0
+_HEAD_PX, _FOOT_PX = 7.5, 22.0
+_CHAR_PX = 6.1
+"""Room that a character of 11 px text takes."""
+_LEFT_PX, _RIGHT_PX = 58.0, 326.0
 _MAX_NAME_CHARS = 38
 _LEAST_SECONDS = 1e-3
 """Where a logarithmic axis of times begins at the earliest."""
@@ -113,28 +106,40 @@ def _over_time(
         said = f"{names[index]}: at most {_write(most, kind)}"
         if key == "peak_bytes":
             said += f", {run['n_preemptions']:,} preemptions"
-        lines.append(_Line(names[index], look % _N_LOOKS, minutes, values, said))
+        lines.append(_Line(names[index], look % N_LOOKS, minutes, values, said))
 
-    def finish(axes: Axes) -> None:
-        from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-        top = max((max(line.ys, default=0.0) for line in lines), default=0.0)
-        if key == "peak_bytes":
-            budget = float(data["runs"][runs[0]]["budget_bytes"])
-            axes.axhline(budget, color=PALETTE["ink"], linewidth=0.9, linestyle=(0, (4, 3)))
-            top = max(top, budget)
-        overloaded = [data["runs"][i] for i in runs if is_overloaded(data, data["runs"][i])]
-        if key == "waiting" and overloaded:
-            _draw_overload(axes, data, overloaded[0], top)
-        axes.set_ylim(0, top * 1.06 or 1.0)
-        axes.set_xlim(0, max((line.xs[-1] for line in lines if line.xs), default=1.0) * 1.01)
-        axes.xaxis.set_major_locator(MaxNLocator(5))
+    top = max((max(line.ys, default=0.0) for line in lines), default=0.0)
+    budget = float(data["runs"][runs[0]]["budget_bytes"]) if key == "peak_bytes" else None
+    top = max(top, budget or 0.0)
+    last = max((line.xs[-1] for line in lines if line.xs), default=1.0)
+    overloaded = [data["runs"][i] for i in runs if is_overloaded(data, data["runs"][i])]
+    if key == "waiting" and overloaded:
+        last = max(last, data["trace"]["duration_seconds"] / 60)
+    is_behind = key == "waiting" and bool(overloaded)
+    plot = _Plot(
+        name,
+        lines,
+        Scale(0, last * 1.01, _LEFT_PX, _RIGHT_PX),
+        (0, top * 1.06 or 1.0),
+        head_px=_HEAD_PX + _LINE_PX if is_behind else _HEAD_PX,
+    )
+    draw_grid(
+        plot.drawing,
+        plot.x,
+        plot.y,
+        x_ticks=linear_ticks(plot.x, 5),
         # No zero on the upright axis: it would meet that of the level one.
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g} min" if x else "0"))
-        axes.yaxis.set_major_locator(MaxNLocator(4, integer=kind == "count"))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _write(y, kind) if y else ""))
-
-    return _draw(name, lines, finish, "; ".join(line.said for line in lines))
+        y_ticks=[y for y in linear_ticks(plot.y, 5, is_integer=kind == "count") if y],
+        write_x=lambda x: f"{x:.6g} min" if x else "0",
+        write_y=lambda y: _write(y, kind),
+    )
+    if budget is not None:
+        at = plot.y(budget)
+        plot.drawing.line([(_LEFT_PX, at), (_RIGHT_PX, at)], "ink", width=0.9, dashes="3.6 2.7")
+    plot.draw_lines()
+    if is_behind:
+        _draw_overload(plot, data, overloaded[0])
+    return plot.drawing.svg("; ".join(line.said for line in lines))
 
 
 def is_overloaded(data: dict[str, Any], run: dict[str, Any]) -> bool:
@@ -147,19 +152,14 @@ def is_overloaded(data: dict[str, Any], run: dict[str, Any]) -> bool:
     return bool(run["end_seconds"] > 1.1 * duration and run["n_backlog"] > 0)
 
 
-def _draw_overload(axes: Axes, data: dict[str, Any], run: dict[str, Any], top: float) -> None:
-    """A red line where the last request comes, while others still wait."""
-    minutes = data["trace"]["duration_seconds"] / 60
-    axes.axvline(minutes, color=PALETTE["error"], linewidth=1.4)
-    axes.text(
-        minutes,
-        top * 1.04,
-        f"  cannot keep up: {run['n_backlog']:,} behind",
-        color=PALETTE["error"],
-        fontsize=11,
-        ha="left",
-        va="top",
-    )
+def _draw_overload(plot: _Plot, data: dict[str, Any], run: dict[str, Any]) -> None:
+    """Draws a red line where the last request comes, while others still wait."""
+    at = plot.x(data["trace"]["duration_seconds"] / 60)
+    plot.drawing.line([(at, plot.y.start_px), (at, plot.y.end_px)], "error", width=1.4)
+    words = f"cannot keep up: {run['n_backlog']:,} behind"
+    half = _CHAR_PX * len(words) / 2
+    place = min(max(at, half), _WIDTH_PX - half)
+    plot.drawing.text(place, plot.y.end_px - 5, words, anchor="middle", color="error")
 
 
 def _distribution(
@@ -177,61 +177,58 @@ def _distribution(
                 f"{names[index]}: half by {_write(ttft['p50'], 'seconds')}, "
                 f"99 of 100 by {_write(ttft['p99'], 'seconds')}"
             )
-            lines.append(_Line(names[index], look % _N_LOOKS, times, shares, said))
+            lines.append(_Line(names[index], look % N_LOOKS, times, shares, said))
 
-    def finish(axes: Axes) -> None:
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    x = Scale(
+        min((line.xs[0] for line in lines), default=1.0) * 0.8,
+        max((line.xs[-1] for line in lines), default=1.0) * 1.3,
+        _LEFT_PX,
+        _RIGHT_PX,
+        is_log=True,
+    )
+    plot = _Plot(name, lines, x, (0, 1.02))
+    draw_grid(
+        plot.drawing,
+        plot.x,
+        plot.y,
+        x_ticks=log_ticks(x, 6),
+        y_ticks=(0.5, 0.95),
+        write_x=lambda value: _write(value, "seconds"),
+        write_y=lambda value: f"{value:.0%}",
+    )
+    plot.draw_lines()
+    return plot.drawing.svg("; ".join(line.said for line in lines))
 
-        axes.set_xscale("log")
-        # Ticks are powers of ten: those at the edge would be cut off.
-        axes.set_xlim(
-            min((line.xs[0] for line in lines), default=1.0) * 0.8,
-            max((line.xs[-1] for line in lines), default=1.0) * 1.3,
+
+class _Plot:
+    """Lines over one another, with their names below."""
+
+    def __init__(
+        self,
+        name: str,
+        lines: list[_Line],
+        x: Scale,
+        height: tuple[float, float],
+        *,
+        head_px: float = _HEAD_PX,
+    ) -> None:
+        self._lines = lines
+        self._names_px = head_px + _PLOT_PX + _FOOT_PX
+        self.drawing = Drawing(
+            name, width_px=_WIDTH_PX, height_px=self._names_px + _LINE_PX * len(lines) + 6
         )
-        axes.set_ylim(0, 1.02)
-        axes.set_yticks([0.5, 0.95])
-        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _write(x, "seconds")))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:.0%}"))
+        self.x = x
+        self.y = Scale(*height, head_px + _PLOT_PX, head_px)
 
-    return _draw(name, lines, finish, "; ".join(line.said for line in lines))
-
-
-def _draw(name: str, lines: list[_Line], finish: Callable[[Axes], None], alt: str) -> Markup:
-    labels = Labels()
-    legend = _LINE_PX * len(lines) + 6
-    height = _PLOT_PX + legend + 24
-    with chart_style(name):
-        figure = new_figure(width_px=_WIDTH_PX, height_px=height)
-        axes: Axes = figure.add_axes((0.17, (legend + 22) / height, 0.79, _PLOT_PX / height * 0.95))
-        for line in lines:
-            axes.plot(
-                line.xs,
-                line.ys,
-                color=PALETTE[f"t{line.look}"],
-                linewidth=1.5,
-                linestyle=_DASHES[line.look],
-            )
-        finish(axes)
-        axes.grid(visible=True, color=PALETTE["rule"], linewidth=0.6)
-        axes.set_axisbelow(True)
-        axes.tick_params(length=0, pad=5)
-        names: Axes = figure.add_axes((0.0, 0.0, 1.0, legend / height))
-        names.axis("off")
-        names.set_xlim(0, _WIDTH_PX)
-        names.set_ylim(0, legend)
-        for row, line in enumerate(lines):
-            y = legend - _LINE_PX * (row + 0.6)
-            names.plot(
-                [58, 90],
-                [y, y],
-                color=PALETTE[f"t{line.look}"],
-                linewidth=1.8,
-                linestyle=_DASHES[line.look],
-            )
-            names.text(97, y, labels(line.label), va="center", fontsize=11.5)
-        return to_svg(figure, name=name, alt=alt, labels=labels)
+    def draw_lines(self) -> None:
+        for row, line in enumerate(self._lines):
+            color = f"t{line.look}"
+            places = [(self.x(x), self.y(y)) for x, y in zip(line.xs, line.ys, strict=True)]
+            if places:
+                self.drawing.line(places, color, look=line.look)
+            at = self._names_px + _LINE_PX * (row + 0.6)
+            self.drawing.line([(58, at), (90, at)], color, width=1.8, look=line.look)
+            self.drawing.text(97, at + 4, line.label, size_px=11.5)
 
 
 def _write(value: float, kind: Kind) -> str:

@@ -1,144 +1,197 @@
-"""From a matplotlib figure to SVG that belongs into a page.
+"""Drawing of charts as SVG that belongs into a page.
 
-What matplotlib writes is a picture of its own: fixed colours and fonts, an XML head, a style sheet,
-metadata. Here it becomes a part of the page: colours are the page's variables, text is text in the
-page's font, ids do not clash, and numbers carry their JSON path. The same figure gives the same
-bytes.
+A `Drawing` writes shapes in pixels of the chart's natural size, x to the right and y down. Colours
+are variables of the page's style sheet, text is in the page's font, and numbers carry the JSON path
+that they come from. The same shapes give the same bytes.
 """
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from math import sqrt
 
 from markupsafe import Markup, escape
 
 from jeton.report.numbers import Shown
 from jeton.report.visible import visible
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["N_LOOKS", "Drawing"]
 
-__all__ = ["PALETTE", "Labels", "chart_style", "new_figure", "to_svg"]
+N_LOOKS = 6
+"""Series that differ by colour, hatching, dashes and marker; the seventh looks like the first."""
 
-# Stand-ins that no figure uses otherwise; each becomes a variable of the page's style sheet.
-PALETTE: Mapping[str, str] = {
-    "ink": "#010101",
-    "muted": "#020202",
-    "rule": "#030303",
-    "paper": "#040404",
-    "soft": "#060606",
-    "error": "#070707",
-    **{f"t{index}": f"#0500{index:02x}" for index in range(6)},
-}
-
-_POINTS_PER_INCH = 72
-_STYLE: dict[str, Any] = {
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "axes.unicode_minus": True,
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same metrics everywhere
-    "font.size": 10.0,
-    "text.color": PALETTE["ink"],
-    "axes.edgecolor": PALETTE["rule"],
-    "axes.labelcolor": PALETTE["muted"],
-    "axes.facecolor": "none",
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.spines.left": False,
-    "xtick.color": PALETTE["rule"],
-    "xtick.labelcolor": PALETTE["muted"],
-    "ytick.color": PALETTE["rule"],
-    "ytick.labelcolor": PALETTE["muted"],
-    "xtick.labelsize": 10.5,
-    "ytick.labelsize": 10.5,
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "hatch.linewidth": 1.1,
-}
-_VARIABLES = {color: f"var(--{name})" for name, color in PALETTE.items()}
-_COLOR = re.compile("|".join(PALETTE.values()))
-_HEAD = re.compile(r"\A.*?(?=<svg\b)", re.DOTALL)
-_ROOT = re.compile(r"<svg\b[^>]*?viewBox=\"([^\"]+)\"[^>]*>", re.DOTALL)
-_METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
-_STYLE_SHEET = re.compile(r"\s*<style\b[^>]*>.*?</style>", re.DOTALL)
-_COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
-_ID = re.compile(r"\bid=\"([^\"]+)\"")
-_REFERENCE = re.compile(r"(url\(#|href=\"#)")
-_FONT_FAMILY = re.compile(r"font-family:[^;\"]*;?\s*|(font:\s*[\d.]+px)\s+[^;\"]*")
-_PLACEHOLDER = re.compile(r"JT(\d{4})X")
+_COLORS = frozenset(
+    {"ink", "muted", "rule", "paper", "soft", "error", *(f"t{index}" for index in range(N_LOOKS))}
+)
+_DASHES = ("", "7.5 3", "2.2 2.2", "9 3 2.2 3", "13 4.5", "4.5 1.5 1.5 1.5 1.5 1.5")
+_TILE_PX = 6
+_HATCHES = (
+    "",
+    "M-1 7 7 -1M-1 1 1 -1M5 7 7 5",
+    "M0 1.5H6M0 4.5H6",
+    "M-1 -1 7 7M-1 5 1 7M5 -1 7 1",
+    "M1.5 0V6M4.5 0V6",
+    "M-1 -1 7 7M-1 7 7 -1",
+)
+"""Lines of a tile that is repeated over a bar, one for each look."""
+_MARKERS = ("circle", "square", "triangle", "diamond", "triangle-down", "plus")
 
 
-@dataclass(slots=True)
-class Labels:
-    """Texts of a figure that are put in after drawing, escaped and with their JSON path.
-
-    matplotlib never sees other people's text: it would look for glyphs, and try to lay it out.
-    """
-
-    _items: list[Shown | str] = field(default_factory=list)
-
-    def __call__(self, item: Shown | str) -> str:
-        """Return the stand-in to draw for a number or a name."""
-        self._items.append(item)
-        return f"JT{len(self._items) - 1:04d}X"
-
-    def write(self, match: re.Match[str]) -> str:
-        """Return the SVG for a stand-in."""
-        item = self._items[int(match.group(1))]
-        if isinstance(item, str):
-            return str(escape(visible(item)))
-        return str(
-            Markup('<tspan data-path="{}" data-value="{}">{}</tspan>').format(
-                item.path, item.raw, item.text
-            )
-        )
-
-
-@contextmanager
-def chart_style(salt: str) -> Iterator[None]:
-    """Draw with this style alone, whatever the user's own matplotlib settings are."""
-    from matplotlib import style
-
-    with style.context(["default", {**_STYLE, "svg.hashsalt": salt}]):
-        yield
-
-
-def new_figure(*, width_px: float, height_px: float) -> Figure:
-    """Return an empty figure; one point of it is one pixel of the page at natural size."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width_px / _POINTS_PER_INCH, height_px / _POINTS_PER_INCH))
-    FigureCanvasSVG(figure)
-    return figure
-
-
-def to_svg(figure: Figure, *, name: str, alt: str, labels: Labels) -> Markup:
-    """Return the figure as an ``svg`` element.
+class Drawing:
+    """Shapes of one chart.
 
     Args:
-        figure: Drawn under `chart_style`, with colours of `PALETTE` only.
         name: Prefix of all ids; different for every chart of a page.
-        alt: What the chart shows, with its numbers, for those who cannot see it.
-        labels: The texts that stand-ins in the figure are replaced by.
+        width_px: Natural width.
+        height_px: Natural height.
     """
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
-    svg = _HEAD.sub("", buffer.getvalue(), count=1)
-    for needless in (_METADATA, _STYLE_SHEET, _COMMENT):
-        svg = needless.sub("", svg)
-    svg = _ID.sub(rf'id="{name}-\1"', svg)
-    svg = _REFERENCE.sub(rf"\g<1>{name}-", svg)
-    svg = _FONT_FAMILY.sub(lambda match: match.group(1) or "", svg)
-    svg = _COLOR.sub(lambda match: _VARIABLES[match.group()], svg)
-    svg = _PLACEHOLDER.sub(labels.write, svg)
-    # Last: what the description quotes must not be taken for a stand-in or a colour.
-    root = Markup('<svg class="chart" viewBox="{}" role="img" aria-label="{}">')
-    svg = _ROOT.sub(lambda match: str(root.format(match.group(1), alt)), svg, count=1)
-    return Markup(svg.strip())  # every text in it was escaped above
+
+    def __init__(self, name: str, *, width_px: float, height_px: float) -> None:
+        self.width_px = width_px
+        self.height_px = height_px
+        self._name = name
+        self._shapes: list[str] = []
+        self._hatches: set[int] = set()
+
+    def bar(
+        self,
+        left: float,
+        top: float,
+        width: float,
+        height: float,
+        color: str,
+        *,
+        edge: str | None = None,
+        look: int = 0,
+    ) -> None:
+        """Draws a rectangle; ``look`` chooses its hatching, 0 is none."""
+        place = f'x="{_px(left)}" y="{_px(top)}" width="{_px(width)}" height="{_px(height)}"'
+        stroke = f";stroke:{_color(edge)};stroke-width:0.6" if edge else ""
+        self._shapes.append(f'<rect {place} style="fill:{_color(color)}{stroke}"/>')
+        if _HATCHES[look % N_LOOKS]:
+            self._hatches.add(look % N_LOOKS)
+            hatch = f"url(#{self._name}-hatch{look % N_LOOKS})"
+            self._shapes.append(f'<rect {place} style="fill:{hatch}"/>')
+
+    def line(
+        self,
+        points: Iterable[tuple[float, float]],
+        color: str,
+        *,
+        width: float = 1.5,
+        look: int = 0,
+        dashes: str = "",
+    ) -> None:
+        """Draws a line through ``points``; ``look`` or ``dashes`` tell how it is broken."""
+        path = "L".join(f"{_px(x)} {_px(y)}" for x, y in points)
+        broken = dashes or _DASHES[look % N_LOOKS]
+        dashed = f";stroke-dasharray:{broken}" if broken else ""
+        self._shapes.append(
+            f'<path d="M{path}" style="fill:none;stroke:{_color(color)};stroke-width:{width:g}'
+            f'{dashed};stroke-linejoin:round"/>'
+        )
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        item: Shown | str,
+        *,
+        anchor: str = "start",
+        size_px: float = 11.0,
+        color: str = "ink",
+        is_bold: bool = False,
+        before: str = "",
+        after: str = "",
+    ) -> None:
+        """Writes a number or a name; ``y`` is the base line."""
+        if isinstance(item, str):
+            written = str(escape(visible(item)))
+        else:
+            written = Markup('<tspan data-path="{}" data-value="{}">{}</tspan>').format(
+                item.path, item.raw, item.text
+            )
+        weight = ";font-weight:700" if is_bold else ""
+        side = "" if anchor == "start" else f";text-anchor:{anchor}"
+        self._shapes.append(
+            f'<text x="{_px(x)}" y="{_px(y)}" style="font-size:{size_px:g}px;'
+            f'fill:{_color(color)}{side}{weight}">{escape(before)}{written}{escape(after)}</text>'
+        )
+
+    def marker(self, x: float, y: float, look: int, *, is_filled: bool = True) -> None:
+        """Draws the shape of a look, in its colour, around a point."""
+        shape = _MARKERS[look % N_LOOKS]
+        color = f"t{look % N_LOOKS}"
+        style = (
+            f'style="fill:{_color(color if is_filled else "paper")};'
+            f'stroke:{_color(color)};stroke-width:1.6"'
+        )
+        if shape == "circle":
+            self._shapes.append(f'<circle cx="{_px(x)}" cy="{_px(y)}" r="4" {style}/>')
+            return
+        corners = " ".join(f"{_px(x + dx)},{_px(y + dy)}" for dx, dy in _corners(shape))
+        self._shapes.append(f'<polygon points="{corners}" {style}/>')
+
+    def dot(self, x: float, y: float, color: str) -> None:
+        """Draws a small disc."""
+        self._shapes.append(
+            f'<circle cx="{_px(x)}" cy="{_px(y)}" r="3" style="fill:{_color(color)}"/>'
+        )
+
+    def ring(self, x: float, y: float) -> None:
+        """Draws a circle around a marker."""
+        style = f"fill:none;stroke:{_color('ink')};stroke-width:1.3"
+        self._shapes.append(f'<circle cx="{_px(x)}" cy="{_px(y)}" r="8" style="{style}"/>')
+
+    def cross(self, x: float, y: float) -> None:
+        """Draws a cross over a marker."""
+        for slope in (1, -1):
+            self.line([(x - 6, y - 6 * slope), (x + 6, y + 6 * slope)], "ink", width=1.3)
+
+    def svg(self, alt: str) -> Markup:
+        """Returns the chart as an element.
+
+        Args:
+            alt: What the chart shows, with its numbers, for those who cannot see it.
+        """
+        patterns = "".join(
+            f'<pattern id="{self._name}-hatch{look}" width="{_TILE_PX}" height="{_TILE_PX}" '
+            f'patternUnits="userSpaceOnUse"><path d="{_HATCHES[look]}" '
+            f'style="stroke:{_color("paper")};stroke-width:1.1"/></pattern>'
+            for look in sorted(self._hatches)
+        )
+        definitions = f"<defs>{patterns}</defs>\n" if patterns else ""
+        head = Markup(
+            '<svg class="chart" id="{}-chart" viewBox="0 0 {} {}" role="img" aria-label="{}">\n'
+        ).format(self._name, _px(self.width_px), _px(self.height_px), alt)
+        # Every text in the shapes was escaped when it was added.
+        return head + Markup(definitions + "\n".join(self._shapes) + "\n</svg>")
+
+
+def _corners(shape: str) -> Sequence[tuple[float, float]]:
+    if shape == "square":
+        return ((-3.6, -3.6), (3.6, -3.6), (3.6, 3.6), (-3.6, 3.6))
+    if shape == "diamond":
+        half = 3.6 * sqrt(2)
+        return ((0, -half), (half, 0), (0, half), (-half, 0))
+    if shape == "plus":
+        return tuple(
+            (dx * 1.45, dy * 1.45)
+            for dx, dy in (
+                *((-1, -3), (1, -3), (1, -1), (3, -1), (3, 1), (1, 1)),
+                *((1, 3), (-1, 3), (-1, 1), (-3, 1), (-3, -1), (-1, -1)),
+            )
+        )
+    up = ((0.0, -4.0), (4.0, 4.0), (-4.0, 4.0))
+    return up if shape == "triangle" else tuple((dx, -dy) for dx, dy in up)
+
+
+def _color(name: str) -> str:
+    if name not in _COLORS:
+        raise ValueError(f"no colour of the page: {name}")
+    return f"var(--{name})"
+
+
+def _px(value: float) -> str:
+    """Writes a length in hundredths of a pixel, without needless zeros."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"

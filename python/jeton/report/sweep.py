@@ -12,23 +12,22 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from jeton._plain import counted
+from jeton.report.axes import Scale, draw_grid, linear_ticks
 from jeton.report.json_report import embed_json, safe_json
 from jeton.report.markdown_text import escaped, rows, text, written
 from jeton.report.numbers import Numbers, Shown
-from jeton.report.svg import PALETTE, Labels, chart_style, new_figure, to_svg
+from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from jeton.planning import Sweep
 
 __all__ = ["Grid", "Plot", "grids", "sweep_html", "sweep_json", "sweep_markdown", "sweep_words"]
 
 _WIDTH_PX, _HEIGHT_PX = 340.0, 220.0
 _MOST_TICKS = 6
-_BOX = (0.15, 0.13, 0.8, 0.83)
-_N_LOOKS = 6
+_BOX_PX = (51.0, 323.0, 9.0, 191.0)
+"""Where the axes lie: left, right, top, bottom."""
 _MINIMISED = {
     "usd_per_request": "cost of a request",
     "seconds_per_request": "time of a request",
@@ -210,39 +209,22 @@ def sweep_html(found: Sweep) -> str:
 
 
 def _compression_chart(numbers: Numbers) -> Markup:
-    data = numbers.data
-    curve = data["curve"]
-    labels = Labels()
-    with chart_style("sweep-tokens"):
-        figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-        axes = figure.add_axes(_BOX)
-        axes.plot(
-            [point["vocab_size"] for point in curve],
-            [point["bytes_per_token"] for point in curve],
-            color=PALETTE["soft"],
-            linewidth=1.6,
-        )
-        for point in data["points"]:
-            ends = point["bytes_per_token_interval"]
-            if ends:
-                axes.plot(
-                    [point["vocab_size"]] * 2,
-                    [ends["low"], ends["high"]],
-                    color=PALETTE["t0"],
-                    linewidth=1.2,
-                )
-        axes.plot(
-            [point["vocab_size"] for point in data["points"]],
-            [point["bytes_per_token"] for point in data["points"]],
-            linestyle="none",
-            marker="o",
-            color=PALETTE["t0"],
-        )
-        _finish(axes)
-        alt = "Bytes per token of the held-out text by vocabulary size: " + "; ".join(
-            f"{point['vocab_size']:,} {point['bytes_per_token']:.3f}" for point in data["points"]
-        )
-        return to_svg(figure, name="sweep-tokens", alt=alt, labels=labels)
+    curve, points = numbers.data["curve"], numbers.data["points"]
+    ends = [point["bytes_per_token_interval"] for point in points]
+    heights = [point["bytes_per_token"] for point in (*curve, *points)]
+    heights += [end[side] for end in ends if end for side in ("low", "high")]
+    drawing, x, y = _axes("sweep-tokens", [point["vocab_size"] for point in curve], heights)
+    line = [(x(point["vocab_size"]), y(point["bytes_per_token"])) for point in curve]
+    drawing.line(line, "soft", width=1.6)
+    for point, end in zip(points, ends, strict=True):
+        at = x(point["vocab_size"])
+        if end:
+            drawing.line([(at, y(end["low"])), (at, y(end["high"]))], "t0", width=1.2)
+        drawing.dot(at, y(point["bytes_per_token"]), "t0")
+    return drawing.svg(
+        "Bytes per token of the held-out text by vocabulary size: "
+        + "; ".join(f"{point['vocab_size']:,} {point['bytes_per_token']:.3f}" for point in points)
+    )
 
 
 def _cost_chart(model: dict[str, Any], index: int) -> Markup:
@@ -252,39 +234,41 @@ def _cost_chart(model: dict[str, Any], index: int) -> Markup:
     values = [float(point[minimised]) for point in points]
     least = min(values)
     over = [100 * (value / least - 1) for value in values]
-    labels = Labels()
-    name = f"sweep-cost-{index}"
-    color = PALETTE[f"t{(index + 1) % _N_LOOKS}"]
-    with chart_style(name):
-        figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-        axes = figure.add_axes(_BOX)
-        axes.plot([point["vocab_size"] for point in points], over, color=color, linewidth=1.6)
-        for point, value in zip(points, over, strict=True):
-            if point["vocab_size"] == model["best"]:
-                axes.plot(point["vocab_size"], value, marker="o", color=color)
-        _finish(axes)
-        alt = f"{model['model']}: {minimised} above the least by vocabulary size: " + "; ".join(
-            f"{point['vocab_size']:,} {value:.2f}%"
-            for point, value in zip(points, over, strict=True)
-        )
-        return to_svg(figure, name=name, alt=alt, labels=labels)
+    sizes = [point["vocab_size"] for point in points]
+    drawing, x, y = _axes(f"sweep-cost-{index}", sizes, over)
+    color = f"t{(index + 1) % N_LOOKS}"
+    places = [(x(size), y(value)) for size, value in zip(sizes, over, strict=True)]
+    drawing.line(places, color, width=1.6)
+    for size, place in zip(sizes, places, strict=True):
+        if size == model["best"]:
+            drawing.dot(*place, color)
+    return drawing.svg(
+        f"{model['model']}: {minimised} above the least by vocabulary size: "
+        + "; ".join(f"{size:,} {value:.2f}%" for size, value in zip(sizes, over, strict=True))
+    )
 
 
-def _finish(axes: Axes) -> None:
-    """A logarithmic axis of sizes, marked at octaves."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    axes.set_xscale("log", base=2)
-    low, high = axes.get_xlim()
-    n_octaves = log2(high / max(low, 1))
-    step = 1 if n_octaves < _MOST_TICKS else 2
-    sizes = [250 * 2**power for power in range(0, 13, step)]
-    axes.xaxis.set_major_locator(FixedLocator([float(size) for size in sizes]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _thousands(value)))
-    axes.grid(visible=True, color=PALETTE["rule"], linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(length=0, pad=4)
+def _axes(name: str, sizes: list[int], heights: list[float]) -> tuple[Drawing, Scale, Scale]:
+    """Draws a logarithmic axis of sizes, marked at octaves, and a linear one with some room."""
+    left, right, top, bottom = _BOX_PX
+    drawing = Drawing(name, width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
+    margin = max(max(sizes) / min(sizes), 1.1) ** 0.05
+    x = Scale(min(sizes) / margin, max(sizes) * margin, left, right, is_log=True)
+    low, high = min(heights), max(heights)
+    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    y = Scale(low - room, high + room, bottom, top)
+    step = 1 if log2(x.high / x.low) < _MOST_TICKS else 2
+    octaves = [250.0 * 2**power for power in range(0, 13, step)]
+    draw_grid(
+        drawing,
+        x,
+        y,
+        x_ticks=[size for size in octaves if x.holds(size)],
+        y_ticks=linear_ticks(y, 5),
+        write_x=_thousands,
+        write_y=lambda value: f"{value:.6g}",
+    )
+    return drawing, x, y
 
 
 def _thousands(value: float) -> str:

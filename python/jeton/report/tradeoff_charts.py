@@ -11,25 +11,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
+from jeton.report.axes import Scale, draw_grid, linear_ticks, log_ticks
 from jeton.report.evidence_views import objectives
 from jeton.report.numbers import Kind, Numbers, Shown, write_number
-from jeton.report.svg import PALETTE, Labels, chart_style, new_figure, to_svg
+from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["TradeOffChart", "tradeoff_charts"]
 
 _WIDTH_PX, _HEIGHT_PX = 340.0, 250.0
-_BOX = (0.145, 0.115, 0.795, 0.855)
-"""Where the axes lie, as shares of the figure: left, bottom, width, height."""
-_MARKERS = ("o", "s", "^", "D", "v", "P")
-_N_LOOKS = 6
+_LEFT_PX, _RIGHT_PX, _TOP_PX, _BOTTOM_PX = 49.3, 319.6, 7.5, 221.25
+"""Where the axes lie."""
 _CUT_FROM = 0.5
 """Least value over the largest from which an axis does not begin at zero."""
 _LOG_RATIO = 20
@@ -39,6 +35,8 @@ _MAX_NAME_CHARS = 24
 _CHAR_PX, _LINE_PX = 6.1, 13.0
 """Room that a name is given: a character of 11 px text, and its height."""
 _POINT_PX = 7.0
+_BASE_PX = 4.0
+"""From the middle of a name to its base line."""
 _OUTSIDE_PX = 14.0
 """A name may reach so far beyond the axes, into the margin."""
 
@@ -102,7 +100,7 @@ def _points(numbers: Numbers, x: _Objective, y: _Objective) -> list[_Point]:
         found.append(
             _Point(
                 _short(visible(point["name"])),
-                look % _N_LOOKS,
+                look % N_LOOKS,
                 at_x,
                 at_y,
                 point["is_on_front"],
@@ -116,33 +114,47 @@ def _points(numbers: Numbers, x: _Objective, y: _Objective) -> list[_Point]:
 def _draw(
     numbers: Numbers, index: int, points: list[_Point], x: _Objective, y: _Objective
 ) -> Markup:
-    name = f"tradeoff{index}"
-    labels = Labels()
-    with chart_style(name):
-        figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-        figure.set_dpi(72)  # so that its pixels are those of the page, where names are placed
-        axes: Axes = figure.add_axes(_BOX)
-        axes.spines["left"].set_visible(True)
-        _scale(axes, points, numbers, x, y)
-        lines = _draw_limits(axes, numbers, x, y) + _draw_front(axes, points)
-        for point in points:
-            _draw_point(axes, point)
-        for label in _placed(axes, points, lines):
-            axes.annotate(
-                labels(label.point.name),
-                label.point.place,
-                xytext=label.offset,
-                textcoords="offset points",
-                ha=label.side,
-                va="center",
-                fontsize=11,
-                fontweight="bold" if label.point.is_best else "normal",
-                color=PALETTE["ink"],
-            )
-        alt = f"{y[1]} against {x[1]}; less is better in both. " + "; ".join(
+    drawing = Drawing(f"tradeoff{index}", width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
+    across = _Axis.of([point.place[0] for point in points], _limit(numbers, x[0]))
+    up = _Axis.of([point.place[1] for point in points], _limit(numbers, y[0]))
+    plane = _Plane(
+        Scale(across.low, across.high, _LEFT_PX, _RIGHT_PX, across.is_log),
+        Scale(up.low, up.high, _BOTTOM_PX, _TOP_PX, up.is_log),
+    )
+    draw_grid(
+        drawing,
+        plane.x,
+        plane.y,
+        x_ticks=across.ticks(plane.x, 4),
+        y_ticks=up.ticks(plane.y, 5),
+        write_x=lambda value: _tick(value, x[2]),
+        write_y=lambda value: _tick(value, y[2]),
+        has_left=True,
+    )
+    if across.is_cut:
+        _mark_cut(drawing, 0)
+    if up.is_cut:
+        _mark_cut(drawing, 1)
+    lines = _draw_limits(drawing, plane, numbers, x, y) + _draw_front(drawing, plane, points)
+    # Rings below the markers, crosses above: the colour of a marker is never covered.
+    for point in points:
+        if point.is_best:
+            drawing.ring(*plane(point.place))
+    for point in points:
+        drawing.marker(*plane(point.place), point.look, is_filled=point.is_on_front)
+    for point in points:
+        if point.is_outside:
+            drawing.cross(*plane(point.place))
+    for label in _placed(plane, points, lines):
+        drawing.text(
+            *label.place, label.point.name, anchor=label.anchor, is_bold=label.point.is_best
+        )
+    return drawing.svg(
+        f"{y[1]} against {x[1]}; less is better in both. "
+        + "; ".join(
             f"{point.name} {point.x.text}, {point.y.text}{_words(point)}" for point in points
         )
-        return to_svg(figure, name=name, alt=alt, labels=labels)
+    )
 
 
 def _words(point: _Point) -> str:
@@ -158,86 +170,75 @@ def _words(point: _Point) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def _scale(
-    axes: Axes, points: list[_Point], numbers: Numbers, x: _Objective, y: _Objective
-) -> None:
-    """Set both axes: logarithmic where values spread widely, with room for names."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The ends of an axis; logarithmic where values spread widely, with room for names."""
 
-    for axis, position, objective in ((axes.xaxis, 0, x), (axes.yaxis, 1, y)):
-        values = [point.place[position] for point in points]
-        limit = _limit(numbers, objective[0])
+    low: float
+    high: float
+    is_log: bool
+    is_cut: bool
+
+    @staticmethod
+    def of(values: list[float], limit: float | None) -> _Axis:
         low, high = min(values), max(values)
         if limit is not None and low <= limit <= high + (high - low or high) * 0.5:
             high = max(high, limit)
-        is_log = low > 0 and high > _LOG_RATIO * low
-        set_scale = axes.set_xscale if position == 0 else axes.set_yscale
-        set_limits = axes.set_xlim if position == 0 else axes.set_ylim
-        if is_log:
-            set_scale("log")
+        if low > 0 and high > _LOG_RATIO * low:
             room = (high / low) ** 0.12
-            set_limits(low / room, high * room)
-            axis.set_major_locator(LogLocator(base=10, numticks=5))
-            axis.set_minor_formatter(NullFormatter())
-        else:
-            room = (high - low) * 0.14 or abs(high) * 0.1 or 1.0
-            # From zero, unless the points would lie in a heap: then the cut is marked.
-            is_cut = low >= _CUT_FROM * high > 0
-            begin = max(low - room, 0.0) if is_cut or low < 0 else 0.0
-            set_limits(begin, high + room)
-            if begin > 0:
-                _mark_cut(axes, position)
-            axis.set_major_locator(MaxNLocator(3 if position == 0 else 4))
-        axis.set_major_formatter(FuncFormatter(_Ticks(objective[2])))
-        axis.set_tick_params(length=0, pad=4)
-    axes.grid(visible=True, color=PALETTE["rule"], linewidth=0.6)
-    axes.set_axisbelow(True)
+            return _Axis(low / room, high * room, is_log=True, is_cut=False)
+        room = (high - low) * 0.14 or abs(high) * 0.1 or 1.0
+        # From zero, unless the points would lie in a heap: then the cut is marked.
+        is_heap = low >= _CUT_FROM * high > 0
+        begin = max(low - room, 0.0) if is_heap or low < 0 else 0.0
+        return _Axis(begin, high + room, is_log=False, is_cut=begin > 0)
 
-
-def _mark_cut(axes: Axes, position: int) -> None:
-    """Two slanted strokes at the beginning of an axis that does not begin at zero."""
-    for place in (0.03, 0.055):
-        centre = (place, 0.0) if position == 0 else (0.0, place * 1.6)
-        xs, ys = (0.012, 0.03) if position == 0 else (0.02, 0.022)
-        axes.plot(
-            [centre[0] - xs, centre[0] + xs],
-            [centre[1] - ys, centre[1] + ys],
-            transform=axes.transAxes,
-            color=PALETTE["ink"],
-            linewidth=1.2,
-            clip_on=False,
-            zorder=4,
-        )
+    def ticks(self, scale: Scale, most: int) -> list[float]:
+        return log_ticks(scale, most) if self.is_log else linear_ticks(scale, most)
 
 
 @dataclass(frozen=True, slots=True)
-class _Ticks:
+class _Plane:
+    """Two scales; gives the pixels of a pair of values."""
+
+    x: Scale
+    y: Scale
+
+    def __call__(self, place: _Place) -> _Place:
+        return self.x(place[0]), self.y(place[1])
+
+
+def _mark_cut(drawing: Drawing, position: int) -> None:
+    """Draws two slanted strokes at the beginning of an axis that does not begin at zero."""
+    for at in (9.0, 15.0):
+        x, y = (_LEFT_PX + at, _BOTTOM_PX) if position == 0 else (_LEFT_PX, _BOTTOM_PX - at)
+        dx, dy = (3.2, 6.4) if position == 0 else (5.4, 4.7)
+        drawing.line([(x - dx, y + dy), (x + dx, y - dy)], "ink", width=1.2)
+
+
+def _tick(value: float, kind: Kind) -> str:
     """Writes a tick as the tables write the number."""
-
-    kind: Kind
-
-    def __call__(self, value: float, _position: int) -> str:
-        number = Decimal(f"{value:.6g}")
-        if self.kind == "usd" and abs(number) >= 10_000:
-            return f"${number / 1000:,.4g}k"
-        if self.kind in ("bytes", "seconds"):
-            digits, _, unit = write_number(number, self.kind).partition("\u00a0")
-            return f"{float(digits.replace(',', '')):g}\u00a0{unit}"
-        return write_number(number, self.kind)
+    number = Decimal(f"{value:.6g}")
+    if kind == "usd" and abs(number) >= 10_000:
+        return f"${number / 1000:,.4g}k"
+    if kind in ("bytes", "seconds"):
+        digits, _, unit = write_number(number, kind).partition("\u00a0")
+        return f"{float(digits.replace(',', '')):g}\u00a0{unit}"
+    return write_number(number, kind)
 
 
-def _draw_limits(axes: Axes, numbers: Numbers, x: _Objective, y: _Objective) -> list[_Segment]:
-    """Draw the user's limits that lie inside the plot, and return them."""
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    look: dict[str, Any] = {"color": PALETTE["ink"], "linewidth": 1.0, "linestyle": (0, (4, 3))}
+def _draw_limits(
+    drawing: Drawing, plane: _Plane, numbers: Numbers, x: _Objective, y: _Objective
+) -> list[_Segment]:
+    """Draws the user's limits that lie inside the plot; returns them in pixels."""
     lines: list[_Segment] = []
     at_x, at_y = _limit(numbers, x[0]), _limit(numbers, y[0])
-    if at_x is not None and left <= at_x <= right:
-        axes.axvline(at_x, **look)
-        lines.append(((at_x, bottom), (at_x, top)))
-    if at_y is not None and bottom <= at_y <= top:
-        axes.axhline(at_y, **look)
-        lines.append(((left, at_y), (right, at_y)))
+    if at_x is not None and plane.x.holds(at_x):
+        lines.append(((plane.x(at_x), _BOTTOM_PX), (plane.x(at_x), _TOP_PX)))
+    if at_y is not None and plane.y.holds(at_y):
+        lines.append(((_LEFT_PX, plane.y(at_y)), (_RIGHT_PX, plane.y(at_y))))
+    for line in lines:
+        drawing.line(line, "ink", width=1.0, dashes="4 3")
     return lines
 
 
@@ -247,68 +248,29 @@ def _limit(numbers: Numbers, objective: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _draw_front(axes: Axes, points: list[_Point]) -> list[_Segment]:
-    """Draw the steps below which none of these points lies, in these two objectives alone."""
+def _draw_front(drawing: Drawing, plane: _Plane, points: list[_Point]) -> list[_Segment]:
+    """Draws the steps below which none of these points lies, in these two objectives alone."""
     best = math.inf
-    front: list[tuple[float, float]] = []
+    front: list[_Place] = []
     for at_x, at_y in sorted({point.place for point in points}):
         if at_y < best:
             if front:
-                front.append((at_x, best))
-            front.append((at_x, at_y))
+                front.append(plane((at_x, best)))
+            front.append(plane((at_x, at_y)))
             best = at_y
-    xs, ys = zip(*front, strict=True)
-    axes.plot(xs, ys, color=PALETTE["soft"], linewidth=1.2, zorder=1.5)
+    drawing.line(front, "soft", width=1.2)
     return list(itertools.pairwise(front))
-
-
-def _draw_point(axes: Axes, point: _Point) -> None:
-    color = PALETTE[f"t{point.look}"]
-    at_x, at_y = point.place
-    axes.plot(
-        at_x,
-        at_y,
-        marker=_MARKERS[point.look],
-        markersize=8,
-        color=color,
-        markerfacecolor=color if point.is_on_front else PALETTE["paper"],
-        markeredgecolor=color,
-        markeredgewidth=1.6,
-        zorder=3,
-    )
-    if point.is_best:
-        axes.plot(
-            at_x,
-            at_y,
-            marker="o",
-            markersize=16,
-            color=PALETTE["ink"],
-            markerfacecolor="none",
-            markeredgecolor=PALETTE["ink"],
-            markeredgewidth=1.3,
-            zorder=2.5,
-        )
-    if point.is_outside:
-        axes.plot(
-            at_x,
-            at_y,
-            marker="x",
-            markersize=13,
-            color=PALETTE["ink"],
-            markeredgecolor=PALETTE["ink"],
-            markeredgewidth=1.3,
-            zorder=3.5,
-        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Label:
     point: _Point
-    offset: tuple[float, float]
-    side: str
+    place: _Place
+    """The end or the middle of its base line."""
+    anchor: str
 
 
-def _placed(axes: Axes, points: list[_Point], lines: list[_Segment]) -> list[_Label]:
+def _placed(plane: _Plane, points: list[_Point], lines: list[_Segment]) -> list[_Label]:
     """Give names the first free place beside their points; the best and the front come first.
 
     A name may lie on a line only where there is no other place for it, and is left out (the table
@@ -317,22 +279,12 @@ def _placed(axes: Axes, points: list[_Point], lines: list[_Segment]) -> list[_La
     wanted = [p for p in points if len(points) <= _MAX_LABELS or p.is_on_front or p.is_best]
     wanted.sort(key=lambda point: (not point.is_best, not point.is_on_front))
 
-    def to_pixels(place: _Place) -> _Place:
-        at_x, at_y = axes.transData.transform(place)
-        return float(at_x), float(at_y)
-
-    left, bottom, width, height = _BOX
-    frame = (
-        left * _WIDTH_PX,
-        bottom * _HEIGHT_PX,
-        (left + width) * _WIDTH_PX + _OUTSIDE_PX,
-        (bottom + height) * _HEIGHT_PX,
-    )
-    taken = [_around(*to_pixels(point.place), _POINT_PX) for point in points]
-    crossed = [_between(*to_pixels(start), *to_pixels(end)) for start, end in lines]
+    frame = (_LEFT_PX, _TOP_PX, _RIGHT_PX + _OUTSIDE_PX, _BOTTOM_PX)
+    taken = [_around(*plane(point.place), _POINT_PX) for point in points]
+    crossed = [_between(*start, *end) for start, end in lines]
     labels = []
     for point in wanted:
-        places = list(_places(*to_pixels(point.place), point))
+        places = list(_places(*plane(point.place), point))
         for obstacles in (taken + crossed, taken):
             free = next(
                 (
@@ -353,19 +305,19 @@ def _places(x: float, y: float, point: _Point) -> Iterator[tuple[_Label, _Box]]:
     """Places of a name around its point, the most usual first."""
     room = _CHAR_PX * len(point.name)
     gap = 12.0 if point.is_best or point.is_outside else 8.0
-    for side, dx, dy in (
-        ("left", gap, 0.0),
-        ("right", -gap, 0.0),
-        ("left", gap - 2, 11.0),
-        ("right", 2 - gap, 11.0),
-        ("left", gap - 2, -11.0),
-        ("right", 2 - gap, -11.0),
-        ("center", 0.0, 16.0),
-        ("center", 0.0, -16.0),
+    for anchor, dx, dy in (
+        ("start", gap, 0.0),
+        ("end", -gap, 0.0),
+        ("start", gap - 2, -11.0),
+        ("end", 2 - gap, -11.0),
+        ("start", gap - 2, 11.0),
+        ("end", 2 - gap, 11.0),
+        ("middle", 0.0, -16.0),
+        ("middle", 0.0, 16.0),
     ):
-        start = x + dx - {"left": 0.0, "right": room, "center": room / 2}[side]
+        start = x + dx - {"start": 0.0, "end": room, "middle": room / 2}[anchor]
         box = (start, y + dy - _LINE_PX / 2, start + room, y + dy + _LINE_PX / 2)
-        yield _Label(point, (dx, dy), side), box
+        yield _Label(point, (x + dx, y + dy + _BASE_PX), anchor), box
 
 
 _Box = tuple[float, float, float, float]

@@ -80,11 +80,13 @@ class Matrix(Protocol):
 
 
 class Plain:
-    """A tensor whose elements are the values, times one factor."""
+    """A tensor whose elements are the values, times one factor.
 
-    def __init__(self, tensor: Tensor, *, factor: float = 1.0) -> None:
+    With ``is_row`` it is one row that has a value for each token.
+    """
+
+    def __init__(self, tensor: Tensor, *, factor: float = 1.0, is_row: bool = False) -> None:
         self.tensors = (tensor,)
-        is_row = len(tensor.shape) == 2 and tensor.shape[0] == 1
         self.n_rows = math.prod(tensor.shape) if is_row else tensor.shape[0] if tensor.shape else 0
         self.n_columns = math.prod(tensor.shape) // self.n_rows if self.n_rows else 0
         self._factor = factor

@@ -225,7 +225,13 @@ class _Group:
             return self._packed(name)
         n_rows = tensor.shape[axis_of(role, len(tensor.shape))]
         rows = self._map(n_rows, name, extra=self._extra(n_rows, role), short=short)
-        stored = stored_matrix(tensor, self._tensors, self._files, by_columns=by_columns)
+        stored = stored_matrix(
+            tensor,
+            self._tensors,
+            self._files,
+            by_columns=by_columns,
+            is_row=role is Role.BIAS_ROW and len(tensor.shape) == 2,
+        )
         recipe = self._recipe(name, role, is_tied=is_tied)
         _check_blocks(stored.matrix, rows, name)
         plans = {

@@ -141,9 +141,9 @@ def _tables(donor: Path, files: OpenFiles) -> list[Matrix]:
             elif role is Role.HEAD:
                 heads.append(tensor)
         if inputs:
-            found = [stored_matrix(inputs[0], group.tensors, files, by_columns=False).matrix]
+            found = [stored_matrix(inputs[0], group.tensors, files).matrix]
             if heads and not are_equal(inputs[0], heads[0], files):
-                found.append(stored_matrix(heads[0], group.tensors, files, by_columns=False).matrix)
+                found.append(stored_matrix(heads[0], group.tensors, files).matrix)
             return found
     raise AdaptError(f"{donor} has no embeddings of a known name\nhint: name another donor")
 

@@ -53,13 +53,20 @@ def is_packed(name: str, tensors: Mapping[str, Tensor]) -> bool:
 
 
 def stored_matrix(
-    tensor: Tensor, tensors: Mapping[str, Tensor], files: OpenFiles, *, by_columns: bool
+    tensor: Tensor,
+    tensors: Mapping[str, Tensor],
+    files: OpenFiles,
+    *,
+    by_columns: bool = False,
+    is_row: bool = False,
 ) -> Stored:
     """Returns how a matrix is stored.
 
     Raises:
         AdaptError: Its scales have a shape that is not known.
     """
+    if is_row:
+        return Stored(Plain(tensor, is_row=True))
     if by_columns:
         return Stored(Columns(tensor), by_columns=True)
     stem = stem_of(tensor.name)

@@ -60,7 +60,7 @@ class TensorPlan:
             return (self.n_content, *shape[1:])
         if self.rows is None:
             return shape
-        if self.by_columns or (len(shape) == 2 and shape[0] == 1):
+        if self.by_columns or self.role is Role.BIAS_ROW:
             return (shape[0], self.rows.n_new_rows)
         return (self.n_stored_rows, *shape[1:])
 

@@ -9,6 +9,16 @@ from jeton.cli.lazy_group import LazyGroup
 __all__ = ["adapt"]
 
 _HOMES = {
+    "apply": (
+        "jeton.cli.adapt.apply",
+        "apply",
+        "Give a model the vocabulary of a tokenizer that `jeton adapt` made.",
+    ),
+    "terms": (
+        "jeton.cli.adapt.terms",
+        "terms",
+        "Say what is worth a slot of the vocabulary, and where to stop.",
+    ),
     "extend": (
         "jeton.cli.adapt.extend",
         "extend",
@@ -18,6 +28,11 @@ _HOMES = {
         "jeton.cli.adapt.prune",
         "prune",
         "Take tokens out that a text does not need, those first that cost it least.",
+    ),
+    "verify": (
+        "jeton.cli.adapt.verify",
+        "verify",
+        "Read a model back and prove that it is what the change makes of its base.",
     ),
 }
 
@@ -31,6 +46,9 @@ def adapt() -> None:
 
     \b
     Examples:
+      jeton adapt terms notes.jsonl --tokenizer cl100k_base --slots 2000
       jeton adapt extend cl100k_base notes.jsonl --add 5000 -o domain/
       jeton adapt prune ./model notes.jsonl --to 32000 -o small-model/
+      jeton adapt apply my-model/ domain/ -o my-model-domain/
+      jeton adapt verify my-model-domain/ --base my-model/
     """

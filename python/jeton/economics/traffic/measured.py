@@ -1,6 +1,6 @@
 """Measured times and memory of a GPU: what it reaches of its datasheet, and how far that carries.
 
-``scripts/measure_gpu.py`` writes the file; half of its points calibrate the shares, the other half
+``studies/measure_gpu.py`` writes the file; half of its points calibrate the shares, the other half
 judge the roofline with them. Which is which is fixed before anything is measured.
 """
 

@@ -1,0 +1,136 @@
+"""Tokens that each new token saves on a text, beyond those that the tokens before it save.
+
+The text is cut again with all new tokens. BPE makes a new token only of what it did before, so each
+of its merges saves one token, wherever it happens, and that does not depend on later merges: sums
+over all new tokens are the tokens that the text needs less. A piece or word saves its parts less
+one for each use; of Unigram and WordPiece the sum may differ a little, since neighbours change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton import _core
+from jeton.adapt.extension import Added
+
+__all__ = ["SlotCounter"]
+
+_NORMAL_95 = 1.959964
+"""Standard deviations within which a normal variable lies with a probability of 95%."""
+
+
+@dataclass(slots=True)
+class SlotCounter:
+    """Counts tokens saved by each new token, document by document.
+
+    Attributes:
+        old: The old tokenizer.
+        new: The new one.
+        added: The new tokens in the order of their ids, which is the order of merges.
+        n_documents: Documents so far.
+        n_bytes: Bytes of their text.
+        n_tokens_before: Their tokens with the old tokenizer.
+        n_tokens_after: Their tokens with the new one.
+    """
+
+    old: _core.Tokenizer
+    new: _core.Tokenizer
+    added: Sequence[Added]
+    num_threads: int | None = None
+    n_documents: int = 0
+    n_bytes: int = 0
+    n_tokens_before: int = 0
+    n_tokens_after: int = 0
+    document_tokens: list[NDArray[np.int64]] = field(default_factory=list)
+    _saved: NDArray[np.int64] = field(init=False)
+    _squares: NDArray[np.float64] = field(init=False)
+    _documents_with: NDArray[np.int64] = field(init=False)
+    _offsets: NDArray[np.int64] = field(init=False)
+    _slots: NDArray[np.int64] = field(init=False)
+    _savings: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.added)
+        self._saved = np.zeros(n, dtype=np.int64)
+        self._squares = np.zeros(n, dtype=np.float64)
+        self._documents_with = np.zeros(n, dtype=np.int64)
+        self._offsets, self._slots, self._savings = _merges_within(self.added)
+
+    def add(self, batch: _core.TextBatch) -> None:
+        """Counts the documents of a batch."""
+        before = self.old.count_batch(batch, num_threads=self.num_threads)
+        rows = self.new.encode_batch(batch, num_threads=self.num_threads)
+        ids, offsets = rows.ids.astype(np.int64), rows.offsets
+        self.n_documents += len(batch)
+        self.n_bytes += batch.n_bytes
+        self.n_tokens_before += int(before.sum())
+        self.n_tokens_after += len(ids)
+        self.document_tokens.append(before)
+        first, n = self.added[0].id, len(self.added)
+        is_new = np.flatnonzero(ids >= first)
+        if not len(is_new):
+            return
+        documents = np.searchsorted(offsets, is_new, side="right") - 1
+        keys, counts = np.unique(documents * n + ids[is_new] - first, return_counts=True)
+        places = keys % n
+        sizes = (self._offsets[places + 1] - self._offsets[places]).astype(np.int64)
+        # Every use of a token is a use of each merge within it.
+        starts = np.repeat(self._offsets[places], sizes)
+        steps = np.arange(len(starts)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        at = starts + steps
+        wide = np.repeat(keys // n, sizes) * n + self._slots[at]
+        pairs, inverse = np.unique(wide, return_inverse=True)
+        saved = np.bincount(inverse, weights=np.repeat(counts, sizes) * self._savings[at])
+        slots = pairs % n
+        self._saved += np.bincount(slots, weights=saved, minlength=n).astype(np.int64)
+        self._squares += np.bincount(slots, weights=saved * saved, minlength=n)
+        self._documents_with += np.bincount(slots, minlength=n)
+
+    @property
+    def saved(self) -> NDArray[np.int64]:
+        """int64 (n_added,): tokens saved by each new token."""
+        return self._saved
+
+    @property
+    def documents_with(self) -> NDArray[np.int64]:
+        """int64 (n_added,): documents in which each new token saves something."""
+        return self._documents_with
+
+    @property
+    def half_width(self) -> NDArray[np.float64]:
+        """float64 (n_added,): half of the interval of 95% around ``saved``.
+
+        Documents are taken as a sample: the total of so many documents drawn anew lies within.
+        """
+        n = max(1, self.n_documents)
+        variance = np.maximum(self._squares - self._saved.astype(np.float64) ** 2 / n, 0.0)
+        return _NORMAL_95 * np.sqrt(variance * n / max(1, n - 1))
+
+
+def _merges_within(
+    added: Sequence[Added],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Returns for each new token the merges that one use of it takes, and tokens that each saves.
+
+    The three arrays are offsets (n_added + 1,), places of new tokens, and tokens saved.
+    """
+    place = {new.id: i for i, new in enumerate(added)}
+    trees: list[dict[int, int]] = []
+    for i, new in enumerate(added):
+        if new.pair is None:
+            trees.append({i: len(new.parts) - 1})
+            continue
+        tree = {i: 1}
+        for part in new.pair:
+            if part in place:
+                for slot, times in trees[place[part]].items():
+                    tree[slot] = tree.get(slot, 0) + times
+        trees.append(tree)
+    offsets = np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64)
+    slots = np.array([slot for tree in trees for slot in tree], dtype=np.int64)
+    savings = np.array([times for tree in trees for times in tree.values()], dtype=np.int64)
+    return offsets, slots, savings

@@ -1,0 +1,139 @@
+"""``jeton adapt apply``: a model follows its new tokenizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from jeton.cli import options, streams
+
+if TYPE_CHECKING:
+    from jeton.adapt.weights.applying import Applied
+
+__all__ = ["apply"]
+
+_N_SHOWN = 40
+# A test holds these names equal to those of the library, which is imported only when it is needed.
+INIT_NAMES = (
+    "asymmetric",
+    "mean",
+    "vocabulary-mean",
+    "exponential",
+    "copy",
+    "focus",
+    "omp",
+    "zero",
+    "random",
+)
+
+
+@click.command()
+@click.argument("model_dir", metavar="MODEL_DIR")
+@click.argument("tokenizer_dir", metavar="TOKENIZER_DIR")
+@click.option(
+    "-o", "--output", metavar="OUT", help="New directory to write; not needed with --dry-run."
+)
+@click.option(
+    "--init",
+    type=click.Choice(INIT_NAMES),
+    default="asymmetric",
+    show_default=True,
+    help="Way to make the rows of added tokens; docs/guides/applying.md has their papers.",
+)
+@click.option("--donor", metavar="DIR", help="Model that has the added tokens, for omp and focus.")
+@click.option(
+    "--pad-to",
+    type=click.IntRange(min=1, max=1 << 20),
+    metavar="N",
+    help="Make the rows of each table a multiple of N. By default a padded table stays so.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random rows."
+)
+@click.option(
+    "--as-is",
+    metavar="NAME",
+    multiple=True,
+    help="Copy this tensor although an axis is as long as the vocabulary. Repeatable.",
+)
+@click.option("--link", is_flag=True, help="Give unchanged files a second name; copy no bytes.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and write nothing.")
+@options.json_option
+def apply(
+    *,
+    model_dir: str,
+    tokenizer_dir: str,
+    output: str | None,
+    init: str,
+    donor: str | None,
+    pad_to: int | None,
+    seed: int,
+    as_is: tuple[str, ...],
+    link: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Give a model the vocabulary of a tokenizer that `jeton adapt` made.
+
+    Tables of embeddings, output layers, their biases, and every file that names an id follow
+    vocabulary_change.json; without that file the change is derived from the bytes of the tokens.
+    Nothing is loaded: files are read and written piece by piece, whole or not at all.
+
+    \b
+    Examples:
+      jeton adapt apply my-model/ domain-tokenizer/ --dry-run
+      jeton adapt apply my-model/ domain-tokenizer/ -o my-model-domain/
+      jeton adapt apply my-model/ domain-tokenizer/ -o out/ --init mean --pad-to 64 --link
+    """
+    from jeton.adapt.weights import apply as apply_change
+
+    if output is None and not dry_run:
+        raise click.UsageError("missing option '-o' / '--output', or --dry-run")
+    applied = apply_change(
+        model_dir,
+        tokenizer_dir,
+        output=output,
+        init=init,
+        donor=donor,
+        pad_to=pad_to,
+        seed=seed,
+        as_is=as_is,
+        link=link,
+        dry_run=dry_run,
+    )
+    if as_json:
+        streams.write_json(applied.to_dict())
+    else:
+        _write(applied)
+    return 0
+
+
+def _write(applied: Applied) -> None:
+    plan = applied.plan.to_dict()
+    streams.write_line(
+        f"ids        {plan['old_ids']:,} -> {plan['new_ids']:,}: {plan['kept']:,} kept, "
+        f"{plan['added']:,} added, {plan['gone']:,} gone"
+    )
+    if plan["init"] is not None:
+        streams.write_line(f"new rows   {plan['init']} ({plan['paper']})")
+    tensors = plan["tensors"]
+    for tensor in tensors[:_N_SHOWN]:
+        before, after = (" x ".join(map(str, tensor[k])) for k in ("shape_before", "shape_after"))
+        filled = f", {tensor['rows_filled']:,} without a token" if tensor["rows_filled"] else ""
+        streams.write_line(
+            streams.shown(
+                f"tensor     {tensor['name']}: {before} -> {after} "
+                f"({tensor['rows_added']:,} rows made{filled})"
+            )
+        )
+    if len(tensors) > _N_SHOWN:
+        streams.write_line(f"tensor     {len(tensors) - _N_SHOWN:,} more; --json has all")
+    for name in plan["rewritten_files"]:
+        streams.write_line(streams.shown(f"file       {name}"))
+    for note in plan["notes"]:
+        streams.write_line(streams.shown(f"note       {note}"))
+    if applied.output is None:
+        streams.write_line("nothing was written")
+    else:
+        streams.write_line(streams.shown(f"wrote      {applied.output}"))

@@ -1,0 +1,206 @@
+"""``jeton adapt terms``: what is worth a slot of the vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jeton.cli import options, streams
+from jeton.cli.adapt.reading_options import reading_of, reading_options
+
+if TYPE_CHECKING:
+    from jeton.adapt.term_worth import TermWorth
+
+__all__ = ["terms"]
+
+_N_SHOWN = 25
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True)
+@options.tokenizer_option
+@click.option("--terms", "terms_file", metavar="FILE", help="Words to look at first: one a line.")
+@click.option(
+    "--slots",
+    "n_slots",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Slots to look at: 5,000 by default, or those of the terms if there are any.",
+)
+@click.option(
+    "--term-form",
+    type=click.Choice(["space", "bare", "both"]),
+    default="space",
+    show_default=True,
+    help="How terms stand in text: behind a space, without one, or a token of each.",
+)
+@click.option(
+    "--model",
+    "model_name",
+    metavar="M",
+    help="Model that would have the slots: a name of `jeton catalog models`, or its folder. Says "
+    "where the next slot costs more than it saves; a folder also tells rows never trained.",
+)
+@click.option(
+    "--gpu",
+    "gpu_name",
+    metavar="G",
+    default="h100-sxm",
+    show_default=True,
+    help="GPU that the model runs on.",
+)
+@click.option(
+    "--output-tokens",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    metavar="N",
+    help="Tokens generated after each document, in tokens of today.",
+)
+@click.option(
+    "--requests-per-day",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="Requests a day, for money by the month; a document is a request.",
+)
+@reading_options
+@options.pattern_option
+@options.special_id_option
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@options.json_option
+def terms(inputs: tuple[str, ...], **given: Any) -> None:
+    """Say what is worth a slot of the vocabulary, and where to stop.
+
+    Tokens saved are counted by cutting the text again, each slot beyond those before it. The text
+    is read two or three times; nothing is kept apart.
+
+    \b
+    Examples:
+      jeton adapt terms notes.jsonl --tokenizer ./model --slots 2000
+      jeton adapt terms notes.jsonl -t cl100k_base --terms drugs.txt --json
+      jeton adapt terms notes.jsonl -t ./model --model ./model --requests-per-day 100000
+    """
+    from jeton.adapt.term_worth import term_worth
+    from jeton.corpus import read_terms
+
+    base = options.load_tokenizer(
+        given["tokenizer_name"], pattern=given["pattern"], special_tokens=given["special_tokens"]
+    )
+    model, gpu, folder = model_of(given["model_name"], given["gpu_name"])
+    with reading_of(given, quiet=given["quiet"]) as reading:
+        found = term_worth(
+            base,
+            list(inputs),
+            terms=read_terms(given["terms_file"]) if given["terms_file"] else (),
+            n_slots=given["n_slots"],
+            term_form=given["term_form"],
+            model=model,
+            gpu=gpu,
+            model_folder=folder,
+            output_tokens=given["output_tokens"],
+            requests_per_day=given["requests_per_day"],
+            reading=replace(reading, hold_out=0.0),
+        )
+    if given["as_json"]:
+        streams.write_json(_as_json(found))
+    else:
+        _show(found)
+
+
+def model_of(name: str | None, gpu_name: str) -> tuple[Any, Any, Path | None]:
+    """Returns the facts of a model and a GPU, and the model's folder; nothing without a name."""
+    if name is None:
+        return None, None, None
+    from jeton import catalog
+
+    folder = Path(name) if Path(name).is_dir() else None
+    facts = catalog.model_from_config(folder) if folder is not None else catalog.model(name)
+    return facts, catalog.gpu(gpu_name), folder
+
+
+def _as_json(found: TermWorth) -> dict[str, Any]:
+    stop = found.stop
+    return {
+        "schema_version": "jeton.adapt_terms/1",
+        "n_documents": found.n_documents,
+        "n_bytes": found.n_bytes,
+        "n_tokens_before": found.n_tokens_before,
+        "n_tokens_after": found.n_tokens_after,
+        "stop": None
+        if stop is None
+        else {
+            "n_slots": stop.n_slots,
+            "row_bytes": stop.row_bytes,
+            "usd_per_request_before": str(stop.usd_per_request_before),
+            "usd_per_request_after": str(stop.usd_per_request_after),
+            "usd_per_month": None if stop.usd_per_month is None else str(stop.usd_per_month),
+            "is_at_an_end": stop.is_at_an_end,
+            "reason": stop.reason,
+        },
+        "free_slots": {
+            "holes": list(found.free.holes),
+            "padding_rows": found.free.padding_rows,
+            "reserved": list(found.free.reserved),
+            "unreachable": list(found.free.unreachable),
+            "undertrained": list(found.free.undertrained),
+        },
+        "known_terms": list(found.known_terms),
+        "left_out_terms": dict(found.left_out_terms),
+        "slots": [
+            {
+                "text": slot.token.token_bytes.decode("utf-8", "replace"),
+                "origin": slot.token.origin,
+                "n_old_tokens": len(slot.token.parts),
+                "n_saved": slot.n_saved,
+                "half_width": round(slot.half_width, 1),
+                "n_documents": slot.n_documents,
+                "n_saved_together": slot.n_saved_together,
+            }
+            for slot in found.slots
+        ],
+    }
+
+
+def _show(found: TermWorth) -> None:
+    from jeton.cli import tables
+
+    before, after = found.n_tokens_before, found.n_tokens_after
+    share = f" ({(after - before) / before:+.2%})" if before else ""
+    streams.write_line(
+        f"{found.n_documents:,} documents: {before:,} tokens now, {after:,} with "
+        f"{len(found.slots):,} slots{share}"
+    )
+    free = found.free
+    streams.write_line(
+        f"slots that are there: {len(free.holes):,} holes, {free.padding_rows:,} rows of padding, "
+        f"{len(free.reserved):,} reserved; {len(free.unreachable):,} tokens are unreachable, "
+        f"{len(free.undertrained):,} have a row that was never trained"
+    )
+    if found.stop is not None:
+        stop = found.stop
+        more = "; more may pay: look at more slots" if stop.is_at_an_end else ""
+        streams.write_line(f"stop after {stop.n_slots:,} slots{more}: {stop.reason}")
+        if stop.usd_per_month is not None:
+            streams.write_line(f"saves {stop.usd_per_month:,.2f} USD a month at this traffic")
+    tables.print_table(
+        ["SAVED", "+-", "DOCUMENTS", "TOGETHER", "NOW", "TOKEN"],
+        [
+            [
+                f"{slot.n_saved:,}",
+                f"{slot.half_width:,.0f}",
+                f"{slot.n_documents:,}",
+                f"{slot.n_saved_together:,}",
+                str(len(slot.token.parts)),
+                repr(slot.token.token_bytes.decode("utf-8", "replace")),
+            ]
+            for slot in found.slots[:_N_SHOWN]
+        ],
+        right=["SAVED", "+-", "DOCUMENTS", "TOGETHER", "NOW"],
+    )
+    if len(found.slots) > _N_SHOWN:
+        streams.write_line(f"and {len(found.slots) - _N_SHOWN:,} more: --json has all")
+    for term, reason in found.left_out_terms[:_N_SHOWN]:
+        streams.say(f"left out: {term!r:.60} {reason}")

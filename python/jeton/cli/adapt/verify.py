@@ -1,0 +1,51 @@
+"""``jeton adapt verify``: proof that a model is what a change makes of its base."""
+
+from __future__ import annotations
+
+import click
+
+from jeton.cli import options, streams
+
+__all__ = ["verify"]
+
+EXIT_PROVEN, EXIT_FOUND = 0, 1
+
+
+@click.command()
+@click.argument("output", metavar="OUT")
+@click.option("--base", metavar="MODEL_DIR", help="Model that OUT was made of.")
+@click.option(
+    "--as-is",
+    metavar="NAME",
+    multiple=True,
+    help="Tensor that was copied although an axis is as long as the vocabulary. Repeatable.",
+)
+@options.json_option
+def verify(*, output: str, base: str | None, as_is: tuple[str, ...], as_json: bool) -> int:
+    """Read a model back and prove that it is what the change makes of its base.
+
+    Rows are as planned, surviving rows equal bit for bit, other tensors equal byte for byte, and
+    every id in every file has a row. Without --base only the files of OUT are compared with one
+    another. Exit code 0: proven. 1: a contradiction. 2: an error.
+
+    \b
+    Examples:
+      jeton adapt verify my-model-domain/ --base my-model/
+      jeton adapt verify my-model/
+    """
+    from jeton.adapt.weights import verify as verify_output
+
+    proof = verify_output(output, base=base, as_is=as_is)
+    if as_json:
+        streams.write_json(proof.to_dict())
+    else:
+        if base is not None:
+            streams.write_line(
+                f"compared {proof.n_tables:,} tables ({proof.n_kept_rows:,} rows kept, "
+                f"{proof.n_new_rows:,} new) and {proof.n_copied:,} other tensors, "
+                f"{proof.n_bytes:,} bytes"
+            )
+        for problem in proof.problems:
+            streams.write_line(streams.shown(f"problem: {problem.where}: {problem.what}"))
+        streams.write_line("proven" if proof.is_proven else f"{len(proof.problems):,} problems")
+    return EXIT_PROVEN if proof.is_proven else EXIT_FOUND
