@@ -89,7 +89,7 @@ def test_one_is_several_of_one(tmp_path: Path) -> None:
     assert several("a") == ["a"]
     assert several(tmp_path) == [tmp_path]
     assert several(tokenizer) == [tokenizer]
-    assert several(iter(["a", tmp_path])) == ["a", tmp_path]
+    assert several(["a", tmp_path]) == ["a", tmp_path]
 
 
 def test_written_names(tmp_path: Path) -> None:

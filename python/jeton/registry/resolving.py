@@ -62,9 +62,11 @@ def several(
         return []
     if isinstance(given, Tokenizer | str | os.PathLike):
         return [given]
-    if isinstance(given, bytes | bytearray) or not isinstance(given, Iterable):
-        raise wrong_kind(given, argument)
-    return list(given)
+    found: Any = given
+    # Bytes are an iterable, of integers.
+    if isinstance(found, bytes | bytearray) or not isinstance(found, Iterable):
+        raise wrong_kind(found, argument)
+    return list(found)
 
 
 def written(given: TokenizerLike) -> str:
