@@ -2,7 +2,8 @@
 
 A room is a folder (or single file) at the top of the tree. An arrow is an import from one room
 into another; tests do not count. The floor of a room is one above the highest room it imports.
-``python -m scripts.rooms`` shows the core, ``python -m scripts.rooms python`` the package.
+``python -m scripts.rooms`` shows the core, ``python -m scripts.rooms python`` the package. Of the
+package, circles of modules are printed too, with imports inside of functions.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-__all__ = ["circles", "floors", "main", "python_arrows", "rust_arrows"]
+__all__ = ["circles", "floors", "main", "module_arrows", "python_arrows", "rust_arrows"]
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "crates" / "jeton-core" / "src"
@@ -72,18 +73,76 @@ def python_arrows(top: Path = PACKAGE) -> Arrows:
     return arrows
 
 
+def module_arrows(top: Path = PACKAGE) -> Arrows:
+    """Return the arrows between the modules of the package, imports inside of functions too.
+
+    Imports for type checkers alone do not count: nothing runs them.
+    """
+    paths = {_module(path, top): path for path in sorted(top.rglob("*.py"))}
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for here, path in paths.items():
+        for statement in _statements(ast.parse(path.read_text(encoding="utf-8"))):
+            for there in _imported(statement, paths):
+                if there != here:
+                    arrows.setdefault((here, there), []).append(path.relative_to(top).as_posix())
+    return arrows
+
+
+def _module(path: Path, top: Path) -> str:
+    parts = path.relative_to(top.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Yield all statements below a node, without those behind ``if TYPE_CHECKING``."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(tree, field, ()):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+            if isinstance(child, ast.stmt):
+                yield child
+            yield from _statements(child)
+
+
+def _imported(statement: ast.stmt, modules: Collection[str]) -> Iterator[str]:
+    """Yield the modules that a statement imports."""
+    if isinstance(statement, ast.Import):
+        yield from (alias.name for alias in statement.names if alias.name in modules)
+    elif isinstance(statement, ast.ImportFrom) and statement.module:
+        for alias in statement.names:
+            names = (f"{statement.module}.{alias.name}", statement.module)
+            yield from (
+                name for name in names[: 1 if names[0] in modules else 2] if name in modules
+            )
+
+
 def circles(arrows: Arrows) -> list[list[str]]:
-    """Return the groups of rooms that can reach one another, each sorted."""
-    rooms = sorted({room for pair in arrows for room in pair})
-    reached = {room: {there for here, there in arrows if here == room} for room in rooms}
-    for middle in rooms:
-        for room in rooms:
-            if middle in reached[room]:
-                reached[room] |= reached[middle]
-    groups = {
-        tuple(sorted({room} | {o for o in reached[room] if room in reached[o]})) for room in rooms
-    }
-    return [list(group) for group in sorted(groups) if len(group) > 1]
+    """Return the groups of rooms that can reach one another, each sorted (Tarjan)."""
+    targets: dict[str, list[str]] = {}
+    for here, there in arrows:
+        targets.setdefault(here, []).append(there)
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_rooms: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(room: str) -> None:
+        number[room] = lowest[room] = len(number)
+        open_rooms.append(room)
+        for there in targets.get(room, ()):
+            if there not in number:
+                visit(there)
+            if there in open_rooms:
+                lowest[room] = min(lowest[room], lowest[there])
+        if lowest[room] == number[room]:
+            start = open_rooms.index(room)
+            found.append(sorted(open_rooms[start:]))
+            del open_rooms[start:]
+
+    for room in sorted(targets):
+        if room not in number:
+            visit(room)
+    return sorted(group for group in found if len(group) > 1)
 
 
 def floors(arrows: Arrows) -> dict[str, int]:
@@ -119,6 +178,8 @@ def main(arguments: list[str] | None = None) -> int:
         for (here, there), files in sorted(arrows.items()):
             print(f"{here} -> {there}: {', '.join(files)}")
     found = circles(arrows)
+    if options.tree == "python":
+        found += circles(module_arrows())
     for circle in found:
         print(f"circle: {' '.join(circle)}")
     return 1 if found else 0

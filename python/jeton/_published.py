@@ -58,7 +58,7 @@ class PublishedVocabulary:
     Attributes:
         name: The name to load it by.
         rank_file: The file that it is made from.
-        pattern: Name of its split pattern, as in ``_core.published_patterns()``.
+        pattern: Name of its split pattern, as in ``published_patterns()`` of the core.
         normalizer: ``"nfc"`` or None.
         runs: The special tokens as the table has them.
         source: Where pattern and special tokens were published.

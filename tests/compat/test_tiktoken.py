@@ -112,6 +112,8 @@ def test_encoding_is_equal(name: str, text: str, allowed: Any, disallowed: Any) 
 @example("today\n \n", set())
 @example("a \n\t ", set())
 @example("  ü", "all")
+@example("1" + " " * 300, set())
+@example("a" * 300, set())
 def test_unstable_completions_are_equal(name: str, text: str, allowed: Any) -> None:
     options: dict[str, Any] = {"allowed_special": allowed, "disallowed_special": ()}
     stable, completions = OURS[name].encode_with_unstable(text, **options)

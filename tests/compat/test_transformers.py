@@ -19,8 +19,9 @@ import pytest
 import tokenizers
 import transformers
 
+import jeton
 from jeton.compat import transformers as adapter
-from jeton.errors import MissingExtraError, UsageError
+from jeton.errors import JetonWarning, MissingExtraError, UsageError
 from tests.compat.hf_dumps import outcome, same_outcome
 from tests.compat.hf_families import TEXTS, family_json
 
@@ -433,3 +434,41 @@ def test_without_transformers() -> None:
     ).stdout
     assert "hint: pip install 'jeton[transformers]'" in shown
     assert issubclass(MissingExtraError, ImportError)
+
+
+def test_a_vocabulary_at_hand_comes_before_the_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = transformers.AutoTokenizer.from_pretrained
+
+    def without_network(place: str, **options: Any) -> Any:
+        if not Path(place).is_dir():
+            raise OSError(f"the network is asked for {place}")
+        return usual(place, **options)
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", without_network)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    with pytest.warns(JetonWarning, match="nothing was fetched"):
+        found = adapter.AutoTokenizer.from_pretrained("jeton-general-32k", padding_side="left")
+    known = jeton.load("jeton-general-32k")
+    assert found("two words")["input_ids"] == known.encode("two words", add_special_tokens=True)
+    assert found.name_or_path == "jeton-general-32k"
+    assert found.padding_side == "left"
+    assert isinstance(found, adapter.JetonTokenizer)
+    with pytest.raises(OSError, match="network"):
+        adapter.AutoTokenizer.from_pretrained("jeton-general-32k", revision="main")
+    with pytest.raises(OSError, match="network"):
+        adapter.AutoTokenizer.from_pretrained("nobody/has-this")
+
+
+def test_a_folder_comes_before_a_vocabulary_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    jeton.load("jeton-general-32k").save(tmp_path / "jeton-code-32k")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", JetonWarning)
+        found = adapter.AutoTokenizer.from_pretrained("jeton-code-32k")
+    assert found.name_or_path == "jeton-code-32k"
+    known = jeton.load("jeton-general-32k")
+    assert found("def f():")["input_ids"] == known.encode("def f():", add_special_tokens=True)

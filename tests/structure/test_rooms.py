@@ -68,3 +68,48 @@ def test_floors_count_from_the_ground() -> None:
 def test_main_prints_rooms(capsys: pytest.CaptureFixture[str]) -> None:
     assert rooms.main(["--arrows"]) == 0
     assert "tokenizer -> engine:" in capsys.readouterr().out
+
+
+CIRCLES_OF_LAZY_IMPORTS = [
+    # Methods of a class that make or read another class, which imports the first.
+    [
+        "jeton.adapt.change",
+        "jeton.adapt.change_files",
+        "jeton.adapt.composing",
+        "jeton.adapt.deriving",
+    ],
+    # An encoding is pickled by its name, which the registry of encodings finds again.
+    [
+        "jeton.compat.tiktoken._public",
+        "jeton.compat.tiktoken.core",
+        "jeton.compat.tiktoken.registry",
+    ],
+    # A model names its trainer, and the trainer makes a model.
+    ["jeton.compat.tokenizers.models", "jeton.compat.tokenizers.trainers"],
+    ["jeton.registry.finding", "jeton.registry.of_models", "jeton.registry.places"],
+]
+"""Each stands in the interface that is followed, or in a value's own methods; none may be added."""
+
+
+def test_the_package_has_no_circle() -> None:
+    assert rooms.circles(rooms.python_arrows()) == []
+
+
+def test_modules_have_no_circle_but_known_ones() -> None:
+    assert rooms.circles(rooms.module_arrows()) == CIRCLES_OF_LAZY_IMPORTS
+
+
+def test_a_circle_of_lazy_imports_is_found(tmp_path: Path) -> None:
+    top = tmp_path / "house"
+    top.mkdir()
+    (top / "__init__.py").write_text("", encoding="utf-8")
+    (top / "a.py").write_text("from house import b\n", encoding="utf-8")
+    (top / "b.py").write_text(
+        "if TYPE_CHECKING:\n    from house.c import C\n\n"
+        "def f():\n    try:\n        from house.a import g\n    except OSError: ...\n",
+        encoding="utf-8",
+    )
+    (top / "c.py").write_text("import house.b\n", encoding="utf-8")
+    arrows = rooms.module_arrows(top)
+    assert set(arrows) == {("house.a", "house.b"), ("house.b", "house.a"), ("house.c", "house.b")}
+    assert rooms.circles(arrows) == [["house.a", "house.b"]]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from jeton.errors import AdaptError
 
 if TYPE_CHECKING:
-    from jeton import _core
+    from jeton._core import Tokenizer
 
 __all__ = ["CHANGE_FILE", "MAX_IDS", "VocabularyChange"]
 
@@ -138,7 +138,7 @@ class VocabularyChange:
         return inverse(self)
 
     @classmethod
-    def identity(cls, tokenizer: _core.Tokenizer) -> Self:
+    def identity(cls, tokenizer: Tokenizer) -> Self:
         """Returns the change of a tokenizer into itself."""
         holes = np.flatnonzero(~tokenizer.is_token_mask())
         return cls(
@@ -151,7 +151,7 @@ class VocabularyChange:
         )
 
     @staticmethod
-    def between(old: _core.Tokenizer, new: _core.Tokenizer) -> VocabularyChange:
+    def between(old: Tokenizer, new: Tokenizer) -> VocabularyChange:
         """Returns the change between two tokenizers, by the bytes of their tokens.
 
         Raises:

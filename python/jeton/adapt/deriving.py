@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange, added_fields
 from jeton.adapt.segmenting import Segmenter
 from jeton.errors import AdaptError
@@ -22,7 +22,7 @@ _N_NAMED = 5
 """Ambiguous tokens that an error names."""
 
 
-def change_between(old: _core.Tokenizer, new: _core.Tokenizer) -> VocabularyChange:
+def change_between(old: Tokenizer, new: Tokenizer) -> VocabularyChange:
     """Returns the change between two tokenizers.
 
     Tokens are the same if their bytes are and no other token of their kind (added or not) has
@@ -47,9 +47,7 @@ def change_between(old: _core.Tokenizer, new: _core.Tokenizer) -> VocabularyChan
     return change_with(old, new, old_of)
 
 
-def change_with(
-    old: _core.Tokenizer, new: _core.Tokenizer, old_of: NDArray[np.int64]
-) -> VocabularyChange:
+def change_with(old: Tokenizer, new: Tokenizer, old_of: NDArray[np.int64]) -> VocabularyChange:
     """Returns the change whose kept ids are known.
 
     Args:
@@ -94,7 +92,7 @@ class _Tokens:
         by_token: Of each id, the token as it is written.
     """
 
-    def __init__(self, tokenizer: _core.Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         added = {token.id for token in tokenizer.added_tokens}
         self.ids: list[int] = np.flatnonzero(tokenizer.is_token_mask()).tolist()
         self.by_bytes: dict[int, tuple[bool, bytes]] = {

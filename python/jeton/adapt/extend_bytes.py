@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from jeton import _core
+from jeton._core import BpeOptions, Tokenizer, continue_bpe, counts_for
 from jeton.adapt.extension import Added, Extension
 from jeton.adapt.joins import Joins
 from jeton.errors import AdaptError, JetonWarning, TrainingError
@@ -55,7 +55,7 @@ def ordinary_tokens(extension: Extension) -> list[bytes | None]:
     return [None if id in hidden else token for id, token in enumerate(tokens)]
 
 
-def _without_whole_pretokens(extension: Extension) -> _core.Tokenizer:
+def _without_whole_pretokens(extension: Extension) -> Tokenizer:
     """Returns the tokenizer as its merges alone make it: a pretoken may be a token without any."""
     model = extension.written.model
     if not model["whole_pretokens"]:
@@ -72,7 +72,7 @@ def _learned(extension: Extension, joins: Joins) -> list[tuple[int, int, int, in
     if corpus is None:
         return []
     try:
-        counts = _core.counts_for(extension.base)
+        counts = counts_for(extension.base)
     except TrainingError as error:
         raise AdaptError(str(error)) from None
     for batch in corpus:
@@ -81,12 +81,16 @@ def _learned(extension: Extension, joins: Joins) -> list[tuple[int, int, int, in
         return []
     vocab_size = extension.base.vocab_size + n_tokens
     with_terms = extension.base if not len(joins) else _with(extension, joins)
-    options = _core.BpeOptions(
+    options = BpeOptions(
         vocab_size=vocab_size,
         min_frequency=extension.min_frequency,
         max_token_bytes=extension.max_token_bytes,
     )
+<<<<<<< HEAD
     found = _core.continue_bpe(counts, base=with_terms, options=options).new_tokens
+=======
+    _, found, _, _ = continue_bpe(counts, base=with_terms, options=options)
+>>>>>>> main
     if 0 < len(found) + len(joins) < n_tokens:
         warnings.warn(
             f"the text is enough for {len(found) + len(joins):,} new tokens only, not for "
@@ -104,7 +108,7 @@ def _put(extension: Extension, joins: Joins) -> None:
         written.merges.extend([left, right] for left, right, _ in joins.merges)
 
 
-def _with(extension: Extension, joins: Joins) -> _core.Tokenizer:
+def _with(extension: Extension, joins: Joins) -> Tokenizer:
     """Returns the tokenizer with the joins so far, and leaves the written form as it was."""
     model = extension.written.model
     before = {key: model[key] for key in ("tokens", "merges")}

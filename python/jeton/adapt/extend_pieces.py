@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Callable, Sequence
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.extend_bytes import ordinary_tokens
 from jeton.adapt.extension import Added, Extension
 from jeton.adapt.idtext import IdText
@@ -151,7 +151,7 @@ def _is_byte(token: bytes) -> bool:
     return len(token) == 6 and token.startswith(b"<0x")
 
 
-def _copied(written: WrittenTokenizer, base: _core.Tokenizer) -> WrittenTokenizer:
+def _copied(written: WrittenTokenizer, base: Tokenizer) -> WrittenTokenizer:
     copy = WrittenTokenizer(base)
     copy.data = json.loads(json.dumps(written.data))
     return copy

@@ -12,7 +12,7 @@ import json
 import warnings
 from collections import Counter
 
-from jeton import _core
+from jeton._core import PretokenCounts
 from jeton.adapt.extension import Added, Extension
 from jeton.adapt.segmenting import Segmenter
 from jeton.errors import JetonWarning
@@ -60,7 +60,7 @@ def _words(extension: Extension) -> dict[str, int]:
         "normalizer": data["normalizer"],
         "pretokenizer": data["pretokenizer"],
     }
-    counts = _core.PretokenCounts.cut_by(json.dumps(steps))
+    counts = PretokenCounts.cut_by(json.dumps(steps))
     for batch in extension.corpus:
         counts.add(batch, num_threads=extension.num_threads)
     return {word.decode("utf-8", "replace"): count for word, count in counts.items()}

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange, added_fields
 from jeton.adapt.extend_bytes import extend_bytes
 from jeton.adapt.extend_pieces import extend_characters, extend_unigram
@@ -46,7 +46,7 @@ class Extended:
         held_out: Text that was kept apart, before and after; None where there is none.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     change: VocabularyChange
     new_tokens: tuple[Added, ...]
     known_terms: tuple[str, ...]
@@ -57,7 +57,7 @@ class Extended:
 
 
 def extend(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     inputs: Any = None,
     *,
     n_tokens: int | None = None,
@@ -185,7 +185,7 @@ def _why_nothing(extension: Extension) -> str:
     )
 
 
-def _check_reachable(tokenizer: _core.Tokenizer, added: Sequence[Added]) -> None:
+def _check_reachable(tokenizer: Tokenizer, added: Sequence[Added]) -> None:
     missed = unreachable_tokens(tokenizer, [new.id for new in added])
     if missed:
         named = ", ".join(repr(tokenizer.id_to_token(id)) for id in missed[:_N_NAMED])
@@ -195,9 +195,7 @@ def _check_reachable(tokenizer: _core.Tokenizer, added: Sequence[Added]) -> None
         )
 
 
-def _change(
-    base: _core.Tokenizer, tokenizer: _core.Tokenizer, added: Sequence[Added]
-) -> VocabularyChange:
+def _change(base: Tokenizer, tokenizer: Tokenizer, added: Sequence[Added]) -> VocabularyChange:
     lengths = {id: len(base.id_to_bytes(id)) for new in added for id in new.parts}
     new_ids = {new.id: (list(new.parts), [lengths[id] for id in new.parts]) for new in added}
     old_of = np.full(tokenizer.vocab_size, -1, dtype=np.int64)

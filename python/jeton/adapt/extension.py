@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.reading import Corpus
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError
@@ -57,7 +57,7 @@ class Extension:
         left_out_terms: Terms that cannot be one token, with the reason.
     """
 
-    base: _core.Tokenizer
+    base: Tokenizer
     written: WrittenTokenizer
     corpus: Corpus | None
     n_tokens: int | None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.placing import is_reserved_name
 from jeton.adapt.reachable import unreachable_tokens
 from jeton.checkpoint.rows import can_read_rows, row_statistics
@@ -44,7 +44,7 @@ class FreeSlots:
         return len(self.holes) + self.padding_rows + len(self.reserved)
 
 
-def free_slots(tokenizer: _core.Tokenizer, model_folder: Path | None = None) -> FreeSlots:
+def free_slots(tokenizer: Tokenizer, model_folder: Path | None = None) -> FreeSlots:
     """Returns the slots that need not be bought.
 
     Args:

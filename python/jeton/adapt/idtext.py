@@ -12,7 +12,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch, Tokenizer, train_characters
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError
 
@@ -38,7 +38,7 @@ class IdText:
         written: Its written form.
     """
 
-    def __init__(self, tokenizer: _core.Tokenizer, written: WrittenTokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, written: WrittenTokenizer) -> None:
         if tokenizer.vocab_size > _MAX_IDS:
             raise AdaptError(
                 f"{tokenizer.vocab_size:,} ids are more than the {_MAX_IDS:,} that can be "
@@ -67,20 +67,20 @@ class IdText:
             else:
                 self._chars[id] = id + (_STARTS if is_edge else _INSIDES)
 
-    def counts(self) -> _core.PretokenCounts:
+    def counts(self) -> PretokenCounts:
         """Returns empty counts that keep words apart."""
-        return _core.PretokenCounts(pattern=self.pattern)
+        return PretokenCounts(pattern=self.pattern)
 
     def add(
         self,
-        counts: _core.PretokenCounts,
-        batch: _core.TextBatch,
+        counts: PretokenCounts,
+        batch: TextBatch,
         *,
         num_threads: int | None = None,
     ) -> int:
         """Counts the words of documents; returns their tokens."""
         ids = self._tokenizer.encode_batch(batch, num_threads=num_threads).ids
-        counts.add(_core.TextBatch.from_texts([self.text(ids)]), num_threads=num_threads)
+        counts.add(TextBatch.from_texts([self.text(ids)]), num_threads=num_threads)
         return len(ids)
 
     def text(self, ids: NDArray[np.uint32]) -> str:
@@ -95,7 +95,7 @@ class IdText:
 
     @staticmethod
     def learn(
-        counts: _core.PretokenCounts, n_tokens: int, *, min_frequency: int
+        counts: PretokenCounts, n_tokens: int, *, min_frequency: int
     ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Returns pairs of rows of ids to join, in merge order."""
         points = counts.characters().code_points
@@ -110,14 +110,14 @@ class IdText:
             "required_chars": "",
             "ties": "ids",
         }
-        learned = WrittenTokenizer(_core.train_characters(counts, json.dumps(options)))
+        learned = WrittenTokenizer(train_characters(counts, json.dumps(options)))
         rows = [
             IdText.ids(token.decode()) if token is not None else () for token in learned.tokens()
         ]
         return [(rows[left], rows[right]) for left, right in learned.merges or []]
 
 
-def _alone(tokenizer: _core.Tokenizer, written: WrittenTokenizer) -> set[int]:
+def _alone(tokenizer: Tokenizer, written: WrittenTokenizer) -> set[int]:
     """Returns the ids that join nothing: special tokens, bytes, and digits that are kept apart."""
     alone = {token.id for token in tokenizer.added_tokens}
     if tokenizer.unknown_id is not None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.segmenting import wordpiece_cut
 from jeton.adapt.written import WrittenTokenizer
 
 __all__ = ["piece_costs"]
 
 
-def piece_costs(
-    base: _core.Tokenizer, written: WrittenTokenizer, ids: Iterable[int]
-) -> dict[int, int]:
+def piece_costs(base: Tokenizer, written: WrittenTokenizer, ids: Iterable[int]) -> dict[int, int]:
     """Returns the tokens more of each id that other tokens can stand for; others are left out."""
     tokens = written.tokens()
     if written.kind == "wordpiece":
@@ -42,7 +40,7 @@ def piece_costs(
     return costs
 
 
-def _usable(base: _core.Tokenizer, written: WrittenTokenizer) -> set[int]:
+def _usable(base: Tokenizer, written: WrittenTokenizer) -> set[int]:
     hidden = {token.id for token in base.added_tokens} | {base.unknown_id}
     if written.kind == "sentencepiece":
         kinds = [kind for _, _, kind in written.model["pieces"]]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange, no_added
 from jeton.adapt.derivations import derivations
 from jeton.adapt.prune_pieces import piece_costs
@@ -56,7 +56,7 @@ class Pruned:
         held_out: Text that was kept apart, before and after; None where there is none.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     change: VocabularyChange
     removed: tuple[RemovedToken, ...]
     n_protected: int
@@ -66,7 +66,7 @@ class Pruned:
 
 
 def prune(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     inputs: Any,
     *,
     n_tokens: int,
@@ -159,7 +159,7 @@ def _is_bpe(written: WrittenTokenizer) -> bool:
 
 
 def _protected(
-    base: _core.Tokenizer, written: WrittenTokenizer, texts: Iterable[str]
+    base: Tokenizer, written: WrittenTokenizer, texts: Iterable[str]
 ) -> NDArray[np.bool_]:
     """Returns which ids never go, bool (n_ids,)."""
     protected = ~base.is_token_mask()
@@ -209,7 +209,7 @@ def _named_ids(part: Any) -> Iterable[int]:
 
 
 def _leaves(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     written: WrittenTokenizer,
     uses: NDArray[np.int64],
     protected: NDArray[np.bool_],
@@ -253,7 +253,7 @@ def _leaves(
 
 
 def _pieces(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     written: WrittenTokenizer,
     uses: NDArray[np.int64],
     protected: NDArray[np.bool_],
@@ -269,9 +269,7 @@ def _pieces(
     ]
 
 
-def _change(
-    base: _core.Tokenizer, tokenizer: _core.Tokenizer, new_ids: NDArray[np.int64]
-) -> VocabularyChange:
+def _change(base: Tokenizer, tokenizer: Tokenizer, new_ids: NDArray[np.int64]) -> VocabularyChange:
     old_of = np.full(tokenizer.vocab_size, -1, dtype=np.int64)
     kept = np.flatnonzero(new_ids >= 0)
     old_of[new_ids[kept]] = kept

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.segmenting import Segmenter
 from jeton.adapt.written import WrittenTokenizer
 
 __all__ = ["unreachable_tokens"]
 
 
-def unreachable_tokens(tokenizer: _core.Tokenizer, ids: Iterable[int]) -> list[int]:
+def unreachable_tokens(tokenizer: Tokenizer, ids: Iterable[int]) -> list[int]:
     """Returns the ids whose own text is cut in another way by the model's rules.
 
     Of BPE that takes a whole pretoken for a token if there is one, only the merges count: other

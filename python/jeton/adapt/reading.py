@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import TextBatch, Tokenizer
 from jeton.corpus import HoldOut, open_documents, require_text
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOutSplit
 from jeton.progress import OnProgress
@@ -84,10 +84,10 @@ class Corpus:
     reading: Reading
     n_documents: int = 0
     n_bytes: int = 0
-    held_out: list[_core.TextBatch] = field(default_factory=list)
+    held_out: list[TextBatch] = field(default_factory=list)
     _n_held_out_bytes: int = 0
 
-    def __iter__(self) -> Iterator[_core.TextBatch]:
+    def __iter__(self) -> Iterator[TextBatch]:
         """Gives batches of documents to learn from.
 
         Raises:
@@ -110,7 +110,7 @@ class Corpus:
                 self._keep_apart(batch, np.flatnonzero(sides == HELD_OUT).tolist())
                 kept = np.flatnonzero(sides == TRAINED).tolist()
                 if len(kept) < len(batch):
-                    learned = _core.TextBatch.from_texts([batch[index] for index in kept])
+                    learned = TextBatch.from_texts([batch[index] for index in kept])
             self.n_documents += len(learned)
             self.n_bytes += learned.n_bytes
             yield learned
@@ -119,7 +119,7 @@ class Corpus:
             n_bytes=self.n_bytes + self._n_held_out_bytes,
         )
 
-    def measure(self, old: _core.Tokenizer, new: _core.Tokenizer) -> HeldOutText | None:
+    def measure(self, old: Tokenizer, new: Tokenizer) -> HeldOutText | None:
         """Returns tokens of what was kept apart, before and after; None where nothing was."""
         if not self.held_out:
             return None
@@ -142,8 +142,8 @@ class Corpus:
             n_worst_more_tokens=max(0, int(more.max())),
         )
 
-    def _keep_apart(self, batch: _core.TextBatch, indices: list[int]) -> None:
+    def _keep_apart(self, batch: TextBatch, indices: list[int]) -> None:
         if indices and self._n_held_out_bytes < _HELD_OUT_BYTES:
-            texts = _core.TextBatch.from_texts([batch[index] for index in indices])
+            texts = TextBatch.from_texts([batch[index] for index in indices])
             self.held_out.append(texts)
             self._n_held_out_bytes += texts.n_bytes

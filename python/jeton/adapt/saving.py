@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
 from jeton.errors import AdaptError
 from jeton.formats.names import is_folder_name, name_of_file
@@ -30,10 +30,10 @@ class SavedChange:
     files: tuple[Path, ...]
     change_file: Path
     change: VocabularyChange
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
 
 
-def adapted_target(base: _core.Tokenizer, path: str) -> Target:
+def adapted_target(base: Tokenizer, path: str) -> Target:
     """Returns where a tokenizer that is made from another one goes.
 
     A folder gets the format of the old tokenizer, so that it loads as that did.
@@ -46,9 +46,7 @@ def adapted_target(base: _core.Tokenizer, path: str) -> Target:
     return find_target(path, wanted="sentencepiece" if is_model else None)
 
 
-def save_adapted(
-    tokenizer: _core.Tokenizer, change: VocabularyChange, target: Target
-) -> SavedChange:
+def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target) -> SavedChange:
     """Writes a tokenizer with its change beside it.
 
     The file is ``vocabulary_change.json`` in a folder, else ``NAME.vocabulary_change.json``.

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jeton import _core
+from jeton._core import SentencePieceModel, Tokenizer
 from jeton.adapt.written import WrittenTokenizer
 
 __all__ = ["Segmenter", "wordpiece_cut"]
@@ -19,7 +19,7 @@ class Segmenter:
     no parts at all.
     """
 
-    def __init__(self, tokenizer: _core.Tokenizer, written: WrittenTokenizer | None = None) -> None:
+    def __init__(self, tokenizer: Tokenizer, written: WrittenTokenizer | None = None) -> None:
         self._tokenizer = tokenizer
         self._cut = self._cutter((written or WrittenTokenizer(tokenizer)).model)
         self._unknown = tokenizer.unknown_id
@@ -51,7 +51,7 @@ class Segmenter:
         kind = model["type"]
         pretoken = self._tokenizer.encode_pretoken
         if kind == "sentencepiece":
-            spm = _core.SentencePieceModel(self._tokenizer.to_bytes("sentencepiece"))
+            spm = SentencePieceModel(self._tokenizer.to_bytes("sentencepiece"))
             return lambda token, _: [id for id, _, _ in spm.encode_normalized(token)]
         if kind == "wordpiece":
             return self._wordpiece(model["prefix"])

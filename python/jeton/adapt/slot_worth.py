@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import TextBatch, Tokenizer
 from jeton.adapt.extension import Added
 
 __all__ = ["SlotCounter"]
@@ -37,8 +37,8 @@ class SlotCounter:
         n_tokens_after: Their tokens with the new one.
     """
 
-    old: _core.Tokenizer
-    new: _core.Tokenizer
+    old: Tokenizer
+    new: Tokenizer
     added: Sequence[Added]
     num_threads: int | None = None
     n_documents: int = 0
@@ -60,7 +60,7 @@ class SlotCounter:
         self._documents_with = np.zeros(n, dtype=np.int64)
         self._offsets, self._slots, self._savings = _merges_within(self.added)
 
-    def add(self, batch: _core.TextBatch) -> None:
+    def add(self, batch: TextBatch) -> None:
         """Counts the documents of a batch."""
         before = self.old.count_batch(batch, num_threads=self.num_threads)
         rows = self.new.encode_batch(batch, num_threads=self.num_threads)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import TermCounter, Tokenizer
 from jeton.adapt.extending import extend
 from jeton.adapt.extension import Added, TermForm
 from jeton.adapt.free_slots import FreeSlots, free_slots
@@ -105,7 +105,7 @@ class TermWorth:
 
 
 def term_worth(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     inputs: Any,
     *,
     terms: Sequence[str] = (),
@@ -232,7 +232,7 @@ class _RankedTerm:
 
 
 def _ranked_terms(
-    base: _core.Tokenizer, inputs: Any, terms: Sequence[str], form: TermForm, reading: Reading
+    base: Tokenizer, inputs: Any, terms: Sequence[str], form: TermForm, reading: Reading
 ) -> list[_RankedTerm]:
     """Returns the terms by the tokens that each alone would save for each slot it takes.
 
@@ -242,7 +242,7 @@ def _ranked_terms(
     distinct = list(dict.fromkeys(terms))
     if not distinct:
         return []
-    counter = _core.TermCounter(distinct)
+    counter = TermCounter(distinct)
     for batch in Corpus(inputs, reading):
         counter.add(batch, num_threads=reading.num_threads)
     n_forms = 2 if form == "both" else 1
@@ -269,7 +269,7 @@ def _thinned(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _stop(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     model: ModelFacts,
     gpu: GpuFacts,
     counter: SlotCounter,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import Tokenizer
 
 __all__ = ["WrittenTokenizer"]
 
@@ -27,7 +27,7 @@ class WrittenTokenizer:
         data: The canonical form, without its self-test samples, which a change would break.
     """
 
-    def __init__(self, tokenizer: _core.Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         self.data: dict[str, Any] = json.loads(tokenizer.to_canonical())
         self.data.pop("samples", None)
         self._name = tokenizer.name
@@ -105,10 +105,14 @@ class WrittenTokenizer:
             kept = (new_of(id) for id in model["opaque"])
             model["opaque"] = sorted(id for id in kept if id is not None)
 
-    def tokenizer(self, name: str | None = None) -> _core.Tokenizer:
+    def tokenizer(self, name: str | None = None) -> Tokenizer:
         """Returns the tokenizer that this says."""
         data = json.dumps(self.data).encode()
+<<<<<<< HEAD
         return _core.from_canonical(data, name=name or self._name)
+=======
+        return Tokenizer.from_canonical(data, name=name or self._name)
+>>>>>>> main
 
 
 def _renumbered(value: Any, new_of: Callable[[int], int | None]) -> Any:

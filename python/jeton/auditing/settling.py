@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.checks.rewrites import REWRITES
+from jeton.auditing.checks.rewrites import rewrite_of
 from jeton.auditing.evidence import Evidence
 from jeton.auditing.remedies import remedy_facts
 from jeton.economics.remedies import Effect
@@ -123,7 +123,7 @@ def _in_sequence(remedies: Sequence[Remedy], evidence: Evidence) -> list[Remedy]
     found: list[Remedy] = []
     n_first = int((copies * tokens).sum())
     for remedy in remedies:
-        rewrite = REWRITES.get(remedy.id)
+        rewrite = rewrite_of(remedy.id)
         if rewrite is None or remedy.applies_to != "input":
             if remedy.applies_to == "input" and not remedy.effects:
                 remedy = replace(

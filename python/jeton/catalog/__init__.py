@@ -17,9 +17,8 @@ from jeton.catalog.model_facts import (
     ModelFacts,
     RecurrentLayers,
     SparseIndex,
-    model,
-    models,
 )
+from jeton.catalog.model_list import model, models
 from jeton.catalog.number_formats import NumberFormat, number_format, number_formats
 from jeton.catalog.prices import price, price_names
 from jeton.catalog.weight_formats import WeightFormat, weight_format, weight_format_names

@@ -24,8 +24,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 from jinja2.utils import Namespace
 
 from jeton.chat.filters import FILTERS
-from jeton.chat.formatting import braces
-from jeton.chat.text import GENERATED, TRUSTED, Text, as_text, joined
+from jeton.chat.text import GENERATED, TRUSTED, Text, as_text, braces, joined
 
 __all__ = ["ChatEnvironment", "RefusedError"]
 

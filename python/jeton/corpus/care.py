@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import TextBatch
 from jeton.corpus.dedup import Deduplicator, NearDuplicateSettings
 from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.corpus.inputs import InputFile
@@ -193,7 +193,7 @@ class CorpusCarer:
         """A document of weight 1 counts ``unit`` times."""
 
     def care(
-        self, file: InputFile, batch: _core.TextBatch, *, num_threads: int | None = None
+        self, file: InputFile, batch: TextBatch, *, num_threads: int | None = None
     ) -> CaredBatch:
         """Return the documents of a batch with their care."""
         weight = self._whole.get(file.path, self.unit)

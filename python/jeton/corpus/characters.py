@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import PretokenCounts
 from jeton.errors import EmptyCorpusError, UsageError
 
 __all__ = ["CharacterStatistics"]
@@ -37,7 +37,7 @@ class CharacterStatistics:
     n_bad_bytes: int
 
     @classmethod
-    def of(cls, counts: _core.PretokenCounts) -> CharacterStatistics:
+    def of(cls, counts: PretokenCounts) -> CharacterStatistics:
         """Count the characters of pretokens.
 
         Raises:
@@ -67,8 +67,9 @@ class CharacterStatistics:
             UsageError: The share is not between 0 and 1.
 
         Example:
-            >>> counts = _core.PretokenCounts(pattern="gpt2")
-            >>> counts.add(_core.TextBatch.from_texts(["aaaaaabbbc"]))
+            >>> from jeton._core import PretokenCounts, TextBatch
+            >>> counts = PretokenCounts(pattern="gpt2")
+            >>> counts.add(TextBatch.from_texts(["aaaaaabbbc"]))
             >>> CharacterStatistics.of(counts).covering(0.9)
             'ab'
         """

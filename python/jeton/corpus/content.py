@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from jeton import _core
 from jeton._archives import HEAD_BYTES, archive_kind
+from jeton._core import DocumentReader
 from jeton.errors import JetonError
 
 __all__ = ["Content", "look_at"]
@@ -239,7 +239,7 @@ def _decompressed(path: Path, stored: bytes) -> bytes:
     if not stored.startswith(b"\x28\xb5\x2f\xfd"):
         return stored
     try:
-        reader = _core.DocumentReader(
+        reader = DocumentReader(
             str(path), format="text", batch_bytes=1, max_document_bytes=SNIFF_BYTES
         )
         batch = next(reader, None)

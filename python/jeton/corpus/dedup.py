@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import NearDuplicates, TextBatch, text_digests
 from jeton.errors import UsageError
 
 __all__ = ["Deduplicator", "NearDuplicateSettings"]
@@ -57,13 +57,13 @@ class NearDuplicateSettings:
             raise UsageError(f"similarity is {similarity}; expected a number between 0 and 1")
         return float(1 - (1 - similarity**self.n_rows) ** self.n_bands)
 
-    def new_index(self) -> _core.NearDuplicates:
+    def new_index(self) -> NearDuplicates:
         """An index without documents.
 
         Raises:
             UsageError: A number that is 0 or too large.
         """
-        return _core.NearDuplicates(
+        return NearDuplicates(
             shingle_words=self.shingle_words,
             n_bands=self.n_bands,
             n_rows=self.n_rows,
@@ -85,7 +85,7 @@ class Deduplicator:
 
     def keep(
         self,
-        batch: _core.TextBatch,
+        batch: TextBatch,
         *,
         among: NDArray[np.bool_] | None = None,
         num_threads: int | None = None,
@@ -102,7 +102,7 @@ class Deduplicator:
         """
         kept = np.ones(len(batch), dtype=np.bool_) if among is None else among.copy()
         if self._seen is not None:
-            high, low = _core.text_digests(batch, num_threads=num_threads)
+            high, low = text_digests(batch, num_threads=num_threads)
             for index in np.flatnonzero(kept):
                 digest = int(high[index]) << 64 | int(low[index])
                 if digest in self._seen:
@@ -113,7 +113,7 @@ class Deduplicator:
         if self._near is not None:
             # Only what is still there may stand for others.
             chosen = np.flatnonzero(kept)
-            texts = _core.TextBatch.from_texts([batch[int(index)] for index in chosen])
+            texts = TextBatch.from_texts([batch[int(index)] for index in chosen])
             resembles, _ = self._near.place(texts, num_threads=num_threads)
             is_new = resembles < 0
             kept[chosen] = is_new

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import DocumentReader, TextBatch
 from jeton.corpus import parquet
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, files_of, warn_of_lists
@@ -75,7 +75,7 @@ def read_progress(files: Sequence[InputFile], *, n_bytes: int, n_documents: int)
     return Progress("read", n_bytes, total, "bytes", n_documents=n_documents)
 
 
-class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
+class DocumentStream(Iterator[tuple[InputFile, TextBatch]]):
     """Batches of documents with the input that each comes from. Made by ``open_documents``.
 
     The counts below cover what has been handed out so far; after the last batch they are final.
@@ -84,8 +84,13 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
     def __init__(
         self,
         files: Sequence[InputFile],
+<<<<<<< HEAD
         batches: Callable[[DocumentStream, InputFile], Iterator[_core.TextBatch]],
         on_progress: OnProgress | None,
+=======
+        batches: Callable[[DocumentStream, InputFile], Iterator[TextBatch]],
+        on_progress: Callable[[Progress], None] | None,
+>>>>>>> main
         *,
         domains_by: DomainsBy | None = None,
         has_domain_field: bool = False,
@@ -127,7 +132,7 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         """The stream itself: it can be read once."""
         return self
 
-    def __next__(self) -> tuple[InputFile, _core.TextBatch]:
+    def __next__(self) -> tuple[InputFile, TextBatch]:
         """The next batch; it has at least one document."""
         return next(self._iterator)
 
@@ -172,8 +177,8 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         self.batch_domains = np.asarray(numbers, dtype=np.int32)
 
     def _iterate(
-        self, batches: Callable[[DocumentStream, InputFile], Iterator[_core.TextBatch]]
-    ) -> Generator[tuple[InputFile, _core.TextBatch], None, None]:
+        self, batches: Callable[[DocumentStream, InputFile], Iterator[TextBatch]]
+    ) -> Generator[tuple[InputFile, TextBatch], None, None]:
         for file in self.files:
             for batch in _watched(file, batches(self, file)):
                 if self._domains_by:
@@ -202,9 +207,7 @@ LONG_WAIT_SECONDS, HUGE_BYTES = 30.0, 1 << 30
 """Seconds for a file of more bytes than `HUGE_BYTES`, a sparse one say."""
 
 
-def _watched(
-    file: InputFile, batches: Iterator[_core.TextBatch]
-) -> Generator[_core.TextBatch, None, None]:
+def _watched(file: InputFile, batches: Iterator[TextBatch]) -> Generator[TextBatch, None, None]:
     """The batches of a file; of a pipe or device that goes on and on, somebody is told."""
     # What the system writes on demand has no bytes by its own account.
     n_bytes = file.n_bytes or 0
@@ -302,7 +305,7 @@ def open_documents(
     else:
         files = [InputFile(MEMORY, "memory")]
 
-    def batches(stream: DocumentStream, file: InputFile) -> Iterator[_core.TextBatch]:
+    def batches(stream: DocumentStream, file: InputFile) -> Iterator[TextBatch]:
         if file.format == "memory":
             yield from _batches_of_texts(inputs, strict=strict, batch_bytes=batch_bytes)
         elif file.format == "parquet":
@@ -343,7 +346,7 @@ def open_documents(
                 stream.set_bytes_of_file(line_reader.n_bytes_read)
                 yield batch
         else:
-            core_reader = _core.DocumentReader(
+            core_reader = DocumentReader(
                 file.path,
                 format="jsonl" if file.format == "jsonl" else "text",
                 field=field,
@@ -370,7 +373,7 @@ def open_documents(
                 return
             stream.set_bytes_of_file(core_reader.n_bytes_read)
 
-    def records(stream: DocumentStream, file: InputFile, n_read: int) -> Iterator[_core.TextBatch]:
+    def records(stream: DocumentStream, file: InputFile, n_read: int) -> Iterator[TextBatch]:
         """Records parsed here, without the first ones, which were handed out already."""
         reader = RecordDocuments(
             file.path,
@@ -389,7 +392,7 @@ def open_documents(
                     n_read -= len(batch)
                     continue
                 if n_read:
-                    batch = _core.TextBatch.from_texts([*batch][n_read:])
+                    batch = TextBatch.from_texts([*batch][n_read:])
                     n_read = 0
                 if domain_field:
                     stream.set_batch_domains(names)
@@ -423,12 +426,12 @@ def _if_usable(file: InputFile, field: str) -> InputFile:
 
 def _batches_of_pieces(
     stream: DocumentStream, pieces: Iterator[bytes], documents: str, batch_bytes: int
-) -> Iterator[_core.TextBatch]:
+) -> Iterator[TextBatch]:
     """Documents of text that was decoded here: the whole, or its lines."""
     if documents == "file":
         whole = b"".join(pieces)
         if len(whole) <= MAX_DOCUMENT_BYTES:
-            yield _core.TextBatch.from_texts([whole])
+            yield TextBatch.from_texts([whole])
             return
         stream.n_cut_documents += 1
         lines = whole.splitlines(keepends=True)
@@ -440,22 +443,22 @@ def _batches_of_pieces(
         waiting.append(line)
         n_bytes += len(line)
         if n_bytes >= batch_bytes:
-            yield _core.TextBatch.from_texts(waiting)
+            yield TextBatch.from_texts(waiting)
             waiting, n_bytes = [], 0
     if waiting:
-        yield _core.TextBatch.from_texts(waiting)
+        yield TextBatch.from_texts(waiting)
 
 
-_Read: TypeAlias = tuple[_core.TextBatch, int, int]
+_Read: TypeAlias = tuple[TextBatch, int, int]
 """A batch, and the reader's cut documents and bytes up to its end."""
 
 
-def _read(reader: _core.DocumentReader) -> Iterator[_Read]:
+def _read(reader: DocumentReader) -> Iterator[_Read]:
     for batch in reader:
         yield batch, reader.n_cut_documents, reader.n_bytes_read
 
 
-def _ahead(reader: _core.DocumentReader) -> Iterator[_Read]:
+def _ahead(reader: DocumentReader) -> Iterator[_Read]:
     """Read the next batch while the caller has this one. Only the core runs there."""
     batches = _read(reader)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="jeton-reader") as thread:
@@ -517,13 +520,13 @@ def _are_paths(inputs: Inputs) -> bool:
     return not inputs or any(isinstance(item, str | os.PathLike | InputFile) for item in inputs)
 
 
-def _batches_of_texts(texts: Any, *, strict: bool, batch_bytes: int) -> Iterator[_core.TextBatch]:
-    if isinstance(texts, _core.TextBatch):
+def _batches_of_texts(texts: Any, *, strict: bool, batch_bytes: int) -> Iterator[TextBatch]:
+    if isinstance(texts, TextBatch):
         if len(texts):
             yield texts
         return
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
-        batch = _core.TextBatch.from_texts(texts, strict=strict)
+        batch = TextBatch.from_texts(texts, strict=strict)
         if len(batch):
             yield batch
         return
@@ -542,7 +545,7 @@ def _batches_of_texts(texts: Any, *, strict: bool, batch_bytes: int) -> Iterator
         # Characters of a str stand in for its bytes: batches need only be about as large.
         n_pending += len(text)
         if n_pending >= batch_bytes or len(pending) >= MAX_TEXTS_PER_BATCH:
-            yield _core.TextBatch.from_texts(pending, strict=strict)
+            yield TextBatch.from_texts(pending, strict=strict)
             pending, n_pending = [], 0
     if pending:
-        yield _core.TextBatch.from_texts(pending, strict=strict)
+        yield TextBatch.from_texts(pending, strict=strict)

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import TextBatch, text_digests
 from jeton.corpus.dedup import NearDuplicateSettings
 from jeton.errors import UsageError
 
@@ -67,7 +67,7 @@ class HoldOutSplit:
 
     def sides(
         self,
-        batch: _core.TextBatch,
+        batch: TextBatch,
         *,
         source: str = "",
         among: NDArray[np.bool_] | None = None,
@@ -90,11 +90,11 @@ class HoldOutSplit:
             side = HELD_OUT if self.settings.is_held_out(source) else TRAINED
             wanted = np.full(len(chosen), side, dtype=np.uint8)
         else:
-            high, _ = _core.text_digests(batch, num_threads=num_threads)
+            high, _ = text_digests(batch, num_threads=num_threads)
             limit = np.uint64(int(self.settings.share * 2**64))
             wanted = (_drawn(high[chosen], self.settings.seed) < limit).astype(np.uint8)
         if self._near is not None:
-            texts = _core.TextBatch.from_texts([batch[int(index)] for index in chosen])
+            texts = TextBatch.from_texts([batch[int(index)] for index in chosen])
             _, wanted = self._near.place(
                 texts, sides=wanted, keep_all=True, num_threads=num_threads
             )

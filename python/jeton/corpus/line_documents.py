@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jeton import _core
+from jeton._core import DocumentReader, TextBatch
 from jeton.corpus.places import RecordPlaces
 
 __all__ = ["LineDocuments"]
@@ -30,7 +30,7 @@ class LineDocuments:
             OSError: The file cannot be read.
         """
         self._batch_bytes = batch_bytes
-        self._reader = _core.DocumentReader(
+        self._reader = DocumentReader(
             path,
             format="text",
             strict=strict,
@@ -46,7 +46,7 @@ class LineDocuments:
         """Bytes taken from the file so far, as stored."""
         return self._reader.n_bytes_read
 
-    def __iter__(self) -> Iterator[_core.TextBatch]:
+    def __iter__(self) -> Iterator[TextBatch]:
         """The batches in the order of the file."""
         waiting: list[bytes] = []
         numbers: list[int] = []
@@ -61,9 +61,9 @@ class LineDocuments:
         if waiting:
             yield self._batch(waiting, numbers)
 
-    def _batch(self, lines: list[bytes], numbers: list[int]) -> _core.TextBatch:
+    def _batch(self, lines: list[bytes], numbers: list[int]) -> TextBatch:
         self.batch_places = RecordPlaces(numbers, [""] * len(numbers))
-        return _core.TextBatch.from_texts(lines)
+        return TextBatch.from_texts(lines)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Lines that are not empty, with their numbers from 1."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jeton import _core
+from jeton._core import TextBatch, decompress
 from jeton.corpus.places import ID_COLUMNS, RecordPlaces, record_id
 from jeton.errors import MissingExtraError, RecordError
 
@@ -90,7 +90,7 @@ class ParquetDocuments:
         n_rows = max(1, int(self._file.metadata.num_rows))
         return self._n_stored_bytes * self._n_rows_read // n_rows
 
-    def __iter__(self) -> Iterator[tuple[_core.TextBatch, int]]:
+    def __iter__(self) -> Iterator[tuple[TextBatch, int]]:
         """The batches in the order of the file.
 
         Raises:
@@ -141,13 +141,13 @@ class ParquetDocuments:
         first = self._n_rows_read + 1
         return [(first + i, id_) for i, id_ in enumerate(ids) if has_text[i]]
 
-    def _batch(self, parts: list[Any]) -> _core.TextBatch:
+    def _batch(self, parts: list[Any]) -> TextBatch:
         import pyarrow as pa
 
         column = pa.concat_arrays(parts)
         # Bytes that may not be UTF-8 cannot pass as a string array.
         texts = column.to_pylist() if pa.types.is_large_binary(column.type) else column
-        return _core.TextBatch.from_texts(texts, strict=self._strict)
+        return TextBatch.from_texts(texts, strict=self._strict)
 
     def _domains(self, rows: pa.RecordBatch) -> list[str | None]:
         """The domains of the rows that have a text; None where the row or the file has none."""
@@ -249,7 +249,7 @@ def _open(path: str, max_decompressed_bytes: int | None) -> tuple[Any, int]:
         DEFAULT_MAX_DECOMPRESSED_BYTES if max_decompressed_bytes is None else max_decompressed_bytes
     )
     data = file.read_bytes() if _is_compressed(magic) else b""
-    data = _core.decompress(data, max_bytes=limit, path=path)
+    data = decompress(data, max_bytes=limit, path=path)
     if not data.startswith(_MAGIC):
         raise RecordError(
             f"{path}: not a Parquet file: it should start with {_MAGIC.decode()}", path=path

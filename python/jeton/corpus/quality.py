@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import TextBatch, quality_figures, text_quality
 from jeton._nearest import nearest
 from jeton.errors import UsageError
 
@@ -32,7 +32,7 @@ class Rule:
 
     Attributes:
         name: What it is called in counts.
-        figure: The figure, one of ``_core.quality_figures()``.
+        figure: The figure, one of ``quality_figures()`` of the core.
         at_least: Less is too little; None: no bound.
         at_most: More is too much; None: no bound.
         origin: Who published it, and where.
@@ -94,7 +94,7 @@ class QualityFilter:
         Raises:
             UsageError: There is no set or figure of that name.
         """
-        figures = {name: index for index, name in enumerate(_core.quality_figures())}
+        figures = {name: index for index, name in enumerate(quality_figures())}
         self.rules: tuple[Rule, ...] = tuple(rule for item in rules for rule in _rules(item))
         """All rules, in order."""
         for rule in self.rules:
@@ -111,7 +111,7 @@ class QualityFilter:
 
     def keep(
         self,
-        batch: _core.TextBatch,
+        batch: TextBatch,
         *,
         among: NDArray[np.bool_] | None = None,
         num_threads: int | None = None,
@@ -120,7 +120,7 @@ class QualityFilter:
         kept = np.ones(len(batch), dtype=np.bool_) if among is None else among.copy()
         if not self.rules:
             return kept
-        figures = _core.text_quality(batch, num_threads=num_threads)
+        figures = text_quality(batch, num_threads=num_threads)
         looked_at = kept.copy()
         for rule, column in zip(self.rules, self._columns, strict=True):
             values = figures[:, column]

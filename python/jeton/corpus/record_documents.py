@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from jeton import _core
+from jeton._core import DocumentReader, TextBatch, decompress
 from jeton.corpus.csv_records import csv_rows, delimiter_of
 from jeton.corpus.json_records import json_lines, json_values
 from jeton.corpus.lookup import lookup, parsed_json, text_or_none
@@ -90,9 +90,9 @@ class RecordDocuments:
         """Records that were left out because they cannot be used."""
         self.first_bad = ""
         """The error that the first of them would have been."""
-        self._reader: _core.DocumentReader | None = None
+        self._reader: DocumentReader | None = None
         if not encoding:
-            self._reader = _core.DocumentReader(
+            self._reader = DocumentReader(
                 path,
                 format="text",
                 strict=strict,
@@ -106,7 +106,7 @@ class RecordDocuments:
         """Bytes taken from the file so far, as stored."""
         return self._reader.n_bytes_read if self._reader is not None else 0
 
-    def __iter__(self) -> Iterator[tuple[_core.TextBatch, list[str | None]]]:
+    def __iter__(self) -> Iterator[tuple[TextBatch, list[str | None]]]:
         """The batches in the order of the file.
 
         Raises:
@@ -131,11 +131,11 @@ class RecordDocuments:
             n_chars += len(texts[-1])
             if n_chars >= self._batch_bytes or len(texts) >= _MAX_TEXTS_PER_BATCH:
                 self.batch_places = RecordPlaces(lines, ids)
-                yield _core.TextBatch.from_texts(texts, strict=self._strict), domains
+                yield TextBatch.from_texts(texts, strict=self._strict), domains
                 texts, domains, lines, ids, n_chars = [], [], [], [], 0
         if texts:
             self.batch_places = RecordPlaces(lines, ids)
-            yield _core.TextBatch.from_texts(texts, strict=self._strict), domains
+            yield TextBatch.from_texts(texts, strict=self._strict), domains
 
     def _records(self) -> Iterator[tuple[int, Any]]:
         pieces = self._pieces()
@@ -301,7 +301,7 @@ def decoded_pieces(
         file.seek(0)
         if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
             limit = MAX_RECORD_BYTES if max_bytes is None else max_bytes
-            data = _core.decompress(file.read(), max_bytes=limit, path=path)
+            data = decompress(file.read(), max_bytes=limit, path=path)
             stored: Iterable[bytes] = (
                 data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES)
             )

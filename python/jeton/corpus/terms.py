@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from jeton import _core
 from jeton._archives import HEAD_BYTES, refuse_archive
+from jeton._core import decompress
 from jeton.errors import EmptyCorpusError, InvalidTextError, LimitError, RecordError
 
 __all__ = ["MAX_TERMS", "read_terms"]
@@ -66,7 +66,7 @@ def read_terms(path: str | os.PathLike[str], *, column: str | int | None = None)
             what="list of terms",
             limit=MAX_FILE_BYTES,
         )
-    data = _core.decompress(stored, max_bytes=MAX_FILE_BYTES, path=name)
+    data = decompress(stored, max_bytes=MAX_FILE_BYTES, path=name)
     refuse_archive(name, bytes(data[:HEAD_BYTES]), expected="a list of terms")
     try:
         text = data.decode("utf-8-sig")

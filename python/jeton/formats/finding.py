@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 from jeton.errors import FormatError
+from jeton.formats.documents import read_object
 from jeton.formats.names import COMPRESSED_SUFFIXES, plain_name
 
-__all__ = ["find_tokenizer_file", "folder_entries"]
+__all__ = ["find_tokenizer_file", "folder_entries", "is_of_marian"]
 
 # In the order of preference: what says everything comes before what needs a second file.
 _NAMES = (
@@ -72,11 +73,17 @@ def find_tokenizer_file(folder: Path) -> Path | None:
     versions = [name for name in names if name.startswith(_VERSIONED) and (folder / name).is_file()]
     if versions:
         return folder / versions[-1]
-    if "source.spm" in names:
-        # Marian's vocab.json needs no merges; its class has two models.
+    if is_of_marian(folder):
         return None
     # Alone after all: the error says what is missing beside it.
     return next((path for name in _PAIRS if (path := _stored(folder, name))), None)
+
+
+def is_of_marian(folder: Path) -> bool:
+    """True for Marian's folders: a vocab.json that needs no merges, and two models beside it."""
+    said = read_object(folder / "tokenizer_config.json") or {}
+    is_named = str(said.get("tokenizer_class", "")).startswith("Marian")
+    return is_named or (folder / "source.spm").is_file()
 
 
 def _stored(folder: Path, name: str) -> Path | None:

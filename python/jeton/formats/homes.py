@@ -7,20 +7,23 @@ Nothing is fetched.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from jeton._nearest import nearest
 from jeton.errors import FormatError
 from jeton.formats.documents import read_object
-from jeton.formats.finding import find_tokenizer_file, folder_entries
+from jeton.formats.finding import find_tokenizer_file, folder_entries, is_of_marian
 
 __all__ = [
     "adapted_model",
     "cached_repository",
     "folder_label",
     "is_repository_name",
+    "missing_path",
     "resolve_folder",
     "snapshot_of",
     "why_no_tokenizer",
@@ -56,6 +59,20 @@ def cached_repository(name: str) -> Path | None:
         if found.is_dir():
             return found
     return None
+
+
+def missing_path(path: Path) -> FileNotFoundError:
+    """The error for a file or folder that is not there, with the nearest name that is."""
+    folder = path.parent
+    hint = "look at the spelling; `jeton vocab list` has the names that are at hand"
+    if not folder.is_dir():
+        hint = f"there is no folder {str(folder)!r} either"
+    elif near := nearest(path.name, folder_entries(folder), limit=1):
+        hint = f"did you mean {str(folder / near[0])!r}?"
+    error = FileNotFoundError(f"there is no file or folder {str(path)!r}\nhint: {hint}")
+    # Not `filename`: with it the class would compose a message of its own.
+    error.errno = errno.ENOENT
+    return error
 
 
 def _hub_caches() -> Iterator[Path]:
@@ -171,23 +188,40 @@ def why_no_tokenizer(folder: Path) -> str:
     """Explain a folder without a tokenizer, with a hint: the end of an error's sentence."""
     base = adapted_model(folder)
     if base is not None:
+        # A place on another machine is no name.
+        if not is_repository_name(base):
+            return (
+                f": it is an adapter of the model in {base!r}, whose tokenizer it takes, and there "
+                "is no such folder\nhint: give the path of that model's folder"
+            )
         return (
             f": it is an adapter of {base!r}, whose tokenizer it takes, and that is not on this "
             f"machine\nhint: nothing is fetched; `hf download {base} --include '*token*'` brings "
             "the files, or give the path of that model's folder"
         )
-    if (folder / "snapshots").is_dir() or folder.name == "snapshots":
+    if _ADAPTER in (names := folder_entries(folder)):
         return (
-            "; its snapshots/ are empty\nhint: nothing is fetched; `hf download` fetches a model "
-            "whole"
+            f": it is an adapter, and its {_ADAPTER} names no base model\nhint: give the folder of "
+            "the model that it was trained on"
         )
-    names = folder_entries(folder)
-    if "source.spm" in names:
+    label = folder_label(folder)
+    if any(part.name.startswith(_CACHED) for part in (folder, *folder.absolute().parents)):
         return (
-            " that Jeton reads as one: Marian's class cuts text with source.spm and numbers the "
-            f"pieces by vocab.json\nhint: {folder / 'source.spm'} alone loads, with the pieces' "
-            "own numbers, which are not the model's ids; a tokenizer.json says it all"
+            f": the local Hugging Face cache has {label}, but no file of its tokenizer\nhint: "
+            f"nothing is fetched; `hf download {label} --include '*token*'` brings them"
         )
+    if "model_index.json" in names:
+        return (
+            ": it is a pipeline of diffusers, whose tokenizer lies in tokenizer/, and that is "
+            "missing or empty\nhint: fetch the whole folder, or give the path of the tokenizer"
+        )
+    if is_of_marian(folder):
+        said = " that Jeton reads as one: Marian's class cuts text with source.spm and numbers the "
+        alone = "source.spm" in names and (
+            f"{folder / 'source.spm'} alone loads, with the pieces' own numbers, which are not the "
+            "model's ids; "
+        )
+        return f"{said}pieces by vocab.json\nhint: {alone or ''}a tokenizer.json says it all"
     expected = (
         "expected tokenizer.json, tokenizer.jeton.json, vocab.json with merges.txt, vocab.txt, "
         "tokenizer.model, tekken.json, or one .tiktoken or .gguf file in it"

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+<<<<<<< HEAD
 from jeton import _core, _published
 from jeton._core import ReadRanks, Tokenizer, from_hf_json, from_tiktoken
+=======
+from jeton import _published
+from jeton._core import ReadRanks, Tokenizer, published_patterns, sha256
+>>>>>>> main
 from jeton._published import PublishedVocabulary
 from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat
@@ -64,7 +69,7 @@ def _published_for(data: bytes, ranks: ReadRanks, file: Path, *, name: str) -> P
         # The same ranks with other line ends, or without the last one.
         lines = [line.strip() for line in data.splitlines()]
         tidy = b"".join(line + b"\n" for line in lines if line)
-        candidates = _published.vocabularies_of_file(_core.sha256(tidy))
+        candidates = _published.vocabularies_of_file(sha256(tidy))
     if candidates:
         names = (name, name_of_file(file))
         return next((v for wanted in names for v in candidates if v.name == wanted), candidates[0])
@@ -73,7 +78,7 @@ def _published_for(data: bytes, ranks: ReadRanks, file: Path, *, name: str) -> P
     if known is None:
         raise FormatError(
             f"{file} is a rank file without a known split pattern\n"
-            f"hint: pass pattern=, one of {', '.join(sorted(_core.published_patterns()))}, "
+            f"hint: pass pattern=, one of {', '.join(sorted(published_patterns()))}, "
             "or a regular expression",
             path=str(file),
             format=FileFormat.TIKTOKEN.value,

@@ -5,8 +5,12 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+<<<<<<< HEAD
 from jeton import _core
 from jeton._core import Tokenizer, from_gguf, gguf_header_bytes
+=======
+from jeton._core import Tokenizer, decompress
+>>>>>>> main
 from jeton.errors import FormatError, LimitError, RecordError
 
 __all__ = [
@@ -59,7 +63,7 @@ def read(file: Path) -> bytes:
     if len(data) > MAX_FILE_BYTES:
         raise _too_large(file, len(data))
     try:
-        data = _core.decompress(data, max_bytes=MAX_FILE_BYTES, path=str(file))
+        data = decompress(data, max_bytes=MAX_FILE_BYTES, path=str(file))
     except RecordError as error:
         # For the core damaged compression is a fault of a corpus; here it is one of a vocabulary.
         raise FormatError(str(error), path=str(file)) from None

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from jeton import _core
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, compress_zstd
 from jeton._files import write_together
 from jeton._plain import strict_json
 from jeton.errors import FormatError, JetonError
@@ -209,7 +208,7 @@ def _with_samples(canonical: bytes, samples: Sequence[Mapping[str, Any]]) -> byt
 def _packed(data: bytes, path: Path) -> bytes:
     name = path.name.lower()
     if name.endswith(".zst"):
-        return _core.compress_zstd(data)
+        return compress_zstd(data)
     if name.endswith(".gz"):
         import gzip
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch, Tokenizer, text_digests
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, NearDuplicateSettings, open_documents
@@ -122,7 +122,7 @@ def cost_aware(
         on_progress=on_progress,
     )
 
-    def learn(chosen: TrainSettings) -> tuple[_core.Tokenizer, dict[str, Any]]:
+    def learn(chosen: TrainSettings) -> tuple[Tokenizer, dict[str, Any]]:
         with warnings.catch_warnings():
             # The largest sizes may be more than the text can fill: then they are not tried.
             warnings.simplefilter("ignore", JetonWarning)
@@ -160,7 +160,7 @@ def cost_aware(
     ]
     plain = min(candidates, key=lambda c: (c.usd_per_request, c.vocab_size))
     plain_tokenizer = nested.smaller(plain.vocab_size, name=name)
-    best: tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]] = (
+    best: tuple[Candidate, Tokenizer, TrainSettings, dict[str, Any]] = (
         plain,
         plain_tokenizer,
         replace(base, vocab_size=plain.vocab_size),
@@ -172,8 +172,13 @@ def cost_aware(
 
         def measured(
             size: int, algorithm: str = algorithm
+<<<<<<< HEAD
         ) -> tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]]:
             tell_step(on_progress, f"{algorithm}, {size:,} ids")
+=======
+        ) -> tuple[Candidate, Tokenizer, TrainSettings, dict[str, Any]]:
+            say(f"{algorithm}, {size:,} ids")
+>>>>>>> main
             chosen = replace(tried[algorithm], vocab_size=size)
             tokenizer, learned = learn(chosen)
             tokens = tokenizer.count_batch(text.choosing, num_threads=num_threads)
@@ -297,10 +302,10 @@ def _judge(
 class _Text:
     """Counts by the way in which they were cut, and the two parts that were kept apart."""
 
-    counts: dict[str, _core.PretokenCounts]
+    counts: dict[str, PretokenCounts]
     sources: tuple[Source, ...]
-    choosing: _core.TextBatch
-    judging: _core.TextBatch
+    choosing: TextBatch
+    judging: TextBatch
     stream: DocumentStream
 
     def corpus(self, settings: TrainSettings) -> CountedCorpus:
@@ -324,7 +329,7 @@ def _read(
     num_threads: int | None,
     on_progress: OnProgress | None,
 ) -> _Text:
-    counts: dict[str, _core.PretokenCounts] = {}
+    counts: dict[str, PretokenCounts] = {}
     for settings in tried.values():
         new = settings.method.new_counts(settings)
         counts.setdefault(new.cutting, new)
@@ -339,11 +344,9 @@ def _read(
         weights = (sides == TRAINED).astype(np.uint64)
         for one in counts.values():
             one.add(batch, weights=weights, num_threads=num_threads)
-        held = _core.TextBatch.from_texts(
-            [batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)]
-        )
+        held = TextBatch.from_texts([batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)])
         # The lower digits: the higher ones have decided what is held out.
-        _, low = _core.text_digests(held, num_threads=num_threads)
+        _, low = text_digests(held, num_threads=num_threads)
         wanted = (low >> np.uint64(63)).astype(np.uint8)
         _, placed = halves.place(held, sides=wanted, keep_all=True, num_threads=num_threads)
         for text, half in zip(held, placed.tolist(), strict=True):
@@ -367,5 +370,5 @@ def _read(
             "there are too few documents, or all too much alike, to keep two parts of them apart\n"
             "hint: make each line a document (documents='line', --documents line)"
         )
-    choosing, judging = (_core.TextBatch.from_texts(texts) for texts in kept)
+    choosing, judging = (TextBatch.from_texts(texts) for texts in kept)
     return _Text(counts, tuple(sources.values()), choosing, judging, stream)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from jeton import _core
+from jeton._core import Tokenizer, __version__
 from jeton.metrics.bootstrap import Interval
 from jeton.training import CountedCorpus, TrainSettings
 
@@ -94,10 +94,10 @@ class CostAware:
         judgement: Both on other text.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     settings: TrainSettings
     facts: dict[str, Any]
-    plain_tokenizer: _core.Tokenizer
+    plain_tokenizer: Tokenizer
     corpus: CountedCorpus
     model: str
     gpu: str
@@ -121,7 +121,7 @@ class CostAware:
 
         return {
             "schema_version": _SCHEMA_VERSION,
-            "jeton_version": _core.__version__,
+            "jeton_version": __version__,
             "model": self.model,
             "gpu": self.gpu,
             "settings": self.settings.to_dict(),

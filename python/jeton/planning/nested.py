@@ -25,8 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+<<<<<<< HEAD
 from jeton import _core
 from jeton._core import from_canonical
+=======
+from jeton._core import TokenBatch, Tokenizer
+>>>>>>> main
 from jeton.errors import UsageError
 
 __all__ = ["NestedVocabularies"]
@@ -45,14 +49,14 @@ class NestedVocabularies:
     The id that merge k makes is ``n_base + k``.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     n_base: int
     lefts: NDArray[np.int64]
     rights: NDArray[np.int64]
     _canonical: dict[str, Any] = field(repr=False)
 
     @classmethod
-    def of(cls, tokenizer: _core.Tokenizer) -> NestedVocabularies:
+    def of(cls, tokenizer: Tokenizer) -> NestedVocabularies:
         """The vocabularies within a tokenizer.
 
         Raises: UsageError: It is not byte-level BPE whose ids are in the order of its merges, as
@@ -133,7 +137,7 @@ class NestedVocabularies:
         return np.asarray(totals[::-1], dtype=np.int64)
 
     def tokens_of_documents(
-        self, batch: _core.TokenBatch, vocab_sizes: Sequence[int]
+        self, batch: TokenBatch, vocab_sizes: Sequence[int]
     ) -> NDArray[np.int64]:
         """Tokens of each document with some vocabularies of the row.
 
@@ -153,7 +157,7 @@ class NestedVocabularies:
             found[:, column] = np.diff(sums[batch.offsets])
         return found
 
-    def smaller(self, vocab_size: int, *, name: str | None = None) -> _core.Tokenizer:
+    def smaller(self, vocab_size: int, *, name: str | None = None) -> Tokenizer:
         """The tokenizer that training to a smaller size would have given.
 
         Raises:
@@ -166,7 +170,11 @@ class NestedVocabularies:
             "merges": self._canonical["model"]["merges"][: vocab_size - self.n_base],
         }
         data = json.dumps({**self._canonical, "model": model}).encode()
+<<<<<<< HEAD
         return from_canonical(data, name=name)
+=======
+        return Tokenizer.from_canonical(data, name=name)
+>>>>>>> main
 
     def _check(self, vocab_size: int) -> None:
         if not self.n_base <= vocab_size <= self.vocab_size:

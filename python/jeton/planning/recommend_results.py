@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jeton import _core
+from jeton._core import __version__
 from jeton.metrics.bootstrap import Interval
 from jeton.planning.sweep_results import Sweep
 from jeton.training import TrainSettings
@@ -106,7 +106,7 @@ class Recommendation:
         """As plain JSON values."""
         return {
             "schema_version": "jeton.recommend/1",
-            "jeton_version": _core.__version__,
+            "jeton_version": __version__,
             "settings": self.settings.to_dict(),
             "decisions": [asdict(decision) for decision in self.decisions],
             "domains": [{**asdict(d), "saving": d.saving} for d in self.domains],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from jeton import _core
+from jeton._core import Surveyor, TextBatch
 from jeton._plain import counted
 from jeton.corpus import DomainsBy, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
@@ -64,7 +64,7 @@ def read_sample(
     Raises:
         EmptyCorpusError: There is no text.
     """
-    surveyor = _core.Surveyor((), block_bytes=1024, max_blocks=1)
+    surveyor = Surveyor((), block_bytes=1024, max_blocks=1)
     stream = open_documents(inputs, domains_by=domains_by, domain_field=domain_field, **reading)
     kept: list[tuple[str, int, int, str]] = []
     by_source = hold_out_by == "source"
@@ -99,7 +99,7 @@ def read_sample(
     kept.sort()
     for source, documents in groupby(kept, key=lambda item: item[0]):
         of_source = list(documents)
-        texts = _core.TextBatch.from_texts([text for _, _, _, text in of_source])
+        texts = TextBatch.from_texts([text for _, _, _, text in of_source])
         sides = split.sides(texts, source=source, num_threads=num_threads)
         for side, (_, _, domain, text) in zip(sides.tolist(), of_source, strict=True):
             if side == HELD_OUT:

@@ -19,8 +19,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+<<<<<<< HEAD
 from jeton import _core
 from jeton.catalog import GpuFacts
+=======
+from jeton._core import TextBatch, text_digests
+from jeton.catalog import GpuFacts, ModelFacts
+from jeton.catalog import gpu as find_gpu
+from jeton.catalog import model as find_model
+>>>>>>> main
 from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.care import CareTally, CorpusCare
 from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
@@ -192,8 +199,13 @@ def _count(
     *,
     hold_out: bool,
     num_threads: int | None,
+<<<<<<< HEAD
     on_progress: OnProgress | None,
 ) -> tuple[CountedCorpus, list[_core.TextBatch], NDArray[np.uint64]]:
+=======
+    on_progress: Callable[[TrainProgress], None] | None,
+) -> tuple[CountedCorpus, list[TextBatch], NDArray[np.uint64]]:
+>>>>>>> main
     """Count the pretokens of what is trained on; return the held-out documents beside them.
 
     Where the held-out text is given, the digests of what is trained on come with them.
@@ -204,7 +216,7 @@ def _count(
     split = HoldOutSplit(holdout)
     seen: list[NDArray[np.uint64]] = [np.zeros(0, dtype=np.uint64)]
     sources: dict[str, Source] = {}
-    kept: list[_core.TextBatch] = []
+    kept: list[TextBatch] = []
     for file, batch in stream:
         rest = batch
         if hold_out:
@@ -213,7 +225,7 @@ def _count(
             if len(apart):
                 kept.append(apart)
         else:
-            seen.append(_core.text_digests(batch, num_threads=num_threads)[0])
+            seen.append(text_digests(batch, num_threads=num_threads)[0])
         counts.add(rest, num_threads=num_threads)
         before = sources.get(file.path, Source(file.path, 0, 0))
         sources[file.path] = Source(
@@ -244,16 +256,16 @@ def _count(
     return corpus, kept, np.unique(np.concatenate(seen))
 
 
-def _side(batch: _core.TextBatch, sides: NDArray[np.uint8], side: int) -> _core.TextBatch:
+def _side(batch: TextBatch, sides: NDArray[np.uint8], side: int) -> TextBatch:
     """The documents of one side."""
     if (sides == side).all():
         return batch
-    return _core.TextBatch.from_texts([batch[int(at)] for at in np.flatnonzero(sides == side)])
+    return TextBatch.from_texts([batch[int(at)] for at in np.flatnonzero(sides == side)])
 
 
 def _measure(
     nested: NestedVocabularies,
-    batches: Iterator[_core.TextBatch] | Sequence[_core.TextBatch],
+    batches: Iterator[TextBatch] | Sequence[TextBatch],
     sizes: Sequence[int],
     *,
     seen: NDArray[np.uint64],
@@ -265,7 +277,7 @@ def _measure(
     total = n_seen = 0
     for batch in batches:
         if len(seen):
-            digests, _ = _core.text_digests(batch, num_threads=num_threads)
+            digests, _ = text_digests(batch, num_threads=num_threads)
             n_seen += int(np.isin(digests, seen).sum())
         encoded = nested.tokenizer.encode_batch(batch, num_threads=num_threads)
         id_counts += np.bincount(encoded.ids, minlength=nested.vocab_size)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import Tokenizer, __version__
 from jeton.economics.vocabulary.trade import VocabularyTrade
 from jeton.errors import UsageError
 from jeton.metrics.bootstrap import Interval
@@ -131,7 +131,7 @@ class Sweep:
             )
         return int(self.curve[place])
 
-    def tokenizer(self, vocab_size: int, *, name: str | None = None) -> _core.Tokenizer:
+    def tokenizer(self, vocab_size: int, *, name: str | None = None) -> Tokenizer:
         """The tokenizer of a size within the sweep, as training to it would have given."""
         return self.nested.smaller(vocab_size, name=name)
 
@@ -139,7 +139,7 @@ class Sweep:
         """As plain JSON values; the curve at `STEPS_PER_OCTAVE` sizes an octave."""
         return {
             "schema_version": _SCHEMA_VERSION,
-            "jeton_version": _core.__version__,
+            "jeton_version": __version__,
             "settings": self.settings.to_dict(),
             "trained_on": {
                 "n_documents": sum(source.n_documents for source in self.corpus.sources),

@@ -23,7 +23,7 @@ from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any
 
-from jeton import _core
+from jeton._core import PretokenCounts
 from jeton.errors import UsageError
 from jeton.pretokenizing.names import check_names
 
@@ -127,7 +127,7 @@ def pretokenizer_steps(pattern: str, rules: Sequence[str]) -> list[dict[str, Any
         PatternError: The pattern cannot be compiled.
     """
     check_rules(rules)
-    last = _core.PretokenCounts(pattern=pattern).cutting
+    last = PretokenCounts(pattern=pattern).cutting
     step: dict[str, Any] = _step_of(last)
     return [{**step, "pattern": cut} for cut in _patterns(str(step["pattern"]), rules)]
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch
 from jeton._nearest import nearest
 from jeton.errors import MissingExtraError, TrainingError, UsageError
 
@@ -53,9 +53,7 @@ _BATCH: Final = 1 << 16
 """Parts that are counted together."""
 
 
-def find_segmenter(
-    name: str | Segmenter, *, counts: _core.PretokenCounts | None = None
-) -> Segmenter:
+def find_segmenter(name: str | Segmenter, *, counts: PretokenCounts | None = None) -> Segmenter:
     """The segmenter of a name, or the function itself.
 
     Args:
@@ -149,7 +147,7 @@ def _lexicon(path: str) -> MorphemeLexicon:
     return MorphemeLexicon.read(path)
 
 
-def _morfessor(path: str, counts: _core.PretokenCounts | None) -> Segmenter:
+def _morfessor(path: str, counts: PretokenCounts | None) -> Segmenter:
     from jeton.pretokenizing.morphemes import MorfessorSegmenter, learn_morphemes
 
     if path:
@@ -162,7 +160,7 @@ def _morfessor(path: str, counts: _core.PretokenCounts | None) -> Segmenter:
     return learn_morphemes(words_of_counts(counts))
 
 
-def words_of_counts(counts: _core.PretokenCounts) -> dict[str, int]:
+def words_of_counts(counts: PretokenCounts) -> dict[str, int]:
     """The words of pretokens, in lower case, and how often they occur."""
     found: Counter[str] = Counter()
     for pretoken, count in counts.items():
@@ -188,7 +186,7 @@ def checked_parts(segmenter: Segmenter, pretoken: str) -> list[str]:
     return parts
 
 
-def segmented_counts(counts: _core.PretokenCounts, segmenter: Segmenter) -> _core.PretokenCounts:
+def segmented_counts(counts: PretokenCounts, segmenter: Segmenter) -> PretokenCounts:
     """Counts of parts instead of pretokens; the counts given stay as they are.
 
     All distinct pretokens and parts are in memory. SentencePiece's U+2581 is shown to the segmenter
@@ -208,9 +206,9 @@ def segmented_counts(counts: _core.PretokenCounts, segmenter: Segmenter) -> _cor
         else:
             for part in checked_parts(segmenter, pretoken):
                 found[part] += count
-    made = _core.PretokenCounts.cut_by(counts.cutting)
+    made = PretokenCounts.cut_by(counts.cutting)
     for parts, weights in in_batches(found):
-        made.add(_core.TextBatch.from_texts(parts), weights=weights, whole=True)
+        made.add(TextBatch.from_texts(parts), weights=weights, whole=True)
     return made
 
 

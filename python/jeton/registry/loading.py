@@ -104,6 +104,9 @@ def load(
             return load(other, download=download, cache=cache, **options)
         if not os.path.lexists(path):
             _refuse_hub_name(name_or_path)
+            from jeton.formats.homes import missing_path
+
+            raise missing_path(path)
         return _load(path, options=options, name=None, cache=cache)
     name = name_or_path
     from jeton.registry.finding import find

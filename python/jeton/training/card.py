@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from jeton import _core
+from jeton._core import TextBatch, Tokenizer, __version__
 from jeton._files import write_whole
 from jeton._plain import strict_json
 from jeton.corpus import CorpusCare, InputFile, require_text
@@ -118,7 +118,7 @@ class TrainingCard:
     @classmethod
     def of(
         cls,
-        tokenizer: _core.Tokenizer,
+        tokenizer: Tokenizer,
         *,
         corpus: CountedCorpus,
         settings: TrainSettings | ContinueSettings,
@@ -126,7 +126,7 @@ class TrainingCard:
         command: str = "",
         heldout: tuple[HeldOut, ...] = (),
         learned: Mapping[str, Any] | None = None,
-        base: _core.Tokenizer | None = None,
+        base: Tokenizer | None = None,
         loading: Mapping[str, Any] | None = None,
     ) -> TrainingCard:
         """The card of a tokenizer that was just trained, or continued from ``base``."""
@@ -136,7 +136,7 @@ class TrainingCard:
             vocab_size=tokenizer.vocab_size,
             settings=settings,
             sources=corpus.sources,
-            jeton_version=_core.__version__,
+            jeton_version=__version__,
             date=date,
             command=command,
             heldout=heldout,
@@ -304,8 +304,8 @@ def read_card(path: str | os.PathLike[str]) -> TrainingCard:
 
 
 def heldout_bytes_per_token(
-    tokenizer: _core.Tokenizer,
-    batches: Iterable[tuple[InputFile, _core.TextBatch]],
+    tokenizer: Tokenizer,
+    batches: Iterable[tuple[InputFile, TextBatch]],
     *,
     num_threads: int | None = None,
 ) -> tuple[HeldOut, ...]:

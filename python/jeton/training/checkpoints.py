@@ -26,7 +26,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from jeton import _core
+from jeton._core import PretokenCounts
 from jeton.corpus import InputFile
 from jeton.errors import CorpusError, UsageError
 
@@ -119,9 +119,9 @@ class Checkpoint:
 
     def write(
         self,
-        counts: _core.PretokenCounts,
+        counts: PretokenCounts,
         state: Mapping[str, Any],
-        parts: Mapping[str, _core.PretokenCounts] | None = None,
+        parts: Mapping[str, PretokenCounts] | None = None,
     ) -> None:
         """Write it, whole or not at all; ``parts``: further counts by name."""
         self._generation = 1 - self._generation
@@ -142,8 +142,8 @@ class Checkpoint:
 
     def read(
         self,
-        counts: _core.PretokenCounts,
-        part: Callable[[str], _core.PretokenCounts] | None = None,
+        counts: PretokenCounts,
+        part: Callable[[str], PretokenCounts] | None = None,
     ) -> dict[str, Any] | None:
         """Load what an earlier run left into empty counts; None where there is nothing.
 
@@ -158,7 +158,12 @@ class Checkpoint:
         """
         if not Path(self.path).exists():
             return None
+<<<<<<< HEAD
         info = json.loads(_core.PretokenCounts.describe_file(self.path).info)
+=======
+        _, text = PretokenCounts.describe_file(self.path)
+        info = json.loads(text)
+>>>>>>> main
         if not isinstance(info, dict) or info.get("kind") != _KIND:
             raise UsageError(
                 f"{self.path} holds counts, but no checkpoint\n"

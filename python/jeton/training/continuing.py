@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from jeton import _core
+from jeton._core import BpeOptions, Tokenizer, continue_bpe
 from jeton.errors import JetonWarning, UsageError
 from jeton.progress import OnProgress, Progress
 from jeton.registry import TokenizerLike, resolve
@@ -70,7 +70,7 @@ class ContinuedTokenizer:
         n_tokens_after: Tokens of the text as the new one cuts it.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     new_tokens: tuple[NewToken, ...]
     n_tokens_before: int
     n_tokens_after: int
@@ -128,6 +128,10 @@ class ContinueSettings:
 
 
 def continue_training(
+<<<<<<< HEAD
+=======
+    base: Tokenizer,
+>>>>>>> main
     inputs: Any,
     *,
     base: TokenizerLike,
@@ -199,6 +203,10 @@ def continue_training(
 
 
 def continue_from_counts(
+<<<<<<< HEAD
+=======
+    base: Tokenizer,
+>>>>>>> main
     corpus: CountedCorpus,
     *,
     base: TokenizerLike,
@@ -228,7 +236,7 @@ def continue_from_counts(
 
 
 def _continue(
-    base: _core.Tokenizer,
+    base: Tokenizer,
     corpus: CountedCorpus,
     settings: ContinueSettings,
     name: str | None,
@@ -242,7 +250,7 @@ def _continue(
             "hint: count with that tokenizer (base, --base)"
         )
     unit = corpus.unit
-    options = _core.BpeOptions(
+    options = BpeOptions(
         vocab_size=settings.vocab_size,
         # Weights were made whole by the unit: how often is meant in documents of weight 1.
         min_frequency=settings.min_frequency * unit,
@@ -255,7 +263,11 @@ def _continue(
         if on_progress is not None:
             on_progress(Progress("merge", done, total, "tokens"))
 
+<<<<<<< HEAD
     continued = _core.continue_bpe(
+=======
+    tokenizer, new_tokens, before, after = continue_bpe(
+>>>>>>> main
         corpus.counts, base=base, options=options, on_progress=on_merge, name=name
     )
     tokenizer = continued.tokenizer

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from jeton import _core
+from jeton._core import PretokenCounts, __version__, published_patterns
 from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 from jeton.corpus.domains import domain_of_file
@@ -37,7 +37,7 @@ def save_counts(path: str | os.PathLike[str], corpus: CountedCorpus) -> None:
     """
     info = {
         "kind": _COUNTS_KIND,
-        "jeton_version": _core.__version__,
+        "jeton_version": __version__,
         "unit": corpus.unit,
         "sources": [asdict(source) for source in corpus.sources],
         "left_out": corpus.left_out.to_dict(),
@@ -128,8 +128,13 @@ def load_counts(
     for file in files:
         if sum(other.path == file.path for other in files) > 1:
             raise UsageError(f"the file of counts {file.path!r} was given twice")
+<<<<<<< HEAD
     described = {file.path: _core.PretokenCounts.describe_file(file.path) for file in files}
     infos = {path: _info(path, json.loads(file.info)) for path, file in described.items()}
+=======
+    described = {file.path: PretokenCounts.describe_file(file.path) for file in files}
+    infos = {path: _info(path, json.loads(info)) for path, (_, info) in described.items()}
+>>>>>>> main
     indents = infos[files[0].path].indents
     for path, info in infos.items():
         if info.indents != indents:
@@ -154,7 +159,11 @@ def load_counts(
     # A file whose weights were made whole by a unit counts that many times too much.
     shares = {path: weight / infos[path].unit for path, (_, weight) in matched.items()}
     whole, unit = integer_weights({**shares, "": Fraction(1)})
+<<<<<<< HEAD
     counts = _core.PretokenCounts.cut_by(described[files[0].path].cutting)
+=======
+    counts = PretokenCounts.cut_by(described[files[0].path][0])
+>>>>>>> main
     spoken: LanguageSource | None = None
     if settings is not None:
         settings = settings_of_counts(counts, settings)
@@ -262,7 +271,7 @@ def _tally(infos: Collection[_Info]) -> CareTally:
 
 
 def settings_of_counts(
-    counts: _core.PretokenCounts, settings: TrainSettings, *, named: str = ""
+    counts: PretokenCounts, settings: TrainSettings, *, named: str = ""
 ) -> TrainSettings:
     """Settings that tell of the pattern and normalizer that counts were made with.
 
@@ -278,7 +287,7 @@ def settings_of_counts(
     pattern, rules = found_rules
     if "rules" in settings.method.takes:
         settings = replace(settings, rules=rules)
-    published = _core.published_patterns()
+    published = published_patterns()
     # Some have several names: the one that was asked for comes first.
     for name in (settings.pattern, *([named] if named else ()), *published):
         if pattern == published.get(name, name):

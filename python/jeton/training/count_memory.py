@@ -6,7 +6,7 @@ import errno
 import os
 from typing import Any
 
-from jeton import _core
+from jeton._core import PretokenCounts
 from jeton.errors import UsageError
 
 __all__ = ["explained_full_disk", "limit_memory"]
@@ -16,7 +16,7 @@ MIN_MEMORY_BYTES = 16 << 20
 
 
 def limit_memory(
-    counts: _core.PretokenCounts,
+    counts: PretokenCounts,
     max_memory: int | None,
     temp_dir: str | os.PathLike[str] | None,
     *,

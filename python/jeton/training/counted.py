@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from jeton import _core
+from jeton._core import PretokenCounts
 from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 
@@ -60,13 +60,13 @@ class LanguageCounts:
     """
 
     name: str
-    counts: _core.PretokenCounts
+    counts: PretokenCounts
     n_documents: int
     n_bytes: int
-    development: _core.PretokenCounts | None = None
+    development: PretokenCounts | None = None
 
     @property
-    def measured(self) -> _core.PretokenCounts:
+    def measured(self) -> PretokenCounts:
         """The text that tells what the language pays."""
         return self.counts if self.development is None else self.development
 
@@ -109,7 +109,7 @@ class CountedCorpus:
         rare: Counts that this left out.
     """
 
-    counts: _core.PretokenCounts
+    counts: PretokenCounts
     sources: tuple[Source, ...]
     skipped: tuple[InputFile, ...] = ()
     unit: int = 1

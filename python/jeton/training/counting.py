@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch, Tokenizer, counts_for
 from jeton.corpus import InputFile, open_documents
 from jeton.corpus.care import CareTally, CorpusCare, CorpusCarer
 from jeton.corpus.places import RecordPlaces
@@ -39,17 +39,17 @@ from jeton.training.settings import TrainSettings
 
 __all__ = ["OnHeldOut", "count_pretokens", "counts_like"]
 
-OnHeldOut: TypeAlias = Callable[[InputFile, _core.TextBatch, RecordPlaces | None], None]
+OnHeldOut: TypeAlias = Callable[[InputFile, TextBatch, RecordPlaces | None], None]
 
 
-def counts_like(base: _core.Tokenizer) -> _core.PretokenCounts:
+def counts_like(base: Tokenizer) -> PretokenCounts:
     """Return empty counts that cut text as a tokenizer does.
 
     Raises:
         TrainingError: Its algorithm is none that can be continued.
     """
     try:
-        return _core.counts_for(base)
+        return counts_for(base)
     except TrainingError as error:
         if "can be continued" not in str(error):
             raise
@@ -66,7 +66,11 @@ def count_pretokens(
     inputs: Any,
     *,
     settings: TrainSettings | None = None,
+<<<<<<< HEAD
     base: TokenizerLike | None = None,
+=======
+    base: Tokenizer | None = None,
+>>>>>>> main
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
@@ -209,7 +213,7 @@ def count_pretokens(
             held_out = cared.held_out.copy()
             if on_held_out is not None and held_out.any():
                 apart = np.flatnonzero(held_out).tolist()
-                texts = _core.TextBatch.from_texts([batch[index] for index in apart])
+                texts = TextBatch.from_texts([batch[index] for index in apart])
                 places = stream.batch_places
                 on_held_out(file, texts, None if places is None else places.take(apart))
             if n_again < len(batch):
@@ -294,7 +298,7 @@ def count_pretokens(
 
 
 def _add_between_levels(
-    counts: _core.PretokenCounts, batch: _core.TextBatch, weights: Any, num_threads: int | None
+    counts: PretokenCounts, batch: TextBatch, weights: Any, num_threads: int | None
 ) -> None:
     """Count documents without the indentation that tokens stand for."""
     rows = [
@@ -303,13 +307,13 @@ def _add_between_levels(
     ]
     texts = [text for row in rows for text in row]
     counts.add(
-        _core.TextBatch.from_texts(texts),
+        TextBatch.from_texts(texts),
         weights=np.repeat(weights, [len(row) for row in rows]),
         num_threads=num_threads,
     )
 
 
-def _more(before: Source, batch: _core.TextBatch, weights: Any, n_again: int) -> Source:
+def _more(before: Source, batch: TextBatch, weights: Any, n_again: int) -> Source:
     counted = weights > 0
     sizes = np.diff(batch.offsets)
     n_counted = int(counted.sum())

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch
 from jeton.corpus import open_documents
 from jeton.corpus.domains import DomainsBy
 from jeton.errors import EmptyCorpusError, UsageError
@@ -100,7 +100,7 @@ class LanguageCounter:
 
     def add(
         self,
-        batch: _core.TextBatch,
+        batch: TextBatch,
         *,
         numbers: NDArray[np.int32] | None,
         names: list[str],
@@ -148,7 +148,7 @@ class LanguageCounter:
     def _add(
         self,
         name: str,
-        batch: _core.TextBatch,
+        batch: TextBatch,
         *,
         weights: NDArray[np.uint64],
         n_documents: int,
@@ -158,7 +158,7 @@ class LanguageCounter:
         self.counts_of(name).add(batch, weights=weights, num_threads=num_threads)
         self.add_totals(name, n_documents, n_bytes)
 
-    def counts_of(self, name: str) -> _core.PretokenCounts:
+    def counts_of(self, name: str) -> PretokenCounts:
         """The counts of a language; new ones, within its share of the memory, if there are none.
 
         Raises:
@@ -187,7 +187,7 @@ class LanguageCounter:
         return counts
 
     @property
-    def parts(self) -> dict[str, _core.PretokenCounts]:
+    def parts(self) -> dict[str, PretokenCounts]:
         """The counts so far, by language."""
         return {name: language.counts for name, language in self._found.items()}
 
@@ -210,7 +210,7 @@ class LanguageCounter:
             self._found[name] = replace(known, counts=kept)
 
     def languages(
-        self, development: Mapping[str, _core.PretokenCounts] | None = None
+        self, development: Mapping[str, PretokenCounts] | None = None
     ) -> tuple[LanguageCounts, ...]:
         """All languages with text, by name, so that the order of the inputs does not matter.
 
@@ -245,8 +245,8 @@ class LanguageCounter:
 
     def added_to(
         self,
-        counts: _core.PretokenCounts,
-        development: Mapping[str, _core.PretokenCounts] | None = None,
+        counts: PretokenCounts,
+        development: Mapping[str, PretokenCounts] | None = None,
     ) -> tuple[LanguageCounts, ...]:
         """The languages, as ``languages`` gives them, after adding all of them to counts.
 
@@ -267,7 +267,7 @@ def count_development(
     num_threads: int | None,
     max_memory: int | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
-) -> dict[str, _core.PretokenCounts]:
+) -> dict[str, PretokenCounts]:
     """Count the development text of each language; empty where there is none.
 
     Args:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jeton import _core
+from jeton._core import PretokenCounts
 from jeton._files import write_whole
 from jeton.errors import FormatError, UsageError
 from jeton.training.settings import TrainSettings
@@ -43,7 +43,7 @@ class MergesSoFar:
 
     path: Path
     settings: TrainSettings
-    counts: _core.PretokenCounts
+    counts: PretokenCounts
     unit: int
 
     @property

@@ -22,7 +22,7 @@ from functools import cache
 from itertools import product
 from typing import Final
 
-from jeton import _core
+from jeton._core import compile_charsmap
 
 __all__ = ["RULE_NAMES", "named_charsmap", "named_rules"]
 
@@ -93,7 +93,7 @@ def named_charsmap(name: str) -> str:
 
 @cache
 def _compiled(name: str) -> str:
-    return base64.b64encode(_core.compile_charsmap(named_rules(name))).decode()
+    return base64.b64encode(compile_charsmap(named_rules(name))).decode()
 
 
 def named_rules(name: str) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
-from jeton import _core
+from jeton._core import published_patterns
 from jeton._nearest import nearest
 from jeton.errors import UsageError
 from jeton.pretokenizing.indentation import DEDENT_TOKEN, INDENT_TOKEN
@@ -178,7 +178,7 @@ class TrainSettings:
         check_at_least("min_frequency", self.min_frequency, 1)
         if self.max_token_bytes is not None:
             check_at_least("max_token_bytes", self.max_token_bytes, 1)
-        published = _core.published_patterns()
+        published = published_patterns()
         if self.pattern not in published and _PLAIN_NAME.fullmatch(self.pattern):
             offered = nearest(self.pattern, published) or tuple(sorted(published))
             raise UsageError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import PretokenCounts, Tokenizer
 from jeton.errors import TrainingError
 from jeton.training.settings import TrainSettings
 
@@ -31,7 +31,7 @@ _BY_CHARACTERS = frozenset(
 _N_SHOWN = 10
 
 
-def check_special_tokens(tokenizer: _core.Tokenizer, settings: TrainSettings) -> None:
+def check_special_tokens(tokenizer: Tokenizer, settings: TrainSettings) -> None:
     """Refuse a special token that ordinary text becomes.
 
     Raises:
@@ -47,9 +47,7 @@ def check_special_tokens(tokenizer: _core.Tokenizer, settings: TrainSettings) ->
             )
 
 
-def uncovered_words(
-    tokenizer: _core.Tokenizer, counts: _core.PretokenCounts, settings: TrainSettings
-) -> str:
+def uncovered_words(tokenizer: Tokenizer, counts: PretokenCounts, settings: TrainSettings) -> str:
     """Which characters of the text are in no token, in words; empty: all are in one, or bytes."""
     options: Any = settings.read_options()
     if settings.algorithm not in _BY_CHARACTERS or getattr(options, "byte_fallback", False):

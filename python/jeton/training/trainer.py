@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.errors import JetonWarning, UsageError
 from jeton.pretokenizing.segmenters import Segmenter, find_segmenter, segmented_counts
 from jeton.progress import OnProgress
@@ -43,7 +43,7 @@ class Learned:
             were taken out ... Empty for most algorithms.
     """
 
-    tokenizer: _core.Tokenizer
+    tokenizer: Tokenizer
     facts: Mapping[str, Any]
 
 
@@ -69,7 +69,7 @@ def train(
     name: str | None = None,
     on_progress: OnProgress | None = None,
     **options: Any,
-) -> _core.Tokenizer:
+) -> Tokenizer:
     """Train a tokenizer.
 
     Args:
@@ -163,7 +163,7 @@ def train_from_counts(
     name: str | None = None,
     num_threads: int | None = None,
     on_progress: OnProgress | None = None,
-) -> _core.Tokenizer:
+) -> Tokenizer:
     """Train on counts: what ``train`` does after reading. Counts may be used again.
 
     Args:

@@ -9,33 +9,14 @@ check, the key of `CHECKS`, is the id of its findings and never changes;
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from jeton.auditing.checks.candidates import compression_good, tokenizer_foreign
 from jeton.auditing.checks.content import duplicate_documents, special_lookalikes
 from jeton.auditing.checks.domains import domain_foreign
-from jeton.auditing.checks.encodings import (
-    compatibility_characters,
-    encoded_data,
-    escaped_characters,
-    invisible_characters,
-    mojibake,
-    unicode_form,
-)
 from jeton.auditing.checks.fidelity import not_utf8, round_trip
-from jeton.auditing.checks.formats import (
-    extraction_leftovers,
-    indentation,
-    json_layout,
-    json_repeated_keys,
-    line_ends,
-    long_urls,
-    markup,
-    number_precision,
-    opaque_identifiers,
-    separators,
-    upper_case,
-)
+from jeton.auditing.checks.formats import json_repeated_keys, markup
 from jeton.auditing.checks.hardware import gpu_does_not_fit, quadratic_attention
 from jeton.auditing.checks.lengths import context_overflow, padding_waste, tail_length
 from jeton.auditing.checks.mismatch import preprocessing_growth, train_serve_mismatch
@@ -59,8 +40,8 @@ from jeton.auditing.checks.repetition import (
     boilerplate,
     near_duplicate_documents,
     overlapping_documents,
-    repeated_passages,
 )
+from jeton.auditing.checks.rewrites import rewrite_finding
 from jeton.auditing.checks.terms import term_shatter
 from jeton.auditing.checks.traffic import gpu_overloaded
 from jeton.auditing.checks.usage import (
@@ -82,6 +63,11 @@ __all__ = ["CHECKS", "Check", "run_checks"]
 Check = Callable[[Evidence], Iterator[Finding]]
 """A check yields nothing, or what it found."""
 
+
+def _rewrites(*ids: str) -> dict[str, Check]:
+    return {id: partial(rewrite_finding, id) for id in ids}  # noqa: A001
+
+
 CHECKS: Mapping[str, Check] = MappingProxyType(
     {
         "tokenizer-foreign": tokenizer_foreign,
@@ -93,27 +79,26 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "prompt-prefix-volatile": prompt_prefix_volatile,
         "cache-writes-unread": cache_writes_unread,
         "boilerplate": boilerplate,
-        "repeated-passages": repeated_passages,
+        **_rewrites("repeated-passages"),
         "near-duplicate-documents": near_duplicate_documents,
         "overlapping-documents": overlapping_documents,
         "whitespace-runs": whitespace_runs,
-        "separator-runs": separators,
-        "line-ends": line_ends,
-        "indentation": indentation,
-        "json-layout": json_layout,
+        **_rewrites("separator-runs", "line-ends", "indentation", "json-layout"),
         "json-repeated-keys": json_repeated_keys,
         "markup": markup,
-        "encoded-data": encoded_data,
-        "escaped-characters": escaped_characters,
-        "unicode-form": unicode_form,
-        "invisible-characters": invisible_characters,
-        "compatibility-characters": compatibility_characters,
-        "mojibake": mojibake,
-        "extraction-leftovers": extraction_leftovers,
-        "upper-case": upper_case,
-        "number-precision": number_precision,
-        "opaque-identifiers": opaque_identifiers,
-        "long-urls": long_urls,
+        **_rewrites(
+            "encoded-data",
+            "escaped-characters",
+            "unicode-form",
+            "invisible-characters",
+            "compatibility-characters",
+            "mojibake",
+            "extraction-leftovers",
+            "upper-case",
+            "number-precision",
+            "opaque-identifiers",
+            "long-urls",
+        ),
         "bytes-fallback": bytes_fallback,
         "vocabulary-unused": vocabulary_unused,
         "vocabulary-too-large": vocabulary_too_large,

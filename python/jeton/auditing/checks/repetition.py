@@ -13,10 +13,9 @@ from jeton.auditing.analyses.repetition import (
     near_duplicates,
     overlaps,
     without_lines,
-    without_repeated_passages,
 )
 from jeton.auditing.analyses.rewriting import measure_rewrite
-from jeton.auditing.checks.sampled import remedy, rewrite_finding, saved
+from jeton.auditing.checks.sampled import remedy, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
@@ -26,12 +25,10 @@ __all__ = [
     "MIN_BOILERPLATE_SHARE",
     "MIN_NEAR_DUPLICATE_SHARE",
     "MIN_OVERLAP_SHARE",
-    "MIN_PASSAGES_SHARE",
     "NEAR_RESEMBLANCE",
     "boilerplate",
     "near_duplicate_documents",
     "overlapping_documents",
-    "repeated_passages",
 ]
 
 MIN_BOILERPLATE_DOCUMENTS = 5
@@ -45,9 +42,6 @@ MIN_BOILERPLATE_SHARE = 0.02
 """Share of tokens from which boilerplate is told. Our choice: somebody has to look at the lines and
 decide, which 1% would not repay."""
 
-MIN_PASSAGES_SHARE = 0.01
-"""Share of tokens that repeat within their document. Our choice: dropping them is safe and cheap,
-as for white space."""
 
 NEAR_RESEMBLANCE = 0.8
 """Jaccard index of five-word shingles from which documents are nearly the same: the value in use
@@ -131,24 +125,6 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
             "share_high": result.high,
             "remedy": remedy(result.share, effects=result.effects),
         },
-    )
-
-
-def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
-    """Passages that one document contains several times."""
-    yield from rewrite_finding(
-        evidence,
-        without_repeated_passages,
-        id="repeated-passages",
-        min_share=MIN_PASSAGES_SHARE,
-        what="passages of 120 and more characters (of a short document: almost half of it) that "
-        "stand in the same document before, over line ends too, taken out (white space and "
-        "quotation marks of mail ignored); shorter repeats are not looked at",
-        says="Passages repeated within one request use",
-        cause="The prompt has the same part twice, mails quote each other, retrieval returns the "
-        "same piece twice, or a conversation carries a document through several turns.",
-        do="Send each passage once: check how the prompt is built, drop repeated retrieval "
-        "results, cut quoted mail.",
     )
 
 

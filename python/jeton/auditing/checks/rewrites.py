@@ -1,12 +1,14 @@
-"""The rewrites of texts that findings propose, by the id of the finding.
+"""Rewrites that make the same text cheaper: one table of what each does and says.
 
-What one remedy leaves of a text is what the next one meets: with these, remedies are measured one
-after another, and no token is saved twice.
+A rewrite is a check (does it save enough tokens to be told?) and a remedy: what one remedy leaves
+of a text is what the next one meets, so remedies are measured one after another, and no token is
+saved twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
@@ -36,9 +38,220 @@ from jeton.auditing.analyses.unicode_forms import (
     without_invisible_characters,
 )
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
+from jeton.auditing.checks.sampled import measure, remedy, saved
+from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.measures.whitespace import without_needless_whitespace
+from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["REWRITES"]
+__all__ = ["MIN_SHARE", "REWRITES", "RewriteCheck", "rewrite_finding", "rewrite_of"]
+
+MIN_SHARE = 0.01
+"""Share of tokens from which most rewrites are told. Our choice, as for white space: the rewrite is
+cheap, but below 1% it is not worth touching text."""
+
+MIN_INDENTATION_SHARE = 0.05
+"""Share of tokens from which indentation is told. Our choice: to change it is a change of the
+text's look, which 1% would not justify."""
+
+MIN_MOJIBAKE_SHARE = 0.001
+"""Share of tokens from which garbled text is told. Our choice: lower than for other forms, because
+garbled words are wrong as well as dear."""
+
+MIN_PASSAGES_SHARE = 0.01
+"""Share of tokens that repeat within their document. Our choice: dropping them is safe and cheap,
+as for white space."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteCheck:
+    """A rewrite, and the words of its finding.
+
+    Attributes:
+        rewrite: From a text to the cheaper text.
+        what: The counted tokens, for the formula ("tokens of ... that go when ...").
+        says: The title up to its number ("base64 and other data costs").
+        cause: Why the text is so; ``{tokenizer}`` stands for the tokenizer in use.
+        do: The advice.
+        min_share: Share of the tokens from which it is worth telling.
+        severity: How it wants to be read.
+    """
+
+    rewrite: Rewrite
+    what: str
+    says: str
+    cause: str
+    do: str
+    min_share: float = MIN_SHARE
+    severity: Severity = Severity.WARNING
+
+
+REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
+    {
+        "repeated-passages": RewriteCheck(
+            without_repeated_passages,
+            min_share=MIN_PASSAGES_SHARE,
+            what="passages of 120 and more characters (of a short document: almost half of it) "
+            "that stand in the same document before, over line ends too, taken out (white space "
+            "and quotation marks of mail ignored); shorter repeats are not looked at",
+            says="Passages repeated within one request use",
+            cause="The prompt has the same part twice, mails quote each other, retrieval returns "
+            "the same piece twice, or a conversation carries a document through several turns.",
+            do="Send each passage once: check how the prompt is built, drop repeated retrieval "
+            "results, cut quoted mail.",
+        ),
+        "separator-runs": RewriteCheck(
+            with_short_separators,
+            what="runs of eight and more equal signs as three",
+            says="Decorative lines (-----, . . . . .) use",
+            cause="Separators, boxes, dotted lines of tables of contents, blank lines of forms.",
+            do="Shorten each to three characters before encoding.",
+        ),
+        "line-ends": RewriteCheck(
+            with_plain_line_ends,
+            what="line ends of Windows (two characters) as one character",
+            says="Windows line ends (two characters) use",
+            cause="The text has line ends of two characters (CR LF).",
+            do="Write line ends as LF before encoding.",
+        ),
+        "indentation": RewriteCheck(
+            with_narrow_indentation,
+            min_share=MIN_INDENTATION_SHARE,
+            what="one space for each level of indentation where all lines keep to one width",
+            says="Wide indentation uses",
+            cause="{tokenizer} has few tokens for several spaces, so a level of four "
+            "spaces costs up to four tokens.",
+            do="Indent by one space in prompts (Python and YAML accept it), or use a model whose "
+            "tokenizer has tokens for several spaces.",
+        ),
+        "json-layout": RewriteCheck(
+            without_json_layout,
+            what="JSON without the white space outside of its strings",
+            says="Line breaks and spaces in JSON use",
+            cause="JSON is indented for people to read.",
+            do="Write compact JSON: json.dumps(value, separators=(',', ':')). Models read it just "
+            "as well.",
+        ),
+        "markup": RewriteCheck(
+            without_markup_noise,
+            what="HTML without comments, scripts, styles and presentational attributes (elements, "
+            "links and texts stay)",
+            says="HTML comments, scripts, styles and attributes use",
+            cause="Web pages go into the prompt as a browser gets them.",
+            do="Remove what only says how a page looks, or convert it to Markdown or plain text. "
+            "Keep pages whose source code is the subject.",
+        ),
+        "encoded-data": RewriteCheck(
+            without_blobs,
+            what="data URIs, base64 from 64 characters and hexadecimal from 80 digits, each "
+            "replaced by [data]",
+            says="Data written as base64 or hexadecimal uses",
+            cause="Pictures, keys, certificates or attachments are inside the text. They need many "
+            "tokens, and a model can hardly read them.",
+            do="Take attachments out before you build the prompt and keep their names, or send "
+            "them as files if the model accepts files.",
+        ),
+        "escaped-characters": RewriteCheck(
+            chain(
+                without_nested_quotes,
+                without_unicode_escapes,
+                without_entities,
+                without_percent_escapes,
+            ),
+            what="escapes written as the characters that they stand for",
+            says="Escaped characters (such as \\u00e9 or &amp;) use",
+            cause=r"A step writes JSON with escapes for all non-English letters (\u00e9), puts "
+            r"JSON inside a JSON string (\"), or leaves HTML codes (&nbsp;) or percent codes in "
+            "the text.",
+            do="Decode the text before you build the prompt: json.dumps(value, "
+            "ensure_ascii=False), html.unescape or urllib.parse.unquote.",
+        ),
+        "unicode-form": RewriteCheck(
+            composed,
+            what="text in Unicode form NFC",
+            says="Split accents (Unicode form NFD) use",
+            cause="Letters and their accents are separate characters, as some PDF extractors and "
+            "macOS file names write them. Vocabularies were made from text with combined letters.",
+            do="Normalize to NFC before encoding: unicodedata.normalize('NFC', text). It is the "
+            "same text.",
+        ),
+        "invisible-characters": RewriteCheck(
+            without_invisible_characters,
+            what="soft hyphens, zero-width spaces, word joiners, byte-order marks and tag "
+            "characters taken out (joiners of scripts and emoji stay)",
+            says="Invisible characters use",
+            cause="Web pages and word processors leave invisible marks in copied text. Some people "
+            "add them to hide instructions or to pass filters.",
+            do="Remove them before encoding. Find out where tag characters (U+E0000 and above) "
+            "come from: they can spell text that only the model reads.",
+        ),
+        "compatibility-characters": RewriteCheck(
+            without_compatibility_characters,
+            what="letters and digits of full width and of mathematical alphabets, ligatures and "
+            "special spaces as ordinary ones (NFKC of these characters alone)",
+            says="Unusual forms of ordinary characters use",
+            cause="Joined letters from PDFs, no-break spaces from web pages, full-width letters. "
+            "A vocabulary has few tokens for them.",
+            do="Replace these characters with their plain forms before encoding. Only the look is "
+            "lost.",
+        ),
+        "mojibake": RewriteCheck(
+            without_mojibake,
+            min_share=MIN_MOJIBAKE_SHARE,
+            what="runs that are valid UTF-8 when written as Windows-1252, Latin-1, Windows-1251, "
+            "Mac Roman or DOS, read as UTF-8; other code pages are not looked at",
+            says="Text decoded with the wrong encoding uses",
+            cause="An earlier step read UTF-8 as another encoding: 'é' became 'Ã©'.",
+            do="Find the step with the wrong encoding and correct it. The model reads the wrong "
+            "text too.",
+        ),
+        "extraction-leftovers": RewriteCheck(
+            chain(
+                without_letter_spacing,
+                without_punctuation_spacing,
+                with_usual_spacing,
+                with_joined_lines,
+            ),
+            what="no space beside punctuation where a program put it (' ,' and \"do n't\"), words "
+            "joined that a hyphen at a line end or a sign between all letters tore apart",
+            says="Text that an earlier step cut into pieces uses",
+            cause="An older tokenizer, OCR or a PDF extractor separated letters, words or "
+            "punctuation. The pieces cost more than the words.",
+            do="Use the text from before that step, or join it again before encoding.",
+        ),
+        "upper-case": RewriteCheck(
+            with_lower_case,
+            what="six and more words of capitals in a row as an ordinary sentence",
+            says="Passages in capital letters use",
+            cause="Vocabularies have far fewer words in capitals than in small letters.",
+            do="Write such passages in small letters where capitals mean nothing. Names and "
+            "acronyms lose their capitals.",
+            severity=Severity.INFO,
+        ),
+        "number-precision": RewriteCheck(
+            with_rounded_numbers,
+            what="numbers with eight or more decimals cut to six",
+            says="Digits after the sixth decimal use",
+            cause="Numbers are printed with all their digits (15 to 17).",
+            do="Round numbers before you build the prompt, to what the question needs.",
+        ),
+        "opaque-identifiers": RewriteCheck(
+            with_aliases,
+            what="UUIDs and digests of 24, 32, 40 and 64 digits as id1, id2 ... within a document",
+            says="Long identifiers (UUIDs, hashes) use",
+            cause="An identifier of 36 characters costs 15 to 25 tokens each time.",
+            do="Replace identifiers with short names (id1, id2) in the request, and put them back "
+            "in the answer. A model also copies short names more reliably.",
+        ),
+        "long-urls": RewriteCheck(
+            with_short_urls,
+            what="addresses of 80 and more characters without query and fragment",
+            says="Long web addresses use",
+            cause="Links contain tracking parameters and session keys.",
+            do="Remove them, or number the links and keep the list outside of the prompt.",
+        ),
+    }
+)
+"""By the id of the finding."""
 
 
 def _without_needless_whitespace(text: str) -> tuple[str, int]:
@@ -46,36 +259,55 @@ def _without_needless_whitespace(text: str) -> tuple[str, int]:
     return new, len(text) - len(new)
 
 
-REWRITES: Mapping[str, Rewrite] = MappingProxyType(
+_REWRITES_OF_OTHER_CHECKS: Mapping[str, Rewrite] = MappingProxyType(
     {
-        "repeated-passages": without_repeated_passages,
         "whitespace-runs": _without_needless_whitespace,
-        "separator-runs": with_short_separators,
-        "line-ends": with_plain_line_ends,
-        "indentation": with_narrow_indentation,
-        "json-layout": without_json_layout,
         "json-repeated-keys": chain(without_json_layout, without_repeated_keys),
-        "markup": without_markup_noise,
-        "encoded-data": without_blobs,
-        "escaped-characters": chain(
-            without_nested_quotes,
-            without_unicode_escapes,
-            without_entities,
-            without_percent_escapes,
-        ),
-        "unicode-form": composed,
-        "invisible-characters": without_invisible_characters,
-        "compatibility-characters": without_compatibility_characters,
-        "mojibake": without_mojibake,
-        "extraction-leftovers": chain(
-            without_letter_spacing,
-            without_punctuation_spacing,
-            with_usual_spacing,
-            with_joined_lines,
-        ),
-        "upper-case": with_lower_case,
-        "number-precision": with_rounded_numbers,
-        "opaque-identifiers": with_aliases,
-        "long-urls": with_short_urls,
     }
 )
+
+
+def rewrite_of(id: str) -> Rewrite | None:  # noqa: A002
+    """Return the rewrite that a finding proposes, by its id; None if it proposes none."""
+    check = REWRITES.get(id)
+    return _REWRITES_OF_OTHER_CHECKS.get(id) if check is None else check.rewrite
+
+
+def rewrite_finding(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: A002
+    """Yield the finding of a rewrite, by its id: measured tokens, money, examples."""
+    check = REWRITES[id]
+    if not evidence.sample.n_tokens:
+        return
+    measured = measure(evidence, check.rewrite, min_share=check.min_share)
+    if not measured.n_documents:
+        return
+    result = saved(evidence, measured.saved_tokens, check.what)
+    if result.share < check.min_share or not result.n_tokens:
+        return
+    about = "" if evidence.sample.is_whole else "about "
+    yield Finding(
+        id=id,
+        severity=check.severity,
+        title=f"{check.says} {about}{result.n_tokens:,} tokens, {percent(result.share)} of all",
+        where="the text",
+        figure=Figure(
+            value=result.n_tokens,
+            unit="tokens on the audited text",
+            basis=result.basis,
+            formula=result.formula,
+        ),
+        cause=check.cause.replace("{tokenizer}", evidence.current.name),
+        remedy=check.do,
+        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
+        saving_formula=evidence.traffic.formula(result.n_tokens),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "n_sampled_documents": len(evidence.sample.documents),
+            "n_documents_concerned": measured.n_documents,
+            "share": result.share,
+            "share_low": result.low,
+            "share_high": result.high,
+            "examples": list(measured.examples),
+            "remedy": remedy(result.share, effects=result.effects),
+        },
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 
 from jeton.auditing.analyses.rewriting import Rewrite, RewriteSaving, measure_rewrite
 from jeton.auditing.evidence import Evidence, percent
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.findings import Basis
 from jeton.metrics.bootstrap import bootstrap_ratio
 
-__all__ = ["Saved", "measure", "remedy", "rewrite_finding", "saved"]
+__all__ = ["Saved", "measure", "remedy", "saved"]
 
 N_GROUPS = 256
 """Documents are drawn in at most so many random groups: the interval of a ratio of sums is the same
@@ -130,68 +129,3 @@ def remedy(
     """Remedy of a finding for the waterfall: tokens after the remedy over tokens before."""
     found: dict[str, Any] = {"token_factor": 1 - share, "applies_to": applies_to}
     return found | ({"effects": list(effects)} if effects else {})
-
-
-def rewrite_finding(
-    evidence: Evidence,
-    rewrite: Rewrite,
-    *,
-    id: str,
-    min_share: float,
-    what: str,
-    says: str,
-    cause: str,
-    do: str,
-    facts: dict[str, Any] | None = None,
-    severity: Severity = Severity.WARNING,
-) -> Iterator[Finding]:
-    """The finding that all rewrites share: measured tokens, money, examples.
-
-    Args:
-        evidence: What the checks see.
-        rewrite: What to do with a text.
-        id: Of the check.
-        min_share: Share of the tokens from which it is worth telling.
-        what: What was counted, for the formula ("tokens of ... that go when ...").
-        says: The title up to its number ("base64 and other data costs").
-        cause: Why it is so.
-        do: What to do.
-        facts: Further evidence.
-        severity: How it wants to be read.
-    """
-    if not evidence.sample.n_tokens:
-        return
-    measured = measure(evidence, rewrite, min_share=min_share)
-    if not measured.n_documents:
-        return
-    result = saved(evidence, measured.saved_tokens, what)
-    if result.share < min_share or not result.n_tokens:
-        return
-    about = "" if evidence.sample.is_whole else "about "
-    yield Finding(
-        id=id,
-        severity=severity,
-        title=f"{says} {about}{result.n_tokens:,} tokens, {percent(result.share)} of all",
-        where="the text",
-        figure=Figure(
-            value=result.n_tokens,
-            unit="tokens on the audited text",
-            basis=result.basis,
-            formula=result.formula,
-        ),
-        cause=cause,
-        remedy=do,
-        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
-        saving_formula=evidence.traffic.formula(result.n_tokens),
-        saving_basis=Basis.ESTIMATED,
-        evidence={
-            "n_sampled_documents": len(evidence.sample.documents),
-            "n_documents_concerned": measured.n_documents,
-            "share": result.share,
-            "share_low": result.low,
-            "share_high": result.high,
-            "examples": list(measured.examples),
-            "remedy": remedy(result.share, effects=result.effects),
-            **(facts or {}),
-        },
-    )

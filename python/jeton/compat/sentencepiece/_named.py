@@ -1,10 +1,79 @@
-"""The methods of a processor that only choose what is returned."""
+"""The methods of a processor that only choose what is returned: one line for each name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["NamedMethods"]
+
+_Method = Callable[..., Any]
+
+_PIECES = (str, "pieces")
+_IDS = (int, "ids")
+_NUMPY = ("numpy", "an array of ids, int32 (n_pieces,)")
+_PROTO = ("proto", "a message with pieces and places")
+_OFFSETS = ("offset_mapping", "ids, pieces and places")
+
+
+def _encode(result: tuple[Any, str]) -> _Method:
+    def method(self: Any, input: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return self.Encode(input=input, return_type=result[0], **kwargs)
+
+    method.__doc__ = f"`Encode` to {result[1]}."
+    return method
+
+
+def _sample(result: tuple[Any, str]) -> _Method:
+    def method(
+        self: Any,
+        input: Any,  # noqa: A002
+        nbest_size: int | None = None,
+        alpha: float | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        kwargs |= {"nbest_size": nbest_size, "alpha": alpha, "return_type": result[0]}
+        return self.Encode(input=input, enable_sampling=True, **kwargs)
+
+    method.__doc__ = f"A drawn segmentation: {result[1]}."
+    return method
+
+
+def _nbest(result: tuple[Any, str]) -> _Method:
+    def method(
+        self: Any,
+        input: Any,  # noqa: A002
+        nbest_size: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        return self.NBestEncode(input=input, nbest_size=nbest_size, return_type=result[0], **kwargs)
+
+    method.__doc__ = f"The best segmentations: {result[1]}."
+    return method
+
+
+def _parallel(result: tuple[Any, str]) -> _Method:
+    def method(self: Any, input: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return self.ParallelEncode(input=input, return_type=result[0], **kwargs)
+
+    method.__doc__ = f"`ParallelEncode` to {result[1]}."
+    return method
+
+
+def _decode(source: str) -> _Method:
+    def method(self: Any, input: Any, return_type: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+        return self.Decode(input=input, return_type=return_type, **kwargs)
+
+    method.__doc__ = f"`Decode` of {source}."
+    return method
+
+
+def _decode_to_proto(source: str) -> _Method:
+    def method(self: Any, input: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return self.Decode(input=input, return_type="proto", **kwargs)
+
+    method.__doc__ = f"`Decode` of {source} to a message with pieces and places."
+    return method
 
 
 class NamedMethods:
@@ -16,182 +85,30 @@ class NamedMethods:
     ParallelEncode: Any
     Decode: Any
 
-    def EncodeAsPieces(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`Encode` to pieces."""
-        return self.Encode(input=input, return_type=str, **kwargs)
+    encode_as_pieces = EncodeAsPieces = _encode(_PIECES)
+    encode_as_ids = EncodeAsIds = _encode(_IDS)
+    encode_as_numpy = EncodeAsNumpy = _encode(_NUMPY)
+    encode_as_proto = EncodeAsProto = _encode(_PROTO)
+    encode_as_offset_mapping = EncodeAsOffsetMapping = _encode(_OFFSETS)
+    sample_encode_as_pieces = SampleEncodeAsPieces = _sample(_PIECES)
+    sample_encode_as_ids = SampleEncodeAsIds = _sample(_IDS)
+    sample_encode_as_numpy = SampleEncodeAsNumpy = _sample(_NUMPY)
+    sample_encode_as_proto = SampleEncodeAsProto = _sample(_PROTO)
+    nbest_encode_as_pieces = NBestEncodeAsPieces = _nbest(_PIECES)
+    nbest_encode_as_ids = NBestEncodeAsIds = _nbest(_IDS)
+    nbest_encode_as_numpy = NBestEncodeAsNumpy = _nbest(_NUMPY)
+    nbest_encode_as_proto = NBestEncodeAsProto = _nbest(_PROTO)
+    parallel_encode_as_pieces = ParallelEncodeAsPieces = _parallel(_PIECES)
+    parallel_encode_as_ids = ParallelEncodeAsIds = _parallel(_IDS)
+    parallel_encode_as_numpy = ParallelEncodeAsNumpy = _parallel(_NUMPY)
+    parallel_encode_as_proto = ParallelEncodeAsProto = _parallel(_PROTO)
+    decode_pieces = DecodePieces = _decode("pieces")
+    decode_pieces_as_proto = DecodePiecesAsProto = _decode_to_proto("pieces")
+    decode_ids = DecodeIds = _decode("ids")
+    decode_ids_as_proto = DecodeIdsAsProto = _decode_to_proto("ids")
 
-    def SampleEncodeAsPieces(
-        self,
-        input: Any,  # noqa: A002
-        nbest_size: int | None = None,
-        alpha: float | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """A drawn segmentation: pieces."""
-        return self.Encode(
-            input=input,
-            nbest_size=nbest_size,
-            alpha=alpha,
-            return_type=str,
-            enable_sampling=True,
-            **kwargs,
-        )
 
-    def NBestEncodeAsPieces(
-        self,
-        input: Any,  # noqa: A002
-        nbest_size: int | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """The best segmentations: pieces."""
-        return self.NBestEncode(input=input, nbest_size=nbest_size, return_type=str, **kwargs)
-
-    def ParallelEncodeAsPieces(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`ParallelEncode` to pieces."""
-        return self.ParallelEncode(input=input, return_type=str, **kwargs)
-
-    def EncodeAsIds(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`Encode` to ids."""
-        return self.Encode(input=input, return_type=int, **kwargs)
-
-    def SampleEncodeAsIds(
-        self,
-        input: Any,  # noqa: A002
-        nbest_size: int | None = None,
-        alpha: float | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """A drawn segmentation: ids."""
-        return self.Encode(
-            input=input,
-            nbest_size=nbest_size,
-            alpha=alpha,
-            return_type=int,
-            enable_sampling=True,
-            **kwargs,
-        )
-
-    def NBestEncodeAsIds(
-        self,
-        input: Any,  # noqa: A002
-        nbest_size: int | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """The best segmentations: ids."""
-        return self.NBestEncode(input=input, nbest_size=nbest_size, return_type=int, **kwargs)
-
-    def ParallelEncodeAsIds(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`ParallelEncode` to ids."""
-        return self.ParallelEncode(input=input, return_type=int, **kwargs)
-
-    def EncodeAsNumpy(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`Encode` to an array of ids, int32 (n_pieces,)."""
-        return self.Encode(input=input, return_type="numpy", **kwargs)
-
-    def SampleEncodeAsNumpy(
-        self,
-        input: Any,  # noqa: A002
-        nbest_size: int | None = None,
-        alpha: float | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """A drawn segmentation: an array of ids, int32 (n_pieces,)."""
-        return self.Encode(
-            input=input,
-            nbest_size=nbest_size,
-            alpha=alpha,
-            return_type="numpy",
-            enable_sampling=True,
-            **kwargs,
-        )
-
-    def NBestEncodeAsNumpy(
-        self,
-        input: Any,  # noqa: A002
-        nbest_size: int | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """The best segmentations: an array of ids, int32 (n_pieces,)."""
-        return self.NBestEncode(input=input, nbest_size=nbest_size, return_type="numpy", **kwargs)
-
-    def ParallelEncodeAsNumpy(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`ParallelEncode` to an array of ids, int32 (n_pieces,)."""
-        return self.ParallelEncode(input=input, return_type="numpy", **kwargs)
-
-    def EncodeAsProto(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`Encode` to a message with pieces and places."""
-        return self.Encode(input=input, return_type="proto", **kwargs)
-
-    def SampleEncodeAsProto(
-        self,
-        input: Any,  # noqa: A002
-        nbest_size: int | None = None,
-        alpha: float | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """A drawn segmentation: a message with pieces and places."""
-        return self.Encode(
-            input=input,
-            nbest_size=nbest_size,
-            alpha=alpha,
-            return_type="proto",
-            enable_sampling=True,
-            **kwargs,
-        )
-
-    def NBestEncodeAsProto(
-        self,
-        input: Any,  # noqa: A002
-        nbest_size: int | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """The best segmentations: a message with pieces and places."""
-        return self.NBestEncode(input=input, nbest_size=nbest_size, return_type="proto", **kwargs)
-
-    def ParallelEncodeAsProto(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`ParallelEncode` to a message with pieces and places."""
-        return self.ParallelEncode(input=input, return_type="proto", **kwargs)
-
-    def EncodeAsOffsetMapping(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`Encode` to ids, pieces and places."""
-        return self.Encode(input=input, return_type="offset_mapping", **kwargs)
-
-    def DecodePieces(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:  # noqa: A002
-        """`Decode` of pieces."""
-        return self.Decode(input=input, return_type=return_type, **kwargs)
-
-    def DecodePiecesAsProto(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`Decode` of pieces to a message with pieces and places."""
-        return self.Decode(input=input, return_type="proto", **kwargs)
-
-    def DecodeIds(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:  # noqa: A002
-        """`Decode` of ids."""
-        return self.Decode(input=input, return_type=return_type, **kwargs)
-
-    def DecodeIdsAsProto(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
-        """`Decode` of ids to a message with pieces and places."""
-        return self.Decode(input=input, return_type="proto", **kwargs)
-
-    # The second names
-
-    encode_as_pieces = EncodeAsPieces
-    sample_encode_as_pieces = SampleEncodeAsPieces
-    nbest_encode_as_pieces = NBestEncodeAsPieces
-    parallel_encode_as_pieces = ParallelEncodeAsPieces
-    encode_as_ids = EncodeAsIds
-    sample_encode_as_ids = SampleEncodeAsIds
-    nbest_encode_as_ids = NBestEncodeAsIds
-    parallel_encode_as_ids = ParallelEncodeAsIds
-    encode_as_numpy = EncodeAsNumpy
-    sample_encode_as_numpy = SampleEncodeAsNumpy
-    nbest_encode_as_numpy = NBestEncodeAsNumpy
-    parallel_encode_as_numpy = ParallelEncodeAsNumpy
-    encode_as_proto = EncodeAsProto
-    sample_encode_as_proto = SampleEncodeAsProto
-    nbest_encode_as_proto = NBestEncodeAsProto
-    parallel_encode_as_proto = ParallelEncodeAsProto
-    encode_as_offset_mapping = EncodeAsOffsetMapping
-    decode_pieces = DecodePieces
-    decode_pieces_as_proto = DecodePiecesAsProto
-    decode_ids = DecodeIds
-    decode_ids_as_proto = DecodeIdsAsProto
+for _name, _value in vars(NamedMethods).items():
+    if _name[0].isupper():
+        _value.__name__ = _name
+        _value.__qualname__ = f"NamedMethods.{_name}"

@@ -29,20 +29,56 @@ def encode_with_unstable(
     if n_unstable == 0:
         return ids, []
     stable, rest = ids[:-n_unstable], encoding.decode_bytes(ids[-n_unstable:])
-    found: set[tuple[int, ...]] = {
-        (encoding._ids_of_bytes(token) or 0,) for token in _beginning_with(encoding, rest)
-    }
+    found = _Sequences(_encode_any(encoding, rest))
+    for token in _beginning_with(encoding, rest):
+        found.add([encoding._ids_of_bytes(token) or 0])
     # A token that begins with the rest from some place on is at least as long.
     longest = max(map(len, encoding._sorted_token_bytes))
     for at in range(max(1, len(rest) - longest), len(rest)):
         for token in _beginning_with(encoding, rest[at:]):
-            found.add(_covering(encoding, _encode_any(encoding, rest[:at] + token), len(rest)))
+            ids = _encode_any(encoding, rest[:at] + token)
+            found.add(_covering(encoding, ids, len(rest)))
     blank = _last_blank(rest)
     if blank:
         # More text may cut a run of white space before its last character.
         head = encoding.tokenizer.encode_pretoken(rest[:-blank])
-        found.add((*head, *encoding.tokenizer.encode_pretoken(rest[-blank:])))
-    return stable, [list(ids) for ids in sorted(found)]
+        found.add(head + encoding.tokenizer.encode_pretoken(rest[-blank:]))
+    return stable, found.sorted()
+
+
+class _Sequences:
+    """Different sequences of ids, nearly all of which begin as one of them does.
+
+    Hashing and comparing go by what follows the shared beginning, so that long sequences cost
+    little more than their copies.
+    """
+
+    def __init__(self, usual: list[int]) -> None:
+        self._usual = usual
+        self._known: dict[tuple[int, ...], list[int]] = {}
+
+    def add(self, ids: list[int]) -> None:
+        """Keep a sequence, once."""
+        n_shared = self._n_shared(ids)
+        self._known.setdefault((n_shared, *ids[n_shared:]), ids)
+
+    def sorted(self) -> list[list[int]]:
+        """All of them in the order of their ids."""
+        n_shared = min((key[0] for key in self._known), default=0)
+        return sorted(self._known.values(), key=lambda ids: ids[n_shared:])
+
+    def _n_shared(self, ids: list[int]) -> int:
+        """How many ids stand at the beginning of the usual sequence, too."""
+        usual = self._usual
+        # Differences are near the end: steps that double come to them first.
+        known_apart = most = min(len(ids), len(usual))
+        step = 1
+        while most and ids[:most] != usual[:most]:
+            known_apart, most = most, max(0, most - step)
+            step *= 2
+        while most < known_apart and ids[most] == usual[most]:
+            most += 1
+        return most
 
 
 def encode_bytes(encoding: Encoding, data: bytes) -> list[int]:
@@ -105,14 +141,16 @@ def _encode_any(encoding: Encoding, data: bytes) -> list[int]:
         return encoding.tokenizer.encode_pretoken(data)
 
 
-def _covering(encoding: Encoding, ids: list[int], n_bytes: int) -> tuple[int, ...]:
+def _covering(encoding: Encoding, ids: list[int], n_bytes: int) -> list[int]:
     """The first ids that together have so many bytes, or all."""
-    length = 0
-    for n, token_id in enumerate(ids, 1):
-        length += len(encoding.decode_single_token_bytes(token_id))
-        if length >= n_bytes:
-            return tuple(ids[:n])
-    return tuple(ids)
+    # A pattern may drop text, so the bytes of the ids are counted, not those of the text.
+    n_beyond = len(encoding.decode_bytes(ids)) - n_bytes
+    n_ids = len(ids)
+    while n_ids and n_beyond > 0:
+        n_beyond -= len(encoding.decode_single_token_bytes(ids[n_ids - 1]))
+        if n_beyond >= 0:
+            n_ids -= 1
+    return ids[:n_ids]
 
 
 def _last_blank(data: bytes) -> int:

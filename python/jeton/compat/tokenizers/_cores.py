@@ -6,8 +6,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+<<<<<<< HEAD
 from jeton import _core
 from jeton._core import from_hf_json
+=======
+from jeton._core import Tokenizer
+>>>>>>> main
 from jeton.compat.tokenizers.added_token import AddedToken
 
 __all__ = [
@@ -69,9 +73,13 @@ def document(
     return "{" + ",".join(f'"{name}":{value}' for name, value in parts.items()) + "}"
 
 
-def core_of(text: str) -> _core.Tokenizer:
+def core_of(text: str) -> Tokenizer:
     """The core of a ``tokenizer.json``."""
+<<<<<<< HEAD
     return from_hf_json(text.encode())
+=======
+    return Tokenizer.from_hf_json(text.encode())
+>>>>>>> main
 
 
 def probe(
@@ -79,7 +87,7 @@ def probe(
     normalizer: str = "null",
     pre_tokenizer: str = "null",
     added_tokens: Iterable[tuple[int, AddedToken]] = (),
-) -> _core.Tokenizer:
+) -> Tokenizer:
     """A core whose tokens are the bytes of the pretokens."""
     return core_of(
         document(
@@ -106,7 +114,7 @@ def aligned(description: Mapping[str, Any], text: str) -> tuple[str, list[tuple[
 
 
 def pretokenize(
-    core: _core.Tokenizer, text: str, *, allow_special: bool = False
+    core: Tokenizer, text: str, *, allow_special: bool = False
 ) -> list[tuple[str, tuple[int, int]]]:
     """The pretokens of a core that ``probe`` made, with their places in code points.
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jeton import _core
+from jeton._core import Tokenizer
 from jeton.compat.tokenizers._cores import pretokenize, probe
 from jeton.compat.tokenizers._guarded import GuardedText
 from jeton.compat.tokenizers._limits import Padding, Truncation, pad_batch, truncate_pair
@@ -51,7 +51,7 @@ class Engine:
         pre_tokenizer: The pre-tokenizer's description as JSON.
     """
 
-    core: _core.Tokenizer
+    core: Tokenizer
     strings: Mapping[int, str]
     added: Mapping[int, AddedToken]
     trim: Trim | None
@@ -61,7 +61,7 @@ class Engine:
     normalizer: str
     pre_tokenizer: str
     _spellings: dict[int, str] = field(default_factory=dict)
-    _words: _core.Tokenizer | None = None
+    _words: Tokenizer | None = None
 
     def known(self, number: int) -> bool:
         """True if an id has a token."""

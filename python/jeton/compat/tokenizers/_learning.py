@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch, train_characters, train_pieces
 from jeton.compat.tokenizers._cores import probe, written
 from jeton.pretokenizing.segmenters import in_batches
 
@@ -37,7 +37,7 @@ def batches(texts: Iterator[str], *, prefix: bool = False) -> Iterator[list[str]
         yield batch
 
 
-def count(tokenizer: Tokenizer, texts: Iterator[str]) -> _core.PretokenCounts:
+def count(tokenizer: Tokenizer, texts: Iterator[str]) -> PretokenCounts:
     """The pretokens of texts under a tokenizer's normalizer and pre-tokenizer."""
 
     def described(component: Any) -> str:
@@ -49,14 +49,14 @@ def count(tokenizer: Tokenizer, texts: Iterator[str]) -> _core.PretokenCounts:
     )
     form = json.loads(core.to_canonical())
     cutting = {name: form[name] for name in ("normalizer", "pretokenizer")}
-    counts = _core.PretokenCounts.cut_by(json.dumps({"type": "steps", **cutting}))
+    counts = PretokenCounts.cut_by(json.dumps({"type": "steps", **cutting}))
     for batch in batches(texts):
-        counts.add(_core.TextBatch.from_texts(batch))
+        counts.add(TextBatch.from_texts(batch))
     return counts
 
 
 def learn_tokens(
-    counts: _core.PretokenCounts,
+    counts: PretokenCounts,
     *,
     model: str,
     vocab_size: int,
@@ -79,12 +79,12 @@ def learn_tokens(
         "continuing_prefix": continuing_prefix,
         "max_input_chars_per_word": 100,
     }
-    trained = _core.train_characters(counts, json.dumps(options))
+    trained = train_characters(counts, json.dumps(options))
     return trained.get_vocab()
 
 
 def learn_merges(
-    counts: _core.PretokenCounts,
+    counts: PretokenCounts,
     *,
     vocab_size: int,
     min_frequency: int,
@@ -110,24 +110,24 @@ def learn_merges(
         "end_of_word_suffix": end_of_word_suffix,
     }
     # What cut the text is of no matter for what was learned, and not all of it can be written.
-    plain = _core.PretokenCounts.cut_by(
+    plain = PretokenCounts.cut_by(
         json.dumps({"type": "steps", "normalizer": [], "pretokenizer": []})
     )
     for texts, weights in in_batches(dict(_as_text(counts))):
-        plain.add(_core.TextBatch.from_texts(texts), weights=weights, whole=True)
-    model = json.loads(_core.train_characters(plain, json.dumps(options)).to_hf_json())["model"]
+        plain.add(TextBatch.from_texts(texts), weights=weights, whole=True)
+    model = json.loads(train_characters(plain, json.dumps(options)).to_hf_json())["model"]
     pairs = (pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"])
     merges = [(left, right) for left, right in pairs]
     return model["vocab"], merges
 
 
-def _as_text(counts: _core.PretokenCounts) -> Iterator[tuple[str, int]]:
+def _as_text(counts: PretokenCounts) -> Iterator[tuple[str, int]]:
     for pretoken, n in counts.items():
         yield pretoken.decode(), n
 
 
 def learn_pieces(
-    counts: _core.PretokenCounts,
+    counts: PretokenCounts,
     *,
     vocab_size: int,
     special_tokens: Sequence[str],
@@ -150,4 +150,4 @@ def learn_pieces(
         "n_sub_iterations": n_sub_iterations,
         "seed_size": SEED_SIZE,
     }
-    return _core.train_pieces(counts, json.dumps(options))
+    return train_pieces(counts, json.dumps(options))

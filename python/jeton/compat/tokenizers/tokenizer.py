@@ -9,7 +9,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from jeton import _core
+from jeton._core import Tokenizer as CoreTokenizer
 from jeton._files import write_whole
 from jeton.compat.tokenizers import decoders, normalizers, pre_tokenizers, processors
 from jeton.compat.tokenizers._arguments import MAX_ID, as_kind, unsigned
@@ -69,7 +69,7 @@ class Tokenizer(Pipeline):
         return _pretrained(as_kind(identifier, str, "identifier"), revision)
 
     @staticmethod
-    def from_tokenizer(tok: _core.Tokenizer) -> Tokenizer:
+    def from_tokenizer(tok: CoreTokenizer) -> Tokenizer:
         """From a tokenizer of Jeton's own interface.
 
         Raises:
@@ -78,7 +78,7 @@ class Tokenizer(Pipeline):
         return _read(tok.to_hf_json().decode())
 
     @property
-    def tokenizer(self) -> _core.Tokenizer:
+    def tokenizer(self) -> CoreTokenizer:
         """Tokenizer in Jeton's own interface, as it is now."""
         return core_of(self._document())
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from jeton import _core
+from jeton._core import PretokenCounts, TextBatch, train_bpe
+from jeton._core import Tokenizer as CoreTokenizer
 from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers._component import Component, Field
 from jeton.compat.tokenizers._learning import (
@@ -157,12 +158,12 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         pattern, prefix = self._cutting(tokenizer.pre_tokenizer)
         normalizer = self._normalizing(tokenizer.normalizer)
         self._check_pattern(pattern)
-        counts = _core.PretokenCounts(pattern=pattern, normalizer=normalizer)  # type: ignore[arg-type]
+        counts = PretokenCounts(pattern=pattern, normalizer=normalizer)  # type: ignore[arg-type]
         for batch in batches(texts, prefix=prefix):
-            counts.add(_core.TextBatch.from_texts(batch))
+            counts.add(TextBatch.from_texts(batch))
         # The other library makes tokens that are shorter than its limit, and all pairs of bytes.
         limit = self.max_token_length
-        trained = _core.train_bpe(
+        trained = train_bpe(
             counts,
             vocab_size=self.vocab_size,
             min_frequency=self.min_frequency,
@@ -223,11 +224,11 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
 
     def _check_pattern(self, pattern: str) -> None:
         """Refuse a pattern that means something else there than where text is counted."""
-        counts = _core.PretokenCounts(pattern=pattern)
+        counts = PretokenCounts(pattern=pattern)
         # The least text there is: the 256 bytes are learned.
-        counts.add(_core.TextBatch.from_texts(["a"]))
+        counts.add(TextBatch.from_texts(["a"]))
         try:
-            _core.train_bpe(counts, vocab_size=256).to_hf_json()
+            train_bpe(counts, vocab_size=256).to_hf_json()
         except VocabularyError as error:
             raise self._refuse(f"the pattern of its Split ({error})") from error
 
@@ -239,7 +240,7 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         raise self._refuse(f"the normalizer {normalizer}")
 
 
-def _model_description(trained: _core.Tokenizer) -> Any:
+def _model_description(trained: CoreTokenizer) -> Any:
     import json
 
     return json.loads(trained.to_hf_json())["model"]

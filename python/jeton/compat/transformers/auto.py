@@ -7,6 +7,7 @@ from typing import Any
 
 import transformers
 
+from jeton.compat.transformers.at_hand import load_at_hand
 from jeton.compat.transformers.backend import from_transformers
 from jeton.compat.transformers.rebuilt import warn_of_other_ids
 
@@ -20,7 +21,7 @@ class AutoTokenizer:
     def from_pretrained(
         cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any
     ) -> Any:
-        """Load a folder, or what ``transformers`` finds under a name.
+        """Load a folder, a vocabulary at hand, or what ``transformers`` finds under a name.
 
         Args:
             pretrained_model_name_or_path: A folder that ``save_pretrained`` wrote, or a name.
@@ -37,7 +38,13 @@ class AutoTokenizer:
         A class of ``transformers`` that builds its tokenizer anew may give other ids than the
         folder's tokenizer.json. Where it does, a ``JetonWarning`` shows a text and says how to get
         the file's ids.
+
+        A name without a folder is looked for among the vocabularies at hand (``jeton vocab list``)
+        before the hub is asked. A ``JetonWarning`` says so: a vocabulary has no chat template.
         """
+        loaded = None if inputs else load_at_hand(pretrained_model_name_or_path, kwargs)
+        if loaded is not None:
+            return from_transformers(loaded)
         loaded = transformers.AutoTokenizer.from_pretrained(
             pretrained_model_name_or_path, *inputs, **kwargs
         )

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from jeton import _core
+from jeton._core import DocumentReader
 from jeton.corpus.csv_records import csv_rows, delimiter_of
 from jeton.corpus.documents import MEMORY
 from jeton.corpus.inputs import InputFile, files_of
@@ -163,7 +163,7 @@ def _pieces(
     on_bytes: Callable[[int], None],
 ) -> Iterator[bytes]:
     """The text of a file, decompressed and valid UTF-8, a few MiB at a time."""
-    reader = _core.DocumentReader(
+    reader = DocumentReader(
         file.path,
         format="text",
         batch_bytes=PIECE_BYTES,

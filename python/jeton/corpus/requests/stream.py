@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from jeton import _core
+from jeton._core import TextBatch
 from jeton.corpus.documents import (
     DEFAULT_BATCH_BYTES,
     MAX_TEXTS_PER_BATCH,
@@ -287,11 +287,11 @@ class RequestStream(Iterator[RequestBatch]):
             usage=[usage[:6] for usage in usages],
             extras=[usage.extras for usage in usages],
         )
-        texts = _core.TextBatch.from_texts(sent)
+        texts = TextBatch.from_texts(sent)
         has_response = np.array([response is not None for response in received], dtype=np.bool_)
         responses = None
         if has_response.any():
-            responses = _core.TextBatch.from_texts([response or "" for response in received])
+            responses = TextBatch.from_texts([response or "" for response in received])
         for batch in (texts, responses):
             if batch is not None and batch.n_replaced_documents:
                 self._issues.add("invalid_unicode", file.path, n=batch.n_replaced_documents)

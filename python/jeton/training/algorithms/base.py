@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jeton import _core
+from jeton._core import PretokenCounts, Tokenizer
 from jeton._nearest import nearest
 from jeton.errors import UsageError
 from jeton.pretokenizing.normalizers import normalizer_steps
@@ -103,8 +103,8 @@ class Algorithm:
     takes: frozenset[str]
     special_tokens: tuple[str, ...]
     options: type[Any]
-    new_counts: Callable[[TrainSettings], _core.PretokenCounts]
-    learn: Callable[[_core.PretokenCounts, TrainSettings, Learning], _core.Tokenizer]
+    new_counts: Callable[[TrainSettings], PretokenCounts]
+    learn: Callable[[PretokenCounts, TrainSettings, Learning], Tokenizer]
     languages: Callable[[TrainSettings], LanguageSource | None] = _no_languages
 
     def read_options(self, given: Mapping[str, Any]) -> Any:
@@ -128,7 +128,7 @@ class Algorithm:
         return self.options(**values)
 
 
-def pattern_counts(settings: TrainSettings, *, pattern: str | None = None) -> _core.PretokenCounts:
+def pattern_counts(settings: TrainSettings, *, pattern: str | None = None) -> PretokenCounts:
     """Empty counts that cut text by the pattern, the rules and the normalizers of settings.
 
     Args:
@@ -136,14 +136,14 @@ def pattern_counts(settings: TrainSettings, *, pattern: str | None = None) -> _c
         pattern: Another pattern instead of theirs.
     """
     chosen = settings.pattern if pattern is None else pattern
-    plain = _core.PretokenCounts(pattern=chosen)
+    plain = PretokenCounts(pattern=chosen)
     if not settings.rules and settings.normalizer is None:
         return plain
     cutting = json.loads(plain.cutting)
     if settings.rules:
         cutting["pretokenizer"] = pretokenizer_steps(chosen, settings.rules)
     cutting["normalizer"] = normalizer_steps(settings.normalizer)
-    return _core.PretokenCounts.cut_by(json.dumps(cutting))
+    return PretokenCounts.cut_by(json.dumps(cutting))
 
 
 def check_at_least(name: str, value: float, least: float) -> None:

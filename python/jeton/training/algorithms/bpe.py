@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jeton import _core
+from jeton._core import BpeOptions as CoreBpeOptions
+from jeton._core import PretokenCounts, Tokenizer, train_bpe_with
 from jeton.errors import UsageError
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, pattern_counts
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
@@ -41,9 +42,9 @@ class BpeOptions:
 
 def core_options(
     settings: TrainSettings, options: BpeOptions, *, merges: Sequence[tuple[int, int]] = ()
-) -> _core.BpeOptions:
+) -> CoreBpeOptions:
     """Settings and options as the core takes them; ``merges``: to go on from."""
-    return _core.BpeOptions(
+    return CoreBpeOptions(
         vocab_size=settings.vocab_size,
         min_frequency=settings.min_frequency,
         special_tokens=settings.special_tokens,
@@ -56,7 +57,7 @@ def core_options(
     )
 
 
-def check_forced(tokenizer: _core.Tokenizer, options: BpeOptions) -> _core.Tokenizer:
+def check_forced(tokenizer: Tokenizer, options: BpeOptions) -> Tokenizer:
     """The tokenizer, if each forced token is one token of it.
 
     Raises:
@@ -71,11 +72,9 @@ def check_forced(tokenizer: _core.Tokenizer, options: BpeOptions) -> _core.Token
     return tokenizer
 
 
-def _learn(
-    counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
-) -> _core.Tokenizer:
+def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: BpeOptions = settings.read_options()
-    tokenizer = _core.train_bpe_with(
+    tokenizer = train_bpe_with(
         counts,
         options=core_options(settings, options, merges=learning.merges),
         on_progress=learning.report("merge"),

@@ -11,8 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+<<<<<<< HEAD
 from jeton import _core
 from jeton._core import from_canonical
+=======
+from jeton._core import PretokenCounts, Tokenizer, train_characters
+>>>>>>> main
 from jeton.errors import TrainingError, UsageError
 from jeton.training.algorithms.base import (
     Algorithm,
@@ -168,11 +172,11 @@ def _check_shared(options: WordOptions | WordPieceOptions) -> None:
         raise UsageError("unk_token is empty; expected a text such as '[UNK]'")
 
 
-def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
+def _new_counts(settings: TrainSettings) -> PretokenCounts:
     options = settings.read_options()
     if isinstance(options, WordPieceOptions):
         strip = options.strip_accents
-        return _core.PretokenCounts.bert(
+        return PretokenCounts.bert(
             lowercase=options.lowercase,
             strip_accents=options.lowercase if strip is None else strip,
             clean_text=options.clean_text,
@@ -195,12 +199,12 @@ def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
         cut = {**own, "pattern": _WORDS, "behavior": "removed", "invert": True}
     else:
         cut = {**own, "pattern": _WHITE_SPACE, "behavior": "removed"}
-    return _core.PretokenCounts.cut_by(json.dumps({**cutting, "pretokenizer": [cut]}))
+    return PretokenCounts.cut_by(json.dumps({**cutting, "pretokenizer": [cut]}))
 
 
 def _learn(
-    model: str, counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
-) -> _core.Tokenizer:
+    model: str, counts: PretokenCounts, settings: TrainSettings, learning: Learning
+) -> Tokenizer:
     options = settings.read_options()
     special = list(settings.special_tokens)
     if options.unk_token not in special:
@@ -237,7 +241,7 @@ def _learn(
     return _with_bare_vocabulary(tokenizer) if model == "character" else tokenizer
 
 
-def _with_bare_vocabulary(tokenizer: _core.Tokenizer) -> _core.Tokenizer:
+def _with_bare_vocabulary(tokenizer: Tokenizer) -> Tokenizer:
     """Take special tokens out of a vocabulary of characters, which stand beside it all the same.
 
     No character is one of them. Only so is it what a tokenizer.json can say.
@@ -247,12 +251,16 @@ def _with_bare_vocabulary(tokenizer: _core.Tokenizer) -> _core.Tokenizer:
     for text, number in tokenizer.special_tokens.items():
         if len(text) > 1 and number < len(tokens):
             tokens[number] = None
+<<<<<<< HEAD
     return from_canonical(json.dumps(config).encode(), name=tokenizer.name)
+=======
+    return Tokenizer.from_canonical(json.dumps(config).encode(), name=tokenizer.name)
+>>>>>>> main
 
 
 def _within(
-    counts: _core.PretokenCounts, values: dict[str, Any], vocab_size: int, learning: Learning
-) -> _core.Tokenizer:
+    counts: PretokenCounts, values: dict[str, Any], vocab_size: int, learning: Learning
+) -> Tokenizer:
     """Train to at most so many tokens.
 
     Forced tokens that are not learned come on top of what the core is asked for, and so do the
@@ -262,8 +270,8 @@ def _within(
         TrainingError: The alphabet alone has more; the message has the least size.
     """
 
-    def trained(size: int, **changed: Any) -> _core.Tokenizer:
-        return _core.train_characters(
+    def trained(size: int, **changed: Any) -> Tokenizer:
+        return train_characters(
             counts,
             json.dumps({**values, "vocab_size": size, **changed}),
             on_progress=learning.report("merge"),

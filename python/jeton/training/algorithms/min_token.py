@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jeton import _core
+from jeton._core import PretokenCounts, Tokenizer, train_fewest_tokens
 from jeton.errors import UsageError
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, pattern_counts
 from jeton.training.algorithms.bpe import BpeOptions, check_forced, core_options
@@ -55,11 +55,13 @@ class MinTokenOptions(BpeOptions):
         check_at_least("min_saving", self.min_saving, 0)
 
 
-def _learn(
-    counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
-) -> _core.Tokenizer:
+def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: MinTokenOptions = settings.read_options()
+<<<<<<< HEAD
     trained = _core.train_fewest_tokens(
+=======
+    tokenizer, _, n_tokens = train_fewest_tokens(
+>>>>>>> main
         counts,
         options=core_options(settings, options),
         seed_per_mille=round(options.seed_factor * 1000),

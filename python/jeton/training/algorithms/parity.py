@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from jeton import _core
+from jeton._core import PretokenCounts, Tokenizer, train_parity_bpe
 from jeton.errors import UsageError
 from jeton.training.algorithms.base import (
     Algorithm,
@@ -100,9 +100,7 @@ def _units(language: LanguageCounts, units: str) -> int:
     return int(table.counts.sum()) + table.n_bad_bytes
 
 
-def _learn(
-    counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
-) -> _core.Tokenizer:
+def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: ParityOptions = settings.read_options()
     languages = learning.languages
     if not languages:
@@ -118,7 +116,11 @@ def _learn(
             "one another\nhint: give development, or compare by characters"
         )
     n_units = [_units(language, units) for language in languages]
+<<<<<<< HEAD
     trained = _core.train_parity_bpe(
+=======
+    tokenizer, n_merges, n_tokens = train_parity_bpe(
+>>>>>>> main
         [
             (language.counts, language.development, max(1, n))
             for language, n in zip(languages, n_units, strict=True)

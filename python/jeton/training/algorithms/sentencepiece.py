@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jeton import _core
+from jeton._core import PretokenCounts, Tokenizer, train_sentencepiece
 from jeton.errors import JetonError, TrainingError, UsageError
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least
 from jeton.training.normalization_rules import RULE_NAMES, named_charsmap
@@ -174,7 +174,7 @@ _NOT_FOR_THE_CORE = (
 )
 
 
-def _new_counts(model_type: str, settings: TrainSettings) -> _core.PretokenCounts:
+def _new_counts(model_type: str, settings: TrainSettings) -> PretokenCounts:
     options: SentencePieceOptions = settings.read_options()
     cutting: dict[str, Any] = {name: getattr(options, name) for name in _CUTTING}
     cutting["charsmap"] = options.charsmap or named_charsmap(options.normalization_rule_name)
@@ -193,12 +193,12 @@ def _new_counts(model_type: str, settings: TrainSettings) -> _core.PretokenCount
     if model_type == "word":
         # Words are whole, whatever scripts they mix.
         cutting |= {"split_by_unicode_script": False, "split_digits": False}
-    return _core.PretokenCounts.cut_by(json.dumps({"type": "sentences", **cutting}))
+    return PretokenCounts.cut_by(json.dumps({"type": "sentences", **cutting}))
 
 
 def _learn(
-    model_type: str, counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
-) -> _core.Tokenizer:
+    model_type: str, counts: PretokenCounts, settings: TrainSettings, learning: Learning
+) -> Tokenizer:
     options: SentencePieceOptions = settings.read_options()
     values = {k: v for k, v in asdict(options).items() if k not in _NOT_FOR_THE_CORE}
     values |= {
@@ -208,7 +208,7 @@ def _learn(
     }
     stage = "prune" if model_type == "unigram" else "merge"
     try:
-        return _core.train_sentencepiece(
+        return train_sentencepiece(
             counts,
             json.dumps(values),
             num_threads=learning.num_threads,

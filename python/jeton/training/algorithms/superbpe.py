@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from jeton import _core
+from jeton._core import PretokenCounts, Tokenizer, train_superwords
 from jeton.errors import UsageError
 from jeton.training.algorithms.base import (
     Algorithm,
@@ -89,16 +89,18 @@ class SuperBpeOptions(BpeOptions):
         return min(max(settings.vocab_size // 2, n_bytes_and_special), settings.vocab_size)
 
 
-def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
+def _new_counts(settings: TrainSettings) -> PretokenCounts:
     options: SuperBpeOptions = settings.read_options()
     return pattern_counts(settings, pattern=options.phrase_pattern)
 
 
-def _learn(
-    counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
-) -> _core.Tokenizer:
+def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: SuperBpeOptions = settings.read_options()
+<<<<<<< HEAD
     trained = _core.train_superwords(
+=======
+    tokenizer, _ = train_superwords(
+>>>>>>> main
         counts,
         options=core_options(settings, options, merges=learning.merges),
         word_pattern=settings.pattern,

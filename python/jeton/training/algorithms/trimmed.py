@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jeton import _core
+from jeton._core import PretokenCounts, Tokenizer, train_trimmed_bpe
 from jeton.errors import UsageError
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, pattern_counts
 from jeton.training.algorithms.bpe import BpeOptions, check_forced, core_options
@@ -43,11 +43,13 @@ class TrimmedOptions(BpeOptions):
             )
 
 
-def _learn(
-    counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
-) -> _core.Tokenizer:
+def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: TrimmedOptions = settings.read_options()
+<<<<<<< HEAD
     trained = _core.train_trimmed_bpe(
+=======
+    tokenizer, removed, n_whole_only, n_tokens, n_plain_tokens = train_trimmed_bpe(
+>>>>>>> main
         counts,
         options=core_options(settings, options),
         least_use_per_mille=round(options.least_use * 1000),
