@@ -86,11 +86,7 @@ def _learned(extension: Extension, joins: Joins) -> list[tuple[int, int, int, in
         min_frequency=extension.min_frequency,
         max_token_bytes=extension.max_token_bytes,
     )
-<<<<<<< HEAD
-    found = _core.continue_bpe(counts, base=with_terms, options=options).new_tokens
-=======
-    _, found, _, _ = continue_bpe(counts, base=with_terms, options=options)
->>>>>>> main
+    found = continue_bpe(counts, base=with_terms, options=options).new_tokens
     if 0 < len(found) + len(joins) < n_tokens:
         warnings.warn(
             f"the text is enough for {len(found) + len(joins):,} new tokens only, not for "

@@ -84,13 +84,8 @@ class DocumentStream(Iterator[tuple[InputFile, TextBatch]]):
     def __init__(
         self,
         files: Sequence[InputFile],
-<<<<<<< HEAD
-        batches: Callable[[DocumentStream, InputFile], Iterator[_core.TextBatch]],
-        on_progress: OnProgress | None,
-=======
         batches: Callable[[DocumentStream, InputFile], Iterator[TextBatch]],
-        on_progress: Callable[[Progress], None] | None,
->>>>>>> main
+        on_progress: OnProgress | None,
         *,
         domains_by: DomainsBy | None = None,
         has_domain_field: bool = False,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-<<<<<<< HEAD
-from jeton import _core, _published
-from jeton._core import ReadRanks, Tokenizer, from_hf_json, from_tiktoken
-=======
 from jeton import _published
-from jeton._core import ReadRanks, Tokenizer, published_patterns, sha256
->>>>>>> main
+from jeton._core import (
+    ReadRanks,
+    Tokenizer,
+    from_hf_json,
+    from_tiktoken,
+    published_patterns,
+    sha256,
+)
 from jeton._published import PublishedVocabulary
 from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat

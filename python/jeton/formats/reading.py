@@ -5,12 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-<<<<<<< HEAD
-from jeton import _core
-from jeton._core import Tokenizer, from_gguf, gguf_header_bytes
-=======
-from jeton._core import Tokenizer, decompress
->>>>>>> main
+from jeton._core import Tokenizer, decompress, from_gguf, gguf_header_bytes
 from jeton.errors import FormatError, LimitError, RecordError
 
 __all__ = [

@@ -172,13 +172,8 @@ def cost_aware(
 
         def measured(
             size: int, algorithm: str = algorithm
-<<<<<<< HEAD
-        ) -> tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]]:
-            tell_step(on_progress, f"{algorithm}, {size:,} ids")
-=======
         ) -> tuple[Candidate, Tokenizer, TrainSettings, dict[str, Any]]:
-            say(f"{algorithm}, {size:,} ids")
->>>>>>> main
+            tell_step(on_progress, f"{algorithm}, {size:,} ids")
             chosen = replace(tried[algorithm], vocab_size=size)
             tokenizer, learned = learn(chosen)
             tokens = tokenizer.count_batch(text.choosing, num_threads=num_threads)

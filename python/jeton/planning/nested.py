@@ -25,12 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-<<<<<<< HEAD
-from jeton import _core
-from jeton._core import from_canonical
-=======
-from jeton._core import TokenBatch, Tokenizer
->>>>>>> main
+from jeton._core import TokenBatch, Tokenizer, from_canonical
 from jeton.errors import UsageError
 
 __all__ = ["NestedVocabularies"]
@@ -170,11 +165,7 @@ class NestedVocabularies:
             "merges": self._canonical["model"]["merges"][: vocab_size - self.n_base],
         }
         data = json.dumps({**self._canonical, "model": model}).encode()
-<<<<<<< HEAD
         return from_canonical(data, name=name)
-=======
-        return Tokenizer.from_canonical(data, name=name)
->>>>>>> main
 
     def _check(self, vocab_size: int) -> None:
         if not self.n_base <= vocab_size <= self.vocab_size:

@@ -19,15 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
-from jeton import _core
-from jeton.catalog import GpuFacts
-=======
 from jeton._core import TextBatch, text_digests
-from jeton.catalog import GpuFacts, ModelFacts
-from jeton.catalog import gpu as find_gpu
-from jeton.catalog import model as find_model
->>>>>>> main
+from jeton.catalog import GpuFacts
 from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.care import CareTally, CorpusCare
 from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
@@ -199,13 +192,8 @@ def _count(
     *,
     hold_out: bool,
     num_threads: int | None,
-<<<<<<< HEAD
     on_progress: OnProgress | None,
-) -> tuple[CountedCorpus, list[_core.TextBatch], NDArray[np.uint64]]:
-=======
-    on_progress: Callable[[TrainProgress], None] | None,
 ) -> tuple[CountedCorpus, list[TextBatch], NDArray[np.uint64]]:
->>>>>>> main
     """Count the pretokens of what is trained on; return the held-out documents beside them.
 
     Where the held-out text is given, the digests of what is trained on come with them.

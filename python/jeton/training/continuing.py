@@ -128,10 +128,6 @@ class ContinueSettings:
 
 
 def continue_training(
-<<<<<<< HEAD
-=======
-    base: Tokenizer,
->>>>>>> main
     inputs: Any,
     *,
     base: TokenizerLike,
@@ -203,10 +199,6 @@ def continue_training(
 
 
 def continue_from_counts(
-<<<<<<< HEAD
-=======
-    base: Tokenizer,
->>>>>>> main
     corpus: CountedCorpus,
     *,
     base: TokenizerLike,
@@ -263,11 +255,7 @@ def _continue(
         if on_progress is not None:
             on_progress(Progress("merge", done, total, "tokens"))
 
-<<<<<<< HEAD
-    continued = _core.continue_bpe(
-=======
-    tokenizer, new_tokens, before, after = continue_bpe(
->>>>>>> main
+    continued = continue_bpe(
         corpus.counts, base=base, options=options, on_progress=on_merge, name=name
     )
     tokenizer = continued.tokenizer

@@ -128,13 +128,8 @@ def load_counts(
     for file in files:
         if sum(other.path == file.path for other in files) > 1:
             raise UsageError(f"the file of counts {file.path!r} was given twice")
-<<<<<<< HEAD
-    described = {file.path: _core.PretokenCounts.describe_file(file.path) for file in files}
-    infos = {path: _info(path, json.loads(file.info)) for path, file in described.items()}
-=======
     described = {file.path: PretokenCounts.describe_file(file.path) for file in files}
-    infos = {path: _info(path, json.loads(info)) for path, (_, info) in described.items()}
->>>>>>> main
+    infos = {path: _info(path, json.loads(file.info)) for path, file in described.items()}
     indents = infos[files[0].path].indents
     for path, info in infos.items():
         if info.indents != indents:
@@ -159,11 +154,7 @@ def load_counts(
     # A file whose weights were made whole by a unit counts that many times too much.
     shares = {path: weight / infos[path].unit for path, (_, weight) in matched.items()}
     whole, unit = integer_weights({**shares, "": Fraction(1)})
-<<<<<<< HEAD
-    counts = _core.PretokenCounts.cut_by(described[files[0].path].cutting)
-=======
-    counts = PretokenCounts.cut_by(described[files[0].path][0])
->>>>>>> main
+    counts = PretokenCounts.cut_by(described[files[0].path].cutting)
     spoken: LanguageSource | None = None
     if settings is not None:
         settings = settings_of_counts(counts, settings)

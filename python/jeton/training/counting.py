@@ -66,11 +66,7 @@ def count_pretokens(
     inputs: Any,
     *,
     settings: TrainSettings | None = None,
-<<<<<<< HEAD
     base: TokenizerLike | None = None,
-=======
-    base: Tokenizer | None = None,
->>>>>>> main
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,

@@ -6,12 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-<<<<<<< HEAD
-from jeton import _core
-from jeton._core import from_hf_json
-=======
-from jeton._core import Tokenizer
->>>>>>> main
+from jeton._core import Tokenizer, from_hf_json
 from jeton.compat.tokenizers.added_token import AddedToken
 
 __all__ = [
@@ -75,11 +70,7 @@ def document(
 
 def core_of(text: str) -> Tokenizer:
     """The core of a ``tokenizer.json``."""
-<<<<<<< HEAD
     return from_hf_json(text.encode())
-=======
-    return Tokenizer.from_hf_json(text.encode())
->>>>>>> main
 
 
 def probe(

@@ -11,12 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-<<<<<<< HEAD
-from jeton import _core
-from jeton._core import from_canonical
-=======
-from jeton._core import PretokenCounts, Tokenizer, train_characters
->>>>>>> main
+from jeton._core import PretokenCounts, Tokenizer, from_canonical, train_characters
 from jeton.errors import TrainingError, UsageError
 from jeton.training.algorithms.base import (
     Algorithm,
@@ -251,11 +246,7 @@ def _with_bare_vocabulary(tokenizer: Tokenizer) -> Tokenizer:
     for text, number in tokenizer.special_tokens.items():
         if len(text) > 1 and number < len(tokens):
             tokens[number] = None
-<<<<<<< HEAD
     return from_canonical(json.dumps(config).encode(), name=tokenizer.name)
-=======
-    return Tokenizer.from_canonical(json.dumps(config).encode(), name=tokenizer.name)
->>>>>>> main
 
 
 def _within(

@@ -57,11 +57,7 @@ class MinTokenOptions(BpeOptions):
 
 def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: MinTokenOptions = settings.read_options()
-<<<<<<< HEAD
-    trained = _core.train_fewest_tokens(
-=======
-    tokenizer, _, n_tokens = train_fewest_tokens(
->>>>>>> main
+    trained = train_fewest_tokens(
         counts,
         options=core_options(settings, options),
         seed_per_mille=round(options.seed_factor * 1000),

@@ -116,11 +116,7 @@ def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) 
             "one another\nhint: give development, or compare by characters"
         )
     n_units = [_units(language, units) for language in languages]
-<<<<<<< HEAD
-    trained = _core.train_parity_bpe(
-=======
-    tokenizer, n_merges, n_tokens = train_parity_bpe(
->>>>>>> main
+    trained = train_parity_bpe(
         [
             (language.counts, language.development, max(1, n))
             for language, n in zip(languages, n_units, strict=True)

@@ -96,11 +96,7 @@ def _new_counts(settings: TrainSettings) -> PretokenCounts:
 
 def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: SuperBpeOptions = settings.read_options()
-<<<<<<< HEAD
-    trained = _core.train_superwords(
-=======
-    tokenizer, _ = train_superwords(
->>>>>>> main
+    trained = train_superwords(
         counts,
         options=core_options(settings, options, merges=learning.merges),
         word_pattern=settings.pattern,

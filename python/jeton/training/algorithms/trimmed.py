@@ -45,11 +45,7 @@ class TrimmedOptions(BpeOptions):
 
 def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: TrimmedOptions = settings.read_options()
-<<<<<<< HEAD
-    trained = _core.train_trimmed_bpe(
-=======
-    tokenizer, removed, n_whole_only, n_tokens, n_plain_tokens = train_trimmed_bpe(
->>>>>>> main
+    trained = train_trimmed_bpe(
         counts,
         options=core_options(settings, options),
         least_use_per_mille=round(options.least_use * 1000),
