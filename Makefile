@@ -167,7 +167,7 @@ docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (t
 	    $(BIN)/python -m scripts.identity_table; \
 	    $(BIN)/python -m scripts.language_guess --shared $(SHARED); \
 	    $(BIN)/python -m studies.traffic_page $(SHARED)/data/traces; \
-	    $(BIN)/python -m scripts.audit_corpora $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/guides/audit.md; \
+	    $(BIN)/python -m scripts.audit_corpora $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/concepts/audit-figures.md; \
 	    $(BIN)/python -m scripts.false_alarms $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/reference/checks.md; \
 	else echo "docs: tables that need $(SHARED)/data are left as they are"; fi
 

@@ -3,7 +3,7 @@
 Each file is a workload and is audited by a process of its own, so that time and memory are those of
 a first run: start, reading, counting, analyses and checks. Seconds are wall-clock time.
 
-    python -m scripts.audit_corpora CORPORA_DIR --vocab VOCAB_DIR [--write docs/guides/audit.md]
+    python -m scripts.audit_corpora CORPORA_DIR --vocab VOCAB_DIR [--write PAGE]
 
 ``CORPORA_DIR`` holds ``*.jsonl`` or ``*.jsonl.zst`` with the field ``text``. Memory needs Linux.
 """

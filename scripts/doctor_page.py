@@ -1,4 +1,4 @@
-"""Write the table of known failures in docs/guides/doctor.md from what the doctor looks for.
+"""Write the table of known failures in docs/reference/failures.md from what the doctor looks for.
 
 ``python -m scripts.doctor_page`` rewrites the part between the two markers; ``--check`` only says
 whether it is up to date (exit code 1 when it is not).
@@ -15,7 +15,7 @@ from scripts.marked import Part
 
 __all__ = ["PAGE", "PART", "main", "render"]
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "doctor.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "failures.md"
 PART = Part("failures", "python -m scripts.doctor_page")
 
 

@@ -1,6 +1,6 @@
 """How often the gate's guess of a document's language is right, on texts whose language is known.
 
-Writes the table in docs/guides/gate.md:
+Writes the table in docs/reference/languages.md:
 
     python -m scripts.language_guess --shared ../shared
 
@@ -18,7 +18,7 @@ from jeton._core import decompress
 from jeton.workload.languages import language_class
 from scripts.marked import Part
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "guides" / "gate.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "languages.md"
 PART = Part("languages", "python -m scripts.language_guess")
 
 CORPORA = ("multilingual", "po_parallel")

@@ -5,7 +5,7 @@
 ``tokenizers``: byte-level BPE with the same split; the merges. ``sentencepiece``: BPE; the pieces.
 Each corpus is given to both whole. One line a comparison, with the first step that differs; exit
 code 0 where all is equal, 1 where something differs, 2 where the shared data or a reference is
-missing. ``--table`` rewrites the rows of docs/guides/training.md that were compared.
+missing. ``--table`` rewrites the rows of docs/reference/equal-training.md that were compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scripts.marked import Part
 __all__ = ["CORPORA", "PART", "Compared", "against", "main", "render"]
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "guides" / "training.md"
+DOCUMENT = ROOT / "docs" / "reference" / "equal-training.md"
 PART = Part("equal training", "python -m scripts.conformance.training --table")
 CORPORA = ("english", "code", "multilingual", "medical", "chat")
 VOCAB_SIZE = 32_000
@@ -162,7 +162,7 @@ def against(
 
 
 def render(results: Sequence[Compared], *, vocab_size: int, date: str, before: str = "") -> str:
-    """The table of docs/guides/training.md; rows ``before`` that were not compared again stay."""
+    """The table of equal training; rows ``before`` that were not compared again stay."""
     rows = {}
     for line in before.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--reference", action="append", choices=REFERENCES, help="may be repeated")
     parser.add_argument("--vocab-size", type=int, default=VOCAB_SIZE)
     parser.add_argument(
-        "--table", action="store_true", help="rewrite rows in docs/guides/training.md"
+        "--table", action="store_true", help="rewrite rows in docs/reference/equal-training.md"
     )
     parser.add_argument(
         "--shared",

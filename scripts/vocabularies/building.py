@@ -18,8 +18,8 @@ from jeton.training import (
     DEFAULT_PATTERN,
     CountedCorpus,
     HeldOut,
-    Source,
     TrainingCard,
+    TrainingSource,
     TrainSettings,
     train_from_counts,
 )
@@ -86,7 +86,7 @@ class Corpus:
     """
 
     counts: dict[tuple[str, str], _core.PretokenCounts] = field(default_factory=dict)
-    trained: dict[str, dict[str, Source]] = field(default_factory=dict)
+    trained: dict[str, dict[str, TrainingSource]] = field(default_factory=dict)
     heldout: dict[str, _core.TextBatch] = field(default_factory=dict)
 
 
@@ -150,8 +150,8 @@ def read_corpus(
             if document.draw >= mix.get(name, 0):
                 continue
             by_name = corpus.trained.setdefault(tokenizer, {})
-            before = by_name.get(name, Source(name, 0, 0))
-            by_name[name] = Source(
+            before = by_name.get(name, TrainingSource(name, 0, 0))
+            by_name[name] = TrainingSource(
                 name, before.n_documents + 1, before.n_bytes + len(document.text.encode())
             )
             pending[tokenizer].append(document.text)

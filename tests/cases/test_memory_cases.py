@@ -69,7 +69,7 @@ def value(function: str, facts: ModelFacts, arguments: dict[str, Any]) -> Any:
         return economics.fit_on(facts, device, plan, request_tokens=length).to_dict()
     if function == "capacity":
         assert device is not None
-        workload = economics.Workload.of([given.pop("prompt_tokens")])
+        workload = economics.RequestLengths.of([given.pop("prompt_tokens")])
         found = economics.workload_capacity(facts, device, workload, **given)
         tokens = found.n_requests_mean * workload.prompt_tokens_mean
         return {"n_tokens": found.n_tokens, "tokens_of_mean": tokens}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from jeton.chat import ChatTemplate, Limits, RenderedChat
+from jeton.chat import ChatTemplate, RenderedChat, TemplateLimits
 from jeton.errors import JetonError, TemplateError
 
 EXAMPLES = settings().max_examples
@@ -199,7 +199,7 @@ def test_the_text_is_jinjas_and_no_data_is_trusted(
         source,
         special_tokens={"bos_token": "<s>"},
         is_trusted=True,
-        limits=Limits(output_chars=10_000),
+        limits=TemplateLimits(output_chars=10_000),
     )
     without = source.replace("{% generation %}", "{% if true %}").replace(
         "{% endgeneration %}", "{% endif %}"
@@ -233,7 +233,7 @@ def test_the_text_is_jinjas_and_no_data_is_trusted(
 def test_any_template_renders_or_is_named(
     source: str, variables: dict[str, Any], chat: list[dict[str, Any]]
 ) -> None:
-    limits = Limits(seconds=2.0, memory_bytes=128 << 20, output_chars=20_000)
+    limits = TemplateLimits(seconds=2.0, memory_bytes=128 << 20, output_chars=20_000)
     template = ChatTemplate.from_source(source, limits=limits)
     try:
         check(template.render(chat, trusted_roles=frozenset(), **variables))

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from jeton.chat import ChatTemplate, Limits, isolation
+from jeton.chat import ChatTemplate, TemplateLimits, isolation
 from jeton.chat.limits import stopped
 from jeton.errors import TemplateError, TemplateLimitError
 
 USER = [{"role": "user", "content": "hello"}]
-LIMITS = Limits(seconds=1.0, memory_bytes=128 << 20, output_chars=100_000)
+LIMITS = TemplateLimits(seconds=1.0, memory_bytes=128 << 20, output_chars=100_000)
 CRASHES = ("crashed", "recursion")
 
 NESTED = "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}"
@@ -156,7 +156,7 @@ def test_a_child_serves_many_and_dies_alone() -> None:
     template = ChatTemplate.from_source("{{ messages[0].content }}")
     template.render(USER)
     with isolation._lock:
-        child = next(c for c in isolation._idle if c.limits == Limits())
+        child = next(c for c in isolation._idle if c.limits == TemplateLimits())
     template.render(USER)
     assert child.is_alive()
     child.process.kill()
@@ -254,8 +254,8 @@ def test_an_answer_is_checked(answer: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_ctrl_c_ends_the_wait() -> None:
     source = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
-    template = ChatTemplate.from_source(source, limits=Limits(seconds=60))
-    ChatTemplate.from_source("a", limits=Limits(seconds=60)).render(USER)
+    template = ChatTemplate.from_source(source, limits=TemplateLimits(seconds=60))
+    ChatTemplate.from_source("a", limits=TemplateLimits(seconds=60)).render(USER)
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):

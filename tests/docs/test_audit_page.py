@@ -15,7 +15,7 @@ from jeton.workload.inputs import requests
 from jeton.workload.sampling import deep_sample
 from tests.docs.pages import text_of
 
-TEXT = text_of("audit")
+TEXT = text_of("audit") + text_of("audit-figures")
 
 
 def test_the_pipeline_of_the_page_names_every_setting(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/guides/corpora.md: its table is that of the settings."""
+"""docs/guides/corpus-care.md: its table is that of the settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jeton import _core
 from jeton.corpus import NearDuplicateSettings
 from tests.docs.pages import text_of
 
-TEXT = text_of("corpora")
+TEXT = text_of("corpus-care")
 
 
 def test_figures() -> None:

@@ -1,4 +1,4 @@
-"""docs/guides/doctor.md: its list is what the doctor looks for."""
+"""failures.md and doctor.md: the list is what the doctor looks for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from jeton.doctor import failures
 from jeton.doctor.languages import parallel_texts
 from scripts import doctor_page
+from tests.docs.pages import text_of
 
 TEXT = doctor_page.PAGE.read_text(encoding="utf-8")
 
@@ -32,4 +33,4 @@ def test_every_failure_is_written_for_a_reader() -> None:
 
 
 def test_the_number_of_languages() -> None:
-    assert f"in {len(parallel_texts())} languages" in TEXT
+    assert f"in {len(parallel_texts())} languages" in text_of("doctor")

@@ -12,7 +12,7 @@ from jeton.cli.lock import lock
 from jeton.workload.languages import LANGUAGES
 from tests.docs.pages import text_of
 
-GATE = text_of("gate")
+GATE = text_of("gate") + text_of("languages")
 LOCK = text_of("lock")
 
 

@@ -18,7 +18,7 @@ from jeton.economics.serving.activations import (
 from jeton.economics.serving.capacity import longest_context, workload_capacity
 from jeton.economics.serving.memory import kv_bytes_per_token, request_bytes
 from jeton.economics.serving.memory_budget import memory_budget
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 
 LLAMA = model("llama-3-8b")
@@ -26,10 +26,10 @@ H100 = gpu("h100")
 histograms = st.dictionaries(st.integers(0, 20_000), st.integers(1, 50), min_size=1, max_size=8)
 
 
-def lognormal(n: int = 4000) -> Workload:
+def lognormal(n: int = 4000) -> RequestLengths:
     rng = np.random.default_rng(7)
     lengths = np.clip(rng.lognormal(6.5, 1.0, n), 1, 30_000).astype(int)
-    return Workload.of(lengths, output_tokens=300)
+    return RequestLengths.of(lengths, output_tokens=300)
 
 
 def test_the_safe_number_is_what_draws_at_random_say() -> None:
@@ -59,7 +59,7 @@ def test_the_mean_promises_more_than_fits_and_the_longest_less() -> None:
 
 
 def test_equal_lengths_leave_no_chance() -> None:
-    found = workload_capacity(LLAMA, H100, Workload.of([8192]), page_tokens=0)
+    found = workload_capacity(LLAMA, H100, RequestLengths.of([8192]), page_tokens=0)
     budget = found.budget.usable_bytes - 2 * 8_030_261_248
     budget -= found.budget.activation_bytes + found.budget.engine_bytes
     assert found.budget_bytes == budget
@@ -69,7 +69,7 @@ def test_equal_lengths_leave_no_chance() -> None:
 
 
 def test_a_cache_in_8_bits_doubles_what_fits() -> None:
-    workload = Workload.of([4096])
+    workload = RequestLengths.of([4096])
     one = workload_capacity(LLAMA, H100, workload, page_tokens=0)
     half = workload_capacity(LLAMA, H100, workload, page_tokens=0, kv_dtype_bytes=1)
     assert half.bytes_per_request_mean * 2 == one.bytes_per_request_mean
@@ -77,10 +77,12 @@ def test_a_cache_in_8_bits_doubles_what_fits() -> None:
 
 
 def test_where_memory_runs_out() -> None:
-    found = workload_capacity(LLAMA, gpu("t4"), Workload.of([100]), n_gpus=1)
+    found = workload_capacity(LLAMA, gpu("t4"), RequestLengths.of([100]), n_gpus=1)
     assert found.n_requests_safe == found.n_requests_mean == 0
     assert "weights (16.1 GB) do not fit 1 x T4" in found.first_limit
-    found = workload_capacity(LLAMA, gpu("a10g"), Workload.of([100] * 9 + [131_072]), n_gpus=1)
+    found = workload_capacity(
+        LLAMA, gpu("a10g"), RequestLengths.of([100] * 9 + [131_072]), n_gpus=1
+    )
     assert found.n_too_long == 1
     assert "1 request(s) do not fit 1 x A10G even alone" in found.first_limit
     # One in ten never fits: more than the accepted share.
@@ -90,7 +92,7 @@ def test_where_memory_runs_out() -> None:
 @settings(max_examples=12)
 @given(histograms, st.integers(0, 2000), st.sampled_from([0, 16, 256]))
 def test_numbers_are_in_order(histogram: dict[int, int], output: int, page: int) -> None:
-    workload = Workload.from_histogram(
+    workload = RequestLengths.from_histogram(
         list(histogram), list(histogram.values()), output_tokens=output
     )
     found = workload_capacity(LLAMA, H100, workload, page_tokens=page)
@@ -117,14 +119,14 @@ def test_longest_context() -> None:
 
 
 def test_half_the_tokens_is_half_the_pages() -> None:
-    long = workload_capacity(LLAMA, H100, Workload.of([2048, 4096]))
-    short = workload_capacity(LLAMA, H100, Workload.of([1024, 2048]))
+    long = workload_capacity(LLAMA, H100, RequestLengths.of([2048, 4096]))
+    short = workload_capacity(LLAMA, H100, RequestLengths.of([1024, 2048]))
     assert long.bytes_per_request_mean == 2 * short.bytes_per_request_mean
 
 
 class TestWorkload:
     def test_padding_of_a_batch(self) -> None:
-        workload = Workload.of([100, 100, 100, 500])
+        workload = RequestLengths.of([100, 100, 100, 500])
         assert workload.prompt_tokens_mean == 200
         assert workload.padding_share(1) == 0
         # Two draws: at least one of 500 with 1 - (3/4)^2 = 7/16.
@@ -133,11 +135,11 @@ class TestWorkload:
         assert workload.padding_share(10_000) == pytest.approx(0.6)
 
     def test_quantiles(self) -> None:
-        workload = Workload.of(range(1, 101))
+        workload = RequestLengths.of(range(1, 101))
         assert [workload.quantile(q) for q in (0.01, 0.5, 0.95, 1)] == [1, 50, 95, 100]
 
     def test_histograms_are_added_up(self) -> None:
-        workload = Workload.from_histogram([5, 3, 5], [1, 2, 3])
+        workload = RequestLengths.from_histogram([5, 3, 5], [1, 2, 3])
         assert (workload.prompt_tokens, workload.n_requests) == ((3, 5), (2, 4))
 
     @pytest.mark.parametrize(
@@ -148,9 +150,9 @@ class TestWorkload:
         self, lengths: tuple[int, ...], counts: tuple[int, ...], output: float
     ) -> None:
         with pytest.raises(UsageError):
-            Workload(lengths, counts, output)
+            RequestLengths(lengths, counts, output)
         with pytest.raises(UsageError, match="as many of each"):
-            Workload.from_histogram([1], [])
+            RequestLengths.from_histogram([1], [])
 
 
 class TestActivations:
@@ -200,11 +202,11 @@ class TestActivations:
 )
 def test_bad_input_is_refused(change: dict[str, float]) -> None:
     with pytest.raises(UsageError):
-        workload_capacity(LLAMA, H100, Workload.of([1]), **change)  # type: ignore[arg-type]
+        workload_capacity(LLAMA, H100, RequestLengths.of([1]), **change)  # type: ignore[arg-type]
     with pytest.raises(UsageError):
         longest_context(LLAMA, H100, n_requests=0)
 
 
 def test_a_request_without_tokens_takes_nothing() -> None:
     assert request_bytes(LLAMA, 0) == 0
-    assert workload_capacity(LLAMA, H100, Workload.of([0])).n_requests_safe == 0
+    assert workload_capacity(LLAMA, H100, RequestLengths.of([0])).n_requests_safe == 0

@@ -16,7 +16,7 @@ from jeton.economics.serving.capacity import workload_capacity
 from jeton.economics.serving.compute import attention_flops
 from jeton.economics.serving.context import CHARS_PER_PAGE, context_room
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis
 
@@ -140,8 +140,8 @@ class TestLanguages:
 class TestHalfTheTokens:
     """The bill's linear parts halve with the tokens; attention falls by more than that."""
 
-    LONG = Workload.of([2000, 4000, 16_000])
-    SHORT = Workload.of([1000, 2000, 8_000])
+    LONG = RequestLengths.of([2000, 4000, 16_000])
+    SHORT = RequestLengths.of([1000, 2000, 8_000])
 
     def test_api_bill(self) -> None:
         whole, half = (

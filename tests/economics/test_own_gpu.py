@@ -14,12 +14,12 @@ from jeton.economics.serving.energy import (
 )
 from jeton.economics.serving.latency import decode_seconds, prefill_seconds
 from jeton.economics.serving.own_gpu import HOURS_PER_MONTH, own_gpu_cost
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis
 
 LLAMA, H100 = model("llama-3-8b"), gpu("h100")
-WORKLOAD = Workload.of([1000, 3000], output_tokens=200)
+WORKLOAD = RequestLengths.of([1000, 3000], output_tokens=200)
 
 
 def test_the_parts_make_the_cost() -> None:
@@ -63,14 +63,14 @@ def test_the_concurrency_is_what_safely_fits() -> None:
 
 def test_half_the_output_is_half_the_decoding() -> None:
     # Reading weights rules at one request, so that steps cost the same at any context.
-    full = own_gpu_cost(LLAMA, H100, Workload.of([10], output_tokens=400), n_concurrent=1)
-    half = own_gpu_cost(LLAMA, H100, Workload.of([10], output_tokens=200), n_concurrent=1)
+    full = own_gpu_cost(LLAMA, H100, RequestLengths.of([10], output_tokens=400), n_concurrent=1)
+    half = own_gpu_cost(LLAMA, H100, RequestLengths.of([10], output_tokens=200), n_concurrent=1)
     decoding = [cost.gpu_seconds_per_request - cost.prefill_seconds for cost in (full, half)]
     assert decoding[1] == pytest.approx(decoding[0] / 2, rel=2e-3)
 
 
 def test_prompts_without_output() -> None:
-    cost = own_gpu_cost(LLAMA, H100, Workload.of([512]))
+    cost = own_gpu_cost(LLAMA, H100, RequestLengths.of([512]))
     assert cost.decode_step_seconds == 0
     assert cost.gpu_seconds_per_request == pytest.approx(prefill_seconds(LLAMA, H100, 512))
 
@@ -86,7 +86,7 @@ def test_bad_input() -> None:
     with pytest.raises(UsageError, match="serves no request"):
         own_gpu_cost(LLAMA, gpu("t4"), WORKLOAD, n_gpus=1)
     with pytest.raises(UsageError, match="no tokens"):
-        own_gpu_cost(LLAMA, H100, Workload.of([0]), n_concurrent=1)
+        own_gpu_cost(LLAMA, H100, RequestLengths.of([0]), n_concurrent=1)
     with pytest.raises(UsageError, match="peak_to_mean"):
         own_gpu_cost(LLAMA, H100, WORKLOAD, peak_to_mean=0.5)
 

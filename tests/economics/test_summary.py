@@ -12,7 +12,7 @@ from jeton.catalog import gpu, model
 from jeton.economics import MemoryPlan, kv_bytes, memory_budget, prefill_flops, prefill_seconds
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.own_gpu_figures import OWN_GPU_FIGURE_NAMES
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.serving.summary import FIGURE_NAMES, summarize
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
@@ -100,7 +100,7 @@ def test_bases() -> None:
 
 def test_own_gpus_are_those_of_their_functions() -> None:
     figures = call(output_tokens_per_request=500)
-    workload = Workload(tuple(LENGTHS.tolist()), tuple(DOCUMENTS.tolist()), 500)
+    workload = RequestLengths(tuple(LENGTHS.tolist()), tuple(DOCUMENTS.tolist()), 500)
     cost = own_gpu_cost(model("llama-3-8b"), gpu("h100"), workload, requests_per_day=1000)
     assert value(figures, "concurrent_requests_safe") == cost.capacity.n_requests_safe
     # Fewer than at the mean length: the longer ones come together now and then.

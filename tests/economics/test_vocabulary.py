@@ -6,7 +6,7 @@ import pytest
 
 from jeton.catalog import gpu, model
 from jeton.economics.serving.latency import read_weight_bytes
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.laws import (
     compute_optimal_flops,
     optimal_vocab_size,
@@ -123,7 +123,7 @@ class TestTrade:
         found = vocabulary_trade(
             LLAMA,
             H100,
-            Workload.of([500, 1000, 4000], output_tokens=300),
+            RequestLengths.of([500, 1000, 4000], output_tokens=300),
             tokens_per_byte=self.CURVE,
             reference_vocab_size=128_256,
         )
@@ -143,7 +143,7 @@ class TestTrade:
         sizes = (8_000, 16_000, 32_000, 64_000, 128_000, 200_000)
         curve = {v: tokens_per_char(v) for v in sizes}
         # One request at a time: a step is a read of the weights.
-        workload = Workload.of([200], output_tokens=500)
+        workload = RequestLengths.of([200], output_tokens=500)
         best = [
             vocabulary_trade(
                 model(name),
@@ -162,7 +162,7 @@ class TestTrade:
         found = vocabulary_trade(
             LLAMA,
             H100,
-            Workload.of([100], output_tokens=10),
+            RequestLengths.of([100], output_tokens=10),
             tokens_per_byte=self.CURVE,
             reference_vocab_size=128_256,
             minimise="weight_bytes",
@@ -182,7 +182,7 @@ class TestTrade:
             vocabulary_trade(
                 LLAMA,
                 H100,
-                Workload.of([1]),
+                RequestLengths.of([1]),
                 tokens_per_byte=curve,
                 reference_vocab_size=1000,
                 vocab_sizes=[],

@@ -17,11 +17,11 @@ import jeton
 from jeton.catalog import gpu, model
 from jeton.cli.app import app
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.formats import card_path
 from jeton.metrics.bootstrap import Interval
-from jeton.planning import Candidate, Judgement, cost_aware
+from jeton.planning import Judgement, PricedVocabulary, cost_aware
 from jeton.planning.cost_aware import _descend
 from jeton.training import read_card
 
@@ -80,7 +80,7 @@ def test_the_bill_is_that_of_the_economics(found: Any) -> None:
     tokens = found.plain_tokenizer.count_batch(everything)
     assert judged.n_plain_tokens < int(tokens.sum())
     assert judged.n_bytes < sum(len(text.encode()) for text in everything)
-    one = Workload.of([100, 100, 120], output_tokens=50)
+    one = RequestLengths.of([100, 100, 120], output_tokens=50)
     cost = own_gpu_cost(
         model("llama-3.2-1b"), gpu("h100-sxm"), one, vocab_size=found.plain.vocab_size
     )
@@ -126,9 +126,9 @@ def test_sizes_are_searched_downhill() -> None:
     costs = [5, 4, 3, 2, 4, 1]
     asked: list[int] = []
 
-    def measured(size: int) -> tuple[Candidate]:
+    def measured(size: int) -> tuple[PricedVocabulary]:
         asked.append(size)
-        return (Candidate("x", size, 0, Decimal(costs[size])),)
+        return (PricedVocabulary("x", size, 0, Decimal(costs[size])),)
 
     found = _descend(measured, range(6), 2)
     assert min(c.usd_per_request for (c,) in found) == 2

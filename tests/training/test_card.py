@@ -14,8 +14,8 @@ from jeton.corpus import open_documents
 from jeton.errors import EmptyCorpusError, FormatError
 from jeton.training import (
     HeldOut,
-    Source,
     TrainingCard,
+    TrainingSource,
     TrainSettings,
     count_pretokens,
     heldout_bytes_per_token,
@@ -58,7 +58,7 @@ def test_a_card_comes_back_as_it_was(card: TrainingCard, tmp_path: Path) -> None
 
 def test_a_card_says_what_it_is_about(card: TrainingCard, tokenizer: _core.Tokenizer) -> None:
     assert card.fingerprint == tokenizer.fingerprint
-    assert card.sources == (Source("<texts>", 12, sum(map(len, TEXTS))),)
+    assert card.sources == (TrainingSource("<texts>", 12, sum(map(len, TEXTS))),)
     data = json.loads(json.dumps(card.to_dict()))
     assert data["schema_version"] == "jeton.card/1"
     assert (data["name"], data["date"], data["vocab_size"]) == ("numbers", "2026-11-21", 270)

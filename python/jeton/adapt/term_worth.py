@@ -20,7 +20,7 @@ from jeton.adapt.slot_worth import SlotCounter
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.parameters import count_parameters
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.trade import vocabulary_trade
 from jeton.errors import UsageError
 
@@ -288,7 +288,7 @@ def _stop(
         for bought in grid
     }
     lengths = np.concatenate(counter.document_tokens)
-    workload = Workload.of(_thinned(lengths[lengths > 0]), output_tokens=output_tokens)
+    workload = RequestLengths.of(_thinned(lengths[lengths > 0]), output_tokens=output_tokens)
     trade = vocabulary_trade(
         model, gpu, workload, tokens_per_byte=per_byte, reference_vocab_size=size
     )

@@ -32,7 +32,7 @@ from jeton.auditing.result import (
     SCHEMA_VERSION,
     AuditReport,
     SampledTokens,
-    Sampling,
+    SamplingReport,
     TokenizerTraining,
 )
 from jeton.auditing.settling import remedies_of, settled
@@ -283,9 +283,9 @@ def _without_text(
     )
 
 
-def _sampling(evidence: Evidence, counts: Counts, seed: int) -> Sampling:
+def _sampling(evidence: Evidence, counts: Counts, seed: int) -> SamplingReport:
     corpus, sample, drawn = evidence.corpus, evidence.sample, counts.sampled
-    return Sampling(
+    return SamplingReport(
         is_whole=drawn is None or all(estimate.is_exact for estimate in drawn.tokens),
         n_documents_counted=corpus.n_documents,
         n_bytes_counted=corpus.n_bytes,

@@ -48,7 +48,7 @@ __all__ = [
     "SampleCut",
     "SampleText",
     "SampledTokens",
-    "Sampling",
+    "SamplingReport",
     "Source",
     "TermCut",
     "TermReport",
@@ -304,7 +304,7 @@ class SampledTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class SamplingReport:
     """On how much of the workload the figures rest.
 
     Attributes:
@@ -437,7 +437,7 @@ class AuditReport:
     bill: BillReport | None = None
     pipeline: Pipeline | None = None
     what_if: WhatIf | None = None
-    sampling: Sampling | None = None
+    sampling: SamplingReport | None = None
     comparison: NaiveEngineered | None = None
     domain_bills: tuple[GroupBill, ...] = ()
     provider_count: ProviderCount | None = None

@@ -19,7 +19,7 @@ from jeton.chat.encoding import (
     encode_chat,
     encode_rendered,
 )
-from jeton.chat.limits import Limits
+from jeton.chat.limits import TemplateLimits
 from jeton.chat.template import ChatTemplate, RenderedChat, trusted
 
 __all__ = [
@@ -27,9 +27,9 @@ __all__ = [
     "ChatEncoding",
     "ChatTemplate",
     "CommonPrefix",
-    "Limits",
     "LookAlike",
     "RenderedChat",
+    "TemplateLimits",
     "common_prefix",
     "control_tokens",
     "encode_chat",

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock, Timer
 from typing import Any, BinaryIO, cast
 
-from jeton.chat.limits import Limits, stopped
+from jeton.chat.limits import TemplateLimits, stopped
 from jeton.chat.text import Run
 from jeton.chat.worker import encode_value, write_frame
 from jeton.errors import TemplateError
@@ -43,7 +43,7 @@ _START = "import sys; sys.path[:] = {path!r}; from jeton.chat.worker import main
 class _Child:
     """One process and its pipes."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: TemplateLimits) -> None:
         path = [str(Path(entry).absolute()) for entry in sys.path]
         self.limits = limits
         self.owner = os.getpid()
@@ -160,7 +160,7 @@ def _end_all() -> None:
             _idle.pop().end()
 
 
-def _take(limits: Limits) -> _Child:
+def _take(limits: TemplateLimits) -> _Child:
     with _lock:
         found = [child for child in _idle if child.limits == limits]
         if found:
@@ -173,7 +173,7 @@ def _take(limits: Limits) -> _Child:
     return _take(limits)
 
 
-def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def _ask(request: dict[str, Any], limits: TemplateLimits) -> dict[str, Any]:
     child = _take(limits)
     try:
         answer = child.ask(request)
@@ -201,7 +201,7 @@ def _failure(answer: Mapping[str, Any]) -> TemplateError:
 
 
 def render_in_child(
-    source: str, variables: Mapping[str, Any], limits: Limits
+    source: str, variables: Mapping[str, Any], limits: TemplateLimits
 ) -> tuple[str, tuple[Run, ...]]:
     """The text of a template and its runs, as ``Compiled.render`` gives them.
 
@@ -226,7 +226,7 @@ def render_in_child(
     return text, tuple(checked)
 
 
-def literals_in_child(source: str, limits: Limits) -> tuple[str, ...]:
+def literals_in_child(source: str, limits: TemplateLimits) -> tuple[str, ...]:
     """The text that a template writes, and its string constants: ``Compiled.literals``."""
     found = _ask({"source": source}, limits).get("literals")
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):

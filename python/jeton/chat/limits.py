@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from jeton.errors import TemplateLimitError
 
-__all__ = ["Limits", "stopped"]
+__all__ = ["TemplateLimits", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TemplateLimits:
     """Limits of one rendering, all of them generous for templates that write a chat.
 
     Attributes:

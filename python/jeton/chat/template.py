@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jeton._core import Tokenizer
 from jeton.chat.data import KNOWN_ROLES, TAIL_TEXT, messages_for_template, plain_data
 from jeton.chat.explaining import explained, has_generation_block
-from jeton.chat.limits import Limits
+from jeton.chat.limits import TemplateLimits
 from jeton.chat.text import GENERATED, TAIL, TRUSTED, Run, Text
 from jeton.errors import TemplateError, UsageError
 from jeton.formats.folders import read_folder
@@ -74,12 +74,12 @@ class ChatTemplate:
         *,
         special_tokens: Mapping[str, str] | None = None,
         is_trusted: bool = False,
-        limits: Limits | None = None,
+        limits: TemplateLimits | None = None,
     ) -> None:
         self._sources = dict(templates)
         self._special_tokens = dict(special_tokens or {})
         self._is_trusted = is_trusted
-        self._limits = limits or Limits()
+        self._limits = limits or TemplateLimits()
 
     @classmethod
     def from_source(
@@ -88,7 +88,7 @@ class ChatTemplate:
         *,
         special_tokens: Mapping[str, str] | None = None,
         is_trusted: bool = False,
-        limits: Limits | None = None,
+        limits: TemplateLimits | None = None,
     ) -> ChatTemplate:
         """A template from its text.
 
@@ -107,7 +107,7 @@ class ChatTemplate:
 
     @classmethod
     def from_folder(
-        cls, path: str | Path, *, is_trusted: bool = False, limits: Limits | None = None
+        cls, path: str | Path, *, is_trusted: bool = False, limits: TemplateLimits | None = None
     ) -> ChatTemplate:
         """The templates of a folder that ``save_pretrained`` wrote, with its special tokens.
 
@@ -131,7 +131,7 @@ class ChatTemplate:
 
     @classmethod
     def from_tokenizer(
-        cls, tok: Tokenizer, *, is_trusted: bool = False, limits: Limits | None = None
+        cls, tok: Tokenizer, *, is_trusted: bool = False, limits: TemplateLimits | None = None
     ) -> ChatTemplate:
         """The templates of the folder, or GGUF file, that a tokenizer was loaded from.
 
@@ -145,7 +145,7 @@ class ChatTemplate:
 
     @classmethod
     def _of(
-        cls, settings: ModelSettings, name: str, *, is_trusted: bool, limits: Limits | None
+        cls, settings: ModelSettings, name: str, *, is_trusted: bool, limits: TemplateLimits | None
     ) -> ChatTemplate:
         sources = dict(settings.other_chat_templates)
         if settings.chat_template is not None:

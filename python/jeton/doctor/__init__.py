@@ -6,8 +6,8 @@
     for finding in diagnosis.findings:
         print(finding.id, finding.title, finding.remedy)
 
-Each failure has an id, a cause and a remedy; docs/guides/doctor.md lists them. A check looks only
-where there is evidence, and `Diagnosis.not_looked_for` says what was missing for the others.
+Each failure has an id, a cause and a remedy; docs/reference/failures.md lists them. A check looks
+only where there is evidence, and `Diagnosis.not_looked_for` says what was missing for the others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jeton.doctor.diagnosis import (
     failures,
 )
 from jeton.doctor.dumps import batch_of_arrays, read_batches
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen
 from jeton.doctor.languages import LanguagePremium, language_premiums
 from jeton.doctor.normalization import TextDifference, compare_texts
 from jeton.doctor.outputs import Output, read_outputs
@@ -39,7 +39,7 @@ __all__ = [
     "Check",
     "Diagnosis",
     "Embedder",
-    "Evidence",
+    "EvidenceKind",
     "Failure",
     "InputBatch",
     "LanguagePremium",

@@ -16,7 +16,7 @@ from jeton.findings import Basis, Figure, Finding, Severity
 if TYPE_CHECKING:
     from jeton.doctor.patient import Patient
 
-__all__ = ["Area", "Check", "Evidence", "Failure", "Seen", "finding_of", "known"]
+__all__ = ["Area", "Check", "EvidenceKind", "Failure", "Seen", "finding_of", "known"]
 
 
 class Area(StrEnum):
@@ -35,7 +35,7 @@ class Area(StrEnum):
     GGUF = "GGUF"
 
 
-class Evidence(StrEnum):
+class EvidenceKind(StrEnum):
     """Evidence that a failure needs; the value says how to give it."""
 
     TOKENIZER = "a tokenizer (the first argument, or --tokenizer)"
@@ -76,7 +76,7 @@ class Failure:
     symptom: str
     cause: str
     remedy: str
-    needs: tuple[Evidence, ...]
+    needs: tuple[EvidenceKind, ...]
     source: str = ""
 
 

@@ -12,7 +12,7 @@ from jeton._core import Tokenizer
 from jeton.checkpoint import GgufModel, ModelDirectory, ModelKind, RowStatistics, row_statistics
 from jeton.checkpoint.rows import can_read_rows
 from jeton.doctor.batches import InputBatch
-from jeton.doctor.failures import Evidence
+from jeton.doctor.failures import EvidenceKind
 from jeton.doctor.outputs import Output
 from jeton.doctor.retrieval import RetrievalFit, retrieval_fit
 from jeton.doctor.settings import Settings
@@ -107,25 +107,26 @@ class Patient:
     chunk_tokens: int | None = None
 
     @cached_property
-    def evidence(self) -> frozenset[Evidence]:
+    def evidence(self) -> frozenset[EvidenceKind]:
         """Evidence at hand."""
         has_model = self.model is not None and (
             self.model.configuration is not None or bool(self.model.weights.files)
         )
         there = {
-            Evidence.TOKENIZER: self.tokenizer is not None,
-            Evidence.FOLDER: self.folder is not None,
-            Evidence.FILES: self.place is not None,
-            Evidence.MODEL: has_model,
-            Evidence.WEIGHTS: self.model is not None and self.model.weights.embedding is not None,
-            Evidence.GGUF: self.gguf is not None,
-            Evidence.GGUF_PAIR: bool(self.gguf_pairs),
-            Evidence.BATCH: bool(self.batches),
-            Evidence.OUTPUTS: bool(self.outputs),
-            Evidence.TEXTS: bool(self.texts),
-            Evidence.TRAINING_TEXTS: bool(self.training_texts),
-            Evidence.OTHER: self.other is not None,
-            Evidence.EMBEDDER: self.embedder is not None,
+            EvidenceKind.TOKENIZER: self.tokenizer is not None,
+            EvidenceKind.FOLDER: self.folder is not None,
+            EvidenceKind.FILES: self.place is not None,
+            EvidenceKind.MODEL: has_model,
+            EvidenceKind.WEIGHTS: self.model is not None
+            and self.model.weights.embedding is not None,
+            EvidenceKind.GGUF: self.gguf is not None,
+            EvidenceKind.GGUF_PAIR: bool(self.gguf_pairs),
+            EvidenceKind.BATCH: bool(self.batches),
+            EvidenceKind.OUTPUTS: bool(self.outputs),
+            EvidenceKind.TEXTS: bool(self.texts),
+            EvidenceKind.TRAINING_TEXTS: bool(self.training_texts),
+            EvidenceKind.OTHER: self.other is not None,
+            EvidenceKind.EMBEDDER: self.embedder is not None,
         }
         return frozenset(kind for kind, is_there in there.items() if is_there)
 

@@ -28,7 +28,7 @@ from jeton.economics.serving.memory_fit import fit_on
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.parameters import count_parameters
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.tradeoff import TradeOff, trade_off
 from jeton.economics.vocabulary.trade import vocabulary_trade
 from jeton.economics.vocabulary.training_costs import (
@@ -49,10 +49,10 @@ __all__ = [
     "Quota",
     "QuotaReport",
     "Remedy",
+    "RequestLengths",
     "TradeOff",
     "TrainingCost",
     "Waterfall",
-    "Workload",
     "api_cost",
     "bill_by_group",
     "break_even",

@@ -11,9 +11,9 @@ from jeton.explaining.result import (
     SCHEMA_VERSION,
     Cut,
     Difference,
+    Exchange,
     Explanation,
     PartDifference,
-    Trial,
 )
 from jeton.explaining.run import DEFAULT_N_CASES, explain
 
@@ -22,8 +22,8 @@ __all__ = [
     "SCHEMA_VERSION",
     "Cut",
     "Difference",
+    "Exchange",
     "Explanation",
     "PartDifference",
-    "Trial",
     "explain",
 ]

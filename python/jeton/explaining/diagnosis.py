@@ -18,10 +18,10 @@ from typing import Any, Literal
 from jeton.errors import JetonError
 from jeton.explaining.comparing import Pair, cut, same_cut
 from jeton.explaining.parts import Path, children, get, kind, path_name, replace, tokenizer_of
-from jeton.explaining.result import Direction, Trial
+from jeton.explaining.result import Direction, Exchange
 from jeton.explaining.stages import stage_differences
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["DifferenceCause", "diagnose"]
 
 _STAGES = ("added_tokens", "normalizer", "pretokenizer", "model", "template")
 """Keys of the canonical form in the order in which they act. Where exchanging one of several would
@@ -40,7 +40,7 @@ _Outcome = Literal["equal", "different", "invalid"]
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class DifferenceCause:
     """The fields of ``Difference`` that say why; see there."""
 
     component: str
@@ -49,10 +49,10 @@ class Diagnosis:
     is_proven: bool
     cause: str
     proof: str
-    trials: tuple[Trial, ...]
+    trials: tuple[Exchange, ...]
 
 
-def diagnose(pair: Pair, text: str, *, a_tree: Any, b_tree: Any) -> Diagnosis:
+def diagnose(pair: Pair, text: str, *, a_tree: Any, b_tree: Any) -> DifferenceCause:
     """Find the component that makes the two of a pair differ on a text.
 
     Args:
@@ -67,7 +67,7 @@ def diagnose(pair: Pair, text: str, *, a_tree: Any, b_tree: Any) -> Diagnosis:
     found = _cause(exchange)
     trials = tuple(exchange.trials)
     if found is None:
-        return Diagnosis(
+        return DifferenceCause(
             component=stage,
             paths=(),
             stage=stage,
@@ -86,7 +86,7 @@ def diagnose(pair: Pair, text: str, *, a_tree: Any, b_tree: Any) -> Diagnosis:
         told = stages.get(stage)
     else:
         told = next((stages[name] for name in components if name in stages), stages.get(stage))
-    return Diagnosis(
+    return DifferenceCause(
         component=" + ".join(components),
         paths=names,
         stage=stage,
@@ -176,7 +176,7 @@ class _Exchange:
     def __init__(self, pair: Pair, text: str, a_tree: Any, b_tree: Any) -> None:
         self.a_tree = a_tree
         self.b_tree = b_tree
-        self.trials: list[Trial] = []
+        self.trials: list[Exchange] = []
         self._pair = pair
         self._text = text
         self._a_cut = cut(pair.a, text, special=pair.special)
@@ -189,7 +189,7 @@ class _Exchange:
             if trial.paths == names and trial.direction == direction:
                 return trial.outcome == "equal"
         outcome = self._try(paths, direction)
-        self.trials.append(Trial(paths=names, direction=direction, outcome=outcome))
+        self.trials.append(Exchange(paths=names, direction=direction, outcome=outcome))
         return outcome == "equal"
 
     def _try(self, paths: tuple[Path, ...], direction: Direction) -> _Outcome:

@@ -11,10 +11,10 @@ __all__ = [
     "Cut",
     "Difference",
     "Direction",
+    "Exchange",
     "Explanation",
     "PartDifference",
     "Source",
-    "Trial",
     "Verdict",
 ]
 
@@ -68,7 +68,7 @@ class PartDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Exchange:
     """One component of a tokenizer replaced by the other's, and what became of the text.
 
     Attributes:
@@ -118,7 +118,7 @@ class Difference:
     is_proven: bool
     cause: str
     proof: str
-    trials: tuple[Trial, ...]
+    trials: tuple[Exchange, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ and money of every size; ``NestedVocabularies`` is the theorem that makes one tr
 from __future__ import annotations
 
 from jeton.planning.cost_aware import ALGORITHMS_COMPARED, cost_aware
-from jeton.planning.cost_aware_results import Candidate, CostAware, Judgement
+from jeton.planning.cost_aware_results import CostAware, Judgement, PricedVocabulary
 from jeton.planning.machines import DEFAULT_GPU
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.recommend import recommend
@@ -20,7 +20,6 @@ __all__ = [
     "ALGORITHMS_COMPARED",
     "DEFAULT_GPU",
     "DEFAULT_VOCAB_SIZES",
-    "Candidate",
     "CostAware",
     "Decision",
     "DomainTrial",
@@ -28,6 +27,7 @@ __all__ = [
     "LawfulSize",
     "ModelSweep",
     "NestedVocabularies",
+    "PricedVocabulary",
     "Recommendation",
     "Sweep",
     "SweepPoint",

@@ -23,10 +23,10 @@ from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_sums
-from jeton.planning.cost_aware_results import Candidate, CostAware, Judgement
+from jeton.planning.cost_aware_results import CostAware, Judgement, PricedVocabulary
 from jeton.planning.machines import ModelLike, gpu_of
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES
@@ -34,7 +34,7 @@ from jeton.planning.sweep_results import steps
 from jeton.progress import OnProgress, tell_step
 from jeton.training import (
     CountedCorpus,
-    Source,
+    TrainingSource,
     TrainSettings,
     learn_from_counts,
 )
@@ -155,12 +155,14 @@ def cost_aware(
     best_at = int(np.argmin(np.asarray(plain_bills, dtype=np.float64)))
     per_token = output_tokens_per_request / max(1, int(by_size[:, best_at].sum()))
     candidates = [
-        Candidate("bpe", size, int(tokens.sum()), bill.usd(tokens, size, per_token * tokens.sum()))
+        PricedVocabulary(
+            "bpe", size, int(tokens.sum()), bill.usd(tokens, size, per_token * tokens.sum())
+        )
         for size, tokens in zip(sizes, by_size.T, strict=True)
     ]
     plain = min(candidates, key=lambda c: (c.usd_per_request, c.vocab_size))
     plain_tokenizer = nested.smaller(plain.vocab_size, name=name)
-    best: tuple[Candidate, Tokenizer, TrainSettings, dict[str, Any]] = (
+    best: tuple[PricedVocabulary, Tokenizer, TrainSettings, dict[str, Any]] = (
         plain,
         plain_tokenizer,
         replace(base, vocab_size=plain.vocab_size),
@@ -172,13 +174,13 @@ def cost_aware(
 
         def measured(
             size: int, algorithm: str = algorithm
-        ) -> tuple[Candidate, Tokenizer, TrainSettings, dict[str, Any]]:
+        ) -> tuple[PricedVocabulary, Tokenizer, TrainSettings, dict[str, Any]]:
             tell_step(on_progress, f"{algorithm}, {size:,} ids")
             chosen = replace(tried[algorithm], vocab_size=size)
             tokenizer, learned = learn(chosen)
             tokens = tokenizer.count_batch(text.choosing, num_threads=num_threads)
             usd = bill.usd(tokens, tokenizer.vocab_size, per_token * int(tokens.sum()))
-            found = Candidate(algorithm, tokenizer.vocab_size, int(tokens.sum()), usd)
+            found = PricedVocabulary(algorithm, tokenizer.vocab_size, int(tokens.sum()), usd)
             return found, tokenizer, chosen, learned
 
         found = _descend(measured, sizes, sizes.index(plain.vocab_size))
@@ -238,7 +240,7 @@ class _Bill:
 
     def usd(self, prompts: NDArray[np.int64], vocab_size: int, output_tokens: float) -> Decimal:
         lengths, n_requests = np.unique(prompts, return_counts=True)
-        workload = Workload.from_histogram(
+        workload = RequestLengths.from_histogram(
             lengths.tolist(), n_requests.tolist(), output_tokens=float(output_tokens)
         )
         cost = own_gpu_cost(
@@ -298,7 +300,7 @@ class _Text:
     """Counts by the way in which they were cut, and the two parts that were kept apart."""
 
     counts: dict[str, PretokenCounts]
-    sources: tuple[Source, ...]
+    sources: tuple[TrainingSource, ...]
     choosing: TextBatch
     judging: TextBatch
     stream: DocumentStream
@@ -331,7 +333,7 @@ def _read(
     near = NearDuplicateSettings()
     apart = HoldOutSplit(HoldOut(share=HELD_OUT_SHARE, near=near))
     halves = near.new_index()
-    sources: dict[str, Source] = {}
+    sources: dict[str, TrainingSource] = {}
     kept: tuple[list[str], list[str]] = ([], [])
     stream = open_documents(inputs, **reading)
     for file, batch in stream:
@@ -347,7 +349,7 @@ def _read(
         for text, half in zip(held, placed.tolist(), strict=True):
             if half < len(kept):  # what resembles documents of both halves is in neither
                 kept[half].append(text)
-        before = sources.get(file.path, Source(file.path, 0, 0))
+        before = sources.get(file.path, TrainingSource(file.path, 0, 0))
         lengths = np.diff(batch.offsets)
         sources[file.path] = replace(
             before,

@@ -10,13 +10,13 @@ from jeton._core import Tokenizer, __version__
 from jeton.metrics.bootstrap import Interval
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["Candidate", "CostAware", "Judgement"]
+__all__ = ["CostAware", "Judgement", "PricedVocabulary"]
 
 _SCHEMA_VERSION = "jeton.cost-aware/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PricedVocabulary:
     """One vocabulary on the text that is chosen by.
 
     Attributes:
@@ -101,12 +101,12 @@ class CostAware:
     corpus: CountedCorpus
     model: str
     gpu: str
-    chosen: Candidate
-    plain: Candidate
-    candidates: tuple[Candidate, ...]
+    chosen: PricedVocabulary
+    plain: PricedVocabulary
+    candidates: tuple[PricedVocabulary, ...]
     judgement: Judgement
 
-    def best_of(self, algorithm: str) -> Candidate:
+    def best_of(self, algorithm: str) -> PricedVocabulary:
         """The cheapest size of one algorithm."""
         return min(
             (c for c in self.candidates if c.algorithm == algorithm),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.economics.serving.parameters import count_parameters
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.laws import optimal_vocab_size
 from jeton.economics.vocabulary.trade import VocabularyTrade, vocabulary_trade
 from jeton.planning.sweep_results import LawfulSize, ModelSweep
@@ -31,7 +31,7 @@ Minimise = Literal["usd_per_request", "seconds_per_request", "weight_bytes"]
 def model_sweep(
     model: ModelFacts,
     gpu: GpuFacts,
-    workload: Workload,
+    workload: RequestLengths,
     *,
     tokens_per_byte: Mapping[int, float],
     sizes: Sequence[int],

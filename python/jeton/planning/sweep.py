@@ -24,7 +24,7 @@ from jeton.catalog import GpuFacts
 from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.care import CareTally, CorpusCare
 from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_ratio
 from jeton.planning.machines import DEFAULT_GPU, ModelLike, gpu_of, models_of
@@ -32,7 +32,7 @@ from jeton.planning.model_sweep import Minimise, model_sweep
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.sweep_results import Sweep, SweepPoint, dropped_words, steps
 from jeton.progress import OnProgress
-from jeton.training import CountedCorpus, Source, TrainSettings, train_from_counts
+from jeton.training import CountedCorpus, TrainingSource, TrainSettings, train_from_counts
 
 __all__ = ["DEFAULT_GPU", "DEFAULT_VOCAB_SIZES", "sweep"]
 
@@ -141,7 +141,7 @@ def sweep(
         )
     points = _points(found, sizes, seed=seed)
     curve = nested.tokens_at_every_size(found.id_counts)
-    workload = Workload.of(found.document_tokens[:, -1], output_tokens=output_tokens_per_request)
+    workload = RequestLengths.of(found.document_tokens[:, -1], output_tokens=output_tokens_per_request)
     return Sweep(
         nested=nested,
         settings=chosen,
@@ -203,7 +203,7 @@ def _count(
     holdout = HoldOut(share=HELD_OUT_SHARE, near=NearDuplicateSettings())
     split = HoldOutSplit(holdout)
     seen: list[NDArray[np.uint64]] = [np.zeros(0, dtype=np.uint64)]
-    sources: dict[str, Source] = {}
+    sources: dict[str, TrainingSource] = {}
     kept: list[TextBatch] = []
     for file, batch in stream:
         rest = batch
@@ -215,8 +215,8 @@ def _count(
         else:
             seen.append(text_digests(batch, num_threads=num_threads)[0])
         counts.add(rest, num_threads=num_threads)
-        before = sources.get(file.path, Source(file.path, 0, 0))
-        sources[file.path] = Source(
+        before = sources.get(file.path, TrainingSource(file.path, 0, 0))
+        sources[file.path] = TrainingSource(
             name=file.path,
             n_documents=before.n_documents + len(rest),
             n_bytes=before.n_bytes + rest.n_bytes,

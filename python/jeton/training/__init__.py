@@ -25,7 +25,7 @@ from jeton.training.continuing import (
     continue_training,
 )
 from jeton.training.count_files import load_counts, save_counts, save_language_counts
-from jeton.training.counted import CountedCorpus, LanguageCounts, Source
+from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.counting import count_pretokens
 from jeton.training.languages import count_languages
 from jeton.training.settings import (
@@ -50,9 +50,9 @@ __all__ = [
     "LanguageCounts",
     "Learned",
     "NewToken",
-    "Source",
     "TrainSettings",
     "TrainingCard",
+    "TrainingSource",
     "continue_from_counts",
     "continue_training",
     "count_languages",

@@ -21,7 +21,7 @@ from jeton.corpus import CorpusCare, InputFile, require_text
 from jeton.errors import FormatError
 from jeton.formats import name_of_file
 from jeton.training.continuing import ContinueSettings
-from jeton.training.counted import CountedCorpus, Source
+from jeton.training.counted import CountedCorpus, TrainingSource
 from jeton.training.settings import TrainSettings
 
 __all__ = [
@@ -105,7 +105,7 @@ class TrainingCard:
     fingerprint: str
     vocab_size: int
     settings: TrainSettings | ContinueSettings
-    sources: tuple[Source, ...]
+    sources: tuple[TrainingSource, ...]
     jeton_version: str
     date: datetime.date
     command: str = ""
@@ -219,7 +219,7 @@ class TrainingCard:
                 settings=(
                     TrainSettings(**settings) if base is None else ContinueSettings(**settings)
                 ),
-                sources=tuple(Source(**source) for source in data["sources"]),
+                sources=tuple(TrainingSource(**source) for source in data["sources"]),
                 jeton_version=str(data["jeton_version"]),
                 date=datetime.date.fromisoformat(data["date"]),
                 command=str(data["command"]),

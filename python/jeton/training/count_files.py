@@ -20,7 +20,7 @@ from jeton.errors import EmptyCorpusError, UsageError
 from jeton.pretokenizing.normalizers import normalizer_names
 from jeton.pretokenizing.rules import pattern_and_rules
 from jeton.training.count_memory import explained_full_disk, limit_memory
-from jeton.training.counted import CountedCorpus, LanguageCounts, RareCounts, Source
+from jeton.training.counted import CountedCorpus, LanguageCounts, RareCounts, TrainingSource
 from jeton.training.languages import LanguageCounter, LanguageSource, count_development
 from jeton.training.settings import TrainSettings
 
@@ -73,7 +73,7 @@ def save_language_counts(folder: str | os.PathLike[str], corpus: CountedCorpus) 
     files = []
     for language in corpus.languages:
         # What came of which input is not known by language, and nobody asks for it again.
-        source = Source(language.name, language.n_documents, language.n_bytes)
+        source = TrainingSource(language.name, language.n_documents, language.n_bytes)
         files.append(place / f"{language.name}.counts")
         save_counts(
             files[-1],
@@ -169,7 +169,7 @@ def load_counts(
         settings or TrainSettings(), spoken, max_memory=max_memory, temp_dir=temp_dir
     )
     # The same source may come with several weights.
-    sources: dict[tuple[str, str], Source] = {}
+    sources: dict[tuple[str, str], TrainingSource] = {}
     with explained_full_disk(temp_dir):
         for file in files:
             read = infos[file.path].sources
@@ -297,7 +297,7 @@ class _Info:
     """Header of a file of counts."""
 
     unit: int
-    sources: tuple[Source, ...]
+    sources: tuple[TrainingSource, ...]
     indents: bool
     pattern: str
     reading: Mapping[str, Any]
@@ -317,7 +317,7 @@ def _info(path: str, info: Any) -> _Info:
         )
     try:
         unit = int(info["unit"])
-        sources = tuple(Source(**source) for source in info["sources"])
+        sources = tuple(TrainingSource(**source) for source in info["sources"])
         for source in sources:
             Fraction(source.weight)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
@@ -337,8 +337,8 @@ def _info(path: str, info: Any) -> _Info:
     )
 
 
-def _sum(a: Source, b: Source) -> Source:
-    return Source(
+def _sum(a: TrainingSource, b: TrainingSource) -> TrainingSource:
+    return TrainingSource(
         name=a.name,
         n_documents=a.n_documents + b.n_documents,
         n_bytes=a.n_bytes + b.n_bytes,

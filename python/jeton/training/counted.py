@@ -10,11 +10,11 @@ from jeton._core import PretokenCounts
 from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 
-__all__ = ["CountedCorpus", "LanguageCounts", "RareCounts", "Source"]
+__all__ = ["CountedCorpus", "LanguageCounts", "RareCounts", "TrainingSource"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TrainingSource:
     """One input that was trained on.
 
     Attributes:
@@ -110,7 +110,7 @@ class CountedCorpus:
     """
 
     counts: PretokenCounts
-    sources: tuple[Source, ...]
+    sources: tuple[TrainingSource, ...]
     skipped: tuple[InputFile, ...] = ()
     unit: int = 1
     left_out: CareTally = field(default_factory=CareTally)

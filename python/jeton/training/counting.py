@@ -33,7 +33,7 @@ from jeton.training.checkpoints import (
     sha256_of,
 )
 from jeton.training.count_memory import explained_full_disk, limit_memory
-from jeton.training.counted import CountedCorpus, LanguageCounts, Source
+from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.languages import LanguageCounter, count_development
 from jeton.training.settings import TrainSettings
 
@@ -106,7 +106,8 @@ def count_pretokens(
         resume: Go on from ``checkpoint`` if it is there.
         keep_checkpoint: When counting is done, leave a checkpoint of all of it, from which
             ``resume`` reads no text again; for what comes after counting.
-        digests: Take the SHA-256 of each file too (``Source.sha256``), which reads it once more.
+        digests: Take the SHA-256 of each file too (``TrainingSource.sha256``), which reads it once
+            more.
         on_progress: Called after each batch, with stage ``"count"``.
 
     Raises:
@@ -158,7 +159,7 @@ def count_pretokens(
     saved: Checkpoint | None = None
     n_done = 0
     done: dict[str, Any] | None = None
-    sources: dict[str, Source] = {}
+    sources: dict[str, TrainingSource] = {}
     if checkpoint is not None:
         options = {
             **reading,
@@ -175,7 +176,7 @@ def count_pretokens(
         state = saved.read(counts, new_part) if resume else None
         if state is not None:
             n_done = state["n_documents"]
-            sources = {source["name"]: Source(**source) for source in state["sources"]}
+            sources = {source["name"]: TrainingSource(**source) for source in state["sources"]}
             if by_language is not None:
                 for name, totals in state["languages"].items():
                     by_language.add_totals(name, *totals)
@@ -226,7 +227,8 @@ def count_pretokens(
                 else:
                     counts.add(batch, weights=weights, num_threads=num_threads)
                 before = sources.get(
-                    file.path, Source(file.path, 0, 0, weight=str(carer.weights.get(file.path, 1)))
+                    file.path,
+                    TrainingSource(file.path, 0, 0, weight=str(carer.weights.get(file.path, 1))),
                 )
                 sources[file.path] = _more(before, batch, weights, n_again)
             if saved is not None and (interrupts.number is not None or saved.is_due()):
@@ -309,7 +311,7 @@ def _add_between_levels(
     )
 
 
-def _more(before: Source, batch: TextBatch, weights: Any, n_again: int) -> Source:
+def _more(before: TrainingSource, batch: TextBatch, weights: Any, n_again: int) -> TrainingSource:
     counted = weights > 0
     sizes = np.diff(batch.offsets)
     n_counted = int(counted.sum())

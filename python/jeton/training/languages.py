@@ -19,7 +19,7 @@ from jeton._core import PretokenCounts, TextBatch
 from jeton.corpus import open_documents
 from jeton.corpus.domains import DomainsBy
 from jeton.errors import EmptyCorpusError, UsageError
-from jeton.training.counted import CountedCorpus, LanguageCounts, Source
+from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.settings import TrainSettings
 
 __all__ = ["LanguageCounter", "LanguageSource", "count_development", "count_languages"]
@@ -326,9 +326,9 @@ def count_languages(
     settings.check()
     reading: dict[str, Any] = {"field": field, "documents": documents, "strict": strict}
 
-    def counted(given: Mapping[str, Any]) -> tuple[LanguageCounter, dict[str, Source]]:
+    def counted(given: Mapping[str, Any]) -> tuple[LanguageCounter, dict[str, TrainingSource]]:
         counter = LanguageCounter(settings, LanguageSource())
-        sources: dict[str, Source] = {}
+        sources: dict[str, TrainingSource] = {}
         for name, texts in given.items():
             for file, batch in open_documents(texts, **reading):
                 counter.add(
@@ -338,7 +338,9 @@ def count_languages(
                     weights=np.ones(len(batch), dtype=np.uint64),
                     num_threads=num_threads,
                 )
-                known = sources.get(f"{name}:{file.path}", Source(f"{name}:{file.path}", 0, 0))
+                known = sources.get(
+                    f"{name}:{file.path}", TrainingSource(f"{name}:{file.path}", 0, 0)
+                )
                 sources[known.name] = replace(
                     known,
                     n_documents=known.n_documents + len(batch),

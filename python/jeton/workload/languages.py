@@ -9,7 +9,7 @@ class, and that one language seldom gets two.
 The lists are closed classes of words (articles, pronouns, prepositions, conjunctions, auxiliaries),
 written for this purpose
 (``function_words.json``). How often the guess is right is measured by ``scripts/language_guess.py``
-(docs/guides/gate.md has its table).
+(docs/reference/languages.md has its table).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.catalog import gpu, model
-from jeton.economics import Workload, workload_capacity
+from jeton.economics import RequestLengths, workload_capacity
 from jeton.metrics import LengthCounts, padding_waste
 from studies.claims.data import Data
 from studies.claims.figures import Figure, mean, ratio, saving
@@ -85,9 +85,9 @@ def _batches(
 
 def _reserved(totals: NDArray[np.int64]) -> dict[str, Figure]:
     """Possible gain of knowing lengths, for Llama-3-8B on an H100."""
-    fits = workload_capacity(model("llama-3-8b"), gpu("h100"), Workload.of(totals))
+    fits = workload_capacity(model("llama-3-8b"), gpu("h100"), RequestLengths.of(totals))
     to_context = workload_capacity(
-        model("llama-3-8b"), gpu("h100"), Workload.of(totals), reserved_tokens=8192
+        model("llama-3-8b"), gpu("h100"), RequestLengths.of(totals), reserved_tokens=8192
     )
     return {
         "reserved.waste-longest": Figure(fits.reserved_waste, "share", n=len(totals)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jeton.catalog import gpu, model
-from jeton.economics import Workload, kv_bytes_per_token, own_gpu_cost
+from jeton.economics import RequestLengths, kv_bytes_per_token, own_gpu_cost
 from studies.claims.data import Data
 from studies.claims.figures import Figure, day_figure
 from studies.claims.measuring.gpt import of_generations
@@ -57,7 +57,7 @@ def _cost(figures: dict[str, Figure], data: Data) -> dict[str, Figure]:
         cost = own_gpu_cost(
             model("llama-3-8b"),
             gpu("h100"),
-            Workload.of([prompt], output_tokens=_OUTPUT_SHARE * prompt),
+            RequestLengths.of([prompt], output_tokens=_OUTPUT_SHARE * prompt),
             vocab_size=data.tokenizer(tokenizer).vocab_size,
         )
         found[f"request.prompt-tokens.{tokenizer}"] = Figure(prompt, "tokens")

@@ -1,5 +1,6 @@
 //! Tokenizers to bytes and files, and pickling.
 
+use jeton_core::compiled;
 use jeton_core::format;
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
 use pyo3::prelude::*;
@@ -38,7 +39,7 @@ impl Tokenizer {
     ///     b'\x93JETO'
     fn to_compiled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let name = self.name.as_deref();
-        let bytes = enter(py, |_| format::to_compiled(&self.core, name))?;
+        let bytes = enter(py, |_| compiled::to_bytes(&self.core, name))?;
         Ok(PyBytes::new(py, &bytes))
     }
 

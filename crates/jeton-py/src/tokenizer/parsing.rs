@@ -1,5 +1,6 @@
 //! Tokenizers from the bytes of files: one function of the module for each format.
 
+use jeton_core::compiled;
 use jeton_core::format::gguf::HeaderBytes;
 use jeton_core::format::{self, BertOptions, Gpt2Options};
 use jeton_io::Places;
@@ -225,7 +226,7 @@ pub(crate) fn from_compiled(
     path: Option<&str>,
 ) -> PyResult<Tokenizer> {
     let (core, own_name) = py
-        .detach(|| format::from_compiled(data))
+        .detach(|| compiled::from_bytes(data))
         .map_err(|error| to_python_at(py, &error, path))?;
     Ok(Tokenizer::wrap(core, name.or(own_name)))
 }
@@ -242,7 +243,7 @@ pub(crate) fn from_compiled_file(
 ) -> PyResult<Tokenizer> {
     let file = Places::open(path.as_ref())?;
     let (core, own_name) = py
-        .detach(|| format::read_compiled(&file, file.n_bytes()))
+        .detach(|| compiled::read(&file, file.n_bytes()))
         .map_err(|error| to_python_at(py, &error, Some(path)))?;
     Ok(Tokenizer::wrap(core, name.or(own_name)))
 }

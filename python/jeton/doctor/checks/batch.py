@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from jeton.doctor.batches import IGNORED_LABEL
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Basis, Severity
 
 __all__ = ["CHECKS"]
 
-_NEEDS = (Evidence.BATCH,)
+_NEEDS = (EvidenceKind.BATCH,)
 _INTEGER_LIMITS = {
     "int8": 1 << 7,
     "uint8": 1 << 8,
@@ -79,7 +79,7 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
         cause="uint16 holds ids up to 65,535; larger ones wrap around when they are stored",
         remedy="tokenize again into uint32 (int32 for Megatron); what was wrapped cannot be "
         "recovered",
-        needs=(Evidence.BATCH,),
+        needs=(EvidenceKind.BATCH,),
     )
 )
 def _type(patient: Patient) -> Iterator[Seen]:
@@ -148,7 +148,7 @@ _FOREIGN_SHARE = 0.5
         "setting of this one (split pattern, prefix space, normalization)",
         remedy="find the tokenizer that made the data (its fingerprint should be stored beside it: "
         "`jeton info`), or tokenize again; `jeton explain A B` shows where two differ",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
         source=f"in more than {_FOREIGN_SHARE:.0%} of the rows encode(decode(ids)) differs within "
         "the row, its ends left out",
     )
@@ -255,7 +255,7 @@ def _too_long(patient: Patient) -> Iterator[Seen]:
         symptom="`index out of range in self` in token_type_embeddings",
         cause="token_type_ids of BERT (0 and 1) given to a model with one type, as RoBERTa",
         remedy="leave token_type_ids out for this model",
-        needs=(Evidence.BATCH, Evidence.MODEL),
+        needs=(EvidenceKind.BATCH, EvidenceKind.MODEL),
     )
 )
 def _types(patient: Patient) -> Iterator[Seen]:
@@ -284,7 +284,7 @@ def _types(patient: Patient) -> Iterator[Seen]:
         symptom="answers are a little worse than those of the same model elsewhere",
         cause="the chat template wrote BOS and the tokenizer put another one before it",
         remedy="encode rendered chats with add_special_tokens=False",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _double_bos(patient: Patient) -> Iterator[Seen]:
@@ -318,7 +318,7 @@ def _double_bos(patient: Patient) -> Iterator[Seen]:
         "sensitive to it",
         cause="texts were encoded without special tokens and nobody added them",
         remedy="encode with add_special_tokens=True (not for text that a chat template rendered)",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _missing_bos(patient: Patient) -> Iterator[Seen]:

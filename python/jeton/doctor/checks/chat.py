@@ -10,7 +10,7 @@ from jeton.doctor.chat_rendering import (
     rendered_chat,
     template_names,
 )
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import stop_ids, written_control_texts
 from jeton.errors import JetonError
@@ -18,7 +18,7 @@ from jeton.findings import Severity
 
 __all__ = ["CHECKS"]
 
-_NEEDS = (Evidence.TOKENIZER,)
+_NEEDS = (EvidenceKind.TOKENIZER,)
 
 
 @known(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jeton.chat import ChatTemplate
 from jeton.checkpoint import ModelKind
 from jeton.doctor.chat_rendering import default_template, rendered_chat, template_names
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import stop_ids
 from jeton.errors import JetonError
@@ -49,7 +49,7 @@ _CHAT_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:chat|instruct|it|sft|dpo|rlhf|assis
         "the template was not saved with the model, or only the weights were merged",
         remedy="copy chat_template.jinja (or chat_template in tokenizer_config.json) from the "
         "model that the chats of training were rendered with, and save it with this one",
-        needs=(Evidence.TOKENIZER, Evidence.FOLDER),
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.FOLDER),
     )
 )
 def _missing(patient: Patient) -> Iterator[Seen]:
@@ -95,7 +95,7 @@ _MAYBE_BASE = (
         "by AutoTokenizer",
         remedy="write the template itself into chat_template.jinja, or as chat_template into "
         "tokenizer_config.json",
-        needs=(Evidence.FOLDER,),
+        needs=(EvidenceKind.FOLDER,),
         source="transformers 5.23.0, tokenization_utils_base.py and processing_utils.py",
     )
 )
@@ -130,7 +130,7 @@ def _not_read(patient: Patient) -> Iterator[Seen]:
         cause="the mask comes from `{% generation %}` blocks, and the template has none",
         remedy="put `{% generation %}` and `{% endgeneration %}` around what the model writes, the "
         "token that ends a turn included; trl has such templates for common models",
-        needs=(Evidence.TOKENIZER,),
+        needs=(EvidenceKind.TOKENIZER,),
         source="transformers 5.23.0, utils/chat_template_utils.py",
     )
 )
@@ -162,7 +162,7 @@ def _no_block(patient: Patient) -> Iterator[Seen]:
         "chat with more turns: it adds or drops reasoning in the last answer, for instance",
         remedy="make masks from `{% generation %}` blocks (`assistant_mask`), not from lengths of "
         "prompts; `jeton.chat.common_prefix` says how many ids two chats share",
-        needs=(Evidence.TOKENIZER,),
+        needs=(EvidenceKind.TOKENIZER,),
     )
 )
 def _prefix(patient: Patient) -> Iterator[Seen]:

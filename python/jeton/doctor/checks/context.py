@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 
@@ -24,7 +24,7 @@ __all__ = ["CHECKS"]
         cause="model_max_length is larger than the positions of the model. RoBERTa and its "
         "relatives keep two of their 514 positions for padding: 512 remain",
         remedy="set model_max_length in tokenizer_config.json to the figure named here",
-        needs=(Evidence.FOLDER, Evidence.MODEL),
+        needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
         source="transformers 5.23.0, modeling_roberta.py (create_position_ids_from_input_ids)",
     )
 )
@@ -58,7 +58,7 @@ def _too_large(patient: Patient) -> Iterator[Seen]:
         cause="tokenizer_config.json has no model_max_length (or 1e30): `truncation=True` without "
         "max_length has no limit to cut to",
         remedy="set model_max_length in tokenizer_config.json, or always give max_length",
-        needs=(Evidence.FOLDER, Evidence.MODEL),
+        needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
     )
 )
 def _missing(patient: Patient) -> Iterator[Seen]:
@@ -92,7 +92,7 @@ def _missing(patient: Patient) -> Iterator[Seen]:
         remedy="count before sending (`tok.fits(text, limit)`), split with overlap, or cut from "
         "the side that matters least; a cheap guess of 4 characters a token is wrong by a factor "
         "of two or more for other languages",
-        needs=(Evidence.TOKENIZER, Evidence.TEXTS),
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
     )
 )
 def _overflow(patient: Patient) -> Iterator[Seen]:
@@ -127,7 +127,7 @@ def _overflow(patient: Patient) -> Iterator[Seen]:
         cause="max_new_tokens is as large as the context, or larger; engines reserve it",
         remedy="set max_new_tokens to what answers need (p99 of what was generated), not to the "
         "context",
-        needs=(Evidence.MODEL,),
+        needs=(EvidenceKind.MODEL,),
     )
 )
 def _no_room(patient: Patient) -> Iterator[Seen]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.checkpoint import FileProblem
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 from jeton.formats.contradictions import CLASS_REBUILDS
@@ -42,7 +42,7 @@ def _seen(problems: list[FileProblem], what: str) -> Iterator[Seen]:
         cause="the repository was cloned without Git LFS; in place of each large file there are "
         "three lines of text that say where it is",
         remedy="in the clone: `git lfs install && git lfs pull`; or `hf download OWNER/MODEL`",
-        needs=(Evidence.FILES,),
+        needs=(EvidenceKind.FILES,),
         source="git-lfs, docs/spec.md",
     )
 )
@@ -61,7 +61,7 @@ def _lfs_pointer(patient: Patient) -> Iterator[Seen]:
         cause="a copy or download broke off, or the index is that of another set of shards",
         remedy="fetch the named files again and compare sizes with the source; do not delete the "
         "index",
-        needs=(Evidence.FILES,),
+        needs=(EvidenceKind.FILES,),
     )
 )
 def _weights_missing(patient: Patient) -> Iterator[Seen]:
@@ -81,7 +81,7 @@ def _weights_missing(patient: Patient) -> Iterator[Seen]:
         "written",
         remedy="fetch the file again; compare its SHA-256 with that of the source before you "
         "restart the service",
-        needs=(Evidence.FILES,),
+        needs=(EvidenceKind.FILES,),
         source="safetensors 0.8.0, the rules of its format",
     )
 )
@@ -101,7 +101,7 @@ def _file_damaged(patient: Patient) -> Iterator[Seen]:
         cause=".bin and .pt files are pickles: loading them executes what they say",
         remedy="convert them once, on a machine that you can throw away, to safetensors; then run "
         "this again: the checks of embedding rows need it",
-        needs=(Evidence.FILES,),
+        needs=(EvidenceKind.FILES,),
     )
 )
 def _pickles(patient: Patient) -> Iterator[Seen]:
@@ -119,7 +119,7 @@ def _pickles(patient: Patient) -> Iterator[Seen]:
         "code of its own",
         remedy="see the message; a tokenizer.json says everything: save one with the program that "
         "can load the folder",
-        needs=(Evidence.FILES,),
+        needs=(EvidenceKind.FILES,),
     )
 )
 def _does_not_load(patient: Patient) -> Iterator[Seen]:
@@ -145,7 +145,7 @@ def _does_not_load(patient: Patient) -> Iterator[Seen]:
         "another one",
         remedy="decide which file is right, load the folder with the program that believes it, and "
         "save the folder anew (`save_pretrained`, or `jeton convert FOLDER NEW_FOLDER`)",
-        needs=(Evidence.FOLDER,),
+        needs=(EvidenceKind.FOLDER,),
         source="transformers 5.23.0, tokenization_utils_base.py",
     )
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 
 __all__ = ["CHECKS"]
 
-_NEEDS = (Evidence.GGUF,)
+_NEEDS = (EvidenceKind.GGUF,)
 
 
 @known(

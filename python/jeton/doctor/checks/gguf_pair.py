@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.checkpoint import GgufModel
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import GgufPair, Patient
 from jeton.findings import Severity
 
 __all__ = ["CHECKS"]
 
-_NEEDS = (Evidence.GGUF_PAIR,)
+_NEEDS = (EvidenceKind.GGUF_PAIR,)
 _MAX_NAMED = 50
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.doctor.batches import IGNORED_LABEL, InputBatch
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import stop_ids
 from jeton.findings import Severity
 
 __all__ = ["CHECKS"]
 
-_NEEDS = (Evidence.BATCH,)
+_NEEDS = (EvidenceKind.BATCH,)
 
 
 def _labelled(patient: Patient) -> Iterator[tuple[InputBatch, NDArray[np.int64]]]:
@@ -64,7 +64,7 @@ def _on_padding(patient: Patient) -> Iterator[Seen]:
         cause="end tokens are in the ids and every one of them is masked: labels were masked "
         "wherever the id is the padding id, and padding and end of text are one token",
         remedy="mask labels by the attention mask; or give padding a token of its own",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _never_learnt(patient: Patient) -> Iterator[Seen]:
@@ -100,7 +100,7 @@ def _ends(patient: Patient) -> NDArray[np.int64]:
         "themselves",
         remedy="put the end token behind each text before it is encoded, or set add_eos_token for "
         "training; chat templates write the end of a turn themselves",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _missing_eos(patient: Patient) -> Iterator[Seen]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jeton.checkpoint import Tensor
 from jeton.checkpoint.rows import can_read_rows, read_rows
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Basis, Severity
 
@@ -19,7 +19,7 @@ LARGEST_PADDING_ROWS = 1024
 of eight tensor-parallel parts. Qwen2.5-72B goes to 152,064 from 151,665: 399 (its config.json and
 tokenizer, read 2026-11-21)."""
 
-_MODEL = (Evidence.TOKENIZER, Evidence.MODEL)
+_MODEL = (EvidenceKind.TOKENIZER, EvidenceKind.MODEL)
 
 
 def _is_filled_up(size: int, rows: int) -> bool:
@@ -188,7 +188,7 @@ def _padded_rows(patient: Patient) -> Iterator[Seen]:
         "round",
         remedy="set `vocab_size` in config.json to the rows of the matrix; never use "
         "ignore_mismatched_sizes to get past it",
-        needs=(Evidence.MODEL, Evidence.WEIGHTS),
+        needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
     )
 )
 def _config_size(patient: Patient) -> Iterator[Seen]:
@@ -217,7 +217,7 @@ def _config_size(patient: Patient) -> Iterator[Seen]:
         cause="only one of the two matrices was resized when tokens were added",
         remedy="resize both (`resize_token_embeddings` does); with a LoRA adapter, save both: "
         '`modules_to_save=["embed_tokens", "lm_head"]`',
-        needs=(Evidence.MODEL, Evidence.WEIGHTS),
+        needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
     )
 )
 def _head_rows(patient: Patient) -> Iterator[Seen]:
@@ -255,7 +255,7 @@ def _ties(patient: Patient) -> bool | None:
         "are not shared, so a random one is made",
         remedy='set `"tie_word_embeddings": true` in config.json if the base model shares them; '
         "else save the weights again with lm_head",
-        needs=(Evidence.MODEL, Evidence.WEIGHTS),
+        needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
         source="transformers 5.23.0, modeling_utils.py (tie_weights)",
     )
 )
@@ -293,7 +293,7 @@ def _head_missing(patient: Patient) -> Iterator[Seen]:
         "keeps both; transformers 4 and several engines throw the output matrix away",
         remedy='set `"tie_word_embeddings": false`, if the output matrix was trained; if it is a '
         "leftover, delete it from the weights",
-        needs=(Evidence.MODEL, Evidence.WEIGHTS),
+        needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
         source="transformers 5.23.0, modeling_utils.py (tie_weights)",
     )
 )

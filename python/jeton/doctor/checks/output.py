@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jeton._core import Tokenizer
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.outputs import Output
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import CONTROL_TEXT, stop_ids
@@ -15,7 +15,7 @@ from jeton.findings import Severity
 
 __all__ = ["CHECKS", "mojibake"]
 
-_NEEDS = (Evidence.OUTPUTS,)
+_NEEDS = (EvidenceKind.OUTPUTS,)
 _REPLACEMENT = "\ufffd"
 
 
@@ -257,7 +257,7 @@ def _control(patient: Patient) -> Iterator[Seen]:
         cause="the end token is not among the ids at which generation stops, or rows of a batch "
         "were not cut at it after generation",
         remedy="list it in eos_token_id; cut each row at its first end token before decoding",
-        needs=(Evidence.OUTPUTS, Evidence.TOKENIZER),
+        needs=(EvidenceKind.OUTPUTS, EvidenceKind.TOKENIZER),
     )
 )
 def _past_the_end(patient: Patient) -> Iterator[Seen]:
@@ -293,7 +293,7 @@ def _past_the_end(patient: Patient) -> Iterator[Seen]:
         "behind the vocabulary take part in sampling",
         remedy="add `tok.never_generated_bias(vocab_size=rows)` to the logits (EOS stays allowed); "
         "mend the training data (special-token-in-mid-sequence)",
-        needs=(Evidence.OUTPUTS, Evidence.TOKENIZER),
+        needs=(EvidenceKind.OUTPUTS, EvidenceKind.TOKENIZER),
     )
 )
 def _forbidden(patient: Patient) -> Iterator[Seen]:

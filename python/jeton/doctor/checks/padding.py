@@ -8,13 +8,13 @@ import numpy as np
 
 from jeton.checkpoint import ModelKind
 from jeton.doctor.batches import InputBatch
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 
 __all__ = ["CHECKS"]
 
-_NEEDS = (Evidence.BATCH,)
+_NEEDS = (EvidenceKind.BATCH,)
 
 
 @known(
@@ -28,7 +28,7 @@ _NEEDS = (Evidence.BATCH,)
         "the padding id; the guess is off where padding and end of text are one token",
         remedy="pass attention_mask from the tokenizer to the model, always: "
         "`tok.model_inputs(texts, padding='longest').attention_mask`",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _without_mask(patient: Patient) -> Iterator[Seen]:
@@ -66,7 +66,7 @@ def _without_mask(patient: Patient) -> Iterator[Seen]:
         symptom="results depend on the other texts of the batch",
         cause="the mask was made of ones (`torch.ones_like`), or before padding",
         remedy="take the mask that the tokenizer returns, and pad it with 0 where ids are padded",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _shows_padding(patient: Patient) -> Iterator[Seen]:
@@ -105,7 +105,7 @@ def _is_inverted(patient: Patient, batch: InputBatch) -> bool:
         cause="1 stands for padding here; for transformers, vLLM and most others 1 stands for "
         "text. PyTorch's key_padding_mask is the one with True for padding",
         remedy="invert it: `attention_mask = 1 - mask`",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _inverted(patient: Patient) -> Iterator[Seen]:
@@ -129,7 +129,7 @@ def _inverted(patient: Patient) -> Iterator[Seen]:
         cause="the mask belongs to other rows, or was shifted against them; or it was computed "
         "from `ids != pad` where the padding token is also one of the text",
         remedy="keep ids and mask together from the tokenizer to the model",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _hides_text(patient: Patient) -> Iterator[Seen]:
@@ -222,7 +222,7 @@ def _only_padding(patient: Patient) -> Iterator[Seen]:
         "column: its padding belongs on the RIGHT",
         remedy="padding_side='left' to generate with a decoder-only model, 'right' for encoders; "
         "training a decoder works with either, with labels of -100 on padding",
-        needs=(Evidence.BATCH, Evidence.MODEL),
+        needs=(EvidenceKind.BATCH, EvidenceKind.MODEL),
         source="transformers 5.23.0, generation/utils.py (its warning of right-padding)",
     )
 )
@@ -298,7 +298,7 @@ def _positions(patient: Patient) -> Iterator[Seen]:
         remedy="join texts before padding, with one end token between them; encode parts with "
         "add_special_tokens=False; bar PAD and BOS, and never EOS, while sampling "
         "(`tok.never_generated_mask()`)",
-        needs=(Evidence.BATCH, Evidence.TOKENIZER),
+        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
     )
 )
 def _in_the_middle(patient: Patient) -> Iterator[Seen]:

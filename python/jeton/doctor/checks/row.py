@@ -8,7 +8,7 @@ import numpy as np
 
 from jeton.checkpoint import RowStatistics, Tensor
 from jeton.checkpoint.rows import can_read_rows, read_rows
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import used_special_tokens
 from jeton.findings import Severity
@@ -20,7 +20,7 @@ SMALL_NORM_SHARE = 0.1
 moves the rows of tokens that occur away from zero together, and rows that only weight decay
 touches shrink."""
 
-_NEEDS = (Evidence.TOKENIZER, Evidence.WEIGHTS)
+_NEEDS = (EvidenceKind.TOKENIZER, EvidenceKind.WEIGHTS)
 
 
 def _parts(patient: Patient) -> Iterator[tuple[Tensor, RowStatistics]]:
@@ -121,7 +121,7 @@ def _identical(patient: Patient) -> Iterator[Seen]:
         cause="a conversion to fp16 overflowed (above 65,504), or training diverged before it was "
         "saved",
         remedy="take an earlier checkpoint; convert fp32 to bf16 instead of fp16",
-        needs=(Evidence.WEIGHTS,),
+        needs=(EvidenceKind.WEIGHTS,),
     )
 )
 def _not_finite(patient: Patient) -> Iterator[Seen]:

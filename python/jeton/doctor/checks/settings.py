@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jeton.checkpoint import ModelKind
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.settings import differing
 from jeton.errors import EncodeError
@@ -30,7 +30,7 @@ __all__ = ["CHECKS"]
         "tokenizer anew from it",
         remedy="copy the whole folder, not single files; pin the revision; keep the probe digest "
         "in the deployment and compare it at start; `jeton explain A B` names the component",
-        needs=(Evidence.OTHER,),
+        needs=(EvidenceKind.OTHER,),
     )
 )
 def _tokenizers(patient: Patient) -> Iterator[Seen]:
@@ -98,7 +98,7 @@ def _sides(patient: Patient) -> str:
         "cuts, the other does not",
         remedy="use one tokenizer.json for both, with the normalizer that the model was trained "
         "with; do not normalize outside of the tokenizer",
-        needs=(Evidence.OTHER, Evidence.TOKENIZER),
+        needs=(EvidenceKind.OTHER, EvidenceKind.TOKENIZER),
     )
 )
 def _normalization(patient: Patient) -> Iterator[Seen]:
@@ -142,7 +142,7 @@ _NORMALIZED = (
         "from it stands beside it",
         remedy="keep the settings in one file that both sides read; compare snapshots at "
         "deployment (`jeton doctor MODEL --against snapshot.json`)",
-        needs=(Evidence.OTHER,),
+        needs=(EvidenceKind.OTHER,),
     )
 )
 def _settings(patient: Patient) -> Iterator[Seen]:
@@ -228,7 +228,7 @@ def _differing(patient: Patient) -> Iterator[tuple[str, Any, Any]]:
         "tokenizer_class names that 4 does not",
         remedy="pin one major version on both sides; compare probe digests; set tokenizer_class "
         'to "PreTrainedTokenizerFast", which both load as the file says',
-        needs=(Evidence.OTHER,),
+        needs=(EvidenceKind.OTHER,),
         source="transformers 5.23.0, tokenization_utils_tokenizers.py",
     )
 )
@@ -258,7 +258,7 @@ def _transformers(patient: Patient) -> Iterator[Seen]:
         "4 runs the file as it is; late versions of 5 notice it for LlamaTokenizer alone",
         remedy='set `"tokenizer_class": "PreTrainedTokenizerFast"` in tokenizer_config.json: both '
         "major versions then run tokenizer.json as it is",
-        needs=(Evidence.FOLDER, Evidence.TOKENIZER),
+        needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
         source="transformers 5.23.0: what each class builds (models/*/tokenization_*.py), and "
         "which class auto/tokenization_auto.py takes",
     )
@@ -301,7 +301,7 @@ def _tokenizer_json(patient: Patient) -> dict[str, Any] | None:
         "punctuation. transformers 4 applies it to every tokenizer, transformers 5 ignores it for "
         "BPE, vLLM decodes by itself: outputs differ between them",
         remedy="set clean_up_tokenization_spaces to false in tokenizer_config.json",
-        needs=(Evidence.FOLDER, Evidence.TOKENIZER),
+        needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
         source="transformers 5.23.0, tokenization_utils_tokenizers.py (_decode)",
     )
 )
@@ -335,7 +335,7 @@ def _clean_up(patient: Patient) -> Iterator[Seen]:
         "as a list, where 4 expects names with tokens",
         remedy='for both versions: tokenizer_class "PreTrainedTokenizerFast", and the list under '
         "additional_special_tokens instead of extra_special_tokens",
-        needs=(Evidence.FOLDER,),
+        needs=(EvidenceKind.FOLDER,),
         source="transformers 5.23.0, tokenization_utils_base.py",
     )
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from jeton.checkpoint import ModelKind
 from jeton.checkpoint.configuration import token_ids_of
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import stop_ids
 from jeton.findings import Severity
@@ -41,7 +41,7 @@ def _configurations(patient: Patient) -> dict[str, Mapping[str, Any]]:
         cause="the id is negative (`-1` for `none` in old configurations) or lies behind the last "
         "row of the matrix",
         remedy="set it to a real token's id in config.json and generation_config.json, or to null",
-        needs=(Evidence.MODEL,),
+        needs=(EvidenceKind.MODEL,),
     )
 )
 def _out_of_range(patient: Patient) -> Iterator[Seen]:
@@ -72,7 +72,7 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
         "or the token's text stand where its id belongs, and programs pass them over",
         remedy="write the id as a whole number, or a list of them, in config.json and "
         "generation_config.json",
-        needs=(Evidence.MODEL,),
+        needs=(EvidenceKind.MODEL,),
     )
 )
 def _no_number(patient: Patient) -> Iterator[Seen]:
@@ -102,7 +102,7 @@ def _no_number(patient: Patient) -> Iterator[Seen]:
         "generation_config.json have: files of two models, or of a base and a chat model",
         remedy="set the ids in config.json and generation_config.json to those of the tokenizer "
         "that the model was trained with",
-        needs=(Evidence.TOKENIZER, Evidence.MODEL),
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.MODEL),
     )
 )
 def _disagree(patient: Patient) -> Iterator[Seen]:
@@ -135,7 +135,7 @@ def _disagree(patient: Patient) -> Iterator[Seen]:
         symptom="every answer is exactly max_new_tokens long and trails off into nonsense",
         cause="neither generation_config.json nor config.json has an eos_token_id",
         remedy="set eos_token_id in generation_config.json to all tokens that end a text or a turn",
-        needs=(Evidence.MODEL,),
+        needs=(EvidenceKind.MODEL,),
     )
 )
 def _eos_missing(patient: Patient) -> Iterator[Seen]:
@@ -162,7 +162,7 @@ def _eos_missing(patient: Patient) -> Iterator[Seen]:
         "for EOS",
         remedy="take the end tokens out of the list; `tok.never_generated_mask()` keeps them "
         "allowed",
-        needs=(Evidence.MODEL,),
+        needs=(EvidenceKind.MODEL,),
         source="ignore_eos is vLLM's sampling parameter of that name",
     )
 )
@@ -209,7 +209,7 @@ def _eos_forbidden(patient: Patient) -> Iterator[Seen]:
         "(DataCollatorForLanguageModeling does), and with it the real end of each text",
         remedy="give padding a token of its own, a reserved one for instance, so that no row is "
         "added; or mask labels by length instead of by id. Inference alone is safe with a mask",
-        needs=(Evidence.FOLDER, Evidence.TOKENIZER),
+        needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
         source="transformers 5.23.0, data/data_collator.py",
     )
 )
@@ -236,7 +236,7 @@ def _pad_is_eos(patient: Patient) -> Iterator[Seen]:
         cause="the model was trained on packed text and never needed one",
         remedy="set pad_token to a reserved special token; pad_token = eos_token serves for "
         "inference with an attention mask, and spoils fine-tuning",
-        needs=(Evidence.FOLDER, Evidence.TOKENIZER),
+        needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
     )
 )
 def _pad_missing(patient: Patient) -> Iterator[Seen]:
@@ -263,7 +263,7 @@ def _pad_missing(patient: Patient) -> Iterator[Seen]:
         "padding belongs on the RIGHT. (The rule is often told the other way round)",
         remedy="to generate with a decoder-only model: padding_side='left'; to train one, either "
         "side does, right is usual; encoders and the encoder of encoder-decoders: 'right'",
-        needs=(Evidence.FOLDER, Evidence.MODEL),
+        needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
         source="transformers 5.23.0, generation/utils.py (its warning of right-padding)",
     )
 )
@@ -312,7 +312,7 @@ def _padding_side(patient: Patient) -> Iterator[Seen]:
         remedy="set add_eos_token to false for generation, take the token out of the template, "
         "or encode prompts with add_special_tokens=False; leave it where the model makes "
         "embeddings",
-        needs=(Evidence.TOKENIZER,),
+        needs=(EvidenceKind.TOKENIZER,),
         source="transformers 5.23.0, add_eos_token of Llama's and Gemma's tokenizers",
     )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.languages import language_premiums, script_shares
 from jeton.doctor.normalization import compare_texts
 from jeton.doctor.patient import Patient
@@ -37,7 +37,7 @@ _MAX_TEXTS = 20_000
         remedy="compare tokenizers on your own text (`jeton audit --tokenizer A --tokenizer B`); a "
         "model with a larger, newer vocabulary mends most of it; size limits in tokens per "
         "language until then. Segmenting with spaces or transliterating does not help",
-        needs=(Evidence.TOKENIZER,),
+        needs=(EvidenceKind.TOKENIZER,),
         source=f"{LARGE_PREMIUM:g} tokens for one of English, on the same three sentences "
         "(languages.json)",
     )
@@ -90,7 +90,7 @@ def _languages(patient: Patient) -> Iterator[Seen]:
         cause="the vocabulary has neither these characters nor bytes to write them with",
         remedy="a tokenizer with byte fallback or byte-level BPE; for one model, normalize the "
         "text to what its vocabulary knows, and count what is left",
-        needs=(Evidence.TOKENIZER, Evidence.TEXTS),
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
         source="0.1% of all tokens: a choice of ours",
     )
 )
@@ -130,7 +130,7 @@ def _unknown(patient: Patient) -> Iterator[Seen]:
         "characters) or has no token for some of it",
         remedy="to quote from the source use offsets (`tok.encode_with_offsets`), not decoded "
         "text; to generate code use a tokenizer that loses nothing (byte-level BPE)",
-        needs=(Evidence.TOKENIZER, Evidence.TEXTS),
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
     )
 )
 def _round_trip(patient: Patient) -> Iterator[Seen]:
@@ -190,7 +190,7 @@ def _causes(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, int]:
         cause="a preprocessing step runs on one side only",
         remedy="put the step into the tokenizer's normalizer, or into one function that both sides "
         "import; test it with the same 20 strings on both sides",
-        needs=(Evidence.TEXTS, Evidence.TRAINING_TEXTS),
+        needs=(EvidenceKind.TEXTS, EvidenceKind.TRAINING_TEXTS),
         source="pairs: any step that explains them; else shares of texts that differ by more than "
         "10 points and four standard errors",
     )
@@ -226,7 +226,7 @@ def _normalized(patient: Patient) -> Iterator[Seen]:
         "makes control tokens of them",
         remedy="encode user text without special tokens (jeton's default), and chats by "
         "`jeton.chat.encode_chat`, which keeps the two apart",
-        needs=(Evidence.TOKENIZER, Evidence.TEXTS),
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
     )
 )
 def _control(patient: Patient) -> Iterator[Seen]:

@@ -15,7 +15,7 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget, request_group_bytes
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Capacity:
 def workload_capacity(
     model: ModelFacts,
     gpu: GpuFacts,
-    workload: Workload,
+    workload: RequestLengths,
     *,
     reserved_tokens: int | None = None,
     overflow_share: float = OVERFLOW_SHARE,

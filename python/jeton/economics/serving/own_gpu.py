@@ -26,7 +26,7 @@ from jeton.economics.serving.latency import (
 )
 from jeton.economics.serving.memory_budget import request_group_bytes
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
@@ -83,7 +83,7 @@ class OwnGpuCost:
 def own_gpu_cost(
     model: ModelFacts,
     gpu: GpuFacts,
-    workload: Workload,
+    workload: RequestLengths,
     *,
     requests_per_day: float | None = None,
     peak_to_mean: float = 1.0,
@@ -224,7 +224,7 @@ def own_gpu_cost(
 def _step_seconds(
     model: ModelFacts,
     gpu: GpuFacts,
-    workload: Workload,
+    workload: RequestLengths,
     *,
     n: int,
     plan: MemoryPlan,
@@ -249,7 +249,7 @@ def _step_seconds(
 
 def _figures(
     gpu: GpuFacts,
-    workload: Workload,
+    workload: RequestLengths,
     fits: Capacity,
     *,
     n: int,

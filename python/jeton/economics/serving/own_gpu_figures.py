@@ -9,7 +9,7 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.energy import gpu_energy
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Figure
 
@@ -30,7 +30,7 @@ OWN_GPU_FIGURE_NAMES = (
 def own_gpu_figures(
     model: ModelFacts,
     gpu: GpuFacts,
-    workload: Workload,
+    workload: RequestLengths,
     *,
     plan: MemoryPlan,
     requests_per_day: float | None,

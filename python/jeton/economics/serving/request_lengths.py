@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Workload"]
+__all__ = ["RequestLengths"]
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class RequestLengths:
     """Requests by prompt length.
 
     Attributes:
@@ -55,7 +55,7 @@ class Workload:
         lengths: Sequence[int] | NDArray[np.integer],
         *,
         output_tokens: float = 0.0,
-    ) -> Workload:
+    ) -> RequestLengths:
         """Return the workload of some prompt lengths, one for each request."""
         counts: dict[int, int] = {}
         for length in lengths:
@@ -70,7 +70,7 @@ class Workload:
         counts: Sequence[int] | NDArray[np.integer],
         *,
         output_tokens: float = 0.0,
-    ) -> Workload:
+    ) -> RequestLengths:
         """Return the workload of a histogram, in any order; equal lengths are added up."""
         if len(lengths) != len(counts):
             raise UsageError(

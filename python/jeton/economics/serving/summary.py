@@ -23,7 +23,7 @@ from jeton.economics.serving.memory_figures import MemoryFigures
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.serving.own_gpu_figures import OWN_GPU_FIGURE_NAMES, own_gpu_figures
 from jeton.economics.serving.parameters import table_rows
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
@@ -125,7 +125,7 @@ def summarize(
                 own_gpu_figures(
                     model,
                     gpu,
-                    Workload.from_histogram(lengths, documents, output_tokens=output),
+                    RequestLengths.from_histogram(lengths, documents, output_tokens=output),
                     plan=memory.plan,
                     requests_per_day=requests_per_day,
                     peak_to_mean=peak_to_mean,

@@ -21,7 +21,7 @@ from jeton.economics.serving.latency import read_weight_bytes
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import Workload
+from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 
 __all__ = [
@@ -118,7 +118,7 @@ def interpolate_tokens_per_byte(measured: Mapping[int, float], vocab_size: int) 
 def vocabulary_trade(
     model: ModelFacts,
     gpu: GpuFacts,
-    workload: Workload,
+    workload: RequestLengths,
     *,
     tokens_per_byte: Mapping[int, float],
     reference_vocab_size: int,
@@ -191,7 +191,7 @@ def vocabulary_trade(
 def _point(
     model: ModelFacts,
     gpu: GpuFacts,
-    workload: Workload,
+    workload: RequestLengths,
     *,
     vocab_size: int,
     tokens_per_byte: float,
@@ -201,7 +201,7 @@ def _point(
     usd_per_hour: Decimal | None,
     plan: MemoryPlan,
 ) -> VocabularyPoint:
-    scaled = Workload.from_histogram(
+    scaled = RequestLengths.from_histogram(
         [round(length * factor) for length in workload.prompt_tokens],
         workload.n_requests,
         output_tokens=workload.output_tokens * factor,
