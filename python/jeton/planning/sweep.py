@@ -141,7 +141,9 @@ def sweep(
         )
     points = _points(found, sizes, seed=seed)
     curve = nested.tokens_at_every_size(found.id_counts)
-    workload = RequestLengths.of(found.document_tokens[:, -1], output_tokens=output_tokens_per_request)
+    workload = RequestLengths.of(
+        found.document_tokens[:, -1], output_tokens=output_tokens_per_request
+    )
     return Sweep(
         nested=nested,
         settings=chosen,
