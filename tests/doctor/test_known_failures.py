@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import jeton
-from jeton import Tokenizer
-from jeton._core import from_vocab_txt
+from jeton._core import Tokenizer, from_vocab_txt
 from jeton.doctor import Diagnosis, Output, Settings, diagnose, failures
 from jeton.doctor.settings import write_snapshot
 from jeton.errors import LossyConversionWarning
