@@ -54,11 +54,11 @@ pub(crate) struct ModelInputs {
     pub(crate) pads_left: bool,
     pub(crate) input_ids: Py<PyAny>,
     pub(crate) places: Option<Places>,
-    pub(crate) made: Made,
+    pub(crate) made: LazyArrays,
 }
 
 /// Arrays that have been asked for.
-pub(crate) struct Made {
+pub(crate) struct LazyArrays {
     attention_mask: PyOnceLock<Py<PyAny>>,
     token_type_ids: PyOnceLock<Py<PyAny>>,
     position_ids: PyOnceLock<Py<PyAny>>,
@@ -66,7 +66,7 @@ pub(crate) struct Made {
     special_tokens_mask: PyOnceLock<Py<PyAny>>,
 }
 
-impl Made {
+impl LazyArrays {
     /// None yet.
     pub(crate) const fn nothing() -> Self {
         Self {

@@ -11,7 +11,7 @@ use crate::engine::EngineScratch;
 use crate::error::Result;
 use crate::inputs::template::{Part, TrimOffsets};
 use crate::pretokenize::rewriting::Origin;
-use crate::special::{AddedTokens, Allow, Found};
+use crate::special::{AddedTokens, Allow, FoundToken};
 use crate::text::alignment::Alignment;
 
 /// Ids of one text with where each comes from, in bytes of the original text.
@@ -38,7 +38,7 @@ pub(super) type Each<'e> = dyn FnMut(u32, usize, usize, i64, &[u8]) + 'e;
 /// Finder of the added tokens of a text; the rest is left to the model.
 pub(super) trait Gate {
     /// Tokens in the raw text.
-    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<Found>);
+    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<FoundToken>);
 
     /// Tokens in a section of it that begins at `base`, normalized.
     fn find_normalized(
@@ -47,7 +47,7 @@ pub(super) trait Gate {
         normalized: &str,
         base: usize,
         alignment: &Alignment,
-        out: &mut Vec<Found>,
+        out: &mut Vec<FoundToken>,
     );
 
     /// Encodes a part without such tokens, as the engine tells it.
@@ -63,7 +63,7 @@ pub(super) trait Gate {
 }
 
 impl Gate for &Allow {
-    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<Found>) {
+    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<FoundToken>) {
         added.find_raw(text, self, out);
     }
 
@@ -73,7 +73,7 @@ impl Gate for &Allow {
         normalized: &str,
         _: usize,
         _: &Alignment,
-        out: &mut Vec<Found>,
+        out: &mut Vec<FoundToken>,
     ) {
         added.find_normalized(normalized, self, out);
     }

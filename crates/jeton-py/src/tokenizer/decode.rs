@@ -62,7 +62,7 @@ impl Undecodable {
 
 /// Ids that are decoded before their texts are made: decoding lets other Python threads run, which
 /// making texts cannot.
-const IDS_AT_ONCE: usize = 1 << 18;
+const IDS_PER_PORTION: usize = 1 << 18;
 
 impl Tokenizer {
     /// The texts of rows of ids.
@@ -81,7 +81,7 @@ impl Tokenizer {
             ends.clear();
             enter(py, |_| {
                 let mut n_ids = 0;
-                while n_ids < IDS_AT_ONCE
+                while n_ids < IDS_PER_PORTION
                     && let Some(ids) = rows.next()
                 {
                     self.core
@@ -167,7 +167,7 @@ impl Tokenizer {
             let ids = self.collect_ids(&row)?;
             n_ids += ids.len();
             rows.push(ids);
-            if n_ids >= IDS_AT_ONCE {
+            if n_ids >= IDS_PER_PORTION {
                 let all = rows.iter().map(Vec::as_slice);
                 self.texts(py, all, skip_special_tokens, undecodable, &mut texts)?;
                 rows.clear();

@@ -58,7 +58,11 @@ impl Tokenizer {
         add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
         num_threads: Option<isize>,
-        made: Made<R, impl FnOnce(&[u32]) -> PyResult<R>, impl FnOnce(Vec<u32>) -> PyResult<R>>,
+        made: Constructors<
+            R,
+            impl FnOnce(&[u32]) -> PyResult<R>,
+            impl FnOnce(Vec<u32>) -> PyResult<R>,
+        >,
     ) -> PyResult<R> {
         let py = text.py();
         let mut given = Allow::None;
@@ -88,7 +92,7 @@ impl Tokenizer {
 }
 
 /// Constructors of the result, from ids that are lent or from ids that are given away.
-struct Made<R, L: FnOnce(&[u32]) -> PyResult<R>, O: FnOnce(Vec<u32>) -> PyResult<R>> {
+struct Constructors<R, L: FnOnce(&[u32]) -> PyResult<R>, O: FnOnce(Vec<u32>) -> PyResult<R>> {
     of_lent: L,
     of_owned: O,
 }
@@ -145,7 +149,7 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
         let integers = self.integers(py);
-        let made = Made {
+        let made = Constructors {
             of_lent: |ids: &[u32]| integers.list(py, ids),
             of_owned: |ids: Vec<u32>| integers.list(py, &ids),
         };
@@ -170,7 +174,7 @@ impl Tokenizer {
         num_threads: Option<isize>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let py = text.py();
-        let made = Made {
+        let made = Constructors {
             of_lent: |ids: &[u32]| Ok(PyArray1::from_slice(py, ids)),
             of_owned: |ids: Vec<u32>| Ok(ids.into_pyarray(py)),
         };

@@ -14,7 +14,7 @@ use super::input_options::{Asked, id_type, usage};
 use crate::batch::{Texts, TokenBatch};
 use crate::door::{enter, threads};
 use crate::error::to_python;
-use crate::model_inputs::{IdType, Made, ModelInputs, Places, ids_array, shaped};
+use crate::model_inputs::{IdType, LazyArrays, ModelInputs, Places, ids_array, shaped};
 
 impl Tokenizer {
     /// Ids of rows that a caller gives, each of them one that has a token.
@@ -114,7 +114,7 @@ impl Tokenizer {
             threads,
             input_ids,
             places: None,
-            made: Made::nothing(),
+            made: LazyArrays::nothing(),
         })
     }
 }
