@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from jeton._core import Tokenizer
 from jeton.auditing.measures.measuring import Facts
 from jeton.auditing.measures.traffic import TraceSource, load_trace
 from jeton.auditing.measures.training import TrainingOptions, checked_training
@@ -28,15 +27,15 @@ from jeton.auditing.result import AuditReport
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.catalog.model_map import ModelMap
-from jeton.corpus import DocumentStream, Progress, open_documents
+from jeton.corpus import DocumentStream, open_documents
 from jeton.corpus.sampling import Sampling
 from jeton.economics.billing.closed import stand_in
 from jeton.economics.billing.quotas import Quota
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.tradeoff import Limits
 from jeton.errors import UsageError
-from jeton.registry import load
-from jeton.workload.choice import TokenizerLike
+from jeton.progress import OnProgress
+from jeton.registry import TokenizerLike, load, several
 from jeton.workload.counting.counts import Counts, Setup
 from jeton.workload.counting.intervals import SEED
 from jeton.workload.counting.observing import Observer
@@ -97,7 +96,7 @@ class Audit:
         training: TrainingOptions | None = None,
         sample_chars: int = SAMPLE_CHARS,
         sampling: Sampling | None = None,
-        deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
+        sample_bytes: int = DEEP_SAMPLE_BYTES,
         seed: int = SEED,
         num_threads: int | None = None,
         observers: Sequence[Observer] = (),
@@ -108,7 +107,7 @@ class Audit:
             raise UsageError(f"peak_to_mean is {peak_to_mean}; expected at least 1")
         for name, value in (
             ("sample_chars", sample_chars),
-            ("deep_sample_bytes", deep_sample_bytes),
+            ("sample_bytes", sample_bytes),
         ):
             if value < 1:
                 raise UsageError(f"{name} is {value}; expected at least 1")
@@ -152,11 +151,9 @@ class Audit:
             plan=memory,
             peak_to_mean=peak_to_mean,
         )
-        if not isinstance(tokenizers, str | os.PathLike | Tokenizer):
-            tokenizers = list(tokenizers or ())
-        self._tokenizers, self._current = tokenizers, current
+        self._tokenizers, self._current = several(tokenizers), current
         self._terms = tuple(distinct_terms(terms))
-        self._sample_chars, self._deep_sample_bytes = sample_chars, deep_sample_bytes
+        self._sample_chars, self._sample_bytes = sample_chars, sample_bytes
         self._setup: Setup | None = None
         self._field = field
         self._documents: Literal["file", "line"] = documents
@@ -227,7 +224,7 @@ class Audit:
             for_money=selection.for_money,
             terms=self._terms,
             sample_chars=self._sample_chars,
-            deep_sample_bytes=self._deep_sample_bytes,
+            deep_sample_bytes=self._sample_bytes,
             has_overhead=logs is not None,
             has_control_tokens=logs is not None and logs.template is not None,
         )
@@ -235,9 +232,7 @@ class Audit:
             observer.begin(selection.chosen, current=selection.current)
         return self._setup
 
-    def count(
-        self, inputs: Any, *, on_progress: Callable[[Progress], None] | None = None
-    ) -> Counts:
+    def count(self, inputs: Any, *, on_progress: OnProgress | None = None) -> Counts:
         """Read inputs once and count everything. Counts of shards are put together by ``merge``."""
         portions: Portions
         collector, drawn = None, None
@@ -269,9 +264,7 @@ class Audit:
         """The report on what was counted."""
         return report_of(counts, self._facts, self._asked, bill=self._bill)
 
-    def _open_documents(
-        self, inputs: Any, on_progress: Callable[[Progress], None] | None
-    ) -> DocumentStream:
+    def _open_documents(self, inputs: Any, on_progress: OnProgress | None) -> DocumentStream:
         return open_documents(
             inputs,
             field=self._field,
@@ -286,7 +279,7 @@ class Audit:
         )
 
     def _open_logs(
-        self, inputs: Any, options: LogOptions, on_progress: Callable[[Progress], None] | None
+        self, inputs: Any, options: LogOptions, on_progress: OnProgress | None
     ) -> tuple[RequestPortions, RequestCollector]:
         requests = open_logs(
             inputs,
@@ -337,11 +330,11 @@ def audit(
     training: TrainingOptions | None = None,
     sample_chars: int = SAMPLE_CHARS,
     sampling: Sampling | None = None,
-    deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
+    sample_bytes: int = DEEP_SAMPLE_BYTES,
     seed: int = SEED,
     num_threads: int | None = None,
     observers: Sequence[Observer] = (),
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> AuditReport:
     """Measure what tokenization costs a workload under each tokenizer, and say what to change.
 
@@ -400,7 +393,7 @@ def audit(
         sample_chars: Length of the passages of the coloured view.
         sampling: Count only a part of the documents, so many or as many as an error needs; all are
             read. By default all are counted.
-        deep_sample_bytes: Bytes of text on which the expensive analyses run; with less text than
+        sample_bytes: Bytes of text on which the expensive analyses run; with less text than
             that, all of it.
         seed: Seed of the intervals.
         num_threads: Threads of the core; None: all. The report does not depend on it.
@@ -448,7 +441,7 @@ def audit(
         training=training,
         sample_chars=sample_chars,
         sampling=sampling,
-        deep_sample_bytes=deep_sample_bytes,
+        sample_bytes=sample_bytes,
         seed=seed,
         num_threads=num_threads,
         observers=observers,
