@@ -1,5 +1,5 @@
 #!/bin/sh
-# asan.sh: runs the tests of all unsafe code under AddressSanitizer: the core's, and through Python those of the module
+# asan.sh: runs the tests of all unsafe code under AddressSanitizer: the crates', and through Python those of the module
 # that reads what Python and Arrow own.
 #
 # The compiler is the stable one, asked with RUSTC_BOOTSTRAP=1 as in fuzz.sh; what is built lies apart from the rest. The
@@ -31,7 +31,7 @@ export CARGO_TARGET_DIR="$PWD/target/asan" PYO3_PYTHON="$python"
 # What lives as long as the process counts as leaked, and the check hangs where ptrace is not allowed (containers).
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 
-cargo test --target "$host" --locked --quiet -p jeton-core --lib
+cargo test --target "$host" --locked --quiet -p jeton-core -p jeton-measure -p jeton-train --lib
 
 cargo build --target "$host" --locked --quiet -p jeton-py
 package=build/asan/python

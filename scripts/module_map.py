@@ -36,7 +36,7 @@ def describe_rust(path: Path) -> str:
 
 
 def render(root: Path) -> str:
-    """Return the list of folders and single modules below ``root`` as Markdown, sorted by path."""
+    """Return folders, and single Python modules, below ``root`` as Markdown, sorted by path."""
     rust = [crate / "src" for crate in sorted((root / "crates").glob("*"))]
     python = [root / "python" / "jeton"]
     lines: list[str] = []
@@ -46,7 +46,10 @@ def render(root: Path) -> str:
     ):
         rows = []
         for top in tops:
-            for path in [top, *sorted(top.glob("*"))]:
+            below = sorted(top.glob("*"))
+            if ending == ".rs":  # a crate may be dozens of files: its folders say enough
+                below = [path for path in below if path.is_dir()]
+            for path in [top, *below]:
                 name = path.relative_to(root).as_posix()
                 if path.is_dir():
                     sources = [path / one for one in first if (path / one).is_file()]

@@ -1,7 +1,8 @@
-"""Imports point down: between the rooms of the Rust core, and nowhere in a circle."""
+"""Imports point down: between crates and the rooms of the core, and nowhere in a circle."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,8 @@ LAYERS = (
     {"pipeline", "sentencepiece", "decode"},
     {"engine", "config"},
     {"raw_words", "tokenizer"},
-    {"assembly", "measure", "train"},
-    {"format"},
+    {"assembly"},
+    {"format", "compiled"},
 )
 """Rooms of the core from the ground floor up; rooms of one layer may know one another one way."""
 
@@ -68,6 +69,19 @@ def test_floors_count_from_the_ground() -> None:
 def test_main_prints_rooms(capsys: pytest.CaptureFixture[str]) -> None:
     assert rooms.main(["--arrows"]) == 0
     assert "tokenizer -> engine:" in capsys.readouterr().out
+
+
+CRATES = ("jeton-core", "jeton-measure", "jeton-train", "jeton-io", "jeton-testing", "jeton-py")
+"""Crates from the ground floor up: a crate depends on crates before it only."""
+
+
+def test_no_crate_depends_on_one_above() -> None:
+    folders = sorted(path.parent.name for path in (rooms.ROOT / "crates").glob("*/Cargo.toml"))
+    assert folders == sorted(CRATES)
+    for number, name in enumerate(CRATES):
+        manifest = (rooms.ROOT / "crates" / name / "Cargo.toml").read_text(encoding="utf-8")
+        needed = tomllib.loads(manifest)["dependencies"]
+        assert {one for one in needed if one in CRATES} <= set(CRATES[:number]), name
 
 
 CIRCLES_OF_LAZY_IMPORTS = [

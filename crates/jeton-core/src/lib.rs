@@ -2,11 +2,13 @@
 //!
 //! The core knows nothing of files, Python, prices or pictures. Imports point one way:
 //! error <- vocab <- {special, normalize, pretokenize} <- models <- pipeline <- tokenizer <-
-//! {format, train, measure}.
+//! {format, compiled}. Measuring and training are crates of their own, `jeton-measure` and
+//! `jeton-train`.
 
 mod assembly;
-mod cache;
+pub mod cache;
 pub mod codec;
+pub mod compiled;
 pub mod config;
 pub mod cpu;
 pub mod decode;
@@ -15,16 +17,14 @@ mod engine;
 pub mod error;
 pub mod format;
 pub mod inputs;
-pub mod measure;
 pub mod memory;
 pub mod models;
 pub mod normalize;
 pub mod pipeline;
 pub mod pretokenize;
-mod raw_words;
+pub mod raw_words;
 pub mod sentencepiece;
 pub mod special;
 pub mod text;
 pub mod tokenizer;
-pub mod train;
 pub mod vocab;

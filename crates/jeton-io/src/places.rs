@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use jeton_core::format::Source;
+use jeton_core::compiled::Source;
 
 /// An open file and its length.
 #[derive(Debug)]

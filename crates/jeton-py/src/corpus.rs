@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use jeton_core::measure::{self as core, NearDuplicateOptions, QUALITY_FIGURES};
+use jeton_measure::{self as core, NearDuplicateOptions, QUALITY_FIGURES};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Survey of texts without a tokenizer.
 
-use jeton_core::measure as core;
+use jeton_measure as core;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 

@@ -6,6 +6,53 @@ this package makes; weights, configurations and token files follow it and nothin
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from jeton._lazy import lazy_names
 from jeton.adapt.change import CHANGE_FILE, MAX_IDS, VocabularyChange
 
-__all__ = ["CHANGE_FILE", "MAX_IDS", "VocabularyChange"]
+if TYPE_CHECKING:
+    from jeton.adapt.extending import Extended, extend
+    from jeton.adapt.pruning import Pruned, prune
+    from jeton.adapt.reading import Reading
+    from jeton.adapt.remapping import remap_file, remap_ids
+    from jeton.adapt.replacing import Replacement, replacement
+    from jeton.adapt.saving import adapted_target, save_adapted
+    from jeton.adapt.term_worth import TermWorth, term_worth
+
+__all__ = [
+    "CHANGE_FILE",
+    "MAX_IDS",
+    "Extended",
+    "Pruned",
+    "Reading",
+    "Replacement",
+    "TermWorth",
+    "VocabularyChange",
+    "adapted_target",
+    "extend",
+    "prune",
+    "remap_file",
+    "remap_ids",
+    "replacement",
+    "save_adapted",
+    "term_worth",
+]
+
+_HOMES = {
+    "Extended": "jeton.adapt.extending",
+    "Pruned": "jeton.adapt.pruning",
+    "Reading": "jeton.adapt.reading",
+    "Replacement": "jeton.adapt.replacing",
+    "TermWorth": "jeton.adapt.term_worth",
+    "adapted_target": "jeton.adapt.saving",
+    "extend": "jeton.adapt.extending",
+    "prune": "jeton.adapt.pruning",
+    "remap_file": "jeton.adapt.remapping",
+    "remap_ids": "jeton.adapt.remapping",
+    "replacement": "jeton.adapt.replacing",
+    "save_adapted": "jeton.adapt.saving",
+    "term_worth": "jeton.adapt.term_worth",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

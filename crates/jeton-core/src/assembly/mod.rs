@@ -109,7 +109,7 @@ impl Tokenizer {
 
     /// Builds a tokenizer from a SentencePiece model. Its control pieces are special tokens; those
     /// of beginning and end are put around a text on request.
-    pub(crate) fn from_sentencepiece(model: SpmModel) -> Result<Self> {
+    pub fn from_sentencepiece(model: SpmModel) -> Result<Self> {
         let controls = (0..)
             .zip(&model.pieces)
             .filter(|(_, piece)| piece.kind == PieceKind::Control);

@@ -29,19 +29,20 @@ pub(crate) enum Role {
 /// length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Key<const W: usize>([u128; W]);
+pub struct Key<const W: usize>([u128; W]);
 
 impl<const W: usize> Key<W> {
     /// The length must fit behind the bytes.
     pub(crate) const MAX_WORD_BYTES: usize = W * 16 - 1;
     /// Key that neither a word nor an empty entry has.
-    pub(crate) const NONE: Self = Self([u128::MAX; W]);
+    pub const NONE: Self = Self([u128::MAX; W]);
 
     /// Key of an empty entry.
     pub(crate) const EMPTY: Self = Self([0; W]);
 
+    /// Takes bytes of a text from a place to another; None if the number has no room for them.
     #[inline(always)]
-    pub(crate) fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
+    pub fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
         let length = end - start;
         if length > Self::MAX_WORD_BYTES {
             return None;
@@ -101,7 +102,7 @@ impl<const W: usize> Key<W> {
 
     /// Its numbers.
     #[inline(always)]
-    pub(crate) fn numbers(self) -> [u128; W] {
+    pub fn numbers(self) -> [u128; W] {
         self.0
     }
 }

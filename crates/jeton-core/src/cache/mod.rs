@@ -3,7 +3,7 @@
 pub(crate) mod budget;
 pub(crate) mod doorkeeper;
 pub(crate) mod inline_ids;
-pub(crate) mod key;
+pub mod key;
 pub(crate) mod key_simd;
 pub(crate) mod pool;
 pub(crate) mod records;

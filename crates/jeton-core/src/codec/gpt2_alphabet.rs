@@ -4,7 +4,7 @@
 //! characters from U+0100 on (openai/gpt-2 `src/encoder.py`, `bytes_to_unicode`).
 
 /// The character of a byte.
-pub(crate) fn byte_to_char(byte: u8) -> char {
+pub fn byte_to_char(byte: u8) -> char {
     match byte {
         b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF => char::from(byte),
         0..=b' ' => shifted(u32::from(byte)),
@@ -30,7 +30,7 @@ pub(crate) fn char_to_byte(c: char) -> Option<u8> {
 }
 
 /// The bytes that a string of the alphabet spells; None if some character stands for no byte.
-pub(crate) fn spell(token: &str) -> Option<Vec<u8>> {
+pub fn spell(token: &str) -> Option<Vec<u8>> {
     token.chars().map(char_to_byte).collect()
 }
 

@@ -1,5 +1,5 @@
 //! Small encodings: base64, LEB128, the byte alphabet of GPT-2.
 
 pub mod base64;
-pub(crate) mod gpt2_alphabet;
+pub mod gpt2_alphabet;
 pub mod leb128;

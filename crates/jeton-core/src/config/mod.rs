@@ -146,6 +146,23 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 }
 
 impl Config {
+    /// A model and nothing around it: the other fields are filled in where there is something.
+    pub fn new(reference: Reference, model: ModelConfig) -> Self {
+        Self {
+            jeton: CANONICAL_VERSION,
+            reference,
+            normalizer: Vec::new(),
+            added_tokens: Vec::new(),
+            pretokenizer: Vec::new(),
+            template: Template::default(),
+            decoder: None,
+            truncation: None,
+            padding: None,
+            dropout: None,
+            model,
+        }
+    }
+
     /// The canonical bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         serde_json::to_vec(self).map_err(|error| Error::format(FORMAT, error.to_string()))

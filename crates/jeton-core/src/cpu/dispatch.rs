@@ -71,11 +71,13 @@ pub fn level() -> Level {
 /// The vector code that loops may use: only [`Kernel::of`] and [`Kernel::fastest`] make one, so
 /// that who holds one may call what is compiled for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kernel {
+pub enum Kernel {
     /// With the instructions that every machine has.
     Portable,
+    /// With AVX2 and the instructions on bits that come with it.
     #[cfg(target_arch = "x86_64")]
     Avx2(Detected),
+    /// With AVX-512 on bytes.
     #[cfg(target_arch = "x86_64")]
     Avx512(Detected),
 }
@@ -83,11 +85,11 @@ pub(crate) enum Kernel {
 /// Shows that the machine has the instructions: nothing but [`Kernel::of`] makes one.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Detected(());
+pub struct Detected(());
 
 impl Kernel {
     /// Returns the kernel for `wanted`, if the CPU has it.
-    pub(crate) fn of(wanted: Level) -> Option<Self> {
+    pub fn of(wanted: Level) -> Option<Self> {
         if wanted > level() {
             return None;
         }
@@ -103,7 +105,7 @@ impl Kernel {
     }
 
     /// The fastest of those that may be used.
-    pub(crate) fn fastest() -> Self {
+    pub fn fastest() -> Self {
         Self::of(level()).unwrap_or(Self::Portable)
     }
 }
@@ -117,7 +119,7 @@ pub(crate) fn gather_bits(bytes: u64) -> u64 {
 
 /// Work that is compiled twice: for every machine, and for those that count and find bits in one
 /// instruction.
-pub(crate) trait Work {
+pub trait Work {
     /// Result of the work.
     type Output;
 
@@ -129,7 +131,7 @@ pub(crate) trait Work {
 /// Does work, with instructions on bits where the kernel may use them. Not with wider vectors: the
 /// compiler would use them for loops over the bits of one number, and those become slower.
 #[inline]
-pub(crate) fn run_at<W: Work>(kernel: Kernel, work: W) -> W::Output {
+pub fn run_at<W: Work>(kernel: Kernel, work: W) -> W::Output {
     match kernel {
         Kernel::Portable => work.run(),
         // SAFETY: this kernel exists only where the machine has what the function is compiled for.

@@ -3,4 +3,4 @@
 
 pub mod dispatch;
 pub(crate) mod once_per_process;
-pub(crate) mod prefetch;
+pub mod prefetch;

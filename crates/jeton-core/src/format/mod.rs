@@ -2,7 +2,6 @@
 
 mod claude;
 mod clip;
-mod compiled;
 pub mod gguf;
 mod gpt2_files;
 mod hf_json;
@@ -11,22 +10,17 @@ mod rwkv;
 pub mod sentencepiece;
 mod tekken;
 mod tiktoken;
-mod trained;
-mod trained_characters;
 mod vocab_txt;
 pub mod writing;
 
 pub use claude::from_claude;
 pub use clip::from_clip;
-pub use compiled::{Source, from_compiled, is_compiled, read_compiled, sealed, to_compiled};
 pub use gguf::from_gguf;
 pub use gpt2_files::{Gpt2Options, from_gpt2_files};
 pub use hf_json::{from_hf_json, to_hf_json};
 pub use rwkv::from_rwkv;
 pub use tekken::from_tekken;
 pub use tiktoken::{RankFile, TiktokenOptions, from_tiktoken, to_tiktoken};
-pub use trained::{from_trained, from_trained_fewest, from_trained_trimmed};
-pub use trained_characters::{from_trained_characters, from_trained_sentencepiece};
 pub use vocab_txt::{BertOptions, from_vocab_txt, to_vocab_txt};
 
 use crate::config::Config;

@@ -21,7 +21,8 @@ pub mod rewriting;
 pub mod scripts;
 mod splitter;
 
-pub(crate) use automaton::{Automaton, Pieces as TextPieces, RawAutomaton, RawClasses};
+pub use automaton::Pieces as TextPieces;
+pub(crate) use automaton::{Automaton, RawAutomaton, RawClasses};
 pub(crate) use backtracking::Backtracking;
 pub(crate) use emptiness::ParsedPattern;
 pub use pattern::Dialect;
@@ -259,7 +260,7 @@ impl PreTokenizer {
 
     /// The pretokens that it gives.
     #[inline]
-    pub(crate) fn pieces_of_text<'s, 't>(&'s self, text: &'t str) -> Option<TextPieces<'s, 't>> {
+    pub fn pieces_of_text<'s, 't>(&'s self, text: &'t str) -> Option<TextPieces<'s, 't>> {
         let automaton = self.only_automaton()?;
         Some(automaton.pieces(text.as_bytes()))
     }

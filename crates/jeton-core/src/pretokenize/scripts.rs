@@ -12,7 +12,7 @@ use crate::text::unicode::{UnicodeVersion, parse_class};
 const VERSION: UnicodeVersion = UnicodeVersion(9, 0);
 
 /// Scripts of Unicode 9 but for Common and Inherited, which follow the others.
-pub(crate) const SCRIPTS: &[&str] = &[
+pub const SCRIPTS: &[&str] = &[
     "Adlam",
     "Ahom",
     "Anatolian_Hieroglyphs",

@@ -9,15 +9,15 @@ use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::StepConfig;
 
 /// Callback that gets some words of a text: their beginnings, and their ends.
-pub(crate) type EachWords<'f> = dyn FnMut(&[usize], &[usize]) -> Result<()> + 'f;
+pub type EachWords<'f> = dyn FnMut(&[usize], &[usize]) -> Result<()> + 'f;
 
 /// How raw text is cut into words that lie apart.
 #[derive(Debug)]
-pub(crate) struct RawCuts(RawWords);
+pub struct RawCuts(RawWords);
 
 impl RawCuts {
     /// The cuts of these steps; None if they are not known, or words do not lie apart.
-    pub(crate) fn new(
+    pub fn new(
         normalizer: &Normalizer,
         configs: &[NormalizerConfig],
         steps: &[StepConfig],
@@ -32,7 +32,7 @@ impl RawCuts {
     }
 
     /// Calls `each` with where the words of a text begin and end, some at a time, in order.
-    pub(crate) fn each(&self, text: &str, each: &mut EachWords<'_>) -> Result<()> {
+    pub fn each(&self, text: &str, each: &mut EachWords<'_>) -> Result<()> {
         let mut found = Found::default();
         let mut scan = Scan::new(&self.0.scanner, text, &mut found);
         loop {
@@ -45,12 +45,12 @@ impl RawCuts {
     }
 
     /// True if a long word may have parts that are words themselves.
-    pub(crate) fn has_parts(&self, word: &str) -> bool {
+    pub fn has_parts(&self, word: &str) -> bool {
         !matches!(self.0.inside, Inside::Nowhere) && !word.is_ascii()
     }
 
     /// Calls `each` with every part of a word, in order.
-    pub(crate) fn parts(&self, word: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+    pub fn parts(&self, word: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         let mut ends = [0; PARTS_AT_ONCE];
         let mut from = 0;
         loop {
@@ -66,13 +66,13 @@ impl RawCuts {
     }
 
     /// Replaces a text by the only pretoken of a word, where a table knows it; says whether it did.
-    pub(crate) fn pretoken(&self, word: &[u8], pretoken: &mut String) -> bool {
+    pub fn pretoken(&self, word: &[u8], pretoken: &mut String) -> bool {
         self.0.spell(word, pretoken)
     }
 
     /// The first place at or behind another at which a text can be cut in two: white space between
     /// characters of ASCII that join nothing.
-    pub(crate) fn place(&self, text: &[u8], from: usize) -> Option<usize> {
+    pub fn place(&self, text: &[u8], from: usize) -> Option<usize> {
         let members = &self.0.scanner.members;
         let is_word = |byte: u8| {
             let member = members[usize::from(byte)];

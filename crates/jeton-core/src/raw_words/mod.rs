@@ -29,7 +29,7 @@ use crate::models::unigram::piece::SPACE;
 use crate::normalize::{Normalizer, bert::is_ideograph};
 use crate::pipeline::WordScratch;
 use crate::pretokenize::rewriting::Origin;
-pub(crate) use counted::RawCuts;
+pub use counted::{EachWords, RawCuts};
 use joined::Joined;
 use scan::{Found, Layout, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 const BLOCK_BYTES: usize = 512;
 
 /// The last place up to `at` where a character of the text begins or the text ends.
-pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
+pub fn floor_boundary(text: &str, at: usize) -> usize {
     let mut floor = at.min(text.len());
     while !text.is_char_boundary(floor) {
         floor -= 1;

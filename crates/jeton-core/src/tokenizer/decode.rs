@@ -136,13 +136,13 @@ impl Tokenizer {
     }
 
     /// True if decoding joins the tokens' bytes.
-    pub(crate) fn joins_bytes(&self) -> bool {
+    pub fn joins_bytes(&self) -> bool {
         self.decoder.is_none() && !matches!(self.engine, Engine::SentencePiece(_))
     }
 
     /// True if the model sees every text as it was given, so that bytes which decode to the text
     /// have kept it.
-    pub(crate) fn keeps_text(&self) -> bool {
+    pub fn keeps_text(&self) -> bool {
         let mut pretokenizer = self.engine.pretokenizer().into_iter();
         self.joins_bytes()
             && self.normalizer.is_identity()
@@ -152,7 +152,7 @@ impl Tokenizer {
     /// True if every text comes back from its ids, byte by byte, by the way it is encoded: nothing
     /// is rewritten or left out, no added token takes white space with it, every byte is a token,
     /// and a merge joins the bytes of its two. What need not be decoded to be known.
-    pub(crate) fn returns_every_text(&self) -> bool {
+    pub fn returns_every_text(&self) -> bool {
         let Engine::Bpe(pipeline) = &self.engine else {
             return false;
         };
@@ -165,7 +165,7 @@ impl Tokenizer {
 
     /// Returns the text of a token as far as the token alone decides it: its bytes, or the text of
     /// an added token.
-    pub(crate) fn token_text(&self, id: u32) -> Option<&[u8]> {
+    pub fn token_text(&self, id: u32) -> Option<&[u8]> {
         self.respelled(id).or_else(|| self.vocab().id_to_bytes(id))
     }
 

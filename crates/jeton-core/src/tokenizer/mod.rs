@@ -38,7 +38,6 @@ pub use offsets::Encoding;
 pub use sample::{DEFAULT_ALPHA, DEFAULT_DROPOUT, SamplingOptions};
 pub use stream::DecodeStream;
 
-pub(crate) use crate::documents::texts::as_text;
 pub use crate::engine::{Sampling, SamplingMethod};
 
 use crate::cache::budget::CacheBudget;
@@ -84,9 +83,7 @@ pub struct Tokenizer {
     pub(crate) raw_words: OnceLock<Option<RawWords>>,
     /// Worked out when a text is to grow.
     pub(crate) seams: OnceLock<Seams>,
-    /// Worked out when words are first counted.
-    /// What tokens are in bytes, where the vocabulary does not say it. Worked out when it is first
-    /// asked for.
+    /// Bytes of tokens, where the vocabulary does not have them. Worked out at the first use.
     pub(crate) pieces: OnceLock<Vocab>,
     pub(crate) pool: Pool<Scratch>,
 }

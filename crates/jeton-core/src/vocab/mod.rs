@@ -214,7 +214,8 @@ fn too_many_holes(n_tokens: u32) -> Error {
     .into()
 }
 
-pub(crate) fn hasher() -> FixedState {
+/// The hasher of all tables: the same in every run, so that no order of results depends on chance.
+pub fn hasher() -> FixedState {
     FixedState::with_seed(HASH_SEED)
 }
 

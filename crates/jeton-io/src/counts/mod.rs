@@ -26,7 +26,7 @@ use std::sync::PoisonError;
 
 use jeton_core::documents::batch::BatchRef;
 use jeton_core::error::{Error, ErrorKind};
-use jeton_core::train::{Drain, PretokenCounter, PretokenCounts, Splitting, Totals, Weights};
+use jeton_train::{Drain, PretokenCounter, PretokenCounts, Splitting, Totals, Weights};
 
 pub use self::blocks::Sums;
 pub use self::files::{CountsHeader, CountsReader, CountsWriter, encoded, sealed};

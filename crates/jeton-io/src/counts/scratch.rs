@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use jeton_core::error::{Error, Result};
-use jeton_core::train::Scratch;
+use jeton_train::Scratch;
 
 use super::runs::{temporary_file, write_error};
 use crate::error::IoError;

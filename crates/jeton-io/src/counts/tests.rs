@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jeton_core::documents::batch::DocumentBatch;
-use jeton_core::train::SplitFn;
+use jeton_train::SplitFn;
 use proptest::prelude::*;
 use serde_json::json;
 

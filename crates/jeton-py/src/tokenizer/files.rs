@@ -1,5 +1,6 @@
 //! Tokenizers from bytes and to bytes: one pair of methods a format, and pickling.
 
+use jeton_core::compiled;
 use jeton_core::format::gguf::HeaderBytes;
 use jeton_core::format::writing::{FileFormat, write};
 use jeton_core::format::{self, BertOptions, Gpt2Options};
@@ -228,7 +229,7 @@ impl Tokenizer {
         path: Option<&str>,
     ) -> PyResult<Self> {
         let (core, own_name) = py
-            .detach(|| format::from_compiled(data))
+            .detach(|| compiled::from_bytes(data))
             .map_err(|error| to_python_at(py, &error, path))?;
         Ok(Self::wrap(core, name.or(own_name)))
     }
@@ -241,7 +242,7 @@ impl Tokenizer {
     fn from_compiled_file(py: Python<'_>, path: &str, name: Option<String>) -> PyResult<Self> {
         let file = Places::open(path.as_ref())?;
         let (core, own_name) = py
-            .detach(|| format::read_compiled(&file, file.n_bytes()))
+            .detach(|| compiled::read(&file, file.n_bytes()))
             .map_err(|error| to_python_at(py, &error, Some(path)))?;
         Ok(Self::wrap(core, name.or(own_name)))
     }
@@ -251,7 +252,7 @@ impl Tokenizer {
     /// It is for this release only. A SentencePiece model has no such form (``VocabularyError``).
     fn to_compiled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let name = self.name.as_deref();
-        let bytes = enter(py, |_| format::to_compiled(&self.core, name))?;
+        let bytes = enter(py, |_| compiled::to_bytes(&self.core, name))?;
         Ok(PyBytes::new(py, &bytes))
     }
 

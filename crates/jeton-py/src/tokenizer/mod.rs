@@ -23,7 +23,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use jeton_core::error::{Error, ErrorKind};
-use jeton_core::measure;
 use jeton_core::pretokenize::StepConfig;
 use jeton_core::special::{AddedFlags, AddedToken};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
@@ -51,7 +50,7 @@ pub(crate) struct Tokenizer {
     /// Python's integers of its ids, made when a list of ids is first asked for.
     integers: Arc<OnceLock<Arc<Integers>>>,
     /// Letters, digits and scripts of each token, found out when words are first counted.
-    outlines: Arc<OnceLock<measure::Outlines>>,
+    outlines: Arc<OnceLock<jeton_measure::Outlines>>,
 }
 
 impl Tokenizer {
@@ -196,14 +195,14 @@ impl Tokenizer {
         let stats = enter(py, |keep_going| {
             let outlines = || {
                 self.outlines
-                    .get_or_init(|| measure::Outlines::of(&self.core))
+                    .get_or_init(|| jeton_measure::Outlines::of(&self.core))
             };
-            let counted = measure::Counted {
+            let counted = jeton_measure::Counted {
                 round_trip,
                 documents,
                 words: words.then(outlines),
             };
-            measure::measure(&self.core, batch, counted, threads, keep_going)
+            jeton_measure::measure(&self.core, batch, counted, threads, keep_going)
         })?;
         Ok(TokenStats(stats))
     }

@@ -1,7 +1,7 @@
 //! Training of byte-level BPE.
 
 use jeton_core::error::ErrorKind;
-use jeton_core::train::{self as core, BpeTrainOptions, StopReason};
+use jeton_train::{self as core, BpeTrainOptions, StopReason};
 use pyo3::prelude::*;
 
 use super::PretokenCounts;

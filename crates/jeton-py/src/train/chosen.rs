@@ -1,9 +1,8 @@
 //! Training of vocabularies whose tokens are chosen after merging: without scaffolding, and for fewest tokens.
 
 use jeton_core::error::{Error, ErrorKind, Result};
-use jeton_core::format::{from_trained_fewest, from_trained_trimmed};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
-use jeton_core::train::{self as core, FewestOptions, TrimmedOptions};
+use jeton_train::{self as core, FewestOptions, TrimmedOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -57,9 +56,7 @@ pub(crate) fn train_trimmed_bpe<'py>(
     let trained = options.run(py, on_progress.as_ref(), |tell| {
         counts.with(|counts| core::train_trimmed(counts, &trimmed, threads, tell))
     })?;
-    let tokenizer = wrapped(py, name, || {
-        from_trained_trimmed(&trained, normalizer, pretokenizer)
-    })?;
+    let tokenizer = wrapped(py, name, || trained.to_tokenizer(normalizer, pretokenizer))?;
     let removed = trained
         .removed
         .iter()
@@ -105,8 +102,6 @@ pub(crate) fn train_fewest_tokens(
     let trained = options.run(py, on_progress.as_ref(), |tell| {
         counts.with(|counts| core::train_fewest(counts, &fewest, threads, tell))
     })?;
-    let tokenizer = wrapped(py, name, || {
-        from_trained_fewest(&trained, normalizer, pretokenizer)
-    })?;
+    let tokenizer = wrapped(py, name, || trained.to_tokenizer(normalizer, pretokenizer))?;
     Ok((tokenizer, trained.uses, trained.n_tokens))
 }

@@ -1,6 +1,6 @@
 //! Continuing a tokenizer.
 
-use jeton_core::train::{self as core};
+use jeton_train::{self as core};
 use pyo3::prelude::*;
 
 use super::PretokenCounts;

@@ -4,12 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jeton_core::error::{Error, ErrorKind};
-use jeton_core::measure::{CharacterCounts, script_names};
 use jeton_core::pretokenize::StepConfig;
-use jeton_core::train::{
-    self as core, CountSource, CutConfig, Cutter, Scratch, Splitting, Weights,
-};
 use jeton_io::counts::{CountsError, CountsHeader, CountsReader, LeftOut, Result, TextCounts};
+use jeton_measure::{CharacterCounts, script_names};
+use jeton_train::{self as core, CountSource, CutConfig, Cutter, Scratch, Splitting, Weights};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -4,9 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jeton_core::error::{Error, ErrorKind, Result};
-use jeton_core::train::{
-    BpeTrainOptions, CutConfig, MergePredicate, Progress, TieRule, TrainedBpe,
-};
+use jeton_train::{BpeTrainOptions, CutConfig, MergePredicate, Progress, TieRule, TrainedBpe};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -151,14 +149,13 @@ pub(super) fn tokenizer_of(
 ) -> PyResult<Tokenizer> {
     let tokenizer = enter(py, |_| {
         let (normalizer, pretokenizer) = steps_of(counts)?;
-        jeton_core::format::from_trained(trained, normalizer, pretokenizer).map_err(|error| {
-            match error.kind() {
-                ErrorKind::Format { reason, .. } => ErrorKind::Training {
-                    reason: reason.clone(),
-                }
-                .into(),
-                _ => error,
+        let tokenizer = trained.to_tokenizer(normalizer, pretokenizer);
+        tokenizer.map_err(|error| match error.kind() {
+            ErrorKind::Format { reason, .. } => ErrorKind::Training {
+                reason: reason.clone(),
             }
+            .into(),
+            _ => error,
         })
     })?;
     Ok(Tokenizer::wrap(tokenizer, name))

@@ -1,6 +1,6 @@
 //! Training of parity-aware BPE.
 
-use jeton_core::train::{self as core, Language, ParityOptions};
+use jeton_train::{self as core, Language, ParityOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

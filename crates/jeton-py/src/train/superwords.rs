@@ -2,7 +2,7 @@
 
 use jeton_core::error::ErrorKind;
 use jeton_core::pretokenize::{PreTokenizer, StepConfig};
-use jeton_core::train::{self as core, StopReason, SuperwordOptions};
+use jeton_train::{self as core, StopReason, SuperwordOptions};
 use pyo3::prelude::*;
 
 use super::PretokenCounts;

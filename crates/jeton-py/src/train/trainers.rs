@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use jeton_core::error::{Error, ErrorKind, Result};
-use jeton_core::format::{from_trained_characters, from_trained_sentencepiece};
 use jeton_core::normalize::NormalizerConfig;
 use jeton_core::normalize::bert::BertConfig;
 use jeton_core::pretokenize::components::bert_words;
-use jeton_core::train::{
+use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
+use jeton_train::{
     self as core, CharacterTrainOptions, CutConfig, PieceTrainOptions, Progress, SpmTrainOptions,
     train_on_characters,
 };
@@ -110,7 +110,7 @@ pub(crate) fn train_sentencepiece(
         counts.with(|counts| core::train_sentencepiece(counts, sentences, &options, threads, tell))
     })?;
     let tokenizer = enter(py, |_| {
-        from_trained_sentencepiece(model).map_err(of_training)
+        CoreTokenizer::from_sentencepiece(model).map_err(of_training)
     })?;
     Ok(Tokenizer::wrap(tokenizer, name))
 }
@@ -144,8 +144,8 @@ pub(crate) fn train_characters(
     })?;
     let tokenizer = enter(py, |_| {
         let (normalizer, pretokenizer) = (normalizer.clone(), pretokenizer.clone());
-        from_trained_characters(&trained, kind, &options.around, normalizer, pretokenizer)
-            .map_err(of_training)
+        let tokenizer = trained.to_tokenizer(kind, &options.around, normalizer, pretokenizer);
+        tokenizer.map_err(of_training)
     })?;
     Ok(Tokenizer::wrap(tokenizer, name))
 }

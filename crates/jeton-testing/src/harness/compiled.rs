@@ -1,6 +1,7 @@
 //! The target of compiled tokenizers.
 
-use jeton_core::format::{from_compiled, sealed, to_canonical, to_compiled};
+use jeton_core::compiled::{from_bytes, sealed, to_bytes};
+use jeton_core::format::to_canonical;
 use jeton_core::special::Allow;
 use jeton_core::tokenizer::Tokenizer;
 
@@ -11,17 +12,17 @@ use super::{TEXTS, tail};
 /// not panic.
 pub fn compiled(data: &[u8]) -> bool {
     let mut is_read = false;
-    for read in [from_compiled(data), from_compiled(&sealed(data))] {
+    for read in [from_bytes(data), from_bytes(&sealed(data))] {
         let Ok((tokenizer, name)) = read else {
             continue;
         };
         is_read = true;
         use_it(&tokenizer, &tail(data));
-        if let Ok(written) = to_compiled(&tokenizer, name.as_deref()) {
-            let (again, same_name) = from_compiled(&written).expect("what was written is read");
+        if let Ok(written) = to_bytes(&tokenizer, name.as_deref()) {
+            let (again, same_name) = from_bytes(&written).expect("what was written is read");
             assert_eq!(same_name, name, "another name");
             assert!(
-                to_compiled(&again, name.as_deref()).is_ok_and(|more| more == written),
+                to_bytes(&again, name.as_deref()).is_ok_and(|more| more == written),
                 "a compiled tokenizer changes each time"
             );
         }

@@ -1,7 +1,8 @@
 //! Small files from which fuzzing starts: one of each shape that a reader knows.
 
+use jeton_core::compiled;
 use jeton_core::format::{
-    from_canonical, from_hf_json, from_sentencepiece, from_tiktoken, to_canonical, to_compiled,
+    from_canonical, from_hf_json, from_sentencepiece, from_tiktoken, to_canonical,
 };
 use jeton_core::pretokenize::published;
 use jeton_io::compress_zstd;
@@ -337,7 +338,7 @@ fn compiled() -> Vec<Seed> {
     let forms = canonical().into_iter().filter_map(|form| {
         let tokenizer = from_canonical(&form.bytes).expect("a seed that is read is read");
         // SentencePiece models have none.
-        let bytes = to_compiled(&tokenizer, Some(&form.name)).ok()?;
+        let bytes = compiled::to_bytes(&tokenizer, Some(&form.name)).ok()?;
         Some(seed(form.name, &bytes[HEADER_BYTES..], true))
     });
     forms.collect()

@@ -46,7 +46,7 @@ class Sides:
             return False
 
 
-def read_sides(model: Path, tokenizer: Path) -> Sides:
+def read_sides(model: Path, tokenizer: Path, *, is_file: bool = False) -> Sides:
     """Returns both sides; nothing is loaded yet.
 
     Raises:
@@ -55,13 +55,18 @@ def read_sides(model: Path, tokenizer: Path) -> Sides:
     for path in (model, tokenizer):
         if not path.exists():
             raise FileNotFoundError(2, "No such file or directory", str(path))
-    if not model.is_dir():
+    if not is_file and not model.is_dir():
         raise NotADirectoryError(20, "Not a directory", str(model))
     return Sides(model, tokenizer)
 
 
-def change_of_sides(sides: Sides) -> VocabularyChange:
+def change_of_sides(sides: Sides, *, by_bytes: bool = False) -> VocabularyChange:
     """Returns the change that lies beside the new tokenizer, or else the one by bytes.
+
+    Args:
+        sides: Both tokenizers.
+        by_bytes: True if the old tokenizer may be another form of the one that the change begins
+            with, as in a GGUF file; then every kept token must have its bytes.
 
     Raises:
         AdaptError: The change is of other tokenizers, or the bytes do not say which token is which.
@@ -83,6 +88,8 @@ def change_of_sides(sides: Sides) -> VocabularyChange:
         if sides.old.fingerprint == change.new_fingerprint:
             # The model has the new tokenizer already.
             return VocabularyChange.identity(sides.old)
+        if by_bytes and _keeps_bytes(change, sides):
+            return change
         raise AdaptError(
             f"{file} begins with another tokenizer than that of {sides.model} (fingerprint "
             f"{change.old_fingerprint[:12]}, not {sides.old.fingerprint[:12]})\n"
@@ -103,6 +110,19 @@ def gone_special_tokens(sides: Sides, change: VocabularyChange) -> dict[str, int
         for text, old in sides.old.special_tokens.items()
         if old in gone and text not in kept
     }
+
+
+def _keeps_bytes(change: VocabularyChange, sides: Sides) -> bool:
+    """True if every token that is kept has the same bytes on both sides."""
+    old, new = sides.old, sides.new
+    if new.vocab_size != change.n_new_ids or old.vocab_size < change.n_old_ids:
+        return False
+    is_token = new.is_token_mask()
+    return all(
+        old.id_to_bytes(int(change.old_of[id])) == new.id_to_bytes(id)
+        for id in change.kept.tolist()
+        if is_token[id]
+    )
 
 
 def _check_ids(file: Path, change: VocabularyChange, sides: Sides) -> None:

@@ -24,10 +24,30 @@ _HOMES = {
         "extend",
         "Add tokens to a tokenizer: learned from text, or terms that are asked for.",
     ),
+    "replace": (
+        "jeton.cli.adapt.replace",
+        "replace",
+        "Give a model another tokenizer: its rows are found by the bytes of tokens.",
+    ),
+    "remap": (
+        "jeton.cli.adapt.remap",
+        "remap",
+        "Make files of old token ids files of new ones, where that is exact.",
+    ),
     "prune": (
         "jeton.cli.adapt.prune",
         "prune",
         "Take tokens out that a text does not need, those first that cost it least.",
+    ),
+    "plan": (
+        "jeton.cli.adapt.plan",
+        "plan",
+        "Lay the ways to a new vocabulary side by side: nothing, extension, training on, all anew.",
+    ),
+    "shadow": (
+        "jeton.cli.adapt.shadow",
+        "shadow",
+        "Compare two tokenizers on logged traffic, with a verdict for each stage.",
     ),
     "verify": (
         "jeton.cli.adapt.verify",

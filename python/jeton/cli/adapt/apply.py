@@ -85,11 +85,24 @@ def apply(
       jeton adapt apply my-model/ domain-tokenizer/ --dry-run
       jeton adapt apply my-model/ domain-tokenizer/ -o my-model-domain/
       jeton adapt apply my-model/ domain-tokenizer/ -o out/ --init mean --pad-to 64 --link
+      jeton adapt apply model-q8_0.gguf domain-tokenizer/ -o domain-q8_0.gguf
     """
     from jeton.adapt.weights import apply as apply_change
 
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o' / '--output', or --dry-run")
+    if model_dir.endswith(".gguf"):
+        if donor is not None or as_is or link:
+            raise click.UsageError("--donor, --as-is and --link are not for GGUF files")
+        return _apply_to_file(
+            model_dir,
+            tokenizer_dir,
+            None if dry_run else output,
+            init=init,
+            pad_to=pad_to,
+            seed=seed,
+            as_json=as_json,
+        )
     applied = apply_change(
         model_dir,
         tokenizer_dir,
@@ -106,6 +119,37 @@ def apply(
         streams.write_json(applied.to_dict())
     else:
         _write(applied)
+    return 0
+
+
+def _apply_to_file(
+    model: str,
+    tokenizer: str,
+    output: str | None,
+    *,
+    init: str,
+    pad_to: int | None,
+    seed: int,
+    as_json: bool,
+) -> int:
+    from jeton.adapt.weights.gguf_applying import apply_gguf
+
+    done = apply_gguf(model, tokenizer, output=output, init=init, pad_to=pad_to, seed=seed)
+    if as_json:
+        streams.write_json(
+            {
+                "output": None if done.output is None else str(done.output),
+                "rows_before": done.n_old_rows,
+                "rows_after": done.n_new_rows,
+                "tables": dict(done.tables),
+            }
+        )
+        return 0
+    for name, type_name in done.tables.items():
+        words = f"tensor     {name} ({type_name}): {done.n_old_rows:,} -> {done.n_new_rows:,} rows"
+        streams.write_line(streams.shown(words))
+    where = "nothing was written" if done.output is None else f"wrote      {done.output}"
+    streams.write_line(streams.shown(where))
     return 0
 
 

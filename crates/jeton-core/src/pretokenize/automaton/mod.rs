@@ -353,7 +353,7 @@ impl Iterator for Matches<'_, '_> {
 }
 
 /// Iterator over matches and the gaps between them.
-pub(crate) struct Pieces<'a, 't> {
+pub struct Pieces<'a, 't> {
     matches: Matches<'a, 't>,
     position: usize,
     pending: Option<(usize, usize)>,
@@ -371,7 +371,7 @@ impl Pieces<'_, '_> {
     /// Puts the ends of the next pieces there, as many as fit; each begins where the one before
     /// ends. Returns how many there are: none at the end of the text.
     #[inline(always)]
-    pub(crate) fn ends(&mut self, ends: &mut [usize]) -> usize {
+    pub fn ends(&mut self, ends: &mut [usize]) -> usize {
         let Matches {
             automaton,
             text,

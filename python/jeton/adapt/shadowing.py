@@ -1,0 +1,347 @@
+"""Two tokenizers on the same logged traffic, request by request, and a verdict for each stage.
+
+A request belongs to a stage by the hash of its text, so a larger stage holds every request of a
+smaller one, and the same text is always on the same side. Differences are paired: the spread of
+lengths does not blur them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import Tokenizer, sha256, text_digests
+from jeton.catalog.api_price import ApiPrice
+from jeton.catalog.gpu_facts import GpuFacts
+from jeton.catalog.model_facts import ModelFacts
+from jeton.corpus import open_documents
+from jeton.economics.serving.latency import decode_seconds, prefill_seconds
+from jeton.economics.serving.own_gpu import own_gpu_cost
+from jeton.economics.serving.request_lengths import RequestLengths
+from jeton.errors import EmptyCorpusError, UsageError
+
+__all__ = ["AbortRules", "Difference", "Shadow", "Side", "Stage", "shadow"]
+
+_NORMAL_95 = 1.959964
+_SHARE_BITS = 53
+_OTHER = "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two that are compared.
+
+    Attributes:
+        tokenizer: Its tokenizer.
+        price: Price of an API that counts with it; None: not priced so.
+        model: The model that has it; None: neither latency nor context is known.
+        gpu: The GPU of the model.
+    """
+
+    tokenizer: Tokenizer
+    price: ApiPrice | None = None
+    model: ModelFacts | None = None
+    gpu: GpuFacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AbortRules:
+    """Limits beyond which a stage is aborted.
+
+    Attributes:
+        max_more_tokens: Share of tokens that the mean may rise by.
+        max_more_tokens_by_domain: The same for each domain.
+        max_more_usd: Share of money that the mean may rise by.
+        max_overflow_share: Share of requests that fit before and do not fit then.
+        min_requests: Fewer requests of a stage, or of a domain, give no verdict.
+    """
+
+    max_more_tokens: float = 0.0
+    max_more_tokens_by_domain: float = 0.05
+    max_more_usd: float = 0.0
+    max_overflow_share: float = 0.0
+    min_requests: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """B less A, paired, as a mean for a request with its interval of 95%.
+
+    Attributes:
+        mean_a: Mean of A.
+        mean_b: Mean of B.
+        difference: Mean difference.
+        low: Lower end of its interval.
+        high: Upper end.
+    """
+
+    mean_a: float
+    mean_b: float
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        """The difference as a share of A; 0 where A is 0."""
+        return self.difference / self.mean_a if self.mean_a else 0.0
+
+    @property
+    def low_share(self) -> float:
+        """The lower end as a share of A."""
+        return self.low / self.mean_a if self.mean_a else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage, or one domain of it.
+
+    Attributes:
+        percent: Share of the traffic, in percent.
+        domain: The domain; empty for all of them.
+        n_requests: Requests of it.
+        tokens: Tokens of a request.
+        usd: Dollars of a request; None where a side has no price.
+        seconds: Seconds of a request alone on its GPU; None where a side has no model.
+        n_overflow: Requests that fit the context of A and not that of B.
+        verdict: ``go``, ``abort`` or ``too few``.
+        reasons: Rules that were broken, in words.
+    """
+
+    percent: float
+    domain: str
+    n_requests: int
+    tokens: Difference
+    usd: Difference | None
+    seconds: Difference | None
+    n_overflow: int
+    verdict: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """All stages of a comparison.
+
+    Attributes:
+        n_requests: Requests of the log.
+        stages: The stages in order, each followed by its domains.
+        is_aborted: True if a stage is aborted; later stages are not looked at.
+    """
+
+    n_requests: int
+    stages: tuple[Stage, ...]
+    is_aborted: bool
+
+
+def shadow(
+    inputs: Any,
+    a: Side,
+    b: Side,
+    *,
+    stages: Sequence[float] = (1, 10, 50, 100),
+    output_tokens: float = 0.0,
+    rules: AbortRules | None = None,
+    field: str = "text",
+    domain_field: str = "",
+    salt: str = "",
+    num_threads: int | None = None,
+) -> Shadow:
+    """Compare two sides on logged traffic.
+
+    Args:
+        inputs: Paths, folders, globs or texts; a document is a request.
+        a: The side of today.
+        b: The side that may follow.
+        stages: Shares of the traffic in percent, ascending.
+        output_tokens: Tokens generated after each request, in tokens of A.
+        rules: When to abort; None: the defaults.
+        field: JSONL and Parquet: where the text is.
+        domain_field: JSONL and Parquet: where the domain's name is; empty: no domains.
+        salt: Another salt draws other requests into the stages.
+        num_threads: Threads; None: all there are.
+
+    Raises:
+        EmptyCorpusError: There is no text.
+        UsageError: Stages that do not ascend, or numbers out of range.
+    """
+    _check(stages, output_tokens)
+    rules = rules or AbortRules()
+    stream = open_documents(inputs, field=field, domain_field=domain_field)
+    counts: dict[str, list[NDArray[Any]]] = {"a": [], "b": [], "place": [], "domain": []}
+    seed = int(sha256(salt.encode())[:16], 16)
+    for _, batch in stream:
+        high, low = text_digests(batch, num_threads=num_threads)
+        counts["place"].append(_places(high ^ low, seed))
+        domains = stream.batch_domains
+        counts["domain"].append(
+            np.full(len(batch), -1, dtype=np.int32) if domains is None else domains
+        )
+        counts["a"].append(a.tokenizer.count_batch(batch, num_threads=num_threads))
+        counts["b"].append(b.tokenizer.count_batch(batch, num_threads=num_threads))
+    if not sum(map(len, counts["a"])):
+        raise EmptyCorpusError("the log has no requests\nhint: is the text under another --field?")
+    log = _Log(
+        a=np.concatenate(counts["a"]),
+        b=np.concatenate(counts["b"]),
+        place=np.concatenate(counts["place"]),
+        domain=np.concatenate(counts["domain"]),
+        names=tuple(stream.domains) if domain_field else (),
+        output_tokens=output_tokens,
+    )
+    found: list[Stage] = []
+    is_aborted = False
+    for percent in stages:
+        chosen = log.place < percent / 100
+        found.append(_stage(log, a, b, rules, percent, "", chosen))
+        for number, name in [(-1, _OTHER), *enumerate(log.names)] if log.names else []:
+            within = chosen & (log.domain == number)
+            if within.any():
+                found.append(_stage(log, a, b, rules, percent, name, within))
+        if any(stage.verdict == "abort" for stage in found):
+            is_aborted = True
+            break
+    return Shadow(n_requests=len(log.a), stages=tuple(found), is_aborted=is_aborted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    place: NDArray[np.float64]
+    domain: NDArray[np.int32]
+    names: tuple[str, ...]
+    output_tokens: float
+
+    @property
+    def ratio(self) -> float:
+        """Tokens of B for one of A."""
+        return float(self.b.sum() / max(1, self.a.sum()))
+
+
+def _check(stages: Sequence[float], output_tokens: float) -> None:
+    if not stages or list(stages) != sorted(set(stages)) or not 0 < min(stages) <= 100:
+        raise UsageError(
+            f"stages are {list(stages)}; expected percents that ascend, as 1,10,50,100"
+        )
+    if max(stages) > 100:
+        raise UsageError(f"a stage is {max(stages):g}% of the traffic; expected at most 100")
+    if not 0 <= output_tokens < 1e9:
+        raise UsageError(f"output_tokens is {output_tokens}; expected at least 0")
+
+
+def _places(digests: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
+    """Returns where each request stands between 0 and 1, by its text and the salt (SplitMix64)."""
+    with np.errstate(over="ignore"):
+        drawn = digests + np.uint64(seed)
+        drawn = (drawn ^ drawn >> np.uint64(30)) * np.uint64(0xBF58_476D_1CE4_E5B9)
+        drawn = (drawn ^ drawn >> np.uint64(27)) * np.uint64(0x94D0_49BB_1331_11EB)
+        drawn ^= drawn >> np.uint64(31)
+    return (drawn >> np.uint64(64 - _SHARE_BITS)).astype(np.float64) / 2.0**_SHARE_BITS
+
+
+def _stage(
+    log: _Log,
+    a: Side,
+    b: Side,
+    rules: AbortRules,
+    percent: float,
+    domain: str,
+    chosen: NDArray[np.bool_],
+) -> Stage:
+    tokens_a, tokens_b = log.a[chosen], log.b[chosen]
+    output_b = log.output_tokens * log.ratio
+    tokens = _paired(tokens_a.astype(np.float64), tokens_b.astype(np.float64))
+    usd = _each(tokens_a, tokens_b, _usd(a, log.output_tokens), _usd(b, output_b))
+    seconds = _each(tokens_a, tokens_b, _seconds(a, log.output_tokens), _seconds(b, output_b))
+    n_overflow = 0
+    if a.model is not None and b.model is not None:
+        fits_a = tokens_a + log.output_tokens <= a.model.context_tokens
+        fits_b = tokens_b + output_b <= b.model.context_tokens
+        n_overflow = int((fits_a & ~fits_b).sum())
+    n = len(tokens_a)
+    limit = rules.max_more_tokens_by_domain if domain else rules.max_more_tokens
+    reasons = []
+    if n >= rules.min_requests:
+        if tokens.low_share > limit:
+            reasons.append(f"tokens rise by {tokens.share:+.2%}, beyond {limit:.2%}")
+        if usd is not None and not domain and usd.low_share > rules.max_more_usd:
+            reasons.append(f"dollars rise by {usd.share:+.2%}, beyond {rules.max_more_usd:.2%}")
+    if n_overflow > rules.max_overflow_share * n:
+        reasons.append(f"{n_overflow:,} requests fit the context no more")
+    verdict = "abort" if reasons else "go" if n >= rules.min_requests else "too few"
+    return Stage(percent, domain, n, tokens, usd, seconds, n_overflow, verdict, tuple(reasons))
+
+
+_OfTokens = Callable[[int], float]
+
+
+def _usd(side: Side, output_tokens: float) -> _OfTokens | None:
+    if side.price is not None:
+        price = side.price
+        return lambda n: float(price.usd_for(n, output_tokens))
+    if side.model is None or side.gpu is None:
+        return None
+    model, gpu, size = side.model, side.gpu, side.tokenizer.vocab_size
+
+    def of(n: int) -> float:
+        work = RequestLengths((max(1, n),), (1,), output_tokens)
+        return float(
+            own_gpu_cost(model, gpu, work, prompts_in_batches=True, vocab_size=size).usd_per_request
+        )
+
+    return of
+
+
+def _seconds(side: Side, output_tokens: float) -> _OfTokens | None:
+    if side.model is None or side.gpu is None:
+        return None
+    model, gpu, size = side.model, side.gpu, side.tokenizer.vocab_size
+
+    def of(n: int) -> float:
+        reading = prefill_seconds(model, gpu, n, vocab_size=size)
+        if not output_tokens:
+            return reading
+        middle = round(n + output_tokens / 2)
+        step = decode_seconds(model, gpu, context_tokens=middle, vocab_size=size)
+        return reading + output_tokens * step
+
+    return of
+
+
+def _each(
+    tokens_a: NDArray[np.int64],
+    tokens_b: NDArray[np.int64],
+    of_a: _OfTokens | None,
+    of_b: _OfTokens | None,
+) -> Difference | None:
+    if of_a is None or of_b is None:
+        return None
+    return _paired(_values(tokens_a, of_a), _values(tokens_b, of_b))
+
+
+_MAX_EXACT = 64
+"""Lengths at which a value is computed; between them it is linear, as the roofline is in pieces."""
+
+
+def _values(tokens: NDArray[np.int64], of: _OfTokens) -> NDArray[np.float64]:
+    distinct = np.unique(tokens)
+    if len(distinct) > _MAX_EXACT:
+        at = np.unique(np.linspace(0, len(distinct) - 1, _MAX_EXACT).round().astype(np.int64))
+        distinct = distinct[at]
+    return np.interp(tokens, distinct, [of(int(n)) for n in distinct])
+
+
+def _paired(a: NDArray[np.float64], b: NDArray[np.float64]) -> Difference:
+    if not len(a):
+        return Difference(0.0, 0.0, 0.0, 0.0, 0.0)
+    more = b - a
+    mean = float(more.mean())
+    half = 0.0
+    if len(more) > 1:
+        half = _NORMAL_95 * float(more.std(ddof=1)) / len(more) ** 0.5
+    return Difference(float(a.mean()), float(b.mean()), mean, mean - half, mean + half)

@@ -1,0 +1,164 @@
+"""``jeton adapt plan``: ways to a new vocabulary, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jeton.cli import options, planning_options, streams
+from jeton.cli.adapt.reading_options import reading_of, reading_options
+from jeton.cli.adapt.terms import model_of
+
+if TYPE_CHECKING:
+    from jeton.adapt.migration import MigrationPlan
+
+__all__ = ["plan"]
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--old", "old_name", required=True, metavar="T", help="The model's tokenizer.")
+@click.option("--new", "new_name", required=True, metavar="T", help="The one that it may get.")
+@planning_options.model_option
+@planning_options.gpu_option
+@planning_options.output_tokens_option(counted=", in tokens of today")
+@click.option(
+    "--requests-per-day",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="Requests a day, for months to break even and the best way.",
+)
+@click.option(
+    "--extension-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=50_000_000,
+    show_default=True,
+    help="Tokens on which new rows alone are trained: an assumption.",
+)
+@click.option(
+    "--continued-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=5_000_000_000,
+    show_default=True,
+    help="Tokens of continued pretraining: an assumption.",
+)
+@click.option(
+    "--pretraining-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tokens of a training from nothing; 20 for each parameter by default.",
+)
+@reading_options
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@options.json_option
+def plan(inputs: tuple[str, ...], **given: Any) -> None:
+    """Lay the ways to a new vocabulary side by side: nothing, extension, training on, all anew.
+
+    Tokens are measured on the text, a document a request. Training and serving are estimated.
+
+    \b
+    Examples:
+      jeton adapt plan calls.jsonl --old ./model --new domain/ --model llama-3.2-1b
+      jeton adapt plan calls.jsonl --old llama3 --new domain/ --model ./model --requests-per-day 1e6
+    """
+    from jeton.adapt.deriving import change_between
+    from jeton.adapt.migration import migration_plan
+    from jeton.errors import AdaptError
+
+    old = options.load_tokenizer(given["old_name"])
+    new = options.load_tokenizer(given["new_name"])
+    model, gpu, _ = model_of(given["model"], given["gpu"])
+    try:
+        change = change_between(old, new)
+    except AdaptError:
+        # Rows can be found by the change that lies beside the tokenizer; a plan needs none.
+        change = None
+    with reading_of({**given, "hold_out": 0.0}, quiet=given["quiet"]) as reading:
+        found = migration_plan(
+            old,
+            new,
+            list(inputs),
+            model=model,
+            gpu=gpu,
+            output_tokens=given["output_tokens"],
+            requests_per_day=given["requests_per_day"],
+            extension_tokens=given["extension_tokens"],
+            continued_tokens=given["continued_tokens"],
+            pretraining_tokens=given["pretraining_tokens"],
+            change=change,
+            reading=reading,
+        )
+    if given["as_json"]:
+        streams.write_json(_as_json(found))
+    else:
+        _show(found)
+
+
+def _as_json(found: MigrationPlan) -> dict[str, Any]:
+    return {
+        "schema_version": "jeton.adapt_plan/1",
+        "model": found.model,
+        "gpu": found.gpu,
+        "n_documents": found.n_documents,
+        "n_tokens_before": found.n_tokens_before,
+        "n_tokens_after": found.n_tokens_after,
+        "best": found.best,
+        "ways": [
+            {
+                "name": way.name,
+                "training_tokens": way.training_tokens,
+                "gpu_hours": round(way.gpu_hours, 3),
+                "n_gpus": way.n_gpus,
+                "usd_once": str(way.usd_once),
+                "tokens_ratio": round(way.tokens_ratio, 6),
+                "usd_per_request": str(way.usd_per_request),
+                "usd_saved_per_request": str(way.usd_saved_per_request),
+                "break_even_requests": way.break_even_requests,
+                "break_even_months": way.break_even_months,
+                "risk": way.risk,
+            }
+            for way in found.ways
+        ],
+        "other_changes": [{"what": what, "do": how} for what, how in found.other_changes],
+        "steps": list(found.steps),
+        "rollback": found.rollback,
+    }
+
+
+def _show(found: MigrationPlan) -> None:
+    from jeton.cli import tables
+
+    share = found.n_tokens_after / max(1, found.n_tokens_before) - 1
+    streams.write_line(
+        f"{found.n_documents:,} documents: {found.n_tokens_before:,} tokens now, "
+        f"{found.n_tokens_after:,} then ({share:+.2%}); {found.model} on {found.gpu}"
+    )
+    tables.print_table(
+        ["WAY", "GPU-HOURS", "USD ONCE", "USD/1M REQUESTS", "BREAK-EVEN REQUESTS", "MONTHS"],
+        [
+            [
+                way.name,
+                f"{way.gpu_hours:,.1f}",
+                f"{way.usd_once:,.2f}",
+                f"{way.usd_per_request * 1_000_000:,.2f}",
+                "never" if way.break_even_requests is None else f"{way.break_even_requests:,}",
+                "" if way.break_even_months is None else f"{way.break_even_months:,.1f}",
+            ]
+            for way in found.ways
+        ],
+        right=["GPU-HOURS", "USD ONCE", "USD/1M REQUESTS", "BREAK-EVEN REQUESTS", "MONTHS"],
+    )
+    if found.best is not None:
+        streams.write_line(f"most earned after a year: {found.best}")
+    for way in found.ways[1:]:
+        streams.write_line(f"risk of {way.name}: {way.risk}")
+    streams.write_line("also change:")
+    for what, how in found.other_changes:
+        streams.write_line(f"  {what}: {how}")
+    streams.write_line("steps:")
+    for number, step in enumerate(found.steps, start=1):
+        streams.write_line(f"  {number}. {step}")
+    streams.write_line(f"rollback: {found.rollback}")

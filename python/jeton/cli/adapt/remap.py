@@ -1,0 +1,98 @@
+"""``jeton adapt remap``: files of token ids that follow a change of vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jeton.cli import options, streams
+
+__all__ = ["remap"]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--change",
+    "change_path",
+    required=True,
+    metavar="PATH",
+    help="vocabulary_change.json, or the folder of the new tokenizer that has it.",
+)
+@click.option(
+    "--dtype",
+    metavar="TYPE",
+    help="Type of the numbers in a plain .bin, as in uint16; Megatron's index says it by itself.",
+)
+@click.option(
+    "--ignore",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="A number that is no id and stays, as -100 in labels. Repeatable.",
+)
+@click.option(
+    "--as-cut",
+    is_flag=True,
+    help="Also if the vocabulary has new tokens: the text stays cut as it was.",
+)
+@click.option(
+    "-o", "--output", required=True, metavar="PATH", help="File to write; a folder for several."
+)
+@options.json_option
+def remap(
+    files: tuple[str, ...],
+    change_path: str,
+    dtype: str | None,
+    ignore: tuple[int, ...],
+    output: str,
+    *,
+    as_cut: bool,
+    as_json: bool,
+) -> None:
+    """Make files of old token ids files of new ones, where that is exact.
+
+    A vocabulary that was pruned or permuted keeps the cut of every text whose tokens it has. Where
+    an id is gone, or new tokens would cut the text in another way, the command says so and writes
+    nothing.
+
+    \b
+    Examples:
+      jeton adapt remap train.npy --change small-model/ -o small-train.npy
+      jeton adapt remap train.bin --change small-model/ --dtype uint16 -o small-train.bin
+    """
+    from jeton.adapt.change import VocabularyChange
+    from jeton.adapt.remapping import remap_file
+
+    change = VocabularyChange.read(change_path)
+    out = Path(output)
+    into_folder = len(files) > 1 or out.is_dir() or output.endswith("/")
+    if into_folder:
+        out.mkdir(parents=True, exist_ok=True)
+    done = [
+        remap_file(
+            change,
+            name,
+            out / Path(name).name if into_folder else out,
+            dtype=dtype,
+            ignore=ignore,
+            as_cut=as_cut,
+        )
+        for name in files
+    ]
+    if as_json:
+        rows = [
+            {
+                "path": str(one.path),
+                "n_ids": one.n_ids,
+                "n_ignored": one.n_ignored,
+                "dtype": one.dtype,
+            }
+            for one in done
+        ]
+        streams.write_json({"schema_version": "jeton.adapt_remap/1", "files": rows})
+        return
+    for one in done:
+        streams.write_line(str(one.path))
+        streams.say(f"{one.path.name}: {one.n_ids:,} ids as {one.dtype}")

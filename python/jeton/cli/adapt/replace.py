@@ -1,0 +1,68 @@
+"""``jeton adapt replace``: another tokenizer for a model."""
+
+from __future__ import annotations
+
+import click
+
+from jeton.cli import options, streams
+
+__all__ = ["replace"]
+
+
+@click.command()
+@click.argument("old_name", metavar="OLD")
+@click.argument("new_name", metavar="NEW")
+@click.option(
+    "--force", is_flag=True, help="Go on although the two cut numbers by different rules."
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="PATH",
+    help="Folder or file for the new tokenizer; the change is written beside it.",
+)
+@options.json_option
+def replace(old_name: str, new_name: str, output: str, *, force: bool, as_json: bool) -> None:
+    """Give a model another tokenizer: its rows are found by the bytes of tokens.
+
+    OLD is the model's tokenizer, NEW the one that it is to get. Tokens that both have keep their
+    rows; the change says of which old tokens each other one is made.
+
+    \b
+    Examples:
+      jeton adapt replace ./model jeton-medical-32k -o medical-tokenizer/
+      jeton adapt replace llama3 ./my-tokenizer --force -o replaced/
+    """
+    from jeton.adapt.replacing import replacement
+    from jeton.adapt.saving import adapted_target, save_adapted
+
+    old, new = options.load_tokenizer(old_name), options.load_tokenizer(new_name)
+    target = adapted_target(new, output)
+    found = replacement(old, new, force=force)
+    saved = save_adapted(new, found.change, target)
+    if as_json:
+        streams.write_json(
+            {
+                "schema_version": "jeton.adapt_replace/1",
+                "old_fingerprint": saved.change.old_fingerprint,
+                "new_fingerprint": saved.change.new_fingerprint,
+                "n_old_ids": saved.change.n_old_ids,
+                "n_new_ids": saved.change.n_new_ids,
+                "n_kept": found.n_kept,
+                "n_added": found.n_added,
+                "n_gone": len(saved.change.gone),
+                "n_without_parts": found.n_without_parts,
+                "old_digits": found.old_digits,
+                "new_digits": found.new_digits,
+                "files": [str(path) for path in (*saved.files, saved.change_file)],
+            }
+        )
+        return
+    for path in (*saved.files, saved.change_file):
+        streams.write_line(str(path))
+    streams.say(
+        f"{found.n_kept:,} tokens keep their rows, {found.n_added:,} are made of old ones "
+        f"({found.n_without_parts:,} of none), {len(saved.change.gone):,} old ids are gone"
+    )
+    streams.say(f"numbers: {found.old_digits} before, {found.new_digits} after")

@@ -1,0 +1,217 @@
+"""``jeton adapt shadow``: two tokenizers on logged traffic, stage by stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jeton.cli import options, streams
+
+if TYPE_CHECKING:
+    from jeton.adapt.shadowing import Difference, Shadow, Side, Stage
+
+__all__ = ["shadow"]
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option(
+    "--a",
+    "a_name",
+    required=True,
+    metavar="SIDE",
+    help="Today's side: TOKENIZER, TOKENIZER@PRICE or TOKENIZER@MODEL,GPU.",
+)
+@click.option("--b", "b_name", required=True, metavar="SIDE", help="The other side, likewise.")
+@click.option(
+    "--stage",
+    "stages_text",
+    metavar="PERCENTS",
+    default="1,10,50,100",
+    show_default=True,
+    help="Stages in percent of the traffic; after one that is aborted, none is looked at.",
+)
+@click.option(
+    "--output-tokens",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    default=0.0,
+    show_default=True,
+    help="Tokens generated after each request, in tokens of A.",
+)
+@options.field_option
+@click.option(
+    "--domain-field", metavar="NAME", default="", help="Field with the name of the domain."
+)
+@click.option(
+    "--salt", metavar="TEXT", default="", help="Another text draws other requests into the stages."
+)
+@click.option(
+    "--max-more-tokens",
+    type=click.FloatRange(min=0),
+    metavar="SHARE",
+    default=0.0,
+    show_default=True,
+    help="Abort if the mean of tokens surely rises by more.",
+)
+@click.option(
+    "--max-more-tokens-by-domain",
+    type=click.FloatRange(min=0),
+    metavar="SHARE",
+    default=0.05,
+    show_default=True,
+    help="The same for each domain.",
+)
+@click.option(
+    "--max-more-usd",
+    type=click.FloatRange(min=0),
+    metavar="SHARE",
+    default=0.0,
+    show_default=True,
+    help="Abort if the mean of dollars surely rises by more.",
+)
+@click.option(
+    "--max-overflow",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    default=0.0,
+    show_default=True,
+    help="Abort if more requests fit the context of A and not that of B.",
+)
+@options.threads_option
+@options.json_option
+def shadow(inputs: tuple[str, ...], **given: Any) -> int:
+    """Compare two tokenizers on logged traffic, with a verdict for each stage.
+
+    A document is a request. Differences are paired, with intervals of 95%; a request is in a stage
+    by the hash of its text. The exit code is 1 if a stage is aborted.
+
+    \b
+    Examples:
+      jeton adapt shadow calls.jsonl --a ./model --b domain/
+      jeton adapt shadow calls.jsonl --a llama3@llama-3-8b,h100-sxm --b domain/@llama-3-8b,h100-sxm
+    """
+    from jeton.adapt.shadowing import AbortRules
+    from jeton.adapt.shadowing import shadow as compare
+
+    found = compare(
+        list(inputs),
+        _side(given["a_name"]),
+        _side(given["b_name"]),
+        stages=_stages(given["stages_text"]),
+        output_tokens=given["output_tokens"],
+        rules=AbortRules(
+            max_more_tokens=given["max_more_tokens"],
+            max_more_tokens_by_domain=given["max_more_tokens_by_domain"],
+            max_more_usd=given["max_more_usd"],
+            max_overflow_share=given["max_overflow"],
+        ),
+        field=given["field"],
+        domain_field=given["domain_field"],
+        salt=given["salt"],
+        num_threads=given["num_threads"],
+    )
+    if given["as_json"]:
+        streams.write_json(_as_json(found))
+    else:
+        _show(found)
+    return 1 if found.is_aborted else 0
+
+
+def _side(text: str) -> Side:
+    from jeton import catalog
+    from jeton.adapt.shadowing import Side
+
+    name, at, what = text.partition("@")
+    tokenizer = options.load_tokenizer(name)
+    if not at:
+        return Side(tokenizer)
+    model, comma, gpu = what.rpartition(",")
+    if comma:
+        return Side(tokenizer, model=catalog.model(model), gpu=catalog.gpu(gpu))
+    return Side(tokenizer, price=catalog.price(what))
+
+
+def _stages(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is no list of percents, as in 1,10,50,100", param_hint="--stage"
+        ) from None
+
+
+def _as_json(found: Shadow) -> dict[str, Any]:
+    return {
+        "schema_version": "jeton.adapt_shadow/1",
+        "n_requests": found.n_requests,
+        "is_aborted": found.is_aborted,
+        "stages": [
+            {
+                "percent": stage.percent,
+                "domain": stage.domain or None,
+                "n_requests": stage.n_requests,
+                "tokens": _difference(stage.tokens),
+                "usd": _difference(stage.usd),
+                "seconds": _difference(stage.seconds),
+                "n_overflow": stage.n_overflow,
+                "verdict": stage.verdict,
+                "reasons": list(stage.reasons),
+            }
+            for stage in found.stages
+        ],
+    }
+
+
+def _difference(value: Difference | None) -> dict[str, float] | None:
+    if value is None:
+        return None
+    return {
+        "mean_a": value.mean_a,
+        "mean_b": value.mean_b,
+        "difference": value.difference,
+        "low": value.low,
+        "high": value.high,
+    }
+
+
+def _show(found: Shadow) -> None:
+    from jeton.cli import tables
+
+    tables.print_table(
+        [
+            "STAGE",
+            "DOMAIN",
+            "REQUESTS",
+            "TOKENS A",
+            "B",
+            "B - A",
+            "USD",
+            "SECONDS",
+            "OVERFLOW",
+            "VERDICT",
+        ],
+        [_row(stage) for stage in found.stages],
+        right=["STAGE", "REQUESTS", "TOKENS A", "B", "B - A", "USD", "SECONDS", "OVERFLOW"],
+    )
+    for stage in found.stages:
+        for reason in stage.reasons:
+            place = f"{stage.percent:g}%{f' of {stage.domain}' if stage.domain else ''}"
+            streams.write_line(f"abort at {place}: {reason}")
+
+
+def _row(stage: Stage) -> list[str]:
+    tokens = stage.tokens
+    return [
+        f"{stage.percent:g}%",
+        stage.domain,
+        f"{stage.n_requests:,}",
+        f"{tokens.mean_a:,.1f}",
+        f"{tokens.mean_b:,.1f}",
+        f"{tokens.difference:+,.2f} [{tokens.low:+,.2f}, {tokens.high:+,.2f}]",
+        "" if stage.usd is None else f"{stage.usd.share:+.2%}",
+        "" if stage.seconds is None else f"{stage.seconds.share:+.2%}",
+        f"{stage.n_overflow:,}",
+        stage.verdict,
+    ]
