@@ -52,6 +52,17 @@ demo: setup  ## audit text found on this machine, write demo/report.html
 
 test: setup static test-rust test-python  ## lint, test Rust and Python: the check before every commit
 
+# Folders whose tests take some seconds each and touch every layer.
+QUICK_TESTS := structure docs/test_links.py docs/test_sizes.py reference probe catalog attribution checkpoint doctor report planning
+
+check: setup  ## the inner loop, about a minute: style, types, layers, the quickest tests
+	$(BIN)/ruff check --quiet $(RUFF_PATHS)
+	$(BIN)/ruff format --check --quiet $(RUFF_PATHS)
+	cargo fmt --all --check
+	$(BIN)/lint-imports --no-cache
+	@sh scripts/side_by_side.sh "$(BIN)/mypy" \
+	    "$(BIN)/python -m pytest -q -x $(addprefix tests/,$(QUICK_TESTS))"
+
 # jeton-py has no tests of its own: it is tested through Python.
 test-rust: toolchain $(VENV)/.installed  ## test the crates
 	cargo test --workspace --exclude jeton-py --locked --quiet
@@ -183,4 +194,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup vocabularies docs lock clean
+.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup vocabularies docs lock clean

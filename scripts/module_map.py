@@ -36,28 +36,20 @@ def describe_rust(path: Path) -> str:
 
 
 def render(root: Path) -> str:
-    """Return folders, and single Python modules, below ``root`` as Markdown, sorted by path."""
+    """Return the folders below ``root`` as Markdown, sorted by path."""
     rust = [crate / "src" for crate in sorted((root / "crates").glob("*"))]
     python = [root / "python" / "jeton"]
     lines: list[str] = []
-    for title, tops, ending, first, describe in (
-        ("Rust", rust, ".rs", ("lib.rs", "mod.rs"), describe_rust),
-        ("Python", python, ".py", ("__init__.py",), describe_python),
+    for title, tops, first, describe in (
+        ("Rust", rust, ("lib.rs", "mod.rs"), describe_rust),
+        ("Python", python, ("__init__.py",), describe_python),
     ):
         rows = []
         for top in tops:
-            below = sorted(top.glob("*"))
-            if ending == ".rs":  # a crate may be dozens of files: its folders say enough
-                below = [path for path in below if path.is_dir()]
-            for path in [top, *below]:
-                name = path.relative_to(root).as_posix()
-                if path.is_dir():
-                    sources = [path / one for one in first if (path / one).is_file()]
-                    text, name = describe(sources[0]) if sources else "", f"{name}/"
-                else:
-                    text = (
-                        describe(path) if path.suffix == ending and path.name not in first else ""
-                    )
+            for path in [top, *sorted(path for path in top.glob("*") if path.is_dir())]:
+                sources = [path / one for one in first if (path / one).is_file()]
+                name = f"{path.relative_to(root).as_posix()}/"
+                text = describe(sources[0]) if sources else ""
                 if text:
                     rows.append(f"- `{name}`: {text}")
         if rows:

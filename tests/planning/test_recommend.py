@@ -74,7 +74,7 @@ def test_domains_that_share_nothing_want_their_own(tmp_path: Path) -> None:
         patterns=("gpt2",),
         algorithms=("bpe",),
         documents="line",
-        domains_by="folder",
+        domains="folder",
     )
     assert {domain.domain for domain in found.domains} == {"english", "russian"}
     for domain in found.domains:

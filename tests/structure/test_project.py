@@ -165,7 +165,9 @@ def test_check_skips_exit_codes(
 def test_the_module_map_reads_first_lines(tmp_path: Path) -> None:
     package = tmp_path / "python" / "jeton"
     package.mkdir(parents=True)
-    (package / "a.py").write_text('"""What a is.\n\nMore."""\n', encoding="utf-8")
+    (package / "room").mkdir()
+    (package / "room" / "__init__.py").write_text('"""A.\n\nMore."""\n', encoding="utf-8")
+    (package / "a.py").write_text('"""A file."""\n', encoding="utf-8")
     source = tmp_path / "crates" / "jeton-core" / "src"
     source.mkdir(parents=True)
     (source / "lib.rs").write_text("//! What the crate is\n//! More.\n", encoding="utf-8")
@@ -174,7 +176,8 @@ def test_the_module_map_reads_first_lines(tmp_path: Path) -> None:
     (source / "room" / "mod.rs").write_text("//! A room.\n", encoding="utf-8")
     (source / "room" / "file.rs").write_text("//! A file of it.\n", encoding="utf-8")
     text = module_map.render(tmp_path)
-    assert "- `python/jeton/a.py`: What a is." in text
+    assert "- `python/jeton/room/`: A.\n" in text
+    assert "a.py" not in text
     assert "- `crates/jeton-core/src/`: What the crate is\n" in text
     assert "- `crates/jeton-core/src/room/`: A room.\n" in text
     assert "A file of it" not in text

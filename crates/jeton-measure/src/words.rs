@@ -166,12 +166,12 @@ pub(crate) struct Joined {
     n_cut: u64,
     /// Counts of the tokens that are [`APART`].
     apart: WordCounts,
-    place: Place,
+    place: WordState,
 }
 
 /// Context before a token that is read where it stands.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct WordState {
     /// The text so far ends inside a word.
     open: bool,
     /// Two or more tokens overlap that word.
@@ -192,7 +192,7 @@ impl Joined {
             n_joints: 0,
             n_cut: 0,
             apart: WordCounts::default(),
-            place: Place::default(),
+            place: WordState::default(),
         }
     }
 
@@ -218,7 +218,7 @@ impl Joined {
         // Whether the text so far ends inside a word, and whether more than one token overlaps
         // that.
         let (mut open, mut shared) = (0, 0);
-        self.place = Place::default();
+        self.place = WordState::default();
         // How far the bytes of the tokens were added up.
         let (mut n_passed, mut position) = (0, 0);
         let (mut n_joints, mut n_cut) = (0, 0);
@@ -238,7 +238,7 @@ impl Joined {
             } else {
                 position += outlines.n_bytes(&ids[n_passed..index]);
                 let end = position + outlines.n_bytes(&ids[index..=index]);
-                self.place = Place {
+                self.place = WordState {
                     open: open == 1,
                     shared: shared == 1,
                     last: self.place.last,

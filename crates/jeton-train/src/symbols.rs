@@ -223,11 +223,11 @@ fn end(words: &[u32]) -> Result<u32> {
 }
 
 /// Where in a word a character stands: two bits, continuing and ending.
-type Place = usize;
-const CONTINUES: Place = 1;
-const ENDS: Place = 2;
+type Position = usize;
+const CONTINUES: Position = 1;
+const ENDS: Position = 2;
 
-fn places(word: &str) -> impl Iterator<Item = (char, Place)> {
+fn places(word: &str) -> impl Iterator<Item = (char, Position)> {
     word.char_indices().map(|(at, c)| {
         let continues = if at > 0 { CONTINUES } else { 0 };
         let ends = if at + c.len_utf8() == word.len() {
@@ -239,7 +239,7 @@ fn places(word: &str) -> impl Iterator<Item = (char, Place)> {
     })
 }
 
-fn spell(c: char, place: Place, spelling: &Spelling) -> String {
+fn spell(c: char, place: Position, spelling: &Spelling) -> String {
     let mut text = String::new();
     if place & CONTINUES != 0 {
         text.push_str(&spelling.continuing_prefix);
@@ -259,7 +259,7 @@ fn add_spelled(counts: &PretokenCounts, spelling: &Spelling, symbols: &mut Symbo
             seen.entry(c).or_default()[place] = true;
         }
     }
-    let mut wanted: Vec<(Place, char)> = seen
+    let mut wanted: Vec<(Position, char)> = seen
         .iter()
         .flat_map(|(&c, places)| {
             (0..4)
@@ -306,7 +306,7 @@ impl SpelledIds {
     }
 
     #[inline]
-    fn get(&self, c: char, place: Place) -> Option<u32> {
+    fn get(&self, c: char, place: Position) -> Option<u32> {
         match self.ascii.get(c as usize) {
             Some(ids) => ids[place],
             None => self.others.get(&c).and_then(|ids| ids[place]),

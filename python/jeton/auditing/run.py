@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from jeton._core import Tokenizer
 from jeton.auditing.measures.measuring import Facts
 from jeton.auditing.measures.traffic import load_trace
 from jeton.auditing.measures.training import checked_training
@@ -26,9 +24,10 @@ from jeton.auditing.reporting import Asked, report_of
 from jeton.auditing.result import AuditReport
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
-from jeton.corpus import DocumentStream, Progress, open_documents
+from jeton.corpus import DocumentStream, open_documents
 from jeton.economics.billing.closed import stand_in
-from jeton.registry import load
+from jeton.progress import OnProgress
+from jeton.registry import load, several
 from jeton.workload.choice import Chosen
 from jeton.workload.counting.counts import Counts, Setup
 from jeton.workload.counting.scan import scan
@@ -83,11 +82,7 @@ class Audit:
             peak_to_mean=options.peak_to_mean,
         )
         self._logs = options.log_options
-        self._tokenizers = (
-            options.tokenizers
-            if isinstance(options.tokenizers, str | os.PathLike | Tokenizer)
-            else list(options.tokenizers or ())
-        )
+        self._tokenizers = several(options.tokenizers)
         self._terms = tuple(distinct_terms(options.terms))
         self._observers = tuple(options.observers)
         self._setup: Setup | None = None
@@ -153,7 +148,7 @@ class Audit:
             for_money=selection.for_money,
             terms=self._terms,
             sample_chars=self._options.sample_chars,
-            deep_sample_bytes=self._options.deep_sample_bytes,
+            deep_sample_bytes=self._options.sample_bytes,
             has_overhead=logs is not None,
             has_control_tokens=logs is not None and logs.template is not None,
         )
@@ -161,9 +156,7 @@ class Audit:
             observer.begin(selection.chosen, current=selection.current)
         return self._setup
 
-    def count(
-        self, inputs: Any, *, on_progress: Callable[[Progress], None] | None = None
-    ) -> Counts:
+    def count(self, inputs: Any, *, on_progress: OnProgress | None = None) -> Counts:
         """Read inputs once and count everything. Counts of shards are put together by ``merge``."""
         portions: Portions
         collector, drawn = None, None
@@ -197,9 +190,7 @@ class Audit:
         """The report on what was counted."""
         return report_of(counts, self._facts, self._asked, bill=self._bill)
 
-    def _open_documents(
-        self, inputs: Any, on_progress: Callable[[Progress], None] | None
-    ) -> DocumentStream:
+    def _open_documents(self, inputs: Any, on_progress: OnProgress | None) -> DocumentStream:
         return open_documents(
             inputs,
             field=self._options.field,
@@ -214,7 +205,7 @@ class Audit:
         )
 
     def _open_logs(
-        self, inputs: Any, options: LogOptions, on_progress: Callable[[Progress], None] | None
+        self, inputs: Any, options: LogOptions, on_progress: OnProgress | None
     ) -> tuple[RequestPortions, RequestCollector]:
         requests = open_logs(
             inputs,

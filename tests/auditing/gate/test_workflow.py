@@ -83,7 +83,14 @@ class Runner:
         return {step["name"]: self.run(step["run"]) for step in steps if "run" in step}
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "three files",
+        pytest.param("one file", marks=pytest.mark.conformance),
+        pytest.param("300 files", marks=pytest.mark.conformance),
+    ],
+)
 @pytest.mark.timeout(300)
 def test_the_steps_run(name: str, tmp_path: Path) -> None:
     files = CORPORA[name]

@@ -5,7 +5,7 @@ use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConf
 use crate::engine::{Engine, SentencePiece};
 use crate::error::{Error, Result};
 use crate::models::Model;
-use crate::models::bpe::known::Known;
+use crate::models::bpe::compiled_merges::CompiledMerges;
 use crate::models::bpe::listed::Listed;
 use crate::models::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missing};
 use crate::models::rwkv::GreedyModel;
@@ -32,7 +32,7 @@ pub(crate) enum ModelParts {
     CompiledBpe {
         vocab: Vocab,
         list: Option<Listed>,
-        known: Option<Box<Known>>,
+        known: Option<Box<CompiledMerges>>,
         whole_pretokens: bool,
         missing: Missing,
     },

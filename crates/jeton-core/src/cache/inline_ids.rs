@@ -9,7 +9,7 @@ use crate::cache::two_way::{Payload, payload_of};
 pub(crate) const IDS_PER_ENTRY: usize = 8;
 
 /// Ids of two bytes in an entry, beside their number.
-const MOST: usize = IDS_PER_ENTRY - 1;
+const MAX_IDS: usize = IDS_PER_ENTRY - 1;
 
 /// True if all ids of a vocabulary that has so many fit into two bytes.
 pub(crate) fn are_small(n_ids: u32) -> bool {
@@ -21,12 +21,12 @@ pub(crate) fn pack<const SMALL: bool>(ids: &[u32]) -> Option<Payload<4>> {
     if !SMALL {
         return payload_of(ids);
     }
-    if ids.len() > MOST || ids.iter().any(|&id| u16::try_from(id).is_err()) {
+    if ids.len() > MAX_IDS || ids.iter().any(|&id| u16::try_from(id).is_err()) {
         return None;
     }
     let mut all = [0; IDS_PER_ENTRY];
     all[..ids.len()].copy_from_slice(ids);
-    all[MOST] = ids.len() as u32;
+    all[MAX_IDS] = ids.len() as u32;
     // The lower halves are the first four, so that each half of all is one vector of numbers.
     Some(std::array::from_fn(|at| all[at] | all[at + 4] << 16))
 }

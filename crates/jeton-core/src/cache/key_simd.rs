@@ -185,7 +185,7 @@ mod avx512 {
     /// Sixteen bytes from each of four places.
     ///
     /// # Safety
-    /// So many must be there.
+    /// Sixteen bytes must be there behind each place.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     unsafe fn load_four(text: &[u8], [a, b, c, d]: [usize; 4]) -> __m512i {

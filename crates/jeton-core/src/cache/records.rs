@@ -20,7 +20,7 @@ use crate::cache::tables::MIN_BYTES;
 use crate::cpu::prefetch::prefetch;
 use crate::memory::huge_pages::HugeSlice;
 
-pub(crate) use self::record::Found;
+pub(crate) use self::record::RecordIds;
 
 /// Longest pretoken that is a phrase, in bytes: twenty words of a script without spaces.
 pub(crate) const MAX_RECORD_BYTES: usize = 255;
@@ -147,12 +147,12 @@ impl Records {
 
     /// The ids of a pretoken that is no longer than a phrase; `hash`: its hash.
     #[inline(always)]
-    pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<Found<'_>> {
+    pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<RecordIds<'_>> {
         if word.len() > MAX_RECORD_BYTES {
             return None;
         }
         let (n_ids, from) = search(&self.slots, self.mask, &self.numbers, word, hash, role)?;
-        Some(Found::new(n_ids as usize, from))
+        Some(RecordIds::new(n_ids as usize, from))
     }
 
     /// Returns the ids of a pretoken, if it is kept.
@@ -313,7 +313,7 @@ mod tests {
         let known = phrases.get(word, Role::Pretoken).map(<[u32]>::to_vec);
         let as_phrase = phrases.find(word, hash(word), Role::Pretoken);
         assert_eq!(
-            as_phrase.and_then(Found::ids),
+            as_phrase.and_then(RecordIds::ids),
             known.as_deref().filter(|_| word.len() <= MAX_RECORD_BYTES)
         );
         if let (Some(found), Some(ids)) = (as_phrase, &known) {
@@ -387,7 +387,7 @@ mod tests {
             // As a unit it is none, until that is kept beside it.
             prop_assert!(phrases.find(&one, hash(&one), Role::Unit).is_none());
             phrases.put(&one, &[3], Role::Unit);
-            let unit = phrases.find(&one, hash(&one), Role::Unit).and_then(Found::ids);
+            let unit = phrases.find(&one, hash(&one), Role::Unit).and_then(RecordIds::ids);
             prop_assert_eq!(unit, Some(&[3][..]));
             prop_assert_eq!(found(&mut phrases, &one), Some(vec![1, 2]));
             // Whatever the hash says.

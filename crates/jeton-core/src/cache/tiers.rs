@@ -17,11 +17,6 @@ pub(crate) const RICH_IDS: usize = RichWords::MAX_IDS;
 /// Ids of an entry for a longer word.
 pub(crate) const LONG_IDS: usize = LongWords::MAX_IDS;
 
-/// Window of the moving average that turns long pretokens into records. [`OF_LAST`] is the weight
-/// of one word; above `MANY` long pretokens go to the records.
-const OF_LAST: u32 = 64;
-const MANY: u32 = OF_LAST * OF_LAST / 4;
-
 /// Caches of pretokens.
 #[derive(Debug, Default)]
 pub(crate) struct PretokenCache {
@@ -33,9 +28,6 @@ pub(crate) struct PretokenCache {
     small_ids: bool,
     /// The ids of such an entry.
     unpacked: [u32; IDS_PER_ENTRY],
-    /// How many of the long words that were kept last had too many ids for `medium`: see
-    /// [`Self::are_phrases`].
-    many_ids_share: u32,
     /// True if a short word had too many ids for `many_ids`.
     are_crowded: bool,
 }
@@ -83,14 +75,6 @@ impl PretokenCache {
         self.are_crowded = false;
     }
 
-    /// True if words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last
-    /// ones had many ids: to look for each in both places costs more than records do. What was kept
-    /// before stays where it is.
-    #[inline(always)]
-    pub(crate) fn are_phrases(&self) -> bool {
-        self.many_ids_share > MANY
-    }
-
     /// True if there may be short words among phrases: those with very many ids, which few texts
     /// have.
     #[inline(always)]
@@ -127,46 +111,19 @@ impl PretokenCache {
         self.records.get(&text[start..end], role)
     }
 
-    /// Notes how often short words with few ids were found somewhere else than in their own set.
-    pub(crate) fn note_neighbour_hits(&mut self, n: usize) {
-        if !self.few_ids.note_neighbour_hits(n) {
-            return;
-        }
-        // Now there is room for those that had none.
-        for entry in self.many_ids.entries() {
-            let ids = entry.payload.get(..entry.payload[RICH_IDS] as usize);
-            if let Some(payload) = ids.and_then(|ids| pack_short(self.small_ids, ids)) {
-                self.few_ids.put(entry.key, payload);
-            }
-        }
-    }
-
     /// Remembers the ids of what may be a word or something else.
     pub(crate) fn keep(&mut self, role: Role, word: &[u8], ids: &[u32]) {
         if let Some(key) = Key::<1>::new(word, 0, word.len()) {
             return self.keep_short(key.of(role), role, word, ids);
         }
         let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) else {
-            self.keep_phrase(role, word, ids);
+            self.keep_record(role, word, ids);
             return;
         };
-        let payload = payload_of(ids);
-        let has_many = payload.is_none();
-        if let Some(payload) = payload
-            && !self.are_phrases()
-        {
-            self.note_long(false);
-            self.medium.put(key, payload);
-        } else if !self.keep_phrase(role, word, ids) {
-            // A word that comes again counts once.
-            self.note_long(has_many);
+        match payload_of(ids) {
+            Some(payload) => self.medium.put(key, payload),
+            None => self.keep_record(role, word, ids),
         }
-    }
-
-    /// Notes whether a long word had too many ids for `long`.
-    fn note_long(&mut self, has_many: bool) {
-        self.many_ids_share -= self.many_ids_share / OF_LAST;
-        self.many_ids_share += if has_many { OF_LAST } else { 0 };
     }
 
     /// Keeps a short pretoken whose key in that role is known already.
@@ -181,17 +138,14 @@ impl PretokenCache {
             return self.many_ids.put(key, payload);
         }
         self.are_crowded = true;
-        self.keep_phrase(role, word, ids);
+        self.keep_record(role, word, ids);
     }
 
-    /// Keeps a phrase that no other tier has room for, when it comes again: most come once.
-    /// Says whether it was kept.
-    fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) -> bool {
-        let is_worth = self.records.comes_again(word);
-        if is_worth {
+    /// Keeps a pretoken that no other tier has room for, when it comes again: most come once.
+    fn keep_record(&mut self, role: Role, word: &[u8], ids: &[u32]) {
+        if self.records.comes_again(word) {
             self.records.put(word, ids, role);
         }
-        is_worth
     }
 }
 
@@ -218,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn words_without_room_are_kept_elsewhere_and_come_back_when_there_is_some() {
+    fn words_without_room_are_kept_in_the_next_tier() {
         let mut caches = PretokenCache::default();
         // So many that the cache of short words grows once more only.
         for (word, number) in words(0..80_000) {
@@ -237,41 +191,6 @@ mod tests {
                 .iter()
                 .all(|entry| caches.few_ids.get(entry.key).is_none())
         );
-        // A few words that are looked for somewhere else do not make it grow.
-        caches.note_neighbour_hits(1000);
-        assert!(caches.few_ids.get(elsewhere[0].key).is_none());
-        caches.note_neighbour_hits(1 << 20);
-        assert!(n_known(&mut caches) > 29_700);
-        let back = elsewhere
-            .iter()
-            .filter(|entry| caches.few_ids.get(entry.key).is_some());
-        assert!(back.count() * 20 > elsewhere.len() * 19);
-    }
-
-    #[test]
-    fn what_comes_again_does_not_count_as_another_long_word() {
-        let mut caches = PretokenCache::default();
-        let long = |number: u32| format!("a long word: {number:05}").into_bytes();
-        let many_ids = [0; LONG_IDS + 1];
-        for number in 0..6000 {
-            let ids = if number % 6 == 0 {
-                &many_ids[..]
-            } else {
-                &[1, 2]
-            };
-            caches.keep(Role::Pretoken, &long(number), ids);
-        }
-        assert!(!caches.are_phrases());
-        // The others are known by now.
-        for number in (0..6000).step_by(6) {
-            caches.keep(Role::Pretoken, &long(number), &many_ids);
-            assert!(!caches.are_phrases());
-        }
-        // New ones do.
-        for number in 6000..6100 {
-            caches.keep(Role::Pretoken, &long(number), &many_ids);
-        }
-        assert!(caches.are_phrases());
     }
 
     proptest! {
@@ -303,14 +222,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn detours_begin_no_cache() {
-        let mut caches = PretokenCache::default();
-        caches.note_neighbour_hits(0);
-        caches.note_neighbour_hits(1 << 20);
-        assert_eq!(caches.few_ids.entries().count(), 0);
-        assert!(!caches.few_ids.note_neighbour_hits(1 << 20));
     }
 }

@@ -24,21 +24,16 @@ pub(crate) type LongWords = WordCache<2, 8>;
 /// A cache grows when there are so many displaced words for sixteen sets: soon, since what it loses
 /// is merged again and most texts have more words, but for the last step, which takes memory that
 /// few texts need.
-const SOON: usize = 2;
-const LATE: usize = 4;
+const EARLY_DISPLACED: usize = 2;
+const LATE_DISPLACED: usize = 4;
 /// Growth limit of a large cache whose entries take a line each, which words of many ids or bytes
 /// seldom fill. Zeroing four times as many sets takes as long as some thousand words
 /// (docs/log/engine-2026-11.md).
-const LATE_IF_LARGE: usize = 6;
+const LARGE_DISPLACED: usize = 6;
 const LARGE_BYTES: usize = 1 << 20;
 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
-
-/// For each set that there is so many words found elsewhere make a cache grow: to wait for their
-/// lines takes about as long, then, as to fill the new sets with zeros and with words (estimated,
-/// not measured by itself).
-const NEIGHBOUR_HITS: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
@@ -124,8 +119,6 @@ pub(crate) struct WordCache<const W: usize, const P: usize> {
     /// Words that are guests, were lost or were not kept, since the cache last grew or was not
     /// allowed to.
     displaced: usize,
-    /// How often words were found somewhere else than in their own set since then.
-    n_neighbour_hits: usize,
     share: Share,
 }
 
@@ -155,7 +148,7 @@ impl<const W: usize, const P: usize> WordCache<W, P> {
     pub(crate) fn clear(&mut self) {
         let bytes = self.sets.len() * Self::SET_BYTES;
         self.sets = HugeSlice::default();
-        (self.displaced, self.n_neighbour_hits) = (0, 0);
+        self.displaced = 0;
         self.share.give_back(bytes);
     }
 }
@@ -209,21 +202,8 @@ where
         placed.is_some()
     }
 
-    /// Notes that words were found somewhere else than in their own set, so often; the cache grows
-    /// when that has taken as long as growing does. Says whether it has become as large as it may
-    /// be.
-    pub(crate) fn note_neighbour_hits(&mut self, n: usize) -> bool {
-        self.n_neighbour_hits += n;
-        let n_sets = self.sets.len();
-        let is_worth = n_sets > 0 && self.n_neighbour_hits >= n_sets * NEIGHBOUR_HITS;
-        if !is_worth || n_sets >= Self::MAX_SETS {
-            return false;
-        }
-        self.grow();
-        self.sets.len() == Self::MAX_SETS
-    }
-
     /// Entries, in no particular order.
+    #[cfg(test)]
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry<W, P>> {
         let entries = self.sets.iter().flat_map(|Set(entries)| entries);
         entries.filter(|entry| !entry.is_empty())
@@ -233,11 +213,11 @@ where
     fn most_displaced(n_sets: usize) -> usize {
         let takes_lines = size_of::<Entry<W, P>>() == LINE_BYTES;
         let of_16 = if n_sets >= Self::MANY_SETS {
-            LATE
+            LATE_DISPLACED
         } else if takes_lines && n_sets * Self::SET_BYTES >= LARGE_BYTES {
-            LATE_IF_LARGE
+            LARGE_DISPLACED
         } else {
-            SOON
+            EARLY_DISPLACED
         };
         n_sets * of_16 / 16
     }
@@ -262,7 +242,7 @@ where
         if self.sets.is_empty() && self.displaced > 0 {
             return;
         }
-        (self.displaced, self.n_neighbour_hits) = (0, 0);
+        self.displaced = 0;
         let n_sets = (self.sets.len() * 4).clamp(Self::MIN_SETS, Self::MAX_SETS);
         // The old sets are there until their words have moved.
         let old_bytes = self.sets.len() * Self::SET_BYTES;

@@ -7,7 +7,7 @@ use crate::assembly::ModelParts;
 use crate::config::ModelConfig;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::models::bpe::known::Known;
+use crate::models::bpe::compiled_merges::CompiledMerges;
 use crate::models::bpe::listed::{Listed, ListedPair};
 use crate::vocab::{Lengths, RawIndex, RawPacked, Vocab};
 
@@ -29,7 +29,7 @@ pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writ
                 if let Some(list) = pipeline.model().list() {
                     write_list(list, out);
                 }
-                write_known(pipeline.model().known().as_ref(), out);
+                write_merges(pipeline.model().compiled().as_ref(), out);
             }
         }
         ModelConfig::CharacterBpe {
@@ -87,7 +87,7 @@ pub(super) fn read_model(model: ModelConfig, reader: &mut Reader) -> Result<Mode
         } => {
             let vocab = read_vocab(reader)?;
             let list = is_listed.then(|| read_list(&vocab, reader)).transpose()?;
-            let known = read_known(reader)?.map(Box::new);
+            let known = read_merges(reader)?.map(Box::new);
             return Ok(ModelParts::CompiledBpe {
                 vocab,
                 list,
@@ -196,10 +196,10 @@ fn read_list(vocab: &Vocab, reader: &mut Reader) -> Result<Listed> {
     Listed::from_raw(starts, pairs.collect(), vocab).ok_or_else(|| bad("its merges are none"))
 }
 
-fn write_known(known: Option<&Known>, out: &mut Writer) {
-    out.number(u64::from(known.is_some()));
-    if let Some(known) = known {
-        let (lasting, others) = known.columns();
+fn write_merges(merges: Option<&CompiledMerges>, out: &mut Writer) {
+    out.number(u64::from(merges.is_some()));
+    if let Some(merges) = merges {
+        let (lasting, others) = merges.columns();
         for column in lasting {
             out.lasting(column);
         }
@@ -209,7 +209,7 @@ fn write_known(known: Option<&Known>, out: &mut Writer) {
     }
 }
 
-fn read_known(reader: &mut Reader) -> Result<Option<Known>> {
+fn read_merges(reader: &mut Reader) -> Result<Option<CompiledMerges>> {
     if reader.number()? == 0 {
         return Ok(None);
     }
@@ -218,7 +218,7 @@ fn read_known(reader: &mut Reader) -> Result<Option<Known>> {
     let others = [reader.u64s()?, reader.u64s()?, reader.u64s()?];
     let ([entries, filter], [script_entries, script_filter]) = (tables, scripts);
     let lasting = [entries, filter, script_entries, script_filter];
-    Ok(Some(Known::new(lasting, others, reader.shelf())))
+    Ok(Some(CompiledMerges::new(lasting, others, reader.shelf())))
 }
 
 fn read_pieces(reader: &mut Reader) -> Result<Vec<(String, f64)>> {

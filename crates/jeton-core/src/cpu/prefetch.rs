@@ -44,7 +44,7 @@ pub(crate) fn prefetch_beginning(text: &[u8]) {
 
 /// Items that [`ReadLater`] fetches at a time: as many characters as a block of a text has bytes.
 /// The caller asks once after each block.
-const AT_ONCE: usize = 64;
+const ITEMS_PER_FETCH: usize = 64;
 
 /// Memory that is read when something else is done, asked for bit by bit meanwhile: read at once,
 /// it comes no faster than a core may have reads under way.
@@ -59,13 +59,13 @@ pub(crate) struct ReadLater {
 }
 
 impl ReadLater {
-    /// To be asked for [`AT_ONCE`] at a time.
+    /// To be asked for [`ITEMS_PER_FETCH`] at a time.
     pub(crate) fn new<T>(memory: &[T]) -> Self {
         let from = memory.as_ptr().addr();
         Self {
             from,
             to: from + size_of_val(memory),
-            bytes: AT_ONCE * size_of::<T>(),
+            bytes: ITEMS_PER_FETCH * size_of::<T>(),
         }
     }
 
@@ -88,12 +88,12 @@ mod tests {
 
     #[test]
     fn all_of_it_is_asked_for_in_turn() {
-        for n in [0, 1, AT_ONCE, 3 * AT_ONCE + 1] {
+        for n in [0, 1, ITEMS_PER_FETCH, 3 * ITEMS_PER_FETCH + 1] {
             let characters = vec![0u32; n];
             let mut later = ReadLater::new(&characters);
             let begin = later.from;
-            for turn in 0..n.div_ceil(AT_ONCE) {
-                assert_eq!(later.from, begin + turn * AT_ONCE * 4);
+            for turn in 0..n.div_ceil(ITEMS_PER_FETCH) {
+                assert_eq!(later.from, begin + turn * ITEMS_PER_FETCH * 4);
                 assert!(later.from < later.to);
                 later.ask();
             }

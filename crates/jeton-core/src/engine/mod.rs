@@ -8,7 +8,7 @@ mod sample;
 mod sentencepiece;
 
 pub(crate) use nbest::Alternative;
-pub(crate) use resume::{Place, Seams};
+pub(crate) use resume::{ResumePoint, Seams};
 pub(crate) use sample::{Draw, SampleScratch};
 pub use sample::{Sampling, SamplingMethod};
 pub(crate) use sentencepiece::SentencePiece;

@@ -101,7 +101,7 @@ impl Seams {
 }
 
 /// A place at which a text can be taken up again, and what the model has to know there.
-pub(crate) type Place = (usize, Option<PathsSoFar>);
+pub(crate) type ResumePoint = (usize, Option<PathsSoFar>);
 
 impl Engine {
     /// The places in a pretoken that still grows, rising; as places of the text that it comes from.
@@ -113,7 +113,7 @@ impl Engine {
         from: Option<&PathsSoFar>,
         seams: &Seams,
         scratch: &mut EngineScratch,
-    ) -> Result<Vec<Place>> {
+    ) -> Result<Vec<ResumePoint>> {
         match self {
             Self::Unigram(pipeline) => paths(pipeline.model(), piece, from),
             Self::SentencePiece(engine) => match engine.processor.encoder() {
@@ -172,8 +172,8 @@ fn paths(
     model: &UnigramModel,
     piece: &GrowingPiece,
     from: Option<&PathsSoFar>,
-) -> Result<Vec<Place>> {
-    let Some(open) = model.open(&piece.bytes, from)? else {
+) -> Result<Vec<ResumePoint>> {
+    let Some(open) = model.open_end(&piece.bytes, from)? else {
         return Ok(Vec::new());
     };
     let place = |end: &usize| {
@@ -189,7 +189,11 @@ fn paths(
 
 /// Places between characters that no token has beside each other; `good(before, at)`: what else
 /// must hold.
-fn crossed(piece: &GrowingPiece, seams: &Seams, good: impl Fn(char, usize) -> bool) -> Vec<Place> {
+fn crossed(
+    piece: &GrowingPiece,
+    seams: &Seams,
+    good: impl Fn(char, usize) -> bool,
+) -> Vec<ResumePoint> {
     let mut out = Vec::new();
     let Ok(text) = std::str::from_utf8(&piece.bytes) else {
         return out;
@@ -214,7 +218,11 @@ fn crossed(piece: &GrowingPiece, seams: &Seams, good: impl Fn(char, usize) -> bo
     out
 }
 
-fn byte_places(piece: &GrowingPiece, seams: &Seams, knows: impl Fn(u8) -> bool) -> Vec<Place> {
+fn byte_places(
+    piece: &GrowingPiece,
+    seams: &Seams,
+    knows: impl Fn(u8) -> bool,
+) -> Vec<ResumePoint> {
     let Seams::Bytes(pairs) = seams else {
         return Vec::new();
     };
@@ -236,7 +244,7 @@ fn longest(
     piece: &GrowingPiece,
     seams: &Seams,
     scratch: &mut ModelScratch,
-) -> Vec<Place> {
+) -> Vec<ResumePoint> {
     let Seams::Longest(longest) = seams else {
         return Vec::new();
     };

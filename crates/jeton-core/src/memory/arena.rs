@@ -16,7 +16,7 @@ use crate::memory::plain_numbers::Number;
 const ALIGNMENT: usize = 64;
 /// Far above the lists of any published vocabulary, and so little that it may be asked for whatever
 /// a file claims.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Where lists are put, as long as there is room; then each has memory of its own.
 pub(crate) struct HugeArena {
@@ -32,7 +32,7 @@ impl HugeArena {
     /// Room for lists of so many bytes at most; none for what does not fill a huge page. What stays
     /// empty costs nothing but the rest of a page.
     pub(crate) fn with_room(bytes: usize) -> Self {
-        let whole = bytes.min(MOST_BYTES).next_multiple_of(HUGE_PAGE);
+        let whole = bytes.min(MAX_BYTES).next_multiple_of(HUGE_PAGE);
         Self {
             room: is_mapped(bytes).then(|| Arc::new(HugeSlice::zeroed(whole / size_of::<u64>()))),
             used: 0,
@@ -233,7 +233,7 @@ mod tests {
         assert!(HugeArena::with_room(HUGE_PAGE - 1).room.is_none());
         let mut shelf = HugeArena::with_room(usize::MAX);
         let room = shelf.room.as_ref().map_or(0, |room| room.len() * 8);
-        assert!(room <= MOST_BYTES);
+        assert!(room <= MAX_BYTES);
         assert!(shelf.part::<u64>(usize::MAX).is_none());
         assert!(shelf.part::<u64>(usize::MAX / 8).is_none());
     }

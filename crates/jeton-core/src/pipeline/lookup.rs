@@ -18,17 +18,17 @@ use crate::vocab::Search;
 
 /// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block
 /// of 64 bytes, so that the ends of a block are always taken together.
-pub(crate) const IDS_PER_ENTRY: usize = 192;
+pub(crate) const BATCH_PRETOKENS: usize = 192;
 
 /// Room for the ids of a batch: those of a hundred phrases or so, or of rich words only.
-const ROOM: usize = IDS_PER_ENTRY * RICH_IDS + RICH_IDS + 1;
+const ROOM: usize = BATCH_PRETOKENS * RICH_IDS + RICH_IDS + 1;
 
 /// One in so many words of a batch must be rich, so that those of the next one are asked for ahead.
-const OFTEN: usize = 8;
+const RICH_SHARE: usize = 8;
 
 /// One in so many must be rich, so that both caches are looked at for each word of the next one:
 /// which of them has it cannot be guessed then.
-const MIXED: usize = 6;
+const MIXED_SHARE: usize = 6;
 
 /// Pieces that follow one another, by where they end.
 pub(crate) trait Ends {
@@ -51,15 +51,15 @@ impl Ends for TextPieces<'_, '_> {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct BatchLookup {
-    ends: [usize; IDS_PER_ENTRY],
+    ends: [usize; BATCH_PRETOKENS],
     /// The key of each that is short, and what tells its place in a cache. Long ones all have the
     /// same, which is not there: whether a pretoken is long is seen behind a look at that place,
     /// and to wait for memory there would be in vain.
-    keys: [Key<1>; IDS_PER_ENTRY],
-    places: [usize; IDS_PER_ENTRY],
+    keys: [Key<1>; BATCH_PRETOKENS],
+    places: [usize; BATCH_PRETOKENS],
     /// Which are long, and their hashes, by the same indices as all.
-    long: [usize; IDS_PER_ENTRY + EIGHT],
-    long_places: [usize; IDS_PER_ENTRY],
+    long: [usize; BATCH_PRETOKENS + EIGHT],
+    long_places: [usize; BATCH_PRETOKENS],
     n: usize,
     /// Pretokens that have been looked up.
     at: usize,
@@ -71,8 +71,6 @@ pub(crate) struct BatchLookup {
     /// Search of the last pretoken that [`Self::look_up_slow`] looked for, see [`Miss`].
     is_new: bool,
     search: Search,
-    /// Short words with few ids that were not in their own set, in this text so far.
-    n_neighbour_hits: usize,
     /// Short words that were not among those with few ids, in this batch so far; whether there were
     /// many in the last one.
     n_rich: usize,
@@ -111,11 +109,11 @@ impl Default for BatchLookup {
     fn default() -> Self {
         Self {
             kernel: Kernel::fastest(),
-            ends: [0; IDS_PER_ENTRY],
-            keys: [Key::NONE; IDS_PER_ENTRY],
-            places: [0; IDS_PER_ENTRY],
-            long: [0; IDS_PER_ENTRY + EIGHT],
-            long_places: [0; IDS_PER_ENTRY],
+            ends: [0; BATCH_PRETOKENS],
+            keys: [Key::NONE; BATCH_PRETOKENS],
+            places: [0; BATCH_PRETOKENS],
+            long: [0; BATCH_PRETOKENS + EIGHT],
+            long_places: [0; BATCH_PRETOKENS],
             n: 0,
             at: 0,
             start: 0,
@@ -123,7 +121,6 @@ impl Default for BatchLookup {
             n_known: 0,
             is_new: false,
             search: Search::NotBegun,
-            n_neighbour_hits: 0,
             n_rich: 0,
             is_rich: false,
             is_mixed: false,
@@ -134,12 +131,7 @@ impl Default for BatchLookup {
 impl BatchLookup {
     /// Begins with a text.
     pub(crate) fn begin(&mut self) {
-        (self.at, self.start, self.n_known, self.n_neighbour_hits) = (0, 0, 0, 0);
-    }
-
-    /// How many short words with few ids were not in their own set.
-    pub(crate) fn n_neighbour_hits(&self) -> usize {
-        self.n_neighbour_hits
+        (self.at, self.start, self.n_known) = (0, 0, 0);
     }
 
     /// True if all pretokens of a text have been looked up.
@@ -166,10 +158,10 @@ impl BatchLookup {
         // There may be as many of them now. Where a text begins, the last batch is that of another
         // one.
         if batch.n > 0 {
-            batch.is_rich = batch.n_rich * OFTEN > batch.n;
-            batch.is_mixed = batch.n_rich * MIXED > batch.n;
+            batch.is_rich = batch.n_rich * RICH_SHARE > batch.n;
+            batch.is_mixed = batch.n_rich * MIXED_SHARE > batch.n;
         }
-        (batch.n, batch.at, batch.n_rich) = (n.min(IDS_PER_ENTRY), 0, 0);
+        (batch.n, batch.at, batch.n_rich) = (n.min(BATCH_PRETOKENS), 0, 0);
         let n_long = if batch.is_rich {
             run_wide(batch.kernel, Keys::<true>(batch, text, caches))
         } else {
@@ -190,7 +182,7 @@ impl BatchLookup {
         let (places, rich) = (caches.few_ids.places(), caches.many_ids.places());
         let (made, mut n_long) = self.make_eights::<RICH>(text, caches);
         let mut from = self.end_before(made);
-        for index in made..self.n.min(IDS_PER_ENTRY) {
+        for index in made..self.n.min(BATCH_PRETOKENS) {
             let end = self.ends[index];
             if let Some(short) = Key::new(text, from, end) {
                 let place = places.fetch(short);
@@ -201,7 +193,7 @@ impl BatchLookup {
                 self.places[index] = place;
             } else {
                 (self.keys[index], self.places[index]) = (Key::NONE, Key::<1>::NONE.hash());
-                self.long[n_long % IDS_PER_ENTRY] = index;
+                self.long[n_long % BATCH_PRETOKENS] = index;
                 n_long += 1;
             }
             from = end;
@@ -219,7 +211,7 @@ impl BatchLookup {
         let (mut made, mut n_long) = (0, 0);
         let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
         let mut from = self.start;
-        let (ends, _) = self.ends[..self.n.min(IDS_PER_ENTRY)].as_chunks();
+        let (ends, _) = self.ends[..self.n.min(BATCH_PRETOKENS)].as_chunks();
         let (keys, _) = self.keys.as_chunks_mut();
         let (places, _) = self.places.as_chunks_mut();
         for ((ends, keys), places) in ends.iter().zip(keys).zip(places) {
@@ -281,7 +273,7 @@ impl BatchLookup {
         search: &impl Fn(&[u8]) -> Search,
     ) -> bool {
         let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
-        let n = self.n.min(IDS_PER_ENTRY);
+        let n = self.n.min(BATCH_PRETOKENS);
         let (mut n_known, mut n_rich) = (0, 0);
         let mut index = self.at;
         while index < n {
@@ -385,7 +377,6 @@ impl BatchLookup {
             self.search = search(&text[begin..end]);
         }
         if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
-            self.n_neighbour_hits += usize::from(found.is_none());
             *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
             return Some(payload[SHORT_IDS] as usize);
         }
@@ -405,7 +396,6 @@ impl BatchLookup {
     fn take_rich(&mut self, n_known: usize, payload: &Payload<{ RICH_IDS + 1 }>) -> Option<usize> {
         let n_ids = payload[RICH_IDS] as usize;
         self.n_rich += 1;
-        self.n_neighbour_hits += usize::from(n_ids <= SHORT_IDS);
         *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
         Some(n_ids)
     }
@@ -418,7 +408,7 @@ impl BatchLookup {
 }
 
 struct Cut<'b, E> {
-    ends: &'b mut [usize; IDS_PER_ENTRY],
+    ends: &'b mut [usize; BATCH_PRETOKENS],
     pieces: &'b mut E,
 }
 
@@ -500,7 +490,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was kept before, and whether many words have many ids.
+        /// For any words kept before, with few or many ids.
         #[test]
         fn what_is_known_is_what_was_kept(
             numbers in prop::collection::vec((0u32..300, prop::bool::weighted(0.9)), 1..800),

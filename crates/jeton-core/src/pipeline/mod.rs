@@ -227,7 +227,6 @@ impl<M: Model> Pipeline<M> {
         batch.begin();
         prefetch_beginning(bytes);
         let result = self.encode_batches(bytes, pieces, &mut batch, words, scratch, sink);
-        words.caches.note_neighbour_hits(batch.n_neighbour_hits());
         words.batch = Some(batch);
         result
     }

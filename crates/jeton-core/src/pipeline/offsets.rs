@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::models::Model;
 use crate::models::bpe::{BpeModel, BpeScratch};
-use crate::pipeline::lookup::IDS_PER_ENTRY;
+use crate::pipeline::lookup::BATCH_PRETOKENS;
 use crate::pipeline::{EachSpan, Pipeline, WordScratch};
 
 impl Pipeline<BpeModel> {
@@ -40,7 +40,7 @@ impl Pipeline<BpeModel> {
             self.pretokenizer().split(text, word)?;
             return Ok(n_words);
         };
-        let mut ends = [0; IDS_PER_ENTRY];
+        let mut ends = [0; BATCH_PRETOKENS];
         let mut start = 0;
         loop {
             let n = pieces.ends(&mut ends);

@@ -10,18 +10,18 @@ use crate::cache::tiers::PretokenCache;
 use crate::cpu::dispatch::Kernel;
 
 /// Units that are cut, keyed and looked up together.
-const IDS_PER_ENTRY: usize = 32;
+const BATCH_SEGMENTS: usize = 32;
 
 /// From so many bytes on a pretoken may be cut. A character of a script without spaces has three.
-const LEAST: usize = 7;
+const MIN_CUT_BYTES: usize = 7;
 /// Longer ones are cut in any case: most come once, and merging takes long.
-const MOST: usize = 64;
+const MAX_MERGED_BYTES: usize = 64;
 /// Units of so many bytes at most, in the mean, are short.
-const SHORT: u32 = 8;
+const SHORT_SEGMENT_BYTES: u32 = 8;
 /// Bytes of pretokens, about, after which half of what is known of them is forgotten.
-const LATELY: u32 = 1 << 14;
+const WINDOW_BYTES: u32 = 1 << 14;
 /// Where units are long, one pretoken of so many is cut, to see whether they still are.
-const OF_LONG: u32 = 16;
+const SAMPLE_INTERVAL: u32 = 16;
 
 /// How long units were lately: whether it is worth to cut pretokens that could be merged at once.
 ///
@@ -41,31 +41,31 @@ impl SegmentLengthStats {
     #[inline]
     pub(crate) fn is_worth(&mut self, pretoken: &[u8]) -> bool {
         match pretoken.len() {
-            ..LEAST => return false,
-            LEAST..=MOST => {}
+            ..MIN_CUT_BYTES => return false,
+            MIN_CUT_BYTES..=MAX_MERGED_BYTES => {}
             _ => return true,
         }
-        // Words of ASCII are merged quickly, and letters of two bytes are cut while they are
-        // ([`crate::models::bpe`]).
+        // Words of ASCII and letters of two bytes are merged as quickly
+        // (docs/log/2026-11-28-what-pays.md).
         if ends_with_two_bytes(pretoken) || pretoken.is_ascii() {
             return false;
         }
-        if self.bytes <= SHORT * self.units {
+        if self.bytes <= SHORT_SEGMENT_BYTES * self.units {
             return true;
         }
-        self.merged = (self.merged + 1) % OF_LONG;
+        self.merged = (self.merged + 1) % SAMPLE_INTERVAL;
         self.merged == 0
     }
 
     /// Says how many units a pretoken of so many bytes had.
     #[inline]
     pub(crate) fn note(&mut self, n_bytes: usize, n_units: usize) {
-        if n_bytes > MOST {
+        if n_bytes > MAX_MERGED_BYTES {
             return;
         }
         self.bytes += n_bytes as u32;
         self.units += n_units as u32;
-        if self.bytes > LATELY {
+        if self.bytes > WINDOW_BYTES {
             (self.bytes, self.units) = (self.bytes / 2, self.units / 2);
         }
     }
@@ -80,9 +80,9 @@ fn ends_with_two_bytes(pretoken: &[u8]) -> bool {
 /// Its arrays begin with cache lines, as those of a batch.
 #[repr(C, align(64))]
 pub(crate) struct Segments {
-    ends: [usize; IDS_PER_ENTRY],
-    keys: [Key<1>; IDS_PER_ENTRY],
-    places: [usize; IDS_PER_ENTRY],
+    ends: [usize; BATCH_SEGMENTS],
+    keys: [Key<1>; BATCH_SEGMENTS],
+    places: [usize; BATCH_SEGMENTS],
     kernel: Kernel,
     role: Role,
 }
@@ -92,9 +92,9 @@ impl Segments {
         Self {
             kernel,
             role,
-            ends: [0; IDS_PER_ENTRY],
-            keys: [Key::NONE; IDS_PER_ENTRY],
-            places: [0; IDS_PER_ENTRY],
+            ends: [0; BATCH_SEGMENTS],
+            keys: [Key::NONE; BATCH_SEGMENTS],
+            places: [0; BATCH_SEGMENTS],
         }
     }
 
@@ -112,7 +112,7 @@ impl Segments {
         n: usize,
         caches: &PretokenCache,
     ) {
-        let n = n.min(IDS_PER_ENTRY);
+        let n = n.min(BATCH_SEGMENTS);
         // The last eight are as many: what is behind them is empty.
         let last = n.checked_sub(1).map_or(start, |last| self.ends[last]);
         self.ends[n..n.next_multiple_of(EIGHT)].fill(last);

@@ -76,10 +76,10 @@ enum Level<'a> {
 }
 
 impl Level<'_> {
-    fn open(&self, text: &str) -> OpenSplit {
+    fn open_end(&self, text: &str) -> OpenSplit {
         match self {
-            Self::Cut(Cut::Pattern(splitter)) => splitter.open(text.as_bytes()),
-            Self::Bytes(splitter) => splitter.open(text.as_bytes()),
+            Self::Cut(Cut::Pattern(splitter)) => splitter.open_end(text.as_bytes()),
+            Self::Bytes(splitter) => splitter.open_end(text.as_bytes()),
             Self::Cut(Cut::Scripts(_)) => OpenSplit::whole(text.len(), Free::From(0)),
             Self::Cut(Cut::FixedLength(length)) => {
                 let mut boundaries = Vec::new();
@@ -126,7 +126,7 @@ impl OpenSplit {
 }
 
 impl ScriptSplitter {
-    fn open(&self, text: &str) -> (OpenSplit, Vec<bool>) {
+    fn open_end(&self, text: &str) -> (OpenSplit, Vec<bool>) {
         let mut out = OpenSplit::whole(text.len(), Free::From(0));
         // Whether the text can be taken up again at a byte.
         let mut good = vec![false; text.len() + 1];
@@ -151,7 +151,7 @@ impl ScriptSplitter {
 
 impl Splitter {
     /// Splits a text that may go on.
-    fn open(&self, text: &[u8]) -> OpenSplit {
+    fn open_end(&self, text: &[u8]) -> OpenSplit {
         let Some(automaton) = self.automaton() else {
             return OpenSplit::whole(text.len(), Free::Never);
         };
@@ -251,10 +251,10 @@ impl<'t> Levels<'t> {
         };
         let (split, mask) = match level {
             Level::Cut(Cut::Scripts(scripts)) => {
-                let (split, mask) = scripts.open(text);
+                let (split, mask) = scripts.open_end(text);
                 (split, Some(mask))
             }
-            level => (level.open(text), None),
+            level => (level.open_end(text), None),
         };
         let boundaries = split.boundaries.iter().map(|at| begin + at);
         let good: Vec<usize> = boundaries.filter(|&at| self.is_good(at)).collect();
@@ -300,7 +300,7 @@ impl Stage {
 impl PreTokenizer {
     /// Splits a text that may go on. `begins`: the given text begins with it. `continues`: the
     /// beginning of its first piece is elsewhere.
-    pub(crate) fn open(&self, text: &str, begins: bool, continues: bool) -> OpenPieces {
+    pub(crate) fn open_end(&self, text: &str, begins: bool, continues: bool) -> OpenPieces {
         let mut levels = Levels::new(text);
         for cut in &self.text {
             levels.apply(&Level::Cut(cut));

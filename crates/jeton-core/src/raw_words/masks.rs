@@ -10,10 +10,10 @@ use crate::cpu::dispatch::{Kernel, gather_bits};
 /// Bytes of a block: the bits of a mask.
 pub(super) const BLOCK: usize = 64;
 /// Kinds that the masks of a block are made for at once: the bits of a byte.
-pub(super) const KINDS_AT_ONCE: usize = 8;
+pub(super) const KINDS_PER_PASS: usize = 8;
 
 /// A mask for each kind.
-type Masks = [u64; KINDS_AT_ONCE];
+type Masks = [u64; KINDS_PER_PASS];
 
 impl Kernel {
     /// Makes the masks of the single-byte characters of the block at `start`; returns the mask of
@@ -63,7 +63,7 @@ impl Kernel {
 
 fn portable(members: &[u8; 256], n_kinds: usize, block: &[u8; BLOCK], masks: &mut Masks) -> u64 {
     let mut wide = 0;
-    *masks = [0; KINDS_AT_ONCE];
+    *masks = [0; KINDS_PER_PASS];
     for (index, eight) in block.as_chunks::<8>().0.iter().enumerate() {
         let sets = u64::from_le_bytes(eight.map(|byte| members[byte as usize]));
         for (set, mask) in masks.iter_mut().enumerate().take(n_kinds) {
@@ -88,7 +88,7 @@ mod x86 {
         _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_test_epi8_mask,
     };
 
-    use super::{BLOCK, KINDS_AT_ONCE, Masks};
+    use super::{BLOCK, KINDS_PER_PASS, Masks};
 
     #[inline]
     pub(super) fn call_avx2(
@@ -144,7 +144,7 @@ mod x86 {
             low | high << 32
         };
         // Set 7 is the top bit already; each turn brings the next lower set there.
-        for set in (0..KINDS_AT_ONCE).rev() {
+        for set in (0..KINDS_PER_PASS).rev() {
             if set < n_kinds {
                 masks[set] = bits(sets);
             }
@@ -184,7 +184,7 @@ mod tests {
             sets in prop::collection::vec(any::<u8>(), 128),
             text in prop::collection::vec(any::<u8>(), 1..200),
             start in 0usize..3,
-            n_kinds in 1..=KINDS_AT_ONCE,
+            n_kinds in 1..=KINDS_PER_PASS,
         ) {
             let start = start * BLOCK;
             prop_assume!(start < text.len());
@@ -197,7 +197,7 @@ mod tests {
                 block.iter().enumerate().map(|(i, &byte)| u64::from(is(byte)) << i).sum()
             };
             for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
-                let mut masks = [0; KINDS_AT_ONCE];
+                let mut masks = [0; KINDS_PER_PASS];
                 let wide = kernel.single_bytes(&members, n_kinds, &text, start, &mut masks);
                 prop_assert_eq!(wide, bits(&|byte| byte >= 0x80), "{:?}", kernel);
                 for (set, &mask) in masks.iter().enumerate() {

@@ -6,10 +6,10 @@
 //! What happens between two cuts is done by the same steps as ever, on that part of the text alone,
 //! so that cuts are all that has to be proved.
 
-mod counted;
 mod joined;
 mod masks;
 mod plan;
+mod raw_cuts;
 mod scan;
 mod sentence;
 
@@ -29,18 +29,18 @@ use crate::models::unigram::piece::SPACE;
 use crate::normalize::{Normalizer, bert::is_ideograph};
 use crate::pipeline::WordScratch;
 use crate::pretokenize::rewriting::Origin;
-pub use counted::{EachWords, RawCuts};
 use joined::Joined;
-use scan::{Found, Layout, PLAIN, Scan, Scanner};
+pub use raw_cuts::{EachWords, RawCuts};
+use scan::{Layout, PLAIN, Scan, Scanner, WordBounds};
 use sentence::SentenceScratch;
 
 /// Words up to so many bytes are searched as a whole in sentences whose scores are added up, and
 /// remembered.
 const MAX_WHOLE_WORD: usize = 31;
 /// Words that are looked up together.
-const KNOWN_AT_ONCE: usize = 192;
+const LOOKUP_WORDS: usize = 192;
 /// Parts of a word that are.
-const PARTS_AT_ONCE: usize = 64;
+const LOOKUP_PARTS: usize = 64;
 /// Room for ids of each of those; where they have more, it is made use of twice.
 const IDS_OF_WORD: usize = 3;
 
@@ -75,7 +75,7 @@ enum Inside {
 
 impl Inside {
     /// Puts the ends of the next parts of a word there, from where one begins; returns how many.
-    fn ends(&self, word: &str, from: usize, ends: &mut [usize; PARTS_AT_ONCE]) -> usize {
+    fn ends(&self, word: &str, from: usize, ends: &mut [usize; LOOKUP_PARTS]) -> usize {
         let mut n = 0;
         let mut before = None;
         for (at, c) in word[from..].char_indices() {
@@ -84,7 +84,7 @@ impl Inside {
             {
                 ends[n] = from + at;
                 n += 1;
-                if n == PARTS_AT_ONCE {
+                if n == LOOKUP_PARTS {
                     return n;
                 }
             }
@@ -234,10 +234,10 @@ impl RawWords {
         sink: &mut K,
     ) -> Result<()> {
         let bytes = text.as_bytes();
-        let mut found = Found::default();
+        let mut found = WordBounds::default();
         let mut scan = Scan::new(&self.scanner, text, &mut found);
-        let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
-        let mut known = [0; KNOWN_AT_ONCE * IDS_OF_WORD + IDS_PER_ENTRY];
+        let mut keys = [(Key::NONE, 0); LOOKUP_WORDS];
+        let mut known = [0; LOOKUP_WORDS * IDS_OF_WORD + IDS_PER_ENTRY];
         let mut is_first = self.scanner.layout == Layout::Adjacent;
         loop {
             let n = scan.more(&mut found);
@@ -388,9 +388,9 @@ impl RawWords {
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
-        let mut ends = [0; PARTS_AT_ONCE];
-        let mut keys = [(Key::NONE, 0); PARTS_AT_ONCE];
-        let mut known = [0; PARTS_AT_ONCE * IDS_OF_WORD + IDS_PER_ENTRY];
+        let mut ends = [0; LOOKUP_PARTS];
+        let mut keys = [(Key::NONE, 0); LOOKUP_PARTS];
+        let mut known = [0; LOOKUP_PARTS * IDS_OF_WORD + IDS_PER_ENTRY];
         let mut ids = Vec::new();
         let mut from = 0;
         loop {

@@ -28,8 +28,8 @@ pub(super) const LONE: u8 = 1 << 4;
 /// Sets of bytes in a table.
 const KINDS: usize = 5;
 /// Words that are handed over at once, and the most that a block can add to them.
-const AT_ONCE: usize = 128;
-const ROOM: usize = AT_ONCE + BLOCK + 1;
+const BATCH_WORDS: usize = 128;
+const ROOM: usize = BATCH_WORDS + BLOCK + 1;
 
 /// How words lie in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,14 +82,14 @@ impl Scanner {
 }
 
 /// Words that were found: from `starts[i]` to `ends[i]`.
-pub(super) struct Found {
+pub(super) struct WordBounds {
     pub(super) starts: [usize; ROOM],
     pub(super) ends: [usize; ROOM],
     n_starts: usize,
     n_ends: usize,
 }
 
-impl Default for Found {
+impl Default for WordBounds {
     fn default() -> Self {
         Self {
             starts: [0; ROOM],
@@ -122,7 +122,7 @@ pub(super) struct Scan<'s, 't> {
 }
 
 impl<'s, 't> Scan<'s, 't> {
-    pub(super) fn new(scanner: &'s Scanner, text: &'t str, found: &mut Found) -> Self {
+    pub(super) fn new(scanner: &'s Scanner, text: &'t str, found: &mut WordBounds) -> Self {
         (found.n_starts, found.n_ends) = (0, 0);
         if scanner.layout == Layout::Adjacent && !text.is_empty() {
             found.starts[0] = 0;
@@ -139,7 +139,7 @@ impl<'s, 't> Scan<'s, 't> {
 
     /// Finds more words, in place of those found before; returns how many. None: all were found.
     #[inline]
-    pub(super) fn more(&mut self, found: &mut Found) -> usize {
+    pub(super) fn more(&mut self, found: &mut WordBounds) -> usize {
         // The word that has begun and not ended is the first of the next turn.
         if found.n_starts > found.n_ends {
             found.starts[0] = found.starts[found.n_ends];
@@ -147,14 +147,14 @@ impl<'s, 't> Scan<'s, 't> {
         found.n_starts -= found.n_ends;
         found.n_ends = 0;
         let layout = self.scanner.layout;
-        while found.n_ends < AT_ONCE && self.at < self.text.len() {
+        while found.n_ends < BATCH_WORDS && self.at < self.text.len() {
             match layout {
                 Layout::Separated => self.apart(found),
                 Layout::Adjacent => self.touching(found),
             }
             self.at += BLOCK;
         }
-        if found.n_ends < AT_ONCE && !self.done {
+        if found.n_ends < BATCH_WORDS && !self.done {
             self.done = true;
             if found.n_starts > found.n_ends {
                 found.ends[found.n_ends] = self.text.len();
@@ -177,7 +177,7 @@ impl<'s, 't> Scan<'s, 't> {
     }
 
     #[inline]
-    fn apart(&mut self, found: &mut Found) {
+    fn apart(&mut self, found: &mut WordBounds) {
         let ([mut word, alone, odd, ..], wide) = self.masks();
         let (scanner, bytes) = (self.scanner, self.text.as_bytes());
         let odd = odd | wide;
@@ -238,7 +238,7 @@ impl<'s, 't> Scan<'s, 't> {
     }
 
     #[inline]
-    fn touching(&mut self, found: &mut Found) {
+    fn touching(&mut self, found: &mut WordBounds) {
         let ([blank, plain, letter, other, lone, ..], wide) = self.masks();
         let scanner = self.scanner;
         let [

@@ -6,8 +6,8 @@
 //! is worked out only when it is needed, from the ids since it was known. Until then it has an
 //! upper bound: a multiple of the largest score.
 
-use super::scan::{Found, Scan};
-use super::{FullPath, KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords};
+use super::scan::{Scan, WordBounds};
+use super::{FullPath, LOOKUP_WORDS, MAX_WHOLE_WORD, RawScratch, RawWords};
 use crate::cache::key::Key;
 use crate::engine::EngineScratch;
 use crate::error::Result;
@@ -115,11 +115,11 @@ impl RawWords {
             n_taken: 0,
             sink,
         };
-        let mut found = Found::default();
+        let mut found = WordBounds::default();
         let mut scan = Scan::new(&self.scanner, text, &mut found);
         // Inside of a word no sum is larger than the one before it by more.
         let certain = LARGEST_SUM - MAX_CERTAIN_CHARS * largest;
-        let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
+        let mut keys = [(Key::NONE, 0); LOOKUP_WORDS];
         let mut is_first = true;
         loop {
             let n = scan.more(&mut found);

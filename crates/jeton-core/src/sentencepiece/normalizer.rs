@@ -188,7 +188,7 @@ impl SpmNormalizer {
     /// A piece of the text is decided where no key goes on behind the text's end; then so are those
     /// before. At a place behind one that does not end in a space, nothing is left to be known:
     /// spaces at the end are taken off up to there at most.
-    pub(crate) fn open(&self, text: &str, continues: bool) -> (String, Vec<(usize, usize)>) {
+    pub(crate) fn open_end(&self, text: &str, continues: bool) -> (String, Vec<(usize, usize)>) {
         let mut pieces = Pieces::default();
         let mut decided = 0;
         while let Some(first) = text[decided..].chars().next() {

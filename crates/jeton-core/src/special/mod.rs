@@ -93,7 +93,7 @@ impl Allow {
 
 /// A token found in a text, as byte range and id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundToken {
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -241,7 +241,7 @@ impl AddedTokens {
 
     /// Tokens in the raw text, left to right. They overlap only where one begins in white space
     /// that the one before takes along.
-    pub fn find_raw(&self, text: &str, allow: &Allow, out: &mut Vec<Found>) {
+    pub fn find_raw(&self, text: &str, allow: &Allow, out: &mut Vec<FoundToken>) {
         out.clear();
         if let Some(finder) = &self.raw {
             finder.find(text, &self.tokens, allow, out);
@@ -249,7 +249,7 @@ impl AddedTokens {
     }
 
     /// Tokens in text that has been normalized.
-    pub fn find_normalized(&self, text: &str, allow: &Allow, out: &mut Vec<Found>) {
+    pub fn find_normalized(&self, text: &str, allow: &Allow, out: &mut Vec<FoundToken>) {
         out.clear();
         if let Some(finder) = &self.normalized {
             finder.find(text, &self.tokens, allow, out);
@@ -264,7 +264,7 @@ impl AddedTokens {
         text: &str,
         normalized: bool,
         permits: &mut dyn FnMut(u32, usize, usize) -> bool,
-        out: &mut Vec<Found>,
+        out: &mut Vec<FoundToken>,
     ) {
         out.clear();
         let finder = if normalized {
@@ -322,7 +322,7 @@ fn longest_prefixes(contents: &[impl AsRef<str>]) -> Vec<Option<usize>> {
 }
 
 impl Finder {
-    fn find(&self, text: &str, tokens: &[AddedToken], allow: &Allow, out: &mut Vec<Found>) {
+    fn find(&self, text: &str, tokens: &[AddedToken], allow: &Allow, out: &mut Vec<FoundToken>) {
         self.walk(
             text,
             0,
@@ -385,7 +385,7 @@ impl Finder {
         from: usize,
         tokens: &[AddedToken],
         judge: &mut dyn FnMut(&Match) -> Verdict,
-        mut each: impl FnMut(usize, usize, usize, Option<Found>) -> bool,
+        mut each: impl FnMut(usize, usize, usize, Option<FoundToken>) -> bool,
     ) {
         // Where the search goes on. It does not know of white space that tokens take along: one
         // that begins inside such space is found all the same, and overlaps (as in `tokenizers`).
@@ -433,7 +433,7 @@ impl Finder {
                 }
                 end = white.end;
             }
-            let taken = (start < end).then_some(Found {
+            let taken = (start < end).then_some(FoundToken {
                 start,
                 end,
                 id: token.id,

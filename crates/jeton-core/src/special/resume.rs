@@ -2,7 +2,7 @@
 
 use aho_corasick::Match;
 
-use super::{AddedToken, AddedTokens, Allow, Finder, Found};
+use super::{AddedToken, AddedTokens, Allow, Finder, FoundToken};
 use crate::text::unicode::contains;
 
 /// Decided tokens in a text that may go on.
@@ -10,7 +10,7 @@ use crate::text::unicode::contains;
 pub(crate) struct OpenTokens {
     /// Tokens that nothing behind the text can change, left to right, each with whether the search
     /// goes on where it ends.
-    pub(crate) found: Vec<(Found, bool)>,
+    pub(crate) found: Vec<(FoundToken, bool)>,
     /// Up to here it is decided that no other token begins or takes white space along.
     pub(crate) decided: usize,
     /// Matches that were passed over: the search cannot be taken up again inside them.
@@ -40,7 +40,7 @@ impl AddedTokens {
         text: &str,
         from: usize,
         allow: &Allow,
-        out: &mut Vec<Found>,
+        out: &mut Vec<FoundToken>,
     ) {
         out.clear();
         if let Some(finder) = &self.raw {
@@ -60,7 +60,7 @@ impl AddedTokens {
     /// Finds the decided tokens in the raw text from a place on.
     pub(crate) fn open_raw(&self, text: &str, from: usize, allow: &Allow) -> OpenTokens {
         match &self.raw {
-            Some(finder) => finder.open(text, from, &self.tokens, allow),
+            Some(finder) => finder.open_end(text, from, &self.tokens, allow),
             None => OpenTokens::none(text),
         }
     }
@@ -68,7 +68,7 @@ impl AddedTokens {
     /// Finds the decided tokens in a normalized text.
     pub(crate) fn open_normalized(&self, text: &str, allow: &Allow) -> OpenTokens {
         match &self.normalized {
-            Some(finder) => finder.open(text, 0, &self.tokens, allow),
+            Some(finder) => finder.open_end(text, 0, &self.tokens, allow),
             None => OpenTokens::none(text),
         }
     }
@@ -86,7 +86,13 @@ impl Finder {
     /// is the absence of one at a place where the text is not the beginning of any. The search, its
     /// white space and its neighbours are all to the left of that, but for the character behind a
     /// single word and the white space behind a token that takes it along.
-    fn open(&self, text: &str, from: usize, tokens: &[AddedToken], allow: &Allow) -> OpenTokens {
+    fn open_end(
+        &self,
+        text: &str,
+        from: usize,
+        tokens: &[AddedToken],
+        allow: &Allow,
+    ) -> OpenTokens {
         let beginnings = self.beginnings(text, from);
         let first_open = |position: usize| {
             let next = beginnings.partition_point(|&at| at < position);

@@ -10,7 +10,7 @@ use crate::normalize::NormalizerConfig;
 use crate::special::Allow;
 
 /// Ids whose strings are decoded together.
-const MOST_STRINGS: usize = 1 << 16;
+const MAX_STRINGS: usize = 1 << 16;
 
 impl Tokenizer {
     /// Appends the bytes of ids.
@@ -28,7 +28,7 @@ impl Tokenizer {
             out.extend(engine.processor.decode(&kept)?);
             return Ok(());
         }
-        if self.decoder.is_some() && ids.len() > MOST_STRINGS {
+        if self.decoder.is_some() && ids.len() > MAX_STRINGS {
             return self.decode_one_by_one(ids, skip_special_tokens, out);
         }
         let kept = ids
@@ -70,7 +70,7 @@ impl Tokenizer {
                 Ok(())
             }
             (_, Some(decoder)) => {
-                if ids.len() > MOST_STRINGS {
+                if ids.len() > MAX_STRINGS {
                     let start = out.len();
                     self.decode_one_by_one(ids, skip_special_tokens, out)?;
                     let made = out.get(start..).unwrap_or_default();
@@ -111,7 +111,7 @@ impl Tokenizer {
     ) -> Result<()> {
         let mut stream = DecodeStream::new(self, skip_special_tokens);
         let mut text = String::new();
-        for some in ids.chunks(MOST_STRINGS) {
+        for some in ids.chunks(MAX_STRINGS) {
             stream.push(some, &mut text)?;
             out.extend_from_slice(text.as_bytes());
             text.clear();

@@ -27,7 +27,7 @@ use crate::error::{ErrorKind, Result};
 use crate::pretokenize::rewriting::Origin;
 use crate::sentencepiece::PieceKind;
 use crate::sentencepiece::piece::{SPACE, byte_of};
-use crate::special::{AddedToken, AddedTokens, Found};
+use crate::special::{AddedToken, AddedTokens, FoundToken};
 use crate::text::alignment::Alignment;
 
 /// Ranges of a text, in bytes, that may hold control tokens: rising, with gaps between them.
@@ -76,7 +76,7 @@ pub struct GuardedEncoding {
     pub encoding: Encoding,
     /// Control tokens that the text spells where it may not: they stayed text. In bytes of the
     /// text, rising.
-    pub refused: Vec<Found>,
+    pub refused: Vec<FoundToken>,
 }
 
 /// Engines without certain tokens, by these. A tokenizer meets few sets: its special tokens, with
@@ -215,11 +215,11 @@ struct Guard<'g> {
     control: &'g [u32],
     unknown: Option<u32>,
     names_bytes: bool,
-    refused: Vec<Found>,
+    refused: Vec<FoundToken>,
 }
 
 /// A token that the model made: its place in the part, and its word.
-struct Made {
+struct ModelToken {
     id: u32,
     start: usize,
     end: usize,
@@ -246,7 +246,7 @@ impl Guard<'_> {
 }
 
 impl Gate for &mut Guard<'_> {
-    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<Found>) {
+    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<FoundToken>) {
         let Guard {
             trusted,
             control,
@@ -256,7 +256,7 @@ impl Gate for &mut Guard<'_> {
         let mut permits = |id: u32, start, end| {
             let may = control.binary_search(&id).is_err() || trusted.covers(start, end);
             if !may {
-                refused.push(Found { start, end, id });
+                refused.push(FoundToken { start, end, id });
             }
             may
         };
@@ -269,7 +269,7 @@ impl Gate for &mut Guard<'_> {
         normalized: &str,
         base: usize,
         alignment: &Alignment,
-        out: &mut Vec<Found>,
+        out: &mut Vec<FoundToken>,
     ) {
         let Guard {
             trusted,
@@ -286,7 +286,7 @@ impl Gate for &mut Guard<'_> {
             let (start, end) = (base + start, base + end);
             let may = trusted.covers(start, end);
             if !may {
-                refused.push(Found { start, end, id });
+                refused.push(FoundToken { start, end, id });
             }
             may
         };
@@ -302,9 +302,9 @@ impl Gate for &mut Guard<'_> {
         scratch: &mut EngineScratch,
         each: &mut Each<'_>,
     ) -> Result<i64> {
-        let mut all: Vec<Made> = Vec::new();
+        let mut all: Vec<ModelToken> = Vec::new();
         let mut note = |id, start, end, word, seen: &[u8]| {
-            all.push(Made {
+            all.push(ModelToken {
                 id,
                 start,
                 end,
@@ -342,7 +342,7 @@ impl Gate for &mut Guard<'_> {
             } else {
                 refused = true;
                 let id = made.id;
-                self.refused.push(Found { start, end, id });
+                self.refused.push(FoundToken { start, end, id });
             }
         }
         if !refused {

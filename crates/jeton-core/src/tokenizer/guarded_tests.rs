@@ -184,7 +184,7 @@ fn merges_words_and_pieces_make_no_control_token() {
     assert_eq!(found.encoding.ids, [5, 3, 2]);
     assert_eq!(
         found.refused,
-        [Found {
+        [FoundToken {
             start: 1,
             end: 4,
             id: 4
@@ -266,7 +266,7 @@ fn user_defined_pieces_are_made_of_trusted_text_only() {
         );
         assert_eq!(
             guarded.refused,
-            [Found {
+            [FoundToken {
                 start: 8,
                 end: 14,
                 id: 2

@@ -53,7 +53,7 @@ use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::rewriting::Origin;
 use crate::raw_words::{RawScratch, RawWords};
-use crate::special::{AddedToken, AddedTokens, Allow, Found};
+use crate::special::{AddedToken, AddedTokens, Allow, FoundToken};
 use crate::vocab::Vocab;
 
 /// An immutable tokenizer; share it between threads by reference.
@@ -94,8 +94,8 @@ pub(crate) struct Scratch {
     engine: EngineScratch,
     /// Words of the raw text.
     words: RawScratch,
-    raw: Vec<Found>,
-    normalized: Vec<Found>,
+    raw: Vec<FoundToken>,
+    normalized: Vec<FoundToken>,
     /// The ids of one text.
     ids: Vec<u32>,
 }

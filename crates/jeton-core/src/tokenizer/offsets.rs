@@ -5,11 +5,13 @@ use std::ops::Range;
 
 use super::trim::{Runs, White, trim};
 use super::{Scratch, Tokenizer};
+use crate::documents::parallel::map_texts;
+use crate::documents::texts::Documents;
 use crate::engine::EngineScratch;
 use crate::error::Result;
 use crate::inputs::template::{Part, TrimOffsets};
 use crate::pretokenize::rewriting::Origin;
-use crate::special::{AddedTokens, Allow, Found};
+use crate::special::{AddedTokens, Allow, FoundToken};
 use crate::text::alignment::Alignment;
 
 /// Ids of one text with where each comes from, in bytes of the original text.
@@ -36,7 +38,7 @@ pub(super) type Each<'e> = dyn FnMut(u32, usize, usize, i64, &[u8]) + 'e;
 /// Finder of the added tokens of a text; the rest is left to the model.
 pub(super) trait Gate {
     /// Tokens in the raw text.
-    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<Found>);
+    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<FoundToken>);
 
     /// Tokens in a section of it that begins at `base`, normalized.
     fn find_normalized(
@@ -45,7 +47,7 @@ pub(super) trait Gate {
         normalized: &str,
         base: usize,
         alignment: &Alignment,
-        out: &mut Vec<Found>,
+        out: &mut Vec<FoundToken>,
     );
 
     /// Encodes a part without such tokens, as the engine tells it.
@@ -61,7 +63,7 @@ pub(super) trait Gate {
 }
 
 impl Gate for &Allow {
-    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<Found>) {
+    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<FoundToken>) {
         added.find_raw(text, self, out);
     }
 
@@ -71,7 +73,7 @@ impl Gate for &Allow {
         normalized: &str,
         _: usize,
         _: &Alignment,
-        out: &mut Vec<Found>,
+        out: &mut Vec<FoundToken>,
     ) {
         added.find_normalized(normalized, self, out);
     }
@@ -133,6 +135,32 @@ impl Tokenizer {
             Ok(())
         })?;
         Ok(encoding)
+    }
+
+    /// Encodes many texts with offsets on several threads, and makes something of each encoding.
+    ///
+    /// `how`: allowed special tokens, `add_special_tokens` and `trim` of
+    /// [`Self::encode_with_offsets`].
+    pub fn encode_batch_with_offsets<T: Send>(
+        &self,
+        documents: &dyn Documents,
+        (allow, add_special_tokens, trim): (&Allow, bool, bool),
+        threads: usize,
+        keep_going: &mut dyn FnMut() -> bool,
+        make: &(dyn Fn(Encoding, &str) -> T + Sync),
+    ) -> Result<Vec<T>> {
+        let parts = map_texts(documents, threads, keep_going, &|range| {
+            let mut room = Vec::new();
+            range
+                .map(|index| {
+                    let text = documents.text(index, &mut room)?;
+                    let encoding =
+                        self.encode_with_offsets(text, allow, add_special_tokens, trim)?;
+                    Ok(make(encoding, text))
+                })
+                .collect::<Result<Vec<T>>>()
+        })?;
+        Ok(parts.into_iter().flatten().collect())
     }
 
     pub(super) fn align_text(

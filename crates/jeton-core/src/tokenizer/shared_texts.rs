@@ -38,7 +38,7 @@ enum Task<'p> {
 
 /// Result of a task.
 #[derive(Default)]
-struct Made {
+struct TaskResult {
     /// Ids, and where those of each text that ends here end.
     tokens: TokenBatch,
     /// Ids at the beginning of the next task's that are here already; none if it is not known.
@@ -98,7 +98,7 @@ impl Tokenizer {
         tasks.extend(rest.into_iter().map(Task::Texts));
         let work = Work {
             worker: &|| self.pool.lend(),
-            task: &|scratch: &mut Lease<'_, Scratch>, index, made: &mut Made| {
+            task: &|scratch: &mut Lease<'_, Scratch>, index, made: &mut TaskResult| {
                 let Some(task) = tasks.get(index) else {
                     return Ok(());
                 };
@@ -115,7 +115,7 @@ impl Tokenizer {
             ahead: 0,
             astray: false,
         };
-        let mut take = |_, made: &mut Made| whole.put(made);
+        let mut take = |_, made: &mut TaskResult| whole.put(made);
         in_order(tasks.len(), threads, keep_going, &work, &mut take)?;
         Ok(!whole.astray)
     }
@@ -125,9 +125,9 @@ impl Tokenizer {
         (documents, task): (&dyn Documents, &Task<'_>),
         (allow, add_special_tokens): (&Allow, bool),
         scratch: &mut Scratch,
-        made: &mut Made,
+        made: &mut TaskResult,
     ) -> Result<()> {
-        let Made {
+        let TaskResult {
             tokens,
             ahead,
             room,
@@ -248,7 +248,7 @@ impl Plan<'_> {
 }
 
 impl Whole<'_> {
-    fn put(&mut self, made: &Made) {
+    fn put(&mut self, made: &TaskResult) {
         let Some(ahead) = made.ahead else {
             self.astray = true;
             return;

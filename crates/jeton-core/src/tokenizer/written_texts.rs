@@ -34,7 +34,7 @@ const SIZES: Sizes = Sizes {
 
 /// Result of a part.
 #[derive(Default)]
-struct Made {
+struct PartResult {
     ids: Vec<u32>,
     /// True if places were found where the parts around it begin and end.
     meets: bool,
@@ -98,7 +98,9 @@ impl Tokenizer {
         }
         let work = Work {
             worker: &|| (self.pool.lend(), Vec::new()),
-            task: &|(scratch, room): &mut (Lease<'_, Scratch>, Vec<u8>), index, made: &mut Made| {
+            task: &|(scratch, room): &mut (Lease<'_, Scratch>, Vec<u8>),
+                    index,
+                    made: &mut PartResult| {
                 made.ids.clear();
                 let begin = index * sizes.part;
                 let end = if index + 1 < n_parts {
@@ -117,7 +119,7 @@ impl Tokenizer {
             },
         };
         let mut all_met = true;
-        let mut take = |_, made: &mut Made| {
+        let mut take = |_, made: &mut PartResult| {
             all_met &= made.meets;
             if all_met {
                 take(&made.ids);

@@ -11,7 +11,7 @@ use crate::memory::arena::HugeArena;
 use crate::memory::huge_pages::prepare_pages;
 
 /// Tokens that are on their way together.
-const AT_ONCE: usize = 16;
+const TOKENS_IN_FLIGHT: usize = 16;
 
 /// The seed of a table that nobody has made to collide: tokens are hashed when they are read.
 const SEED: u32 = 0;
@@ -110,7 +110,7 @@ impl Bulk {
         if arena.len() > self.n_bytes {
             return None;
         }
-        let mut coming = column.tokens.chunks(AT_ONCE);
+        let mut coming = column.tokens.chunks(TOKENS_IN_FLIGHT);
         let mut next = coming.next();
         self.fetch(next);
         while let Some(tokens) = next {

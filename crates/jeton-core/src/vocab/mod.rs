@@ -343,7 +343,7 @@ impl Vocab {
         /// Bytes that are copied together, whether they belong to the token or not: one
         /// instruction, where a copy of just its length is a call. What does not belong to it is
         /// written over by the next one.
-        const AT_ONCE: usize = 16;
+        const COPY_BYTES: usize = 16;
         let start = out.len();
         let mut n_bytes = 0;
         for &id in ids {
@@ -352,16 +352,16 @@ impl Vocab {
                 _ => return Err(id),
             }
         }
-        out.resize(start + n_bytes + AT_ONCE, 0);
+        out.resize(start + n_bytes + COPY_BYTES, 0);
         let mut at = start;
         for &id in ids {
             let Some(span) = self.tokens.spans.get(id as usize) else {
                 continue;
             };
             let (from, len) = (span.start as usize, span.length());
-            if len <= AT_ONCE
-                && let Some(bytes) = self.tokens.arena.get(from..from + AT_ONCE)
-                && let Some(place) = out.get_mut(at..at + AT_ONCE)
+            if len <= COPY_BYTES
+                && let Some(bytes) = self.tokens.arena.get(from..from + COPY_BYTES)
+                && let Some(place) = out.get_mut(at..at + COPY_BYTES)
             {
                 place.copy_from_slice(bytes);
             } else if let Some(bytes) = self.tokens.arena.get(from..from + len)

@@ -8,14 +8,14 @@ use super::Vocab;
 use crate::error::Result;
 
 /// Tokens that are on their way together.
-const AT_ONCE: usize = 16;
+const TOKENS_IN_FLIGHT: usize = 16;
 
 /// A vocabulary that is being filled. What was inserted is there after [`Staged::finish`].
 #[derive(Debug)]
 pub(crate) struct Staged {
     vocab: Vocab,
-    ids: [u32; AT_ONCE],
-    hashes: [u64; AT_ONCE],
+    ids: [u32; TOKENS_IN_FLIGHT],
+    hashes: [u64; TOKENS_IN_FLIGHT],
     n: usize,
     is_unique: bool,
 }
@@ -25,8 +25,8 @@ impl Staged {
     pub(crate) fn with_capacity(n_tokens: usize) -> Self {
         Self {
             vocab: Vocab::with_capacity(n_tokens),
-            ids: [0; AT_ONCE],
-            hashes: [0; AT_ONCE],
+            ids: [0; TOKENS_IN_FLIGHT],
+            hashes: [0; TOKENS_IN_FLIGHT],
             n: 0,
             is_unique: true,
         }
@@ -41,7 +41,7 @@ impl Staged {
         let Vocab { tokens, index, .. } = &mut self.vocab;
         self.hashes[self.n] = index.open_table(tokens)?.prepare(bytes);
         self.n += 1;
-        if self.n == AT_ONCE {
+        if self.n == TOKENS_IN_FLIGHT {
             self.settle()?;
         }
         Ok(())

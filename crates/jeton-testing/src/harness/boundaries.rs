@@ -10,7 +10,7 @@ use super::TEXTS;
 use super::formats::{BYTE_RANKS, tiktoken_options};
 
 /// Longest pattern that is compiled: more than the longest published one has (about 600 bytes).
-const MOST_BYTES: usize = 1024;
+const MAX_BYTES: usize = 1024;
 /// Boundaries are worked out when an automaton has seen 32 KiB of text.
 const ENOUGH_TEXT: usize = 33 << 10;
 
@@ -20,7 +20,7 @@ pub fn boundaries(data: &[u8]) -> bool {
     let Some(Ok(pattern)) = parts.next().map(std::str::from_utf8) else {
         return false;
     };
-    if pattern.len() > MOST_BYTES {
+    if pattern.len() > MAX_BYTES {
         return false;
     }
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());

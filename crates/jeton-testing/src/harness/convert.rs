@@ -12,7 +12,7 @@ use jeton_core::tokenizer::Tokenizer;
 use super::{TEXTS, tail};
 
 /// Vocabularies with more ids take too long to be written eleven times.
-const MOST_IDS: u32 = 1 << 14;
+const MAX_IDS: u32 = 1 << 14;
 
 /// Reads any of the formats that hold most kinds of tokenizers.
 fn read(data: &[u8]) -> Option<Tokenizer> {
@@ -43,7 +43,7 @@ pub fn convert(data: &[u8]) -> bool {
     let Some(tokenizer) = read(data) else {
         return false;
     };
-    if tokenizer.vocab().size() > MOST_IDS {
+    if tokenizer.vocab().size() > MAX_IDS {
         return false;
     }
     let tail = tail(data);

@@ -6,7 +6,7 @@ use jeton_core::text::unicode::UnicodeVersion;
 use super::TEXTS;
 
 /// Longest pattern that is compiled: more than the longest published one has (about 600 bytes).
-const MOST_BYTES: usize = 1024;
+const MAX_BYTES: usize = 1024;
 
 const BEHAVIORS: [Behavior; 5] = [
     Behavior::Isolated,
@@ -25,7 +25,7 @@ pub fn patterns(data: &[u8]) -> bool {
     let Some(Ok(pattern)) = parts.next().map(std::str::from_utf8) else {
         return false;
     };
-    if pattern.len() > MOST_BYTES {
+    if pattern.len() > MAX_BYTES {
         return false;
     }
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());

@@ -7,13 +7,13 @@ use jeton_io::compress::Compression;
 use jeton_io::{DocumentReader, Documents, Format, ReaderOptions, compress_zstd, decompress};
 
 /// The cap that decompression gets: far above any input.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// zstd and gzip under a cap, whole and as a stream, which must agree; and back.
 pub fn compression(data: &[u8]) -> bool {
-    let whole = decompress(data, MOST_BYTES, None);
+    let whole = decompress(data, MAX_BYTES, None);
     if let Ok(bytes) = &whole {
-        assert!(bytes.len() as u64 <= MOST_BYTES, "the cap does not hold");
+        assert!(bytes.len() as u64 <= MAX_BYTES, "the cap does not hold");
     }
     let documents = read(data, options(Format::Text, Documents::File));
     match (&whole, &documents) {
@@ -35,7 +35,7 @@ pub fn compression(data: &[u8]) -> bool {
         }
     }
     let packed = compress_zstd(data, 1).expect("bytes in memory can be compressed");
-    let unpacked = decompress(&packed, MOST_BYTES, None).expect("what was packed can be unpacked");
+    let unpacked = decompress(&packed, MAX_BYTES, None).expect("what was packed can be unpacked");
     assert!(unpacked == data, "packing changes bytes");
     whole.is_ok() && Compression::detect(data) != Compression::None
 }
@@ -82,7 +82,7 @@ fn options(format: Format, documents: Documents) -> ReaderOptions {
         format,
         documents,
         max_document_bytes: 2 << 20,
-        max_decompressed_bytes: Some(MOST_BYTES),
+        max_decompressed_bytes: Some(MAX_BYTES),
         ..ReaderOptions::default()
     }
 }

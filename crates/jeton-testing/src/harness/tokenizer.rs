@@ -11,7 +11,7 @@ use super::{TEXTS, tail};
 
 /// Vocabularies with more ids are not written down again: one id of 16 million makes millions of
 /// holes, and writing them takes a second.
-const MOST_IDS_WRITTEN: u32 = 1 << 16;
+const MAX_IDS_WRITTEN: u32 = 1 << 16;
 
 /// Checks a tokenizer that was read from `data`.
 pub(super) fn check(tokenizer: &Tokenizer, data: &[u8]) {
@@ -25,7 +25,7 @@ pub(super) fn check(tokenizer: &Tokenizer, data: &[u8]) {
     for text in texts {
         check_pretokens(tokenizer, text);
     }
-    if tokenizer.vocab().size() <= MOST_IDS_WRITTEN {
+    if tokenizer.vocab().size() <= MAX_IDS_WRITTEN {
         check_written(tokenizer, &texts);
     }
 }

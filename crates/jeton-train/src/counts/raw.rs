@@ -6,7 +6,7 @@
 //! what lies between is counted as it is; what becomes of it is counted so many times when a call
 //! ends or the words fill their memory.
 
-use super::splitting::{AT_ONCE, Drain, Looked, Sums, Worker};
+use super::splitting::{BATCH_PRETOKENS, Drain, Looked, Sums, Worker};
 use super::table::{MediumWords, Table};
 use crate::cutting::Steps;
 use jeton_core::cache::key::Key;
@@ -15,14 +15,14 @@ use jeton_core::raw_words::RawCuts;
 
 /// Bytes of memory that the raw words of a thread take at most: more would lie outside of most
 /// caches.
-const MOST_MEMORY: usize = 4 << 20;
+const MAX_RAW_BYTES: usize = 4 << 20;
 /// With less than that they are not worth their while.
-const LEAST_MEMORY: usize = 1 << 17;
+const MIN_RAW_BYTES: usize = 1 << 17;
 
 /// Returns the share of the memory that a thread's raw words may take.
 pub(super) fn raw_memory(max_memory: usize) -> usize {
-    match (max_memory / 8).min(MOST_MEMORY) {
-        LEAST_MEMORY.. => (max_memory / 8).min(MOST_MEMORY),
+    match (max_memory / 8).min(MAX_RAW_BYTES) {
+        MIN_RAW_BYTES.. => (max_memory / 8).min(MAX_RAW_BYTES),
         _ => 0,
     }
 }
@@ -78,9 +78,12 @@ impl Worker<'_> {
         weight: u64,
     ) -> Result<()> {
         let bytes = text.as_bytes();
-        let mut looked: Looked = [(Key::NONE, 0); AT_ONCE];
+        let mut looked: Looked = [(Key::NONE, 0); BATCH_PRETOKENS];
         cuts.each(text, &mut |starts, ends| {
-            for (starts, ends) in starts.chunks(AT_ONCE).zip(ends.chunks(AT_ONCE)) {
+            for (starts, ends) in starts
+                .chunks(BATCH_PRETOKENS)
+                .zip(ends.chunks(BATCH_PRETOKENS))
+            {
                 let is_long = |(start, end): (&usize, &usize)| end - start > MediumWords::MAX_BYTES;
                 if !starts.iter().zip(ends).any(is_long) {
                     table.add_words(bytes, (starts, ends), weight, &mut looked, &mut |table| {

@@ -76,7 +76,7 @@ pub(super) fn too_large(what: &'static str) -> Error {
 }
 
 /// Pretokens that are looked at together.
-pub(super) const AT_ONCE: usize = 128;
+pub(super) const BATCH_PRETOKENS: usize = 128;
 
 /// A thread's own table with what it needs to fill it.
 pub(super) struct Worker<'w> {
@@ -85,12 +85,12 @@ pub(super) struct Worker<'w> {
     pub(super) raw: RawCounts,
     pub(super) kernel: Kernel,
     /// Where a pretoken begins, and where it and those behind it end.
-    bounds: [usize; AT_ONCE + 1],
+    bounds: [usize; BATCH_PRETOKENS + 1],
     pub(super) looked: Looked,
 }
 
 /// The keys of pretokens, with where the table of short ones has them.
-pub(super) type Looked = [(Key<1>, usize); AT_ONCE];
+pub(super) type Looked = [(Key<1>, usize); BATCH_PRETOKENS];
 
 impl<'w> Worker<'w> {
     /// `raw_memory`: what raw words may take besides.
@@ -100,8 +100,8 @@ impl<'w> Worker<'w> {
             drain,
             raw: RawCounts::new(raw_memory),
             kernel: Kernel::fastest(),
-            bounds: [0; AT_ONCE + 1],
-            looked: [(Key::NONE, 0); AT_ONCE],
+            bounds: [0; BATCH_PRETOKENS + 1],
+            looked: [(Key::NONE, 0); BATCH_PRETOKENS],
         }
     }
 
@@ -115,7 +115,7 @@ impl<'w> Worker<'w> {
     ) -> Result<(u64, u64)> {
         match splitting {
             Splitting::Function(split) => {
-                let mut found = Found::new(self, weight);
+                let mut found = PretokenAdder::new(self, weight);
                 let mut outcome = Ok(());
                 split(text, &mut |pretoken| {
                     if outcome.is_ok() {
@@ -149,7 +149,7 @@ impl<'w> Worker<'w> {
             let (n, _) = self.count_pieces(text.as_bytes(), pieces, usize::MAX, weight)?;
             return Ok((n, text.len() as u64));
         }
-        let mut found = Found::new(self, weight);
+        let mut found = PretokenAdder::new(self, weight);
         steps.cut_normalized(&text, &mut |pretoken| found.add(pretoken))?;
         Ok(found.n)
     }
@@ -189,14 +189,14 @@ impl<'w> Worker<'w> {
 }
 
 /// Pretokens that are counted one by one.
-struct Found<'a, 'w> {
+struct PretokenAdder<'a, 'w> {
     worker: &'a mut Worker<'w>,
     weight: u64,
     /// Pretokens, and their bytes.
     n: (u64, u64),
 }
 
-impl<'a, 'w> Found<'a, 'w> {
+impl<'a, 'w> PretokenAdder<'a, 'w> {
     fn new(worker: &'a mut Worker<'w>, weight: u64) -> Self {
         Self {
             worker,

@@ -25,15 +25,15 @@ const MAX_SEEDS: u64 = 8;
 /// A pretoken of at most `B - 1` bytes, and its count. All zeros: free.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Place<const B: usize> {
+pub(super) struct Slot<const B: usize> {
     key: [u8; B],
     count: u64,
 }
 
 // SAFETY: numbers only, and all zeros is a free place.
-unsafe impl<const B: usize> Zeroed for Place<B> {}
+unsafe impl<const B: usize> Zeroed for Slot<B> {}
 
-impl<const B: usize> Place<B> {
+impl<const B: usize> Slot<B> {
     #[inline(always)]
     fn is_free(&self) -> bool {
         self.key[B - 1] == 0
@@ -66,7 +66,7 @@ pub(super) enum Added {
 /// Pretokens of up to `B - 1` bytes; `W` is `B / 16`.
 #[derive(Debug, Default)]
 pub(super) struct Words<const W: usize, const B: usize> {
-    places: HugeSlice<Place<B>>,
+    places: HugeSlice<Slot<B>>,
     n: usize,
     /// Number of the hash function.
     seed: u64,
@@ -86,7 +86,7 @@ impl<const W: usize, const B: usize> Clone for Words<W, B> {
 
 impl<const W: usize, const B: usize> Words<W, B> {
     pub(super) const MAX_BYTES: usize = B - 1;
-    pub(super) const PLACE_BYTES: usize = size_of::<Place<B>>();
+    pub(super) const PLACE_BYTES: usize = size_of::<Slot<B>>();
 
     /// An empty table of so many places.
     pub(super) fn with_places(n_places: usize) -> Self {
@@ -178,7 +178,7 @@ impl<const W: usize, const B: usize> Words<W, B> {
                 if self.n >= n_places / 4 * 3 {
                     return Added::NoRoom;
                 }
-                *known = Place { key, count };
+                *known = Slot { key, count };
                 self.n += 1;
                 return Added::New;
             }
@@ -253,7 +253,7 @@ impl<const W: usize, const B: usize> Words<W, B> {
 
     /// Puts them in the order of their bytes, where they are; only [`clear`](Self::clear) may
     /// follow.
-    pub(super) fn sort(&mut self) -> &[Place<B>] {
+    pub(super) fn sort(&mut self) -> &[Slot<B>] {
         let mut n = 0;
         for at in 0..self.places.len() {
             if !self.places[at].is_free() {
@@ -268,7 +268,7 @@ impl<const W: usize, const B: usize> Words<W, B> {
 
     /// Forgets all of them and keeps the memory.
     pub(super) fn clear(&mut self) {
-        let free = Place {
+        let free = Slot {
             key: [0; B],
             count: 0,
         };

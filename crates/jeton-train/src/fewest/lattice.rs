@@ -69,7 +69,7 @@ impl Tokens {
 }
 
 /// A token of a word: (id, start, end).
-pub(super) type Place = (u32, u32, u32);
+pub(super) type TokenSpan = (u32, u32, u32);
 
 /// Cost of a place that cannot be reached: more than any cost.
 const FAR: u64 = u64::MAX;
@@ -78,7 +78,7 @@ const FAR: u64 = u64::MAX;
 #[derive(Default)]
 pub(super) struct Lattice {
     /// All tokens of the word, by where they begin, the shorter ones first.
-    places: Vec<Place>,
+    places: Vec<TokenSpan>,
     /// Where the places of each start begin, and where the last ones end.
     starts: Vec<u32>,
     /// By place in the word: the least cost from its beginning.
@@ -88,7 +88,7 @@ pub(super) struct Lattice {
     /// Fewest tokens from the beginning, and to the end.
     forward: Vec<u32>,
     backward: Vec<u32>,
-    path: Vec<Place>,
+    path: Vec<TokenSpan>,
     longest: usize,
 }
 
@@ -132,7 +132,7 @@ impl Lattice {
     }
 
     /// The tokens of the word that was cut last, in order.
-    pub(super) fn path(&self) -> &[Place] {
+    pub(super) fn path(&self) -> &[TokenSpan] {
         &self.path
     }
 

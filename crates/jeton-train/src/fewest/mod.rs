@@ -100,7 +100,7 @@ pub struct TrainedFewest {
 
 /// Statistics of the tokens in the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Found {
+struct TokenUses {
     uses: Vec<u64>,
     losses: Vec<u64>,
 }
@@ -191,7 +191,7 @@ pub fn train_fewest(
 
 /// Which tokens the next round keeps; None where all stay.
 fn to_keep(
-    found: &Found,
+    found: &TokenUses,
     tokens: &Tokens,
     wanted: usize,
     options: &FewestOptions,
@@ -224,9 +224,9 @@ fn find(
     tokens: &Tokens,
     with_losses: bool,
     num_threads: usize,
-) -> Result<Found> {
+) -> Result<TokenUses> {
     let new = || {
-        let found = Found {
+        let found = TokenUses {
             uses: vec![0; tokens.len()],
             losses: vec![0; tokens.len()],
         };

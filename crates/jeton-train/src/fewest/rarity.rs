@@ -27,15 +27,16 @@ fn log2_steps(n: u64) -> u64 {
 
 /// The greatest rarity: that of one use in 2^32. What is rarer is as rare, so that the rarities of
 /// 2^19 tokens together are less than the cost of one.
-pub(super) const MOST: u64 = (1 << 13) - 1;
+pub(super) const MAX_RARITY: u64 = (1 << 13) - 1;
 
-/// `256 * log2(total / uses)`, at most [`MOST`]; what was never used counts as used half a time.
+/// `256 * log2(total / uses)`, at most [`MAX_RARITY`]; a token that was never used counts as used
+/// half a time.
 pub(super) fn rarity(uses: u64, total: u64) -> u64 {
     let octaves = match uses {
         0 => log2_steps(total) + (1 << STEPS_BITS),
         _ => log2_steps(total).saturating_sub(log2_steps(uses)),
     };
-    octaves.min(MOST)
+    octaves.min(MAX_RARITY)
 }
 
 #[cfg(test)]
@@ -53,7 +54,7 @@ mod tests {
         assert_eq!(log2_steps(3), 405);
         assert_eq!(rarity(1, 1 << 30), 30 * 256);
         assert_eq!(rarity(0, 1 << 30), 31 * 256);
-        assert_eq!(rarity(1, 1 << 40), MOST);
+        assert_eq!(rarity(1, 1 << 40), MAX_RARITY);
         assert_eq!(rarity(7, 7), 0);
         assert_eq!(log2_steps(u64::MAX), 64 * 256 - 1);
     }

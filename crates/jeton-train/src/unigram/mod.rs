@@ -100,7 +100,7 @@ pub struct TrainedUnigram {
 /// it.
 const SPARE: f64 = 1.1;
 /// Pieces that are used less often go, as there.
-const LEAST_USE: f64 = 0.5;
+const MIN_USE: f64 = 0.5;
 /// Words that a thread takes at a time.
 const WORDS_PER_TURN: usize = 1 << 12;
 
@@ -293,11 +293,11 @@ fn share_of(number: usize, share: f64) -> usize {
 
 /// The M-step.
 fn maximize(pieces: &Pieces, counts: &[f64]) -> Pieces {
-    let sum: f64 = counts.iter().filter(|&&count| count >= LEAST_USE).sum();
+    let sum: f64 = counts.iter().filter(|&&count| count >= MIN_USE).sum();
     let log_sum = digamma(sum);
     pieces.filtered(|id| {
         let count = counts[id];
-        (count >= LEAST_USE).then(|| digamma(count) - log_sum)
+        (count >= MIN_USE).then(|| digamma(count) - log_sum)
     })
 }
 
@@ -447,9 +447,9 @@ fn choose(
 }
 
 /// The M-step for a vocabulary that stands: the most likely probabilities; what is hardly used
-/// counts as [`LEAST_USE`].
+/// counts as [`MIN_USE`].
 fn refit(pieces: &Pieces, counts: &[f64]) -> Pieces {
-    let count = |id: usize| counts[id].max(LEAST_USE);
+    let count = |id: usize| counts[id].max(MIN_USE);
     let log_sum = (0..pieces.len()).map(count).sum::<f64>().ln();
     pieces.filtered(|id| Some(count(id).ln() - log_sum))
 }

@@ -62,12 +62,12 @@ pub(super) fn find_naive(
     max_chars: usize,
 ) -> Vec<(String, u128)> {
     #[derive(Default)]
-    struct Found {
+    struct Substring {
         frequency: u64,
         followers: std::collections::BTreeSet<char>,
         ends_word: bool,
     }
-    let mut all: BTreeMap<String, Found> = BTreeMap::new();
+    let mut all: BTreeMap<String, Substring> = BTreeMap::new();
     for word in 0..corpus.len() {
         let (text, weight) = corpus.word(word);
         let chars: Vec<char> = std::str::from_utf8(text).unwrap().chars().collect();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,13 +14,13 @@ from jeton.auditing.options.asked import check_number, check_quota
 from jeton.auditing.options.logs import LogOptions
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.catalog.model_map import ModelMap
-from jeton.corpus import Progress
 from jeton.corpus.sampling import Sampling
 from jeton.economics.billing.quotas import Quota
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.tradeoff import Limits
 from jeton.errors import UsageError
-from jeton.workload.choice import TokenizerLike
+from jeton.progress import OnProgress
+from jeton.registry import TokenizerLike
 from jeton.workload.counting.intervals import SEED
 from jeton.workload.counting.observing import Observer
 from jeton.workload.inputs.portions import Domains
@@ -83,7 +83,7 @@ class AuditOptions:
         sample_chars: Length of the passages of the coloured view.
         sampling: Count only a part of the documents, so many or as many as an error needs; all are
             read. By default all are counted.
-        deep_sample_bytes: Bytes of text on which the expensive analyses run; with less text than
+        sample_bytes: Bytes of text on which the expensive analyses run; with less text than
             that, all of it.
         seed: Seed of the intervals.
         num_threads: Threads of the core; None: all. The report does not depend on it.
@@ -126,18 +126,18 @@ class AuditOptions:
     training: TrainingOptions | None = None
     sample_chars: int = SAMPLE_CHARS
     sampling: Sampling | None = None
-    deep_sample_bytes: int = DEEP_SAMPLE_BYTES
+    sample_bytes: int = DEEP_SAMPLE_BYTES
     seed: int = SEED
     num_threads: int | None = None
     observers: Sequence[Observer] = ()
-    on_progress: Callable[[Progress], None] | None = None
+    on_progress: OnProgress | None = None
 
     def __post_init__(self) -> None:
         check_number("requests_per_day", self.requests_per_day, above_zero=True)
         check_number("output_tokens_per_request", self.output_tokens_per_request, above_zero=False)
         if self.peak_to_mean is not None and not 1 <= self.peak_to_mean < 1e6:
             raise UsageError(f"peak_to_mean is {self.peak_to_mean}; expected at least 1")
-        for name in ("sample_chars", "deep_sample_bytes"):
+        for name in ("sample_chars", "sample_bytes"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}; expected at least 1")
         if self.domain_field and self.domains not in ("auto", "none"):

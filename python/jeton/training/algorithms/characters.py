@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from jeton._core import PretokenCounts, Tokenizer, train_characters
+from jeton._core import PretokenCounts, Tokenizer, from_canonical, train_characters
 from jeton.errors import TrainingError, UsageError
 from jeton.training.algorithms.base import (
     Algorithm,
@@ -246,7 +246,7 @@ def _with_bare_vocabulary(tokenizer: Tokenizer) -> Tokenizer:
     for text, number in tokenizer.special_tokens.items():
         if len(text) > 1 and number < len(tokens):
             tokens[number] = None
-    return Tokenizer.from_canonical(json.dumps(config).encode(), name=tokenizer.name)
+    return from_canonical(json.dumps(config).encode(), name=tokenizer.name)
 
 
 def _within(

@@ -59,12 +59,12 @@ fn has_bytes(text: &[u32], word: &[u8]) -> bool {
 
 /// Ids that are found, and what lies behind them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found<'r> {
+pub(crate) struct RecordIds<'r> {
     n: usize,
     from: &'r [u32],
 }
 
-impl<'r> Found<'r> {
+impl<'r> RecordIds<'r> {
     #[inline(always)]
     pub(super) fn new(n: usize, from: &'r [u32]) -> Self {
         Self { n, from }

@@ -17,7 +17,7 @@ use std::arch::x86_64::{
     _mm512_test_epi16_mask, _mm512_test_epi32_mask,
 };
 
-use super::{AT_ONCE, Kept, MOST_BYTES, Written};
+use super::{BLOCK_CHARACTERS, Kept, MAX_BLOCK_BYTES, Written};
 
 /// Characters that are looked at together for whether all of them are ASCII.
 const MANY: usize = 64;
@@ -70,7 +70,7 @@ fn write(characters: Kept<'_>, room: &mut [u8]) -> Written {
 /// A bit for each of fewer than sixteen: what has none is not loaded.
 #[inline]
 fn lowest<U>(some: &[U]) -> u64 {
-    (1 << some.len().min(AT_ONCE)) - 1
+    (1 << some.len().min(BLOCK_CHARACTERS)) - 1
 }
 
 /// Writes all, as long as there is room.
@@ -79,7 +79,7 @@ fn lowest<U>(some: &[U]) -> u64 {
 fn write_all<U>(
     characters: &[U],
     room: &mut [u8],
-    load: impl Fn(&[U; AT_ONCE]) -> __m512i,
+    load: impl Fn(&[U; BLOCK_CHARACTERS]) -> __m512i,
     load_some: impl Fn(&[U]) -> __m512i,
     write_ascii: impl Fn(&[U; MANY], &mut [u8; MANY]) -> bool,
 ) -> Written {
@@ -110,7 +110,7 @@ fn write_all<U>(
         && let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut)
     {
         // What they lack of sixteen are zeros, a byte each.
-        at += write_sixteen(load_some(last), place, &mut odd) - (AT_ONCE - last.len());
+        at += write_sixteen(load_some(last), place, &mut odd) - (BLOCK_CHARACTERS - last.len());
     }
     Written {
         n_bytes: at,
@@ -158,8 +158,8 @@ fn ascii_of_pairs(block: &[u16; MANY], place: &mut [u8; MANY]) -> bool {
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn ascii_of_fours(block: &[u32; MANY], place: &mut [u8; MANY]) -> bool {
-    let (quarters, _) = block.as_chunks::<AT_ONCE>();
-    let (places, _) = place.as_chunks_mut::<AT_ONCE>();
+    let (quarters, _) = block.as_chunks::<BLOCK_CHARACTERS>();
+    let (places, _) = place.as_chunks_mut::<BLOCK_CHARACTERS>();
     let mut all = _mm512_set1_epi32(0);
     for quarter in quarters {
         // SAFETY: sixteen numbers of four bytes are there.
@@ -199,7 +199,7 @@ fn spread(characters: __m512i, shifts: [u8; 4], masks: [u8; 4], marks: [u8; 4]) 
 /// numbers that are no character's.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-fn write_sixteen(characters: __m512i, place: &mut [u8; MOST_BYTES], odd: &mut u16) -> usize {
+fn write_sixteen(characters: __m512i, place: &mut [u8; MAX_BLOCK_BYTES], odd: &mut u16) -> usize {
     let all = |number: u32| _mm512_set1_epi32(number.cast_signed());
     let at_least = |least: u32| _mm512_cmpge_epu32_mask(characters, all(least));
     let is_two = at_least(0x80);
@@ -208,7 +208,7 @@ fn write_sixteen(characters: __m512i, place: &mut [u8; MOST_BYTES], odd: &mut u1
         unsafe {
             _mm_storeu_si128(place.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(characters));
         }
-        return AT_ONCE;
+        return BLOCK_CHARACTERS;
     }
     let (is_three, is_four) = (at_least(0x800), at_least(0x1_0000));
     // Most scripts have characters of one of these widths.

@@ -15,13 +15,13 @@ use crate::cpu::dispatch::{Kernel, Work, run_at};
 use crate::memory::huge_pages::prefer_huge_pages;
 
 /// Characters that are written together.
-const AT_ONCE: usize = 16;
+const BLOCK_CHARACTERS: usize = 16;
 /// Room for them, whatever their widths.
-const MOST_BYTES: usize = AT_ONCE * 4;
+const MAX_BLOCK_BYTES: usize = BLOCK_CHARACTERS * 4;
 /// Characters that room is made for at a time. Made for all of a text, it would be filled with
 /// zeros for three or four bytes for each character, where most have one: a fifth of the time that
 /// a text of 12 MB takes.
-const ROOM_AT_ONCE: usize = 1 << 14;
+const ROOM_CHARACTERS: usize = 1 << 14;
 /// Characters of a text that is long enough for huge pages.
 const LONG_TEXT: usize = 1 << 20;
 
@@ -105,8 +105,8 @@ fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> Written {
     }
     let kernel = Kernel::fastest();
     let (mut at, mut is_text) = (0, true);
-    for some in characters.chunks(ROOM_AT_ONCE) {
-        let needed = at + some.len() * U::MAX_BYTES + MOST_BYTES;
+    for some in characters.chunks(ROOM_CHARACTERS) {
+        let needed = at + some.len() * U::MAX_BYTES + MAX_BLOCK_BYTES;
         if room.len() < needed {
             room.resize(needed, 0);
         }
@@ -133,19 +133,19 @@ fn write_all<U: Unit>(kernel: Kernel, characters: &[U], room: &mut [u8]) -> Writ
         && let Some(room) = room.get_mut(written.n_bytes..)
     {
         // What the rest lacks of a block are zeros, a byte each.
-        let mut block = [0u32; AT_ONCE];
+        let mut block = [0u32; BLOCK_CHARACTERS];
         for (number, unit) in block.iter_mut().zip(rest) {
             *number = unit.number();
         }
         let last = run_at(kernel, Write(&[block], room));
-        written.n_bytes += last.n_bytes - (AT_ONCE - rest.len());
+        written.n_bytes += last.n_bytes - (BLOCK_CHARACTERS - rest.len());
         written.is_text &= last.is_text;
     }
     written
 }
 
 /// Writes blocks of characters.
-struct Write<'a, U>(&'a [[U; AT_ONCE]], &'a mut [u8]);
+struct Write<'a, U>(&'a [[U; BLOCK_CHARACTERS]], &'a mut [u8]);
 
 impl<U: Unit> Work for Write<'_, U> {
     type Output = Written;
@@ -178,7 +178,7 @@ impl<U: Unit> Work for Write<'_, U> {
 /// True if all numbers are those of characters: none is half a surrogate pair or too large. Without
 /// branches, for vectors.
 #[inline(always)]
-fn are_those_of_text(numbers: &[u32; AT_ONCE]) -> bool {
+fn are_those_of_text(numbers: &[u32; BLOCK_CHARACTERS]) -> bool {
     let odd = numbers.iter().fold(0, |odd, &number| {
         odd | u32::from(number & 0xFFFF_F800 == 0xD800) | u32::from(number > 0x10_FFFF)
     });
@@ -186,16 +186,16 @@ fn are_those_of_text(numbers: &[u32; AT_ONCE]) -> bool {
 }
 
 #[inline(always)]
-fn write_ascii<U: Unit>(block: &[U; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
+fn write_ascii<U: Unit>(block: &[U; BLOCK_CHARACTERS], place: &mut [u8; MAX_BLOCK_BYTES]) -> usize {
     for (place, unit) in place.iter_mut().zip(block) {
         *place = unit.number() as u8;
     }
-    AT_ONCE
+    BLOCK_CHARACTERS
 }
 
 /// Without branches: which widths follow one another cannot be predicted.
 #[inline(always)]
-fn write(block: &[u32; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
+fn write(block: &[u32; BLOCK_CHARACTERS], place: &mut [u8; MAX_BLOCK_BYTES]) -> usize {
     // First all of them, which vectors do; then only where they go has to wait for the one before.
     let all = block.map(encoded);
     let mut at = 0;
@@ -254,7 +254,7 @@ mod tests {
             is_text &= char::from_u32(unit.number()).is_some();
         }
         for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
-            let mut room = vec![0xFF; characters.len() * U::MAX_BYTES + MOST_BYTES];
+            let mut room = vec![0xFF; characters.len() * U::MAX_BYTES + MAX_BLOCK_BYTES];
             let written = write_all(kernel, characters, &mut room);
             prop_assert_eq!(&room[..written.n_bytes], &expected[..]);
             prop_assert_eq!(written.is_text, is_text);
@@ -302,7 +302,7 @@ mod tests {
         assert!(written(&units) == text.as_bytes());
         let mut room = Vec::new();
         assert!(to_text(&units, &mut room).unwrap() == text);
-        assert!(room.len() < text.len() + 3 * ROOM_AT_ONCE + 2 * MOST_BYTES);
+        assert!(room.len() < text.len() + 3 * ROOM_CHARACTERS + 2 * MAX_BLOCK_BYTES);
     }
 
     proptest! {

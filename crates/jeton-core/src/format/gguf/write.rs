@@ -116,11 +116,11 @@ fn tokens(
 /// True if there are so few tokens for so many ids that names for all of them would take more
 /// memory than the vocabulary.
 fn too_sparse(vocab: &Vocab, config: &Config) -> bool {
-    const MOST_IDS_A_TOKEN: u64 = 16;
+    const MAX_IDS_PER_TOKEN: u64 = 16;
     let added = config.added_tokens.iter().map(|token| token.id + 1).max();
     let n_ids = u64::from(vocab.size().max(added.unwrap_or(0)));
     let n_tokens = u64::from(vocab.n_tokens()) + config.added_tokens.len() as u64;
-    n_ids > MOST_IDS_A_TOKEN * n_tokens + 4096
+    n_ids > MAX_IDS_PER_TOKEN * n_tokens + 4096
 }
 
 fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {

@@ -264,7 +264,7 @@ pub(super) fn is_symbol(content: &str, prefix: &str, suffix: &str, byte_fallback
 
 /// Merges that are looked up together: the places of all their tokens are on their way from memory
 /// by then.
-const MERGES_AT_ONCE: usize = 16;
+const MERGES_IN_FLIGHT: usize = 16;
 
 fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u32)>> {
     let id = |prepared: u64, token: &str, number: usize| -> Result<u32> {
@@ -279,8 +279,8 @@ fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u
         .as_deref()
         .unwrap_or_default();
     let mut merges = Vec::with_capacity(model.merges().len());
-    for pairs in model.merges().chunks(MERGES_AT_ONCE) {
-        let mut prepared = [const { None }; MERGES_AT_ONCE];
+    for pairs in model.merges().chunks(MERGES_IN_FLIGHT) {
+        let mut prepared = [const { None }; MERGES_IN_FLIGHT];
         for (number, (prepared, pair)) in prepared.iter_mut().zip(pairs).enumerate() {
             let (left, right) = match pair.reading() {
                 Reading::One(left, right) => (left, right),

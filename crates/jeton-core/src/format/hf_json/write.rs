@@ -234,12 +234,12 @@ fn write_model(config: &Config, names: &Names) -> Result<Value> {
 /// The number that reads as this one: the parser that `tokenizers` uses (ours, too) is off by a bit
 /// now and then, and that bit decides ties between segmentations.
 fn legible(score: f64) -> f64 {
-    const MOST_BITS_OFF: u64 = 8;
+    const MAX_BITS_OFF: u64 = 8;
     let reads_as = |written: f64| {
         let text = serde_json::to_string(&written).unwrap_or_default();
         serde_json::from_str::<f64>(&text).is_ok_and(|read| read.to_bits() == score.to_bits())
     };
-    let near = (0..=MOST_BITS_OFF).flat_map(|off| {
+    let near = (0..=MAX_BITS_OFF).flat_map(|off| {
         [
             score.to_bits().wrapping_add(off),
             score.to_bits().wrapping_sub(off),

@@ -25,7 +25,7 @@ const ENDS: [(u32, usize); 4] = [
 ];
 
 /// Digits of base64 that are read at once, and the bytes that they stand for.
-const AT_ONCE: usize = 16;
+const SHORT_TOKEN_DIGITS: usize = 16;
 
 const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
 const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
@@ -74,10 +74,10 @@ pub(super) fn read_all(text: &[u8], column: &mut Column, token: &mut Vec<u8>) ->
 /// end of the text. No branch depends on how long it is.
 #[inline(always)]
 fn push_short(text: &[u8], start: usize, end: usize, column: &mut Column) -> Option<()> {
-    let digits: [u8; AT_ONCE] = *text.get(start..)?.first_chunk()?;
+    let digits: [u8; SHORT_TOKEN_DIGITS] = *text.get(start..)?.first_chunk()?;
     let (n_digits, rank) = rank_before(u64::from_le_bytes(*text.get(..end)?.last_chunk()?))?;
     let n = end.checked_sub(start + n_digits + 1)?;
-    if n == 0 || n > AT_ONCE || !n.is_multiple_of(4) {
+    if n == 0 || n > SHORT_TOKEN_DIGITS || !n.is_multiple_of(4) {
         return None;
     }
     let (fours, _) = digits.as_chunks::<4>();

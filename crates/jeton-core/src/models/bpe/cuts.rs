@@ -22,12 +22,12 @@
 //! have a bit of their own instead ([`alphabets`]).
 
 mod partial_characters;
-pub(super) mod script_bitmaps;
+mod script_bitmaps;
 mod three_byte_simd;
 
 use self::partial_characters::Parts;
 use self::script_bitmaps::{Alphabets, N_WORDS};
-use self::three_byte_simd::AT_ONCE;
+use self::three_byte_simd::BLOCK_CHARACTERS;
 use crate::cpu::dispatch::Kernel;
 use crate::vocab::Vocab;
 
@@ -52,16 +52,16 @@ pub(super) struct Cuts {
     /// The last byte of the left one: a bit for the first byte of the right one, both without their
     /// two highest bits.
     both: [u64; 64],
-    /// The same of first bytes of three: bits for the last four bits of these.
+    /// Rows of `both` for first bytes of three: a bit for each of their last four bits.
     both_of_triples: [u16; 64],
     /// All of these, of two characters of one alphabet.
     alphabets: Alphabets,
-    /// What `begins`, `ends` and `both` were made of.
+    /// Parts of characters that `begins`, `ends` and `both` were made of.
     parts: Parts,
     kernel: Kernel,
 }
 
-/// What the keys of filters are multiplied with, when their upper bits are in the lower ones, too.
+/// Factor for the keys of filters, whose upper bits are folded into the lower ones before.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 const FOLD: u32 = 29;
 
@@ -81,7 +81,7 @@ impl Filter {
         }
     }
 
-    /// The same filter from its bits.
+    /// Builds a filter from its bits.
     fn from_bits(bits: &[u64]) -> Option<Self> {
         let is_one = bits.len().is_power_of_two() && (16..1 << 40).contains(&bits.len());
         is_one.then(|| Self {
@@ -163,7 +163,7 @@ fn joined(character: &[u8]) -> u32 {
     character.iter().fold(0, number)
 }
 
-/// What of a character a token has on one side of a place inside it.
+/// Bytes of a character that a token has on one side of a place inside it.
 #[derive(Clone, Copy)]
 enum Side<'t> {
     Whole(&'t [u8]),
@@ -179,9 +179,9 @@ impl<'t> Side<'t> {
 }
 
 /// Most bytes of a part of a character.
-const MOST_OF_PART: usize = 3;
+const MAX_PART_BYTES: usize = 3;
 
-/// Of a row of first bytes those that begin three bytes.
+/// Returns the bits of first bytes of three in a row of first bytes.
 fn of_triples(row: u64) -> u16 {
     (row >> (0xE0 & 63)) as u16
 }
@@ -191,7 +191,7 @@ fn of_triples(row: u64) -> u16 {
 /// characters has what such a token has.
 fn boundaries<'t>(token: &'t [u8], mut each: impl FnMut(Side<'t>, Side<'t>)) {
     let mut place = token.iter().take_while(|&&byte| continues(byte)).count();
-    let part = &token[place.saturating_sub(MOST_OF_PART)..place];
+    let part = &token[place.saturating_sub(MAX_PART_BYTES)..place];
     let mut before = (place > 0).then_some(Side::Part(part));
     while place < token.len() {
         let rest = &token[place..];
@@ -215,7 +215,7 @@ fn boundaries<'t>(token: &'t [u8], mut each: impl FnMut(Side<'t>, Side<'t>)) {
 }
 
 impl Cuts {
-    /// Of all tokens: more than merges make, perhaps, which only makes units longer.
+    /// Builds the cuts of all tokens. Tokens that no merges make only make segments longer.
     pub(super) fn new(vocab: &Vocab) -> Self {
         // A byte for each pair: nothing is read before it is written.
         let mut ascii = vec![[false; 128]; 128];
@@ -295,7 +295,7 @@ impl Cuts {
         raw
     }
 
-    /// What [`Self::raw`] gave; None of anything else.
+    /// Builds the cuts from the numbers of [`Self::raw`]; None of anything else.
     pub(super) fn from_raw(raw: &[u64]) -> Option<Self> {
         const WORDS_OF_PARTS: usize = BITS_OF_PARTS / 64;
         let (ascii, rest) = raw.split_at_checked(256)?;
@@ -355,14 +355,6 @@ impl Cuts {
         ]
     }
 
-    /// True if some token may be on both sides of the boundary between two characters.
-    pub(super) fn may_straddle(&self, [left, right]: [&[u8]; 2]) -> bool {
-        let (&[.., last], &[first, ..]) = (left, right) else {
-            return false;
-        };
-        self.straddled(joined(left), joined(right), last, first)
-    }
-
     /// True if any token may have a part of one of two characters together with something of the
     /// other, as far as filters tell: a part of the left one, a part of the right one.
     pub(super) fn may_have_parts(&self, [left, right]: [&[u8]; 2]) -> [bool; 2] {
@@ -392,10 +384,10 @@ impl Cuts {
                 let decided = self.of_triples(rest, at, room);
                 n += decided.n_cuts;
                 at += 3 * decided.n_boundaries;
-                if decided.n_boundaries == AT_ONCE {
+                if decided.n_boundaries == BLOCK_CHARACTERS {
                     continue;
                 }
-            } else if ends.len() >= AT_ONCE {
+            } else if ends.len() >= BLOCK_CHARACTERS {
                 // With more room the next ones are found sooner.
                 return n;
             }
@@ -406,8 +398,8 @@ impl Cuts {
         }
     }
 
-    /// The same for one character after the other from `at` on, behind the first `n` of `ends`. If
-    /// a character of three bytes comes behind one of another length, where it begins.
+    /// Puts cuts behind the first `n` of `ends`, one character after the other from `at` on.
+    /// Returns where a character of three bytes begins behind one of another length, if any.
     fn ends_to_triple(
         &self,
         pretoken: &[u8],
@@ -526,9 +518,8 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// What a thread has seen before changes nothing: a token that merging does not make is
-        /// itself as a pretoken, and not as a part of a longer one. `known`: as many pretokens come
-        /// before there are tables.
+        /// A thread's past changes nothing: a token that merging does not make is itself as a
+        /// pretoken, and not as a part of a longer one. `known`: pretokens before there are tables.
         #[test]
         fn caches_tell_units_from_pretokens(
             choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..40),

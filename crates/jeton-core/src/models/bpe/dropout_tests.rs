@@ -7,7 +7,7 @@ use crate::models::bpe::{CharacterBpeOptions, CharacterBpeScratch, Merges, Missi
 use crate::vocab::Vocab;
 use proptest::prelude::*;
 
-/// What a word may become, with probabilities.
+/// Segmentations of a word with their probabilities.
 type Distribution = BTreeMap<Vec<u32>, f64>;
 
 /// The naive twin: all draws, one after the other.

@@ -1,12 +1,11 @@
 //! The tables of merges, made when it is worth it.
 //!
-//! Whoever loads a tokenizer to encode some text should not wait for the merges of a hundred
-//! thousand tokens. So the first words are merged with what loading has made anyhow: with the
-//! vocabulary itself where any pair whose concatenation is a token may merge, with the list by left
-//! tokens otherwise. That takes a few times as long for a word. By ranks, a filter of all tokens is
-//! made then, with which it takes little longer than with the tables (`fresh`). After
-//! [`FREE_WORDS`], or as many words as there are tokens, the tables are made, once, and all is as
-//! if they had been there from the start.
+//! A short text should not wait for the merges of a hundred thousand tokens. So the first words are
+//! merged with structures that loading has made anyhow: the vocabulary itself where any pair whose
+//! concatenation is a token may merge, else the list by left tokens. That takes a few times as long
+//! for a word. By ranks, a filter of all tokens is made then, with which it takes little longer
+//! than with the tables ([`Pieces`]). After [`FREE_WORDS`], or as many words as there are tokens,
+//! the tables are made, once. From then on all is as if they had been there from the start.
 //!
 //! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a
 //! process may fork at any time.
@@ -17,12 +16,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use once_cell::race::OnceBox;
 
+use super::build;
 use super::listed::Listed;
 use super::merge::{BpeScratch, merge};
-use super::merge_without_tables::{self, Fresh};
+use super::merge_without_tables::{self, Pieces};
 use super::pairs::{Merge, NO_MERGE, PairTable, Pairs};
-use super::table::{self, MergeTable};
-use super::token_filter::TokenFilter;
+use super::table::MergeTable;
 use super::{NONE, merge_scalar};
 use crate::cpu::dispatch::Kernel;
 use crate::cpu::once_per_process::OncePerProcess;
@@ -35,21 +34,15 @@ const FREE_WORDS: u32 = 2048;
 /// measured more closely).
 const WORDS_WITHOUT_FILTER: u32 = 512;
 
-/// Words that a thread merges with the tables before the filter is made, which takes two to four
-/// milliseconds and saves a read of memory for each new word: first passes over 12 MB take 5% less
-/// time, those over a megabyte would take more (docs/log/engine-2026-11.md). Not where the
-/// vocabulary is packed, which has a filter of its own.
-const WORDS_BEFORE_FILTER: u32 = 32_768;
-
 /// Words that a thread takes at a time from those that are left: they are counted in one place for
 /// all of them.
-const AT_ONCE: u32 = 32;
+const WORDS_PER_CLAIM: u32 = 32;
 
 /// Longest word that is merged without the tables, in bytes: each pair is looked up in the
 /// vocabulary then.
 const MAX_BYTES_WITHOUT: usize = 1024;
 
-/// What is made of the merges.
+/// The table made of the merges, if they fit one.
 #[derive(Debug)]
 pub(super) struct Tables(Option<MergeTable>);
 
@@ -67,7 +60,7 @@ pub(super) struct LazyTables {
     /// The merges; without a list any pair merges whose concatenation is a token, by the token's
     /// id.
     list: Option<Listed>,
-    /// What each byte starts as.
+    /// Symbol that each byte starts as.
     symbols: [u32; 256],
     /// True if a symbol stands for bytes that are not its own.
     every: bool,
@@ -75,20 +68,18 @@ pub(super) struct LazyTables {
     /// True if every byte has a symbol. It is asked for every word that is new.
     has_symbols: bool,
     tables: OnceBox<Tables>,
-    /// Which words are no tokens, and which pieces do not merge.
-    filter: OnceBox<TokenFilter>,
-    /// What words are merged with before there are tables, if they are merged by ranks.
-    fresh: OnceBox<Fresh>,
+    /// Table and filter for merging by ranks before there are tables.
+    pieces: OnceBox<Pieces>,
     /// True if words are merged by their pieces then.
     by_pieces: bool,
-    /// What the tables leave out, too, made when it is first needed.
+    /// All pairs, also those that the tables leave out; made when first needed.
     every_pair: OnceLock<PairTable>,
     free_words: AtomicU32,
-    /// When so many of them are left the filter is made.
+    /// The filter is made when this number of free words is left.
     words_with_filter: u32,
-    /// Who makes the tables.
+    /// Elects the thread that makes the tables.
     maker: OncePerProcess,
-    /// What words are merged with then.
+    /// Level of vector instructions before there are tables.
     kernel: Kernel,
 }
 
@@ -110,15 +101,14 @@ impl LazyTables {
         };
         let made = made.map(|table| Box::new(Tables(Some(table))));
         Self {
-            fits: table::fits(vocab, n_listed),
+            fits: build::fits(vocab, n_listed),
             list,
             symbols: *symbols,
             has_symbols: !symbols.contains(&NONE),
             every,
             tables: made.map_or_else(OnceBox::new, OnceBox::with_value),
             every_pair: OnceLock::new(),
-            filter: OnceBox::new(),
-            fresh: OnceBox::new(),
+            pieces: OnceBox::new(),
             by_pieces,
             free_words: AtomicU32::new(words_without.saturating_add(words_with_filter)),
             words_with_filter,
@@ -169,14 +159,14 @@ impl LazyTables {
             return true;
         }
         // Those for which there is no filter take longer.
-        let price = if n_bytes > merge_scalar::MOST {
+        let price = if n_bytes > merge_scalar::MAX_SYMBOLS {
             n_bytes as u32
         } else {
             1
         };
         if *free < price {
             let left = self.free_words.load(Ordering::Relaxed);
-            let taken = left.min(AT_ONCE.max(price));
+            let taken = left.min(WORDS_PER_CLAIM.max(price));
             // Threads that count at once lose some: it need not be exact.
             self.free_words.store(left - taken, Ordering::Relaxed);
             *free += taken;
@@ -191,46 +181,26 @@ impl LazyTables {
     /// True if a word may be a token, as far as can be said at once.
     #[inline]
     pub(super) fn may_be_token(&self, word: &[u8]) -> bool {
-        let filter = self.filter.get();
-        filter.is_none_or(|filter| filter.may_have(word))
-    }
-
-    /// Says that a word was merged that was no token. `n_merged`: how many the thread has merged
-    /// before.
-    #[inline]
-    pub(super) fn note_merged(&self, vocab: &Vocab, n_merged: &mut u32) {
-        *n_merged = n_merged.saturating_add(1);
-        if *n_merged == WORDS_BEFORE_FILTER && !vocab.is_packed() {
-            self.filter(vocab);
-        }
-    }
-
-    #[cold]
-    fn filter(&self, vocab: &Vocab) -> &TokenFilter {
-        self.filter
-            .get_or_init(|| Box::new(TokenFilter::new(vocab)))
+        let pieces = self.pieces.get();
+        pieces.is_none_or(|pieces| pieces.filter.may_have(word))
     }
 
     /// Appends the ids of a word, without the tables; false if it is too long, or pairs are not
     /// those of pieces.
     #[inline]
     pub(super) fn merge_pieces(&self, vocab: &Vocab, word: &[u8], out: &mut Vec<u32>) -> bool {
-        if !self.by_pieces || word.len() > merge_scalar::MOST {
+        if !self.by_pieces || word.len() > merge_scalar::MAX_SYMBOLS {
             return false;
         }
-        let fresh = self.fresh.get().zip(self.filter.get());
-        let fresh = fresh.or_else(|| self.make_fresh(vocab));
-        merge_without_tables::merge(fresh, vocab, &self.symbols, self.kernel, word, out);
+        let pieces = self.pieces.get().or_else(|| self.make_pieces(vocab));
+        merge_without_tables::merge(pieces, vocab, &self.symbols, self.kernel, word, out);
         true
     }
 
     #[cold]
-    fn make_fresh(&self, vocab: &Vocab) -> Option<(&Fresh, &TokenFilter)> {
+    fn make_pieces(&self, vocab: &Vocab) -> Option<&Pieces> {
         let is_time = self.free_words.load(Ordering::Relaxed) <= self.words_with_filter;
-        is_time.then(|| {
-            let fresh = self.fresh.get_or_init(|| Box::new(Fresh::new(vocab)));
-            (fresh, self.filter(vocab))
-        })
+        is_time.then(|| self.pieces.get_or_init(|| Box::new(Pieces::new(vocab))))
     }
 
     /// Merges the symbols of a word in place, without the tables; returns how many are left.
@@ -272,7 +242,7 @@ impl Pairs for Listed {
         self.get(left, right)
     }
 
-    /// Of a pair listed twice the last counts: there may be more ranks than pairs.
+    /// The last of a pair listed twice counts: there may be more ranks than pairs.
     fn n_ranks(&self) -> usize {
         u32::MAX as usize
     }
@@ -305,7 +275,7 @@ fn by_vocab(vocab: &Vocab, left: u32, right: u32, bytes: &mut Vec<u8>) -> Merge 
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::known::Known;
+    use super::super::compiled_merges::CompiledMerges;
     use super::super::pairs::Pairs;
     use super::super::{BpeModel, BpeScratch, Merges, Missing};
     use super::*;
@@ -380,7 +350,7 @@ mod tests {
                 };
                 let (first, then) = (model(Missing::Fail), model(Missing::Fail));
                 let _ = then.tables.get(&then.vocab);
-                let known = then.known().unwrap();
+                let known = then.compiled().unwrap();
                 let read = known_of(known.columns());
                 prop_assert_eq!(read.columns(), known.columns());
                 let third = BpeModel::with_list(
@@ -392,7 +362,7 @@ mod tests {
                 )
                 .unwrap();
                 prop_assert!(third.tables.made().is_some());
-                let again = third.known().unwrap();
+                let again = third.compiled().unwrap();
                 prop_assert_eq!(again.columns(), known.columns());
                 let [scratch, scratch_then, scratch_third] = &mut [(); 3].map(|()| BpeScratch::default());
                 let mut free = first.tables.free_words.load(Ordering::Relaxed);
@@ -412,7 +382,7 @@ mod tests {
                     let is_wanted = !whole && (is_long || free == 0);
                     prop_assert_eq!(is_made, was_made || is_wanted);
                     if !whole && !is_made {
-                        free = free.saturating_sub(if word.len() > merge_scalar::MOST { word.len() as u32 } else { 1 });
+                        free = free.saturating_sub(if word.len() > merge_scalar::MAX_SYMBOLS { word.len() as u32 } else { 1 });
                     }
                 }
             }
@@ -420,17 +390,17 @@ mod tests {
     }
 
     /// As a file has them.
-    fn known_of((lasting, others): ([&[u64]; 4], [&[u64]; 3])) -> Known {
+    fn known_of((lasting, others): ([&[u64]; 4], [&[u64]; 3])) -> CompiledMerges {
         let mut shelf = HugeArena::with_room(0);
         let lasting = lasting.map(|column| column.to_vec().into());
-        Known::new(lasting, others.map(<[u64]>::to_vec), &mut shelf)
+        CompiledMerges::new(lasting, others.map(<[u64]>::to_vec), &mut shelf)
     }
 
     #[test]
     fn tables_of_no_such_model_are_refused() {
         let vocab = vocab(&[vec![0, 1]]);
         let model = BpeModel::new(vocab.clone(), &Merges::ByRank, true, Missing::Fail).unwrap();
-        let known = model.known().unwrap();
+        let known = model.compiled().unwrap();
         let ([entries, filter, script_entries, script_filter], [grid, cuts, counts]) =
             known.columns();
         let read = |[entries, filter, cuts]: [&[u64]; 3], grid: &[u64]| {
@@ -492,10 +462,10 @@ mod tests {
         let scratch = &mut BpeScratch::default();
         for n in 0..WORDS_WITHOUT_FILTER + model.vocab.n_tokens() {
             assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
-            let has_filter = model.tables.fresh.get().is_some();
+            let has_filter = model.tables.pieces.get().is_some();
             // Some words are taken at once, so that the last of the first ones have it already.
             assert!(has_filter || n < WORDS_WITHOUT_FILTER);
-            assert!(!has_filter || n >= WORDS_WITHOUT_FILTER - AT_ONCE);
+            assert!(!has_filter || n >= WORDS_WITHOUT_FILTER - WORDS_PER_CLAIM);
         }
         assert!(model.tables.made().is_none());
         // A thread of a process that was forked away makes them no more.
@@ -503,18 +473,5 @@ mod tests {
         model.tables.maker.set(other);
         assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
         assert!(model.tables.made().is_some());
-    }
-
-    #[test]
-    fn a_packed_vocabulary_needs_no_filter() {
-        for (vocab, has_filter) in [
-            (vocab(&[vec![0, 1]]), true),
-            (vocab(&[vec![0, 1]]).read_again(), false),
-        ] {
-            let model = BpeModel::new(vocab, &Merges::ByRank, true, Missing::Fail).unwrap();
-            let mut n_merged = WORDS_BEFORE_FILTER - 1;
-            model.tables.note_merged(&model.vocab, &mut n_merged);
-            assert_eq!(model.tables.filter.get().is_some(), has_filter);
-        }
     }
 }

@@ -9,7 +9,7 @@ use super::pairs::{Merge, NO_MERGE, PairTable};
 use crate::error::{Error, Result};
 use crate::vocab::Vocab;
 
-/// What a pair of a given left token becomes.
+/// Rank and token of a pair with a given left token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListedPair {
     pub(crate) right: u32,
@@ -156,7 +156,7 @@ impl Listed {
         usable.then_some(Self { starts, pairs })
     }
 
-    /// The same for a vocabulary that got more ids, which merge with nothing.
+    /// Returns the list for a vocabulary that got more ids, which merge with nothing.
     pub(crate) fn cover(&mut self, n_ids: u32) {
         let end = self.pairs.len() as u32;
         let n_starts = self.starts.len().max(n_ids as usize + 1);
@@ -207,7 +207,7 @@ impl Listed {
         all.map(|(left, right, _)| (left, right)).collect()
     }
 
-    /// The same, each with what it makes.
+    /// Returns the pairs by rank, each with the token that it makes.
     pub(super) fn merges(&self) -> Vec<(u32, u32, u32)> {
         let mut all: Vec<_> = self
             .iter()

@@ -11,7 +11,7 @@ use super::windows::Windows;
 
 /// Longest pretoken, in symbols, merged on the stack; a longer one gets the heap, whose cost does
 /// not grow with the square. Where exactly the two meet has not been measured yet.
-const SHORT: usize = 64;
+const MAX_SCANNED: usize = 64;
 
 const END: u32 = u32::MAX;
 
@@ -19,7 +19,7 @@ const END: u32 = u32::MAX;
 /// stay in the caches. 16 MB of random letters took 3.3 to 3.6 times as long with one heap, of one
 /// letter 7 to 9 times (`python -m scripts.long_inputs --only cl100k --text 'random letters' --text
 /// 'only a'` on either tree).
-const HUGE: usize = 1 << 16;
+const MIN_BUCKETED: usize = 1 << 16;
 
 /// Memory that merges reuse, and what a thread has found out of a model: for that one only.
 #[derive(Debug, Default)]
@@ -28,10 +28,8 @@ pub struct BpeScratch {
     links: Vec<Link>,
     pub(super) windows: Windows,
     pub(super) starts: Starts,
-    /// What is left of the words that the thread may merge without tables.
+    /// Words that the thread may still merge without tables.
     pub(super) free_words: u32,
-    /// How many words it has merged with them.
-    pub(super) n_merged: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +38,7 @@ struct Link {
     next: u32,
 }
 
-/// What is kept of each symbol beside its id, and follows as symbols merge.
+/// Data beside each symbol's id that follows as symbols merge.
 pub(crate) trait Beside {
     /// The symbol at `at` swallows the one at `next`.
     fn join(&mut self, at: usize, next: usize);
@@ -70,7 +68,7 @@ pub(crate) fn merge(pairs: &impl Pairs, ids: &mut [u32], scratch: &mut BpeScratc
     merge_beside(pairs, ids, &mut (), scratch)
 }
 
-/// The same, with something that is kept beside each id.
+/// Merges `ids` in place with data beside each; returns how many are left at its front.
 pub(crate) fn merge_beside<B: Beside + ?Sized>(
     pairs: &impl Pairs,
     ids: &mut [u32],
@@ -79,14 +77,14 @@ pub(crate) fn merge_beside<B: Beside + ?Sized>(
 ) -> usize {
     match ids.len() {
         0 | 1 => ids.len(),
-        2..=SHORT => merge_short(pairs, ids, beside),
+        2..=MAX_SCANNED => merge_short(pairs, ids, beside),
         _ => merge_long(pairs, ids, beside, &mut (), scratch),
     }
 }
 
 /// Scans for the lowest rank each time, of one rank from the left; no allocation, no indirection.
 fn merge_short<B: Beside + ?Sized>(pairs: &impl Pairs, ids: &mut [u32], beside: &mut B) -> usize {
-    let mut merges = [NO_MERGE; SHORT];
+    let mut merges = [NO_MERGE; MAX_SCANNED];
     let mut left = ids.len();
     for i in 0..left - 1 {
         merges[i] = pairs.get(ids[i], ids[i + 1]);
@@ -119,7 +117,7 @@ fn merge_short<B: Beside + ?Sized>(pairs: &impl Pairs, ids: &mut [u32], beside: 
     }
 }
 
-/// What the caller sees of the merges, and has a say in.
+/// Sees candidates and merges, and may prevent them.
 pub(crate) trait MergeObserver {
     /// A pair that could merge is seen for the first time.
     fn noted(&mut self, merged: u32, left: u32, right: u32);
@@ -145,7 +143,7 @@ pub(crate) fn merge_long<B: Beside + ?Sized>(
     scratch: &mut BpeScratch,
 ) -> usize {
     // The table of ranks is to take no more memory than the text's own arrays.
-    if ids.len() >= HUGE && pairs.n_ranks() <= ids.len() {
+    if ids.len() >= MIN_BUCKETED && pairs.n_ranks() <= ids.len() {
         return merge_huge(pairs, ids, beside, watch, scratch);
     }
     // Heapify at once: O(n), where pushing one by one would be O(n log n) before the first merge.

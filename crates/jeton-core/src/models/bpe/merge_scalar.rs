@@ -4,14 +4,15 @@
 //! neighbours are found by counting zeros. A candidate is one number, its rank above its place: the
 //! least of all is the merge that comes first, of equals the leftmost.
 
-use super::lookups::Lookups;
 use super::merge_simd;
 use super::scripts::ScriptSet;
-use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
+use super::segment_merger::{ByBytes, SegmentMerger};
+use super::slots::{NO_PAIR, PLACE_BITS};
+use super::table::{Lookups, MergeTable};
 use crate::cpu::dispatch::Kernel;
 
 /// Most bytes that are merged this way: the bits of a word.
-pub(super) const MOST: usize = 64;
+pub(super) const MAX_SYMBOLS: usize = 64;
 
 /// Two neighbours: their ids, and where they begin and end.
 #[derive(Clone, Copy)]
@@ -22,16 +23,16 @@ pub(super) struct Pair {
     pub(super) end: usize,
 }
 
-/// What knows of pairs whether they merge.
+/// Answers whether pairs merge.
 pub(super) trait Find {
-    /// What a byte begins as.
+    /// Returns the symbol that a byte begins as.
     fn symbol(&self, byte: u8) -> u32;
-    /// What [`Self::find`] says of two bytes.
+    /// Finds how the symbols of two bytes merge, as [`Self::find`] does.
     fn find_bytes(&self, first: u8, second: u8) -> u32;
     /// The index of a pair's merge, shifted by [`PLACE_BITS`]; [`NO_PAIR`] if it does not merge.
     /// The one with the least index comes first.
     fn find(&self, pair: Pair) -> u32;
-    /// The same of two pairs, each if `is_there` says so: else it may be of any ids.
+    /// Finds two pairs. A pair with a false `is_there` may have any ids, and is not found.
     #[inline(always)]
     fn find_both(&self, pairs: [Pair; 2], is_there: [bool; 2]) -> [u32; 2] {
         let mut found = [NO_PAIR; 2];
@@ -45,7 +46,7 @@ pub(super) trait Find {
     }
     /// The token that a merge makes.
     fn merged(&self, index: u32) -> u32;
-    /// What is to be used for it.
+    /// The level of vector instructions.
     fn kernel(&self) -> Kernel;
 }
 
@@ -82,17 +83,24 @@ impl Find for Lookups<'_> {
     }
 }
 
+impl SegmentMerger for ByBytes {
+    #[inline]
+    fn merge_segment(&mut self, table: &MergeTable, segment: &[u8], out: &mut Vec<u32>) -> bool {
+        merge(table, segment, out)
+    }
+}
+
 /// Appends the ids of a pretoken; false if it is too long. Every byte must have a symbol.
 #[inline]
 pub(super) fn merge(table: &MergeTable, pretoken: &[u8], out: &mut Vec<u32>) -> bool {
-    let is_short = pretoken.len() <= MOST;
+    let is_short = pretoken.len() <= MAX_SYMBOLS;
     if is_short {
         merge_bytes(&table.lookups(), pretoken, out);
     }
     is_short
 }
 
-/// The same of at most [`MOST`] bytes, with whatever knows of pairs.
+/// Merges at most [`MAX_SYMBOLS`] bytes by anything that finds pairs.
 #[inline]
 pub(super) fn merge_bytes(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>) {
     // Fewer places take less time to look through for the next merge.
@@ -101,17 +109,17 @@ pub(super) fn merge_bytes(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>
         1 => out.push(pairs.symbol(pretoken[0])),
         2..=16 => push::<16>(pairs, pretoken, out),
         17..=32 => push::<32>(pairs, pretoken, out),
-        _ => push::<MOST>(pairs, pretoken, out),
+        _ => push::<MAX_SYMBOLS>(pairs, pretoken, out),
     }
 }
 
 /// Symbols, and how they merge: what merging begins with, one after the other.
 pub(super) struct MergeSeed {
-    ids: [u32; MOST],
-    /// Of each with the one that follows it.
-    candidates: [i32; MOST],
+    ids: [u32; MAX_SYMBOLS],
+    /// How each symbol merges with the one that follows it.
+    candidates: [i32; MAX_SYMBOLS],
     n: usize,
-    /// Of the text that they stand for, but for a space before it.
+    /// Scripts of the text without a space before it.
     scripts: ScriptSet,
 }
 
@@ -119,8 +127,8 @@ impl Default for MergeSeed {
     #[inline(always)]
     fn default() -> Self {
         Self {
-            ids: [0; MOST],
-            candidates: [NOTHING; MOST],
+            ids: [0; MAX_SYMBOLS],
+            candidates: [NOTHING; MAX_SYMBOLS],
             n: 0,
             scripts: ScriptSet::default(),
         }
@@ -128,10 +136,10 @@ impl Default for MergeSeed {
 }
 
 impl MergeSeed {
-    /// What there is.
+    /// The symbols pushed so far.
     #[inline(always)]
     pub(super) fn symbols(&self) -> &[u32] {
-        &self.ids[..self.n.min(MOST)]
+        &self.ids[..self.n.min(MAX_SYMBOLS)]
     }
 
     /// Says that a character, by its bytes as a number, is in the text.
@@ -155,7 +163,7 @@ impl MergeSeed {
         };
         *id = symbol;
         // Nothing follows the last place, where that of the first one is put: it has none.
-        let before = self.n.wrapping_sub(1) % MOST;
+        let before = self.n.wrapping_sub(1) % MAX_SYMBOLS;
         self.candidates[before] = (candidate | before as u32) as i32;
         self.n += 1;
         true
@@ -169,7 +177,7 @@ impl MergeSeed {
             0 | 1 => out.extend_from_slice(&self.ids[..self.n]),
             2..=16 => self.merge_first::<16>(table, out),
             17..=32 => self.merge_first::<32>(table, out),
-            _ => self.merge_first::<MOST>(table, out),
+            _ => self.merge_first::<MAX_SYMBOLS>(table, out),
         }
     }
 
@@ -238,10 +246,10 @@ pub(super) fn merge_in_place<const N: usize>(
     merge_simd::merge(pairs, first(pretoken.len()), &mut candidates, ids)
 }
 
-/// The first `n` places, at least one and at most [`MOST`].
+/// The first `n` places, at least one and at most [`MAX_SYMBOLS`].
 #[inline(always)]
 pub(super) fn first(n: usize) -> u64 {
-    u64::MAX >> (MOST - n)
+    u64::MAX >> (MAX_SYMBOLS - n)
 }
 
 /// Merges those of `ids` that are `there`, at least one and none from `N` on, and says which are
@@ -254,7 +262,7 @@ pub(super) fn merge_by<const N: usize>(
     candidates: &mut impl Candidates,
     ids: &mut [u32; N],
 ) -> u64 {
-    let n = MOST - there.leading_zeros() as usize;
+    let n = MAX_SYMBOLS - there.leading_zeros() as usize;
     // Where the next one begins what is before it ends.
     let end = |after: u64| (after.trailing_zeros() as usize).min(n);
     let mut best = candidates.least();

@@ -49,16 +49,16 @@ mod x86 {
         _mm512_reduce_min_epi32, _mm512_setzero_si512,
     };
 
-    use crate::models::bpe::merge_scalar::{Candidates, Find, MOST, merge_by};
+    use crate::models::bpe::merge_scalar::{Candidates, Find, MAX_SYMBOLS, merge_by};
 
     /// Candidates of a vector.
     const WIDE: usize = 16;
     const NARROW: usize = 8;
     /// Most candidates in vectors of 256 bits: with more of them there are too few registers.
-    const MOST_NARROW: usize = 32;
+    const MAX_NARROW: usize = 32;
 
     /// `N` candidates in vectors of 512 bits.
-    struct Wide<const N: usize>([__m512i; MOST / WIDE]);
+    struct Wide<const N: usize>([__m512i; MAX_SYMBOLS / WIDE]);
 
     impl<const N: usize> Candidates for Wide<N> {
         #[inline(always)]
@@ -83,7 +83,7 @@ mod x86 {
     }
 
     /// `N` candidates in vectors of 256 bits.
-    struct Narrow<const N: usize>([__m256i; MOST_NARROW / NARROW]);
+    struct Narrow<const N: usize>([__m256i; MAX_NARROW / NARROW]);
 
     impl<const N: usize> Candidates for Narrow<N> {
         #[inline(always)]
@@ -138,7 +138,7 @@ mod x86 {
         candidates: &[i32; N],
         ids: &mut [u32; N],
     ) -> u64 {
-        let mut lanes = Wide::<N>([_mm512_setzero_si512(); MOST / WIDE]);
+        let mut lanes = Wide::<N>([_mm512_setzero_si512(); MAX_SYMBOLS / WIDE]);
         let (vectors, _) = candidates.as_chunks::<WIDE>();
         for (lanes, vector) in lanes.0.iter_mut().zip(vectors) {
             // SAFETY: sixteen numbers of 32 bits.
@@ -166,10 +166,10 @@ mod x86 {
         candidates: &mut [i32; N],
         ids: &mut [u32; N],
     ) -> u64 {
-        if N > MOST_NARROW {
+        if N > MAX_NARROW {
             return merge_by(pairs, there, candidates, ids);
         }
-        let mut lanes = Narrow::<N>([_mm256_setzero_si256(); MOST_NARROW / NARROW]);
+        let mut lanes = Narrow::<N>([_mm256_setzero_si256(); MAX_NARROW / NARROW]);
         let (vectors, _) = candidates.as_chunks::<NARROW>();
         for (lanes, vector) in lanes.0.iter_mut().zip(vectors) {
             // SAFETY: eight numbers of 32 bits.
@@ -189,7 +189,7 @@ mod tests {
     use crate::cpu::dispatch::Level;
     use crate::vocab::Vocab;
 
-    /// What is left of a word with each kernel that there is.
+    /// Ids of a word under each kernel of this machine.
     fn left<const N: usize>(table: &MergeTable, word: &[u8]) -> Vec<Vec<u32>> {
         let kernels = Level::ALL.into_iter().filter_map(Kernel::of);
         kernels

@@ -6,27 +6,22 @@
 //! Any pair merges whose concatenation is a token, and the concatenation is a piece of the word
 //! that is merged. So pieces are looked up in the vocabulary: after some words only those that a
 //! filter lets pass, which is made in a fraction of the time that the table takes (`token_filter`).
-//! Two bytes have a table of their own then, and which tokens the last pairs made is kept.
+//! Two bytes have a table of their own then.
 
-use super::last::LastPairs;
 use super::merge_scalar::{Find, Pair};
-use super::table::{GRID, MAX_ID, NO_PAIR, PLACE_BITS};
+use super::slots::{GRID, MAX_ID, NO_PAIR, PLACE_BITS};
 use super::token_filter::{Beginnings, TokenFilter};
 use super::{NONE, merge_scalar};
 use crate::cpu::dispatch::Kernel;
 use crate::vocab::Vocab;
 
-/// Bits of an id.
-const ID_BITS: u32 = MAX_ID.ilog2();
-/// Spreads the numbers of two ids.
-const SPREAD: u64 = 0xD6E8_FEB8_6659_FD93;
-
-/// What makes looking for pieces quicker.
+/// A table and a filter that make the search for pieces quicker.
 #[derive(Debug)]
-pub(super) struct Fresh {
-    /// For two bytes what [`merge_scalar::merge_bytes`] asks for.
+pub(super) struct Pieces {
+    /// Merges of two bytes, as [`Find::find_bytes`] returns them.
     grid: Vec<u32>,
-    last: LastPairs,
+    /// Pieces of three bytes or more that may be tokens.
+    pub(super) filter: TokenFilter,
 }
 
 /// True if every pair of tokens merges whose concatenation is one: not with two tokens of the same
@@ -35,36 +30,35 @@ pub(super) fn holds(vocab: &Vocab, symbols: &[u32; 256]) -> bool {
     vocab.is_unique() && vocab.size() < MAX_ID && !symbols.contains(&NONE)
 }
 
-/// Appends the ids of a word of at most [`merge_scalar::MOST`] bytes. It must be a vocabulary for
-/// which this [holds].
+/// Appends the ids of a word of at most [`merge_scalar::MAX_SYMBOLS`] bytes. Merging by pieces must
+/// hold for the vocabulary ([`holds`]).
 pub(super) fn merge(
-    fresh: Option<(&Fresh, &TokenFilter)>,
+    pieces: Option<&Pieces>,
     vocab: &Vocab,
     symbols: &[u32; 256],
     kernel: Kernel,
     word: &[u8],
     out: &mut Vec<u32>,
 ) {
-    let known = Known {
+    let known = ByVocabulary {
         vocab,
         symbols,
         word,
         kernel,
     };
-    let Some((fresh, filter)) = fresh else {
+    let Some(pieces) = pieces else {
         return merge_scalar::merge_bytes(&known, word, out);
     };
     let filtered = Filtered {
-        fresh,
-        filter,
+        pieces,
         known,
         begins: Beginnings::new(word),
     };
     merge_scalar::merge_bytes(&filtered, word, out);
 }
 
-impl Fresh {
-    /// Of a vocabulary for which it [holds].
+impl Pieces {
+    /// Builds both for a vocabulary for which merging by pieces [holds].
     pub(super) fn new(vocab: &Vocab) -> Self {
         let mut grid = vec![NO_PAIR; GRID];
         for (id, token) in vocab.iter() {
@@ -76,20 +70,20 @@ impl Fresh {
         }
         Self {
             grid,
-            last: LastPairs::new(),
+            filter: TokenFilter::new(vocab),
         }
     }
 }
 
 /// A word, and which of its pieces are tokens.
-struct Known<'w> {
+struct ByVocabulary<'w> {
     vocab: &'w Vocab,
     symbols: &'w [u32; 256],
     word: &'w [u8],
     kernel: Kernel,
 }
 
-impl Known<'_> {
+impl ByVocabulary<'_> {
     #[inline]
     fn piece(&self, pair: Pair) -> &[u8] {
         self.word.get(pair.start..pair.end).unwrap_or_default()
@@ -101,7 +95,7 @@ impl Known<'_> {
     }
 }
 
-impl Find for Known<'_> {
+impl Find for ByVocabulary<'_> {
     #[inline]
     fn symbol(&self, byte: u8) -> u32 {
         self.symbols[usize::from(byte)]
@@ -130,11 +124,10 @@ impl Find for Known<'_> {
     }
 }
 
-/// The same, with what makes it quicker.
+/// A word whose pieces pass a filter first.
 struct Filtered<'w> {
-    fresh: &'w Fresh,
-    filter: &'w TokenFilter,
-    known: Known<'w>,
+    pieces: &'w Pieces,
+    known: ByVocabulary<'w>,
     begins: Beginnings,
 }
 
@@ -146,22 +139,17 @@ impl Find for Filtered<'_> {
 
     #[inline]
     fn find_bytes(&self, first: u8, second: u8) -> u32 {
-        self.fresh.grid[usize::from(first) << 8 | usize::from(second)]
+        self.pieces.grid[usize::from(first) << 8 | usize::from(second)]
     }
 
     #[inline]
     fn find(&self, pair: Pair) -> u32 {
-        if !self
-            .filter
-            .may_have_piece(&self.begins, pair.start, pair.end)
-        {
-            return NO_PAIR;
+        let filter = &self.pieces.filter;
+        if filter.may_have_piece(&self.begins, pair.start, pair.end) {
+            self.known.find(pair)
+        } else {
+            NO_PAIR
         }
-        let both = u64::from(pair.left) << ID_BITS | u64::from(pair.right);
-        let id = self.fresh.last.get_or(both, both.wrapping_mul(SPREAD), || {
-            self.known.id(self.known.piece(pair))
-        });
-        id.map_or(NO_PAIR, |id| id << PLACE_BITS)
     }
 
     #[inline]
@@ -179,7 +167,7 @@ impl Find for Filtered<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::merge_scalar::MOST;
+    use super::super::merge_scalar::MAX_SYMBOLS;
     use super::super::naive::encode_by_rank;
     use super::*;
 
@@ -194,7 +182,7 @@ mod tests {
         #[test]
         fn words_are_those_of_the_naive_twin(
             tokens in prop::collection::vec(prop::collection::vec(0..4u8, 1..9), 0..40),
-            words in prop::collection::vec(prop::collection::vec(0..5u8, 0..=MOST), 1..20),
+            words in prop::collection::vec(prop::collection::vec(0..5u8, 0..=MAX_SYMBOLS), 1..20),
         ) {
             let mut vocab = Vocab::default();
             let bytes: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
@@ -205,12 +193,12 @@ mod tests {
             }
             let symbols = symbols(&vocab);
             prop_assert!(holds(&vocab, &symbols));
-            let (fresh, filter) = (Fresh::new(&vocab), TokenFilter::new(&vocab));
+            let made = Pieces::new(&vocab);
             for word in &words {
                 let expected = encode_by_rank(&vocab, word);
-                for fresh in [None, Some((&fresh, &filter))] {
+                for pieces in [None, Some(&made)] {
                     let mut ids = Vec::new();
-                    merge(fresh, &vocab, &symbols, Kernel::fastest(), word, &mut ids);
+                    merge(pieces, &vocab, &symbols, Kernel::fastest(), word, &mut ids);
                     prop_assert_eq!(&ids, &expected);
                 }
             }

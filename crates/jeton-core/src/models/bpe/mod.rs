@@ -13,16 +13,13 @@
 //! ones are merged a window of that size at a time, in linear time, with a heap and O(n log n)
 //! where windows do not join, so that a megabyte of anything is no attack.
 
+mod build;
 mod characters;
+pub(crate) mod compiled_merges;
 mod cuts;
 mod dropout;
-pub(crate) mod known;
-mod last;
 mod lazy;
-mod letter_pairs;
-mod letters;
 pub(crate) mod listed;
-mod lookups;
 mod low_ids;
 pub(crate) mod merge;
 mod merge_list;
@@ -36,6 +33,8 @@ mod neighbours;
 pub(crate) mod pairs;
 mod queue;
 mod scripts;
+mod segment_merger;
+mod slots;
 mod starts;
 mod table;
 mod token_filter;
@@ -44,14 +43,16 @@ mod windows;
 pub use characters::{
     CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch, MAX_AFFIX_BYTES,
 };
+use compiled_merges::CompiledMerges;
 use cuts::Cuts;
 pub use dropout::DropoutScratch;
-use known::Known;
 use lazy::{LazyTables, Tables};
 use listed::Listed;
 pub use merge::BpeScratch;
 pub use merge_list::MergeList;
 use pairs::PairTable;
+use segment_merger::{ByBytes, SegmentMerger};
+use starts::{ByCharacters, Starts};
 use table::MergeTable;
 use windows::Windows;
 
@@ -63,11 +64,11 @@ use crate::memory::arena::HugeArena;
 use crate::models::Model;
 use crate::vocab::{Search, Vocab};
 
-/// What stands for "no token" in tables of ids.
+/// Stands for "no token" in tables of ids.
 const NONE: u32 = u32::MAX;
 
 /// Bytes of a pretoken for which all tokens are looked at, to find out where it may be cut.
-const WORTH_CUTS: usize = 16;
+const MIN_CUT_BYTES: usize = 16;
 
 /// Which pairs may merge, and in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ pub enum Merges {
     List(Vec<(u32, u32)>),
 }
 
-/// What becomes of a byte that has no token.
+/// Treatment of a byte that has no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// It is left out (as `tokenizers` does without an unknown token).
@@ -128,12 +129,12 @@ impl BpeModel {
         Self::with_list(vocab, list, None, whole_pretokens, missing)
     }
 
-    /// The model with a list of merges that is made already, for this vocabulary; without one any
-    /// pair merges whose concatenation is a token. `known`: what [`Self::known`] said of it.
+    /// Builds the model with a list of merges that is made already. Without a list any pair merges
+    /// whose concatenation is a token. `compiled`: the tables of [`Self::compiled`].
     pub(crate) fn with_list(
         vocab: Vocab,
         list: Option<Listed>,
-        known: Option<Known>,
+        compiled: Option<CompiledMerges>,
         whole_pretokens: bool,
         missing: Missing,
     ) -> Result<Self> {
@@ -158,11 +159,11 @@ impl BpeModel {
         // An unknown token is a symbol that stands for bytes which are not its own.
         let every = symbols != bytes;
         let (mut cuts, mut table) = (OnceLock::new(), None);
-        if let Some(known) = known {
+        if let Some(compiled) = compiled {
             let of_others = || Error::format("BPE model", "the tables are those of no such model");
-            let known_cuts = Cuts::from_raw(&known.cuts).ok_or_else(of_others)?;
-            cuts = OnceLock::from(known_cuts);
-            let read = MergeTable::from_raw(known, &symbols, vocab.size(), list.as_ref());
+            let compiled_cuts = Cuts::from_raw(&compiled.cuts).ok_or_else(of_others)?;
+            cuts = OnceLock::from(compiled_cuts);
+            let read = MergeTable::from_raw(compiled, &symbols, vocab.size(), list.as_ref());
             table = Some(read.ok_or_else(of_others)?);
         }
         Ok(Self {
@@ -180,14 +181,14 @@ impl BpeModel {
         self.tables.list()
     }
 
-    /// What it takes time to find out; None of a vocabulary that is too large for tables.
-    pub(crate) fn known(&self) -> Option<Known> {
+    /// Returns the tables for a compiled file; None of a vocabulary too large for tables.
+    pub(crate) fn compiled(&self) -> Option<CompiledMerges> {
         let raw = self.tables.get(&self.vocab).table()?.raw();
         let cuts = self.cuts().raw();
         let [script_entries, script_filter, script_pairs] = raw.scripts;
         let lasting = [raw.entries, raw.filter, script_entries, script_filter];
         let mut shelf = HugeArena::with_room(0);
-        Some(Known::new(
+        Some(CompiledMerges::new(
             lasting.map(Into::into),
             [raw.grid, cuts, script_pairs],
             &mut shelf,
@@ -227,7 +228,7 @@ impl BpeModel {
         self.bytes[usize::from(byte)] != NONE
     }
 
-    /// What becomes of a byte that has no token.
+    /// Treatment of a byte that has no token.
     pub fn missing(&self) -> Missing {
         self.missing
     }
@@ -289,15 +290,14 @@ impl BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if self.whole_pretokens {
-            self.tables.note_merged(&self.vocab, &mut scratch.n_merged);
-        }
         if let Some(table) = tables.table()
             && table.complete()
         {
-            if !self.merge_characters(table, pretoken, scratch, out)
-                && !merge_scalar::merge(table, pretoken, out)
-            {
+            let is_merged = self
+                .by_characters(table, pretoken, &mut scratch.starts)
+                .is_some_and(|mut way| way.merge_segment(table, pretoken, out))
+                || ByBytes.merge_segment(table, pretoken, out);
+            if !is_merged {
                 Windows::merge(table, pretoken, scratch, out);
             }
             return Ok(());
@@ -313,29 +313,27 @@ impl BpeModel {
         Ok(())
     }
 
-    /// Appends the ids of a unit with longer characters, beginning with these; false if that cannot
-    /// be done.
+    /// Returns the way that begins with characters, if a segment has longer ones.
     #[inline]
-    fn merge_characters(
-        &self,
+    fn by_characters<'m>(
+        &'m self,
         table: &MergeTable,
-        unit: &[u8],
-        scratch: &mut BpeScratch,
-        out: &mut Vec<u32>,
-    ) -> bool {
-        // What stands for an unknown byte may merge with anything.
-        if !table.is_in_order() || self.missing.id().is_some() || unit.is_ascii() {
-            return false;
+        segment: &[u8],
+        starts: &'m mut Starts,
+    ) -> Option<ByCharacters<'m>> {
+        // The unknown token stands for bytes that may merge with anything.
+        if !table.is_in_order() || self.missing.id().is_some() || segment.is_ascii() {
+            return None;
         }
-        // They are made for the first longer word with such characters.
+        // Cuts are made for the first longer word with such characters.
         let cuts = match self.cuts.get() {
-            None if unit.len() >= WORTH_CUTS => Some(self.cuts()),
-            made => made,
+            None if segment.len() >= MIN_CUT_BYTES => self.cuts(),
+            made => made?,
         };
-        cuts.is_some_and(|cuts| scratch.starts.merge(table, cuts, unit, out))
+        Some(ByCharacters { starts, cuts })
     }
 
-    /// The same as long as there are no tables.
+    /// Appends the ids of a segment as long as there are no tables.
     #[cold]
     fn encode_first(
         &self,
@@ -418,7 +416,7 @@ impl Model for BpeModel {
 
     #[inline]
     fn can_cut(&self, n_bytes: usize) -> bool {
-        let is_ready = n_bytes >= WORTH_CUTS || self.cuts.get().is_some();
+        let is_ready = n_bytes >= MIN_CUT_BYTES || self.cuts.get().is_some();
         is_ready && self.tables.are_complete()
     }
 

@@ -5,121 +5,52 @@
 //! such a pair begins with depends on nothing else ([`super::starts`]), and is found in one place
 //! here.
 
-use super::letter_pairs::{LetterPairs, Place};
-use super::table::{MAX_ID, NO_PAIR};
+use super::slots::{MAX_ID, NO_PAIR};
 
-/// Pairs there is room for, as bits: 64 KB are enough for most scripts.
-const FEW_BITS: u32 = 12;
-const MOST_BITS: u32 = 14;
-/// So many pairs push out others before there is more room.
-const PATIENCE: usize = 256;
+/// Bits of the number of pairs there is room for at first: 64 KB are enough for most scripts.
+const MIN_BITS: u32 = 12;
+/// Bits of that number once pairs displaced others.
+const MAX_BITS: u32 = 14;
+/// Displaced pairs after which there is more room.
+const MAX_DISPLACED: usize = 256;
 
-/// Two neighbours; all zeros is none.
+/// An entry for two neighbours; all zeros is none.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
-struct Known {
-    /// Both as one number, and one more.
+struct PairState {
+    /// Both as one number, plus one.
     pair: u64,
     start: Start,
 }
 
-/// What merging the right one of two neighbours begins with.
+/// Symbols that the right one of two neighbours begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Start {
-    /// The symbol of the right one, if it has one only, and flags: see below.
+    /// The symbol of the right one, if it has only one, below the flags.
     symbol: u32,
-    /// How the left one's symbol merges with it, as a table of merges says it, or with its first
-    /// byte if it is open and has two; of any value unless both have one symbol only. If both of
-    /// them join, the symbol that they become; if they are split, the second one, and above that
-    /// the first.
+    /// How both symbols merge, as a table of merges says it. It counts only if both neighbours
+    /// have one symbol.
     pub(super) candidate: u32,
 }
 
-/// Flags above a symbol, which is below this.
+/// The lowest flag: symbols are below it.
 const FLAGS: u32 = MAX_ID;
-/// Something may merge a part of the left one with something of the right one, or the other way
-/// round.
+/// Something may merge a part of the left one with something of the right one.
 const LEFT_IS_OPEN: u32 = FLAGS;
+/// Something may merge a part of the right one with something of the left one.
 const RIGHT_IS_OPEN: u32 = FLAGS << 1;
 /// The right one is not one symbol by itself.
 const MANY: u32 = FLAGS << 2;
-/// There is a token of a part of the left one and something of the right one, early or not.
-const LEFT_HAS_PARTS: u32 = FLAGS << 3;
-/// At the beginning of a unit both are one symbol, if nothing takes a part of the right one.
-const JOIN: u32 = FLAGS << 4;
-/// At the beginning of a unit both are two symbols, of which the first one ends within the right
-/// one, if nothing takes a part of that.
-const SPLIT: u32 = FLAGS << 7;
-/// No token straddles the boundary between them.
-const CUT: u32 = FLAGS << 5;
-/// It is something.
-const IS_KNOWN: u32 = FLAGS << 6;
 
-/// What words of letters do not have that are merged without a look at each letter.
-const UNUSUAL: u32 = LEFT_IS_OPEN | JOIN | SPLIT;
-
-/// What is before a letter: a symbol or, of a letter that begins as these, bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Before {
-    /// What is unusual behind it and nowhere else.
-    unusual: u32,
-    no_pair: u32,
-}
-
-impl Before {
-    pub(super) const SYMBOL: Self = Self {
-        unusual: 0,
-        no_pair: 0,
-    };
-    /// Where no token begins with a part of the letter nothing merges with its last byte.
-    pub(super) const BYTES: Self = Self {
-        unusual: LEFT_HAS_PARTS,
-        no_pair: NO_PAIR,
-    };
-
-    /// How it merges with the letter.
-    #[inline(always)]
-    pub(super) fn candidate(self, start: Start) -> u32 {
-        start.candidate | self.no_pair
-    }
-}
-
-/// What is known of all neighbours in a word of letters, one pair after the other.
-#[derive(Clone, Copy)]
-pub(super) struct All {
-    unusual: u32,
-    of_each: u32,
-}
-
-impl All {
-    pub(super) const NONE: Self = Self {
-        unusual: 0,
-        of_each: IS_KNOWN,
-    };
-
-    #[inline(always)]
-    pub(super) fn add(&mut self, start: Start, before: Before) {
-        self.unusual |= start.symbol & (UNUSUAL | before.unusual);
-        self.of_each &= start.symbol;
-    }
-
-    /// True if all is known, and each letter begins as its symbol or as its bytes, as
-    /// [`Start::begins_as_bytes`] says.
-    #[inline(always)]
-    pub(super) fn are_usual(self) -> bool {
-        self.of_each & IS_KNOWN != 0 && self.unusual == 0
-    }
-}
-
-/// Of one character, between a neighbour and another.
+/// Symbols of one character between two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begins {
-    /// As its symbol.
+    /// Its only symbol.
     Whole(u32),
-    /// As what its own merges end with, several symbols.
+    /// The symbols that its own merges end with, several of them.
     Parts,
-    /// As its bytes.
+    /// Its bytes.
     Bytes,
 }
 
@@ -136,82 +67,13 @@ impl Start {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         let flags = flag(are_open[0], LEFT_IS_OPEN) | flag(are_open[1], RIGHT_IS_OPEN);
         Self {
-            symbol: symbol.unwrap_or(MANY) | flags | IS_KNOWN,
+            symbol: symbol.unwrap_or(MANY) | flags,
             candidate,
         }
     }
 
-    /// True if the right one, if it has two bytes, begins as these unless the next one says that it
-    /// is open.
     #[inline(always)]
-    pub(super) fn begins_as_bytes(self) -> bool {
-        self.symbol & (RIGHT_IS_OPEN | MANY) != 0
-    }
-
-    /// False of the default.
-    #[inline(always)]
-    pub(super) fn is_known(self) -> bool {
-        self.symbol & IS_KNOWN != 0
-    }
-
-    /// The same where there is a token of a part of the left one.
-    pub(super) fn with_parts(mut self) -> Self {
-        self.symbol |= LEFT_HAS_PARTS;
-        self
-    }
-
-    /// The same where both join at the beginning of a unit, and are this symbol then.
-    pub(super) fn joining(self, symbol: u32) -> Self {
-        Self {
-            symbol: self.symbol | JOIN,
-            candidate: symbol,
-        }
-    }
-
-    /// The same with another left one.
-    pub(super) fn with_candidate(self, candidate: u32) -> Self {
-        Self { candidate, ..self }
-    }
-
-    /// The same where no token straddles the boundary between both.
-    pub(super) fn with_cut(mut self) -> Self {
-        self.symbol |= CUT;
-        self
-    }
-
-    #[inline(always)]
-    pub(super) fn is_cut(self) -> bool {
-        self.symbol & CUT != 0
-    }
-
-    /// The same where both are these two symbols at the beginning of a unit.
-    pub(super) fn split(self, [first, second]: [u32; 2]) -> Self {
-        let flags = self.symbol & !(FLAGS - 1);
-        Self {
-            symbol: first | flags | SPLIT,
-            candidate: second,
-        }
-    }
-
-    /// The two symbols that both are at the beginning of a unit, if they are.
-    #[inline(always)]
-    pub(super) fn halves(self) -> Option<[u32; 2]> {
-        (self.symbol & SPLIT != 0).then(|| [self.symbol(), self.candidate])
-    }
-
-    #[inline(always)]
-    pub(super) fn joins(self) -> bool {
-        self.symbol & JOIN != 0
-    }
-
-    #[inline(always)]
-    pub(super) fn has_parts(self) -> bool {
-        self.symbol & LEFT_HAS_PARTS != 0
-    }
-
-    /// The symbol of the right one, if it has one only.
-    #[inline(always)]
-    pub(super) fn symbol(self) -> u32 {
+    fn symbol(self) -> u32 {
         self.symbol & (FLAGS - 1)
     }
 
@@ -230,16 +92,13 @@ impl Start {
     }
 }
 
-/// What is known of pairs of characters.
+/// Pairs of characters that a thread has met. Each is at one of two places in one cache line.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours {
-    /// Most of those of alphabets.
-    pub(super) letters: LetterPairs,
-    /// All others; none before the first one. A pair is at either of two places, both in one cache
-    /// line.
-    known: Vec<Known>,
+    /// None before the first pair.
+    states: Vec<PairState>,
     bits: u32,
-    n_pushed_out: usize,
+    n_displaced: usize,
 }
 
 #[inline(always)]
@@ -256,66 +115,51 @@ impl Neighbours {
         (hash >> 32 >> (u32::BITS - self.bits)) as usize
     }
 
-    /// What is known of two neighbours.
+    /// Returns how two neighbours begin, if they were met.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> Option<Start> {
-        if let Some(place) = Place::of(left, right) {
-            let start = self.letters.get(place);
-            if start.is_known() {
-                return Some(start);
-            }
-        }
         let pair = number(left, right);
         let place = self.place(pair);
-        let here = self.known.get(place)?;
+        let here = self.states.get(place)?;
         if here.pair == pair {
             return Some(here.start);
         }
-        let beside = self.known.get(place ^ 1)?;
+        let beside = self.states.get(place ^ 1)?;
         (beside.pair == pair).then_some(beside.start)
     }
 
-    /// Remembers it.
+    /// Remembers how two neighbours begin.
     pub(super) fn keep(&mut self, left: u32, right: u32, start: Start) {
-        if let Some(place) = Place::of(left, right)
-            && self.letters.keep(place, start)
-        {
-            return;
+        if self.states.is_empty() {
+            self.make_room(MIN_BITS);
         }
-        if self.known.is_empty() {
-            self.make_room(FEW_BITS);
-        }
-        let known = Known {
-            pair: number(left, right),
-            start,
-        };
-        let has_pushed_out = self.put(known);
-        self.n_pushed_out += usize::from(has_pushed_out);
-        if self.n_pushed_out > PATIENCE && self.bits < MOST_BITS {
-            self.make_room(MOST_BITS);
+        let pair = number(left, right);
+        self.n_displaced += usize::from(self.put(PairState { pair, start }));
+        if self.n_displaced > MAX_DISPLACED && self.bits < MAX_BITS {
+            self.make_room(MAX_BITS);
         }
     }
 
-    /// Puts it where it is already, where there is room or else in place of another one, and says
-    /// whether that was so.
-    fn put(&mut self, known: Known) -> bool {
-        let place = self.place(known.pair);
+    /// Puts an entry where its pair is already, else where there is room, else in place of another
+    /// one. Returns true in that last case.
+    fn put(&mut self, state: PairState) -> bool {
+        let place = self.place(state.pair);
         let both = [place, place ^ 1];
         let holds = |pair| {
             both.into_iter()
-                .find(|&place| self.known[place].pair == pair)
+                .find(|&place| self.states[place].pair == pair)
         };
-        let free = holds(known.pair).or_else(|| holds(0));
-        self.known[free.unwrap_or(place)] = known;
+        let free = holds(state.pair).or_else(|| holds(0));
+        self.states[free.unwrap_or(place)] = state;
         free.is_none()
     }
 
     #[cold]
     fn make_room(&mut self, bits: u32) {
-        let known = std::mem::replace(&mut self.known, vec![Known::default(); 1 << bits]);
+        let before = std::mem::replace(&mut self.states, vec![PairState::default(); 1 << bits]);
         self.bits = bits;
-        for known in known.into_iter().filter(|known| known.pair != 0) {
-            self.put(known);
+        for state in before.into_iter().filter(|state| state.pair != 0) {
+            self.put(state);
         }
     }
 }
@@ -391,8 +235,8 @@ mod tests {
                 );
             }
         }
-        assert_eq!(neighbours.known.len(), 1 << MOST_BITS);
-        let known = neighbours.known.iter().filter(|known| known.pair != 0);
-        assert!(known.count() > 128 * 128 * 3 / 4);
+        assert_eq!(neighbours.states.len(), 1 << MAX_BITS);
+        let kept = neighbours.states.iter().filter(|state| state.pair != 0);
+        assert!(kept.count() > 128 * 128 * 3 / 4);
     }
 }

@@ -22,7 +22,7 @@ pub(crate) type Merge = u64;
 /// The word of a pair that cannot merge; larger than that of any that can.
 pub(crate) const NO_MERGE: Merge = u64::MAX;
 
-/// What merging needs to know of pairs.
+/// Answers how pairs merge.
 pub(crate) trait Pairs {
     /// How a pair merges; [`NO_MERGE`] if it does not.
     fn get(&self, left: u32, right: u32) -> Merge;
@@ -86,8 +86,8 @@ impl PairTable {
         Self::from_prefixed_list(vocab, list, 0)
     }
 
-    /// The same for a vocabulary in which tokens that continue a word begin with a prefix: of the
-    /// right one of a pair so many bytes are left out, whatever they are (as in `tokenizers`).
+    /// Builds the table of a list whose continuing tokens begin with a prefix. The first
+    /// `prefix_bytes` of each right token are left out, as in `tokenizers`.
     pub(crate) fn from_prefixed_list(
         vocab: &Vocab,
         list: &[(u32, u32)],
@@ -182,8 +182,8 @@ impl Pairs for PairTable {
     }
 }
 
-/// What each pair of a list makes. Of the right token of a pair so many bytes are left out,
-/// whatever they are.
+/// Returns the token that each pair of a list makes. The first `prefix_bytes` of each right token
+/// are left out.
 pub(super) fn listed(vocab: &Vocab, list: &[(u32, u32)], prefix_bytes: usize) -> Result<Vec<u32>> {
     let mut concatenation = Vec::new();
     let mut make = |rank: usize, left: u32, right: u32| {

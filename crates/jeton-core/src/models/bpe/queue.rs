@@ -37,7 +37,7 @@ impl Queue for BinaryHeap<Reverse<Candidate>> {
 /// that way, too.
 pub(super) struct Buckets {
     of_rank: Vec<Bucket>,
-    /// Those whose bucket is not empty.
+    /// Ranks whose bucket is not empty.
     ranks: BinaryHeap<Reverse<u32>>,
 }
 
@@ -47,8 +47,8 @@ struct Bucket {
     candidates: Vec<(u32, u32)>,
     /// How many of them were popped. They are sorted before the first.
     popped: usize,
-    /// What came after that: only where merges of other ranks bring this one about again, which
-    /// they cannot as long as each makes a longer token than any of a lower rank did.
+    /// Candidates that came after that. Merges of other ranks bring a rank about again only where
+    /// one makes a token no longer than those of lower ranks.
     late: BinaryHeap<Reverse<(u32, u32)>>,
 }
 

@@ -14,7 +14,7 @@
 //! with the same ones, Hebrew and Armenian, or Chinese and Japanese; and a few have several.
 
 use super::low_ids::LowIdPartition;
-use super::table::{EMPTY, FILTER_BITS, SLOTS_FOR_TWO, put};
+use super::slots::{EMPTY, FILTER_BITS, SLOTS_FOR_TWO, put};
 use crate::cpu::prefetch::prefetch;
 use crate::memory::arena::ArenaVec;
 
@@ -43,7 +43,7 @@ impl ScriptSet {
     const ALL: u64 = (1 << N_SCRIPTS) - 1;
     const OTHER: u64 = 1 << 63;
 
-    /// That of a character, by its bytes as a number.
+    /// Returns the script of a character, by its bytes as a number.
     #[inline(always)]
     pub(super) fn of(character: u32) -> Self {
         let mut scripts = Self::default();
@@ -68,8 +68,8 @@ impl ScriptSet {
             .then(|| self.0.trailing_zeros() as usize)
     }
 
-    /// Those of which bytes may be a stretch of a text, with a space before it or not, which need
-    /// not begin or end with a character. Some in which they are none may be among them.
+    /// Returns the scripts whose texts may contain these bytes, with a space before them or not.
+    /// They need not begin or end with a character. Further scripts may be among them.
     fn of_stretch(bytes: &[u8]) -> Self {
         let any_of = |scripts: &mut dyn Iterator<Item = u64>| scripts.fold(0, |all, one| all | one);
         let (has_space, bytes) = match bytes.strip_prefix(&[SPACE]) {
@@ -142,7 +142,7 @@ pub(super) struct Scripts {
 }
 
 impl Scripts {
-    /// Of pairs by their index: left, right, index, and the bytes of what they make.
+    /// Builds the tables of pairs by their index: left, right, index, and the bytes they make.
     pub(super) fn new<'v>(pairs: impl Iterator<Item = ((u32, u32, u32), &'v [u8])>) -> Self {
         let mut lists = vec![Vec::new(); N_SCRIPTS];
         for (pair, made) in pairs {
@@ -184,8 +184,7 @@ impl Scripts {
         [self.entries.to_vec(), self.filter.to_vec(), counts]
     }
 
-    /// What [`Self::raw`] gave; None if there is no room for so many pairs. What the entries are is
-    /// not looked at.
+    /// Builds the tables from [`Self::raw`]; None if sizes differ. Entries are not looked at.
     pub(super) fn from_raw(
         entries: ArenaVec<u64>,
         filter: ArenaVec<u64>,
@@ -220,7 +219,7 @@ impl Scripts {
         Some((entries, self.filter.get(from[1]..to[1])?))
     }
 
-    /// Those of all scripts.
+    /// Returns entries and filter of each script.
     pub(super) fn each(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
         (0..N_SCRIPTS).map_while(|script| self.get(script))
     }

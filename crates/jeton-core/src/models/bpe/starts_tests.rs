@@ -33,7 +33,7 @@ fn model(letters: &[&str], choices: &[(usize, usize)], by_rank: bool, backwards:
     BpeModel::new(vocab, &merges, false, Missing::Fail).unwrap()
 }
 
-/// What merging ends with by definition.
+/// Ids of a segment by the definition of merging.
 fn naively(model: &BpeModel, unit: &[u8]) -> Vec<u32> {
     match model.merges() {
         Merges::ByRank => naive::encode_by_rank(model.vocab(), unit),
@@ -63,7 +63,7 @@ proptest! {
                 if starts.merge(table, cuts, &unit, &mut ids) {
                     prop_assert_eq!(&ids, &expected);
                 } else {
-                    prop_assert!(unit.len() > merge_scalar::MOST);
+                    prop_assert!(unit.len() > merge_scalar::MAX_SYMBOLS);
                     prop_assert!(ids.is_empty());
                 }
             }
@@ -77,8 +77,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Of few letters, so that tokens with halves of them come early and late, and units begin with
-    /// all of them.
+    /// Few letters: tokens with halves of them come early and late, and segments begin with all.
     #[test]
     fn characters_begin_whole_where_nothing_comes_before(
         choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..24),
@@ -101,8 +100,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Of few letters again, and most words of one alphabet; what is known of pairs after the first
-    /// time is used the second time.
+    /// Few letters again, and most words of one alphabet. The second pass uses pairs of the first.
     #[test]
     fn words_of_letters_end_as_beginning_with_bytes(
         choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..24),
@@ -125,95 +123,11 @@ proptest! {
                 if starts.merge(table, cuts, &unit, &mut ids) {
                     prop_assert_eq!(&ids[1..], &expected);
                 } else {
-                    prop_assert!(unit.len() > merge_scalar::MOST);
+                    prop_assert!(unit.len() > merge_scalar::MAX_SYMBOLS);
                     prop_assert_eq!(ids, [7]);
                 }
             }
         }
-    }
-}
-
-#[test]
-fn words_of_letters_are_merged_once_their_pairs_are_known() {
-    // Half of ю joins б before ю is made.
-    let model = with_tokens(&[
-        "б".as_bytes(),
-        b"\xD0\xB1\xD1",
-        "ю".as_bytes(),
-        "бю".as_bytes(),
-    ]);
-    let (table, cuts) = (model.table().unwrap(), model.cuts());
-    let mut starts = Starts::default();
-    for _ in 0..2 {
-        let mut ids = Vec::new();
-        assert!(starts.merge(table, cuts, "юббю".as_bytes(), &mut ids));
-        assert_eq!(ids, [258, 256, 259]);
-    }
-    let mut ids = Vec::new();
-    assert!(starts.merge_letters(table, "юббю".as_bytes(), &mut ids));
-    assert_eq!(ids, [258, 256, 259]);
-
-    // Half of ю joins the space before ю is made.
-    let tokens: [&[u8]; 6] = [
-        b" \xD1",
-        "ю".as_bytes(),
-        "б".as_bytes(),
-        "юб".as_bytes(),
-        " ю".as_bytes(),
-        " юб".as_bytes(),
-    ];
-    let model = with_tokens(&tokens);
-    let (table, cuts) = (model.table().unwrap(), model.cuts());
-    let mut starts = Starts::default();
-    let mut known = |word: &str| {
-        let mut ids = Vec::new();
-        let unit = word.as_bytes();
-        assert!(starts.merge(table, cuts, unit, &mut ids));
-        assert_eq!(ids, naively(&model, unit));
-        ids.clear();
-        let is_known = starts.merge_letters(table, unit, &mut ids);
-        assert_eq!(
-            ids,
-            if is_known {
-                naively(&model, unit)
-            } else {
-                Vec::new()
-            }
-        );
-        is_known
-    };
-    for word in [
-        "ббюб",
-        " ббюб",
-        "юбюббббюю",
-        " юбюб",
-        " юю",
-        "б",
-        " б",
-        " ю",
-    ] {
-        assert!(known(word), "{word}");
-    }
-    // Letters of two symbols behind others.
-    for word in ["бшб", " ббш", "бшшю", " юш"] {
-        assert!(known(word), "{word}");
-    }
-    // Letters of two symbols before others, letters of other alphabets, none, too many.
-    for word in ["шб", "бב", "бa", "бא", "б日", "ббб!", " ", "", "ab"] {
-        assert!(!known(word), "{word}");
-    }
-    assert!(!known(&"б".repeat(30)));
-    assert!(known(&"б".repeat(29)));
-    assert!(known(&"бш".repeat(10)));
-    assert!(!known(&"бш".repeat(14)));
-    // No letters at all, whatever is known of those with the same bits.
-    for bytes in [
-        &b"\xD0\x31\xD0\xB1"[..],
-        b"\xD0\xB1\xD0\x31",
-        b"\xD0\xB1\xD0",
-        b"\xD0",
-    ] {
-        assert!(!starts.merge_letters(table, bytes, &mut Vec::new()));
     }
 }
 
@@ -228,53 +142,36 @@ fn with_tokens(tokens: &[&[u8]]) -> BpeModel {
     BpeModel::new(vocab, &Merges::ByRank, false, Missing::Fail).unwrap()
 }
 
-fn begun(model: &BpeModel, text: &str) -> Vec<u32> {
-    let mut begun = MergeSeed::default();
+fn seeded(model: &BpeModel, text: &str) -> Vec<u32> {
+    let mut seeded = MergeSeed::default();
     let (table, cuts) = (model.table().unwrap(), Cuts::new(model.vocab()));
     assert!(table.is_in_order());
-    assert!(Starts::default().begin(table, &cuts, text.as_bytes(), &mut begun));
-    begun.symbols().to_vec()
+    assert!(Starts::default().begin(table, &cuts, text.as_bytes(), &mut seeded));
+    seeded.symbols().to_vec()
 }
 
 #[test]
 fn characters_begin_as_what_they_are_alone() {
     // 256: half of 你 and of 佀; 257: 你; 258: 你你.
     let model = with_tokens(&[b"\xE4\xBD", "你".as_bytes(), "你你".as_bytes()]);
-    assert_eq!(begun(&model, "a你佀é"), [97, 257, 256, 0x80, 0xC3, 0xA9]);
+    assert_eq!(seeded(&model, "a你佀é"), [97, 257, 256, 0x80, 0xC3, 0xA9]);
     // With a token of 你 and the first byte of é, é begins as its bytes, if that token comes before
     // é.
     let half: [&[u8]; 2] = [b"\xE4\xBD", "你".as_bytes()];
     let (token, letter): (&[u8], _) = (b"\xE4\xBD\xA0\xC3", "é".as_bytes());
     let model = with_tokens(&[half[0], half[1], token, letter]);
-    assert_eq!(begun(&model, "你é佀é"), [257, 0xC3, 0xA9, 256, 0x80, 259]);
+    assert_eq!(seeded(&model, "你é佀é"), [257, 0xC3, 0xA9, 256, 0x80, 259]);
     let model = with_tokens(&[half[0], half[1], letter, token]);
-    assert_eq!(begun(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
+    assert_eq!(seeded(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
     // And with one of the last byte of 你 and é, 你 does.
     let token: &[u8] = b"\xA0\xC3\xA9";
     let model = with_tokens(&[half[0], letter, token, half[1]]);
     assert_eq!(
-        begun(&model, "你é佀é"),
+        seeded(&model, "你é佀é"),
         [0xE4, 0xBD, 0xA0, 257, 256, 0x80, 257]
     );
     let model = with_tokens(&[half[0], half[1], letter, token]);
-    assert_eq!(begun(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
-}
-
-#[test]
-fn a_unit_begins_with_two_characters_that_join() {
-    let (half, letter, both) = (&b"a\xC3"[..], "é".as_bytes(), "aé".as_bytes());
-    // 256: a and half of é; 257: é; 258: both.
-    let model = with_tokens(&[half, letter, both]);
-    assert_eq!(begun(&model, "aé"), [258]);
-    assert_eq!(begun(&model, "aéb"), [258, 98]);
-    assert_eq!(begun(&model, "aéé"), [258, 257]);
-    // Not behind another one, nor where something may take a part of é, nor where é is made first.
-    assert_eq!(begun(&model, "baé"), [98, 97, 0xC3, 0xA9]);
-    let model = with_tokens(&[half, letter, both, b"\xA9b"]);
-    assert_eq!(begun(&model, "aéb"), [97, 0xC3, 0xA9, 98]);
-    assert_eq!(begun(&model, "aéé"), [258, 257]);
-    let model = with_tokens(&[letter, half, both]);
-    assert_eq!(begun(&model, "aéb"), [97, 256, 98]);
+    assert_eq!(seeded(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
 }
 
 #[test]

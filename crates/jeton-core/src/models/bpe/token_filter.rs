@@ -5,21 +5,21 @@
 //! cache. The hash of a piece is a polynomial of its bytes, so that those of all pieces come from
 //! the hashes of a word's beginnings, by one multiplication each.
 
-use super::merge_scalar::MOST;
+use super::merge_scalar::MAX_SYMBOLS;
 use crate::memory::bloom::filter_bits;
 use crate::vocab::Vocab;
 
 /// Bits for each token, of which three are set: 3% of what is no token passes.
 const BITS_PER_TOKEN: usize = 10;
 /// Shortest piece that the filter knows of: pairs of bytes are few, and have better tables.
-const LEAST: usize = 3;
+const MIN_BYTES: usize = 3;
 /// The base of the polynomial: any odd number without a pattern does.
 const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Spreads a hash, whose low bits depend on the last bytes only.
 const SPREAD: u64 = 0xD6E8_FEB8_6659_FD93;
 
-const POWERS: [u64; MOST + 1] = {
-    let mut powers = [1u64; MOST + 1];
+const POWERS: [u64; MAX_SYMBOLS + 1] = {
+    let mut powers = [1u64; MAX_SYMBOLS + 1];
     let mut n = 1;
     while n < powers.len() {
         powers[n] = powers[n - 1].wrapping_mul(BASE);
@@ -29,13 +29,13 @@ const POWERS: [u64; MOST + 1] = {
 };
 
 /// The hashes of a word's beginnings: of the first none, one, two ... bytes.
-pub(super) struct Beginnings([u64; MOST + 1]);
+pub(super) struct Beginnings([u64; MAX_SYMBOLS + 1]);
 
 impl Beginnings {
-    /// Of a word of at most [`MOST`] bytes.
+    /// Hashes the beginnings of a word of at most [`MAX_SYMBOLS`] bytes.
     #[inline]
     pub(super) fn new(word: &[u8]) -> Self {
-        let mut begins = [0; MOST + 1];
+        let mut begins = [0; MAX_SYMBOLS + 1];
         let mut hash = 0;
         for (begin, &byte) in begins[1..].iter_mut().zip(word) {
             hash = push(hash, byte);
@@ -47,8 +47,9 @@ impl Beginnings {
     /// The hash of the piece between two places.
     #[inline(always)]
     fn piece(&self, start: usize, end: usize) -> u64 {
-        let (start, end) = (start % (MOST + 1), end % (MOST + 1));
-        let before = self.0[start].wrapping_mul(POWERS[end.wrapping_sub(start) % (MOST + 1)]);
+        let (start, end) = (start % (MAX_SYMBOLS + 1), end % (MAX_SYMBOLS + 1));
+        let before =
+            self.0[start].wrapping_mul(POWERS[end.wrapping_sub(start) % (MAX_SYMBOLS + 1)]);
         self.0[end].wrapping_sub(before)
     }
 }
@@ -63,7 +64,7 @@ const fn push(hash: u64, byte: u8) -> u64 {
 pub(super) struct TokenFilter(Vec<u64>);
 
 impl TokenFilter {
-    /// Of all tokens that the vocabulary finds.
+    /// Builds the filter of all tokens that the vocabulary finds.
     pub(super) fn new(vocab: &Vocab) -> Self {
         let n_words = vocab.n_tokens() as usize * BITS_PER_TOKEN / 64 + 1;
         let mut filter = Self(vec![0; n_words]);
@@ -106,7 +107,7 @@ impl TokenFilter {
 
 #[inline]
 fn is_known(token: &[u8]) -> bool {
-    (LEAST..=MOST).contains(&token.len())
+    (MIN_BYTES..=MAX_SYMBOLS).contains(&token.len())
 }
 
 #[cfg(test)]
@@ -127,14 +128,14 @@ mod tests {
         #[test]
         fn tokens_pass_wherever_they_stand(
             before in prop::collection::vec(any::<u8>(), 0..20),
-            token in prop::collection::vec(any::<u8>(), 1..MOST + 9),
+            token in prop::collection::vec(any::<u8>(), 1..MAX_SYMBOLS + 9),
             after in prop::collection::vec(any::<u8>(), 0..20),
         ) {
             let filter = TokenFilter::new(&vocab([&token[..]].into_iter()));
             prop_assert!(filter.may_have(&token));
             let word = [&before[..], &token, &after].concat();
             let (start, end) = (before.len(), before.len() + token.len());
-            if word.len() <= MOST && token.len() >= LEAST {
+            if word.len() <= MAX_SYMBOLS && token.len() >= MIN_BYTES {
                 prop_assert!(filter.may_have_piece(&Beginnings::new(&word), start, end));
             }
         }

@@ -30,14 +30,14 @@ use super::table::MergeTable;
 /// Bytes before the end of what is encoded that a window takes in again at least, so that its first
 /// token hardly ever changes (random letters: 1 of 2,000 windows).
 const OVERLAP: usize = 8;
-/// Fewest new bytes of a window of [`merge_scalar::MOST`] bytes.
+/// Fewest new bytes of a window of [`merge_scalar::MAX_SYMBOLS`] bytes.
 const FEWEST_NEW: usize = 24;
 /// New bytes of a window that a queue merges.
 const WIDE_NEW: usize = 1024;
 /// How many times the text's length is merged in such windows before all is merged at once ...
-const PATIENCE: usize = 4;
+const MAX_TIMES_MERGED: usize = 4;
 /// ... and bytes that do not count for this.
-const ALLOWANCE: usize = 1 << 16;
+const FREE_BYTES: usize = 1 << 16;
 /// Length of the run from which the tokens of longer ones are known; longer than two of any
 /// published vocabulary's runs.
 const RUN: usize = 2048;
@@ -66,7 +66,7 @@ impl Windows {
         }
         let mut windows = std::mem::take(&mut scratch.windows);
         let from = out.len();
-        let spare = PATIENCE * pretoken.len() + ALLOWANCE;
+        let spare = MAX_TIMES_MERGED * pretoken.len() + FREE_BYTES;
         if !windows.walk(table, pretoken, spare, scratch, out) {
             out.truncate(from);
             merge_at_once(table, pretoken, None, scratch, out);
@@ -94,7 +94,7 @@ impl Windows {
                 .rposition(|&start| start as usize + OVERLAP <= done);
             let first = overlapping.unwrap_or_default();
             let start = self.starts.get(first).map_or(0, |&start| start as usize);
-            let end = n.min(start + merge_scalar::MOST);
+            let end = n.min(start + merge_scalar::MAX_SYMBOLS);
             if end >= n.min(done + FEWEST_NEW)
                 && self.small_window(table, &pretoken[start..end], start, first, from, out)
             {
@@ -142,7 +142,7 @@ impl Windows {
         from: usize,
         out: &mut Vec<u32>,
     ) -> bool {
-        let mut ids = [0; merge_scalar::MOST];
+        let mut ids = [0; merge_scalar::MAX_SYMBOLS];
         let mut left = merge_scalar::merge_in_place(&table.lookups(), window, &mut ids);
         if start > 0 && out[from + first] != ids[0] {
             return false;
@@ -151,7 +151,7 @@ impl Windows {
         self.starts.truncate(first);
         while left != 0 {
             let place = left.trailing_zeros() as usize;
-            out.push(ids[place % merge_scalar::MOST]);
+            out.push(ids[place % merge_scalar::MAX_SYMBOLS]);
             self.starts.push((start + place) as u32);
             left &= left - 1;
         }

@@ -93,7 +93,7 @@ impl<S: Score> Stopped<S> {
     }
 
     /// Searches as far as it is certain.
-    fn open(
+    fn open_end(
         trie: &Trie,
         costs: &Costs<'_, S>,
         text: &[u8],
@@ -152,7 +152,11 @@ impl UnigramModel {
 
     /// Segments a text that may go on as far as that is certain. `from`: the search up to its
     /// beginning. None if a character in it cannot be encoded.
-    pub(crate) fn open(&self, text: &[u8], from: Option<&PathsSoFar>) -> Result<Option<OpenPaths>> {
+    pub(crate) fn open_end(
+        &self,
+        text: &[u8],
+        from: Option<&PathsSoFar>,
+    ) -> Result<Option<OpenPaths>> {
         check_length(text)?;
         let from = from.map(|from| &from.0);
         let found = match &self.scores {
@@ -163,7 +167,7 @@ impl UnigramModel {
                     Some(Kind::Single(from)) => Some(from),
                     _ => None,
                 };
-                Stopped::open(&self.trie, &self.single_costs(scores, *unknown), text, from)
+                Stopped::open_end(&self.trie, &self.single_costs(scores, *unknown), text, from)
                     .map(|(ends, all)| (ends, Kind::Single(all)))
             }
             Scores::Hf { scores, unknown } => {
@@ -171,7 +175,7 @@ impl UnigramModel {
                     Some(Kind::Double(from)) => Some(from),
                     _ => None,
                 };
-                Stopped::open(&self.trie, &self.double_costs(scores, *unknown), text, from)
+                Stopped::open_end(&self.trie, &self.double_costs(scores, *unknown), text, from)
                     .map(|(ends, all)| (ends, Kind::Double(all)))
             }
         };

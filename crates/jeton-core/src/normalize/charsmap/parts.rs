@@ -6,7 +6,7 @@ use super::{Charsmap, Unit};
 
 /// Bytes of sequences, and of those that they begin with, that are listed at most: 30 times those
 /// of `nmt_nfkc`.
-const MOST_LISTED: usize = 1 << 26;
+const MAX_LISTED: usize = 1 << 26;
 
 /// A part of a sequence that is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +25,7 @@ pub(crate) enum Part<'m> {
 
 /// The character that a sequence has come to, and what was before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Begun {
+struct PartialSequence {
     bytes: [u8; 4],
     n_bytes: u8,
     /// True if it is not the first.
@@ -34,7 +34,7 @@ struct Begun {
     is_behind: bool,
 }
 
-impl Begun {
+impl PartialSequence {
     /// Appends one byte; None if no text goes on like that.
     fn and(self, byte: u8) -> Option<Self> {
         let mut next = if self.whole().is_some() {
@@ -131,7 +131,7 @@ impl Charsmap {
             HashSet::with_capacity_and_hasher(self.units.len() / 2, crate::vocab::hasher());
         // Nodes to enter: where their children are, the byte that leads to one that is the first,
         // and the character that has begun.
-        let mut waiting = vec![(Unit(root).offset(), None, Begun::default())];
+        let mut waiting = vec![(Unit(root).offset(), None, PartialSequence::default())];
         while let Some((base, first, begun)) = waiting.pop() {
             for &at in children.of(base) {
                 let unit = Unit(self.units[at as usize]);
@@ -167,7 +167,7 @@ impl Charsmap {
     }
 
     /// The rules, in the order of the bytes that they replace. Of a damaged file: those that can be
-    /// used, and no more than [`MOST_LISTED`] says.
+    /// used, and no more than [`MAX_LISTED`] says.
     pub fn rules(&self) -> Vec<(String, String)> {
         let Some(&root) = self.units.first() else {
             return Vec::new();
@@ -192,7 +192,7 @@ impl Charsmap {
                 continue;
             }
             n_listed += from.len() + 1;
-            if n_listed > MOST_LISTED {
+            if n_listed > MAX_LISTED {
                 break;
             }
             from.push(unit.label() as u8);

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::resume::{Cut, Kind};
-use crate::engine::{Engine, Place, Seams};
+use crate::engine::{Engine, ResumePoint, Seams};
 use crate::error::Result;
 use crate::pretokenize::{GrowingPiece, PreTokenizer};
 use crate::special::{Allow, OpenTokens};
@@ -86,7 +86,7 @@ impl Search<'_> {
             Some(allow) => tokenizer.added.open_normalized(&normalized, allow),
             None => OpenTokens::none(&normalized),
         };
-        let mut found: Vec<(usize, Kind, Place)> = Vec::new();
+        let mut found: Vec<(usize, Kind, ResumePoint)> = Vec::new();
         let mut part = 0;
         for &(token, clean) in &tokens.found {
             part = token.end;
@@ -109,14 +109,14 @@ impl Search<'_> {
     }
 
     /// Good places of a part of the normalized text.
-    fn places(&self, part: &str, offset: usize, scratch: &mut Scratch) -> Result<Vec<Place>> {
+    fn places(&self, part: &str, offset: usize, scratch: &mut Scratch) -> Result<Vec<ResumePoint>> {
         let tokenizer = self.tokenizer;
         let goes_on = self.from.goes_on() && offset == 0;
         let engine = &tokenizer.engine;
         let (cuts, growing) = match engine.pretokenizer() {
             Some(pretokenizer) => {
                 let begins = self.begins_the_text(pretokenizer, offset)?;
-                let open = pretokenizer.open(part, begins, goes_on);
+                let open = pretokenizer.open_end(part, begins, goes_on);
                 (open.cuts, open.growing)
             }
             None => (Vec::new(), None),
@@ -124,7 +124,7 @@ impl Search<'_> {
         let growing = match engine {
             Engine::SentencePiece(engine) => {
                 engine.processor.normalizer().check(part)?;
-                let (text, places) = engine.processor.normalizer().open(part, goes_on);
+                let (text, places) = engine.processor.normalizer().open_end(part, goes_on);
                 Some(GrowingPiece {
                     bytes: text.into_bytes(),
                     from_the_beginning: true,
@@ -133,7 +133,7 @@ impl Search<'_> {
             }
             _ => growing,
         };
-        let mut places: Vec<Place> = cuts.into_iter().map(|at| (at, None)).collect();
+        let mut places: Vec<ResumePoint> = cuts.into_iter().map(|at| (at, None)).collect();
         if let Some(piece) = growing {
             let seams = tokenizer.seams.get_or_init(|| Seams::new(engine));
             let paths = self.from.paths.as_deref();
@@ -155,8 +155,8 @@ impl Search<'_> {
 
     /// The places of the text from which those of the normalized text come, if it can be taken up
     /// there.
-    fn in_the_text(&self, found: Vec<(usize, Kind, Place)>) -> Result<Vec<Cut>> {
-        let cut = |at: usize, kind, place: Place| Cut {
+    fn in_the_text(&self, found: Vec<(usize, Kind, ResumePoint)>) -> Result<Vec<Cut>> {
+        let cut = |at: usize, kind, place: ResumePoint| Cut {
             at: self.from.at + at,
             kind,
             paths: place.1.map(Arc::new),

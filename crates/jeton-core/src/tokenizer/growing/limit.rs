@@ -15,7 +15,7 @@ use crate::tokenizer::Tokenizer;
 const BYTES_PER_ID: usize = 8;
 /// Bytes that are looked through for a place at which the text can be cut; if there is none, all of
 /// it is counted at once.
-const MOST_TRIED: usize = 1 << 15;
+const MAX_TRIED: usize = 1 << 15;
 
 impl Tokenizer {
     /// The number of ids of a text, or `limit + 1` if there are more than `limit`.
@@ -38,7 +38,7 @@ impl Tokenizer {
         }
         let budget = limit
             .saturating_mul(8 * BYTES_PER_ID)
-            .saturating_add(MOST_TRIED);
+            .saturating_add(MAX_TRIED);
         let found: Result<Option<usize>> = self.pool.with(|scratch| {
             let mut size = limit
                 .saturating_mul(BYTES_PER_ID)
@@ -59,7 +59,7 @@ impl Tokenizer {
                 }
                 let step = walk.step_inside(&text[..end], &mark.cut, None, scratch);
                 let Some((cut, n_before)) = step.cut else {
-                    if size >= MOST_TRIED {
+                    if size >= MAX_TRIED {
                         return Ok(None);
                     }
                     size = size.saturating_mul(2);

@@ -197,7 +197,7 @@ fn normalizer(model: &SpmModel, ledger: &mut Ledger) -> Vec<NormalizerConfig> {
 }
 
 /// As good as all spaces: the library wants a number.
-const MOST_STRIPPED: usize = 1 << 16;
+const MAX_STRIPPED: usize = 1 << 16;
 
 fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderConfig> {
     let spec = &model.normalizer;
@@ -258,7 +258,7 @@ fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderC
             content: ' ',
             // Where extra spaces go, all of them do, until text comes.
             start: if spec.remove_extra_whitespaces {
-                MOST_STRIPPED
+                MAX_STRIPPED
             } else {
                 1
             },
@@ -335,7 +335,7 @@ fn bpe(model: &SpmModel, texts: &[&str], unknown: u32, ledger: &mut Ledger) -> M
 }
 
 /// A piece and every pair that makes it.
-type Made = (u32, Vec<(u32, u32)>);
+type PieceMerges = (u32, Vec<(u32, u32)>);
 
 /// Runs of one character up to this length are tried.
 const MAX_RUN: usize = 1024;
@@ -344,7 +344,12 @@ const MAX_RUN: usize = 1024;
 /// SentencePiece, which takes the first in the text. It is so where no two of their pairs can
 /// overlap; and for runs of one character (Llama's spaces) it can be tried: how a run is cut
 /// repeats itself from the longest piece on.
-fn ties_agree(group: &[Made], model: &SpmModel, texts: &[&str], merges: &[(u32, u32)]) -> bool {
+fn ties_agree(
+    group: &[PieceMerges],
+    model: &SpmModel,
+    texts: &[&str],
+    merges: &[(u32, u32)],
+) -> bool {
     let text = |id: u32| texts.get(id as usize).copied().unwrap_or_default();
     let first = group.first().and_then(|(id, _)| text(*id).chars().next());
     let runs = |c: char| {

@@ -34,12 +34,12 @@ fn key(left: &[u8], right: &[u8]) -> u64 {
     u64::from(joined(left)) << 32 | u64::from(joined(right))
 }
 
-/// What a token may have of a character before a boundary, all of it first.
+/// Endings of a character that a token may have before a boundary, the longest first.
 fn endings(character: &[u8]) -> impl Iterator<Item = &[u8]> {
     (0..character.len()).map(|from| &character[from..])
 }
 
-/// The same behind a boundary.
+/// Beginnings of a character that a token may have behind a boundary, the longest first.
 fn beginnings(character: &[u8]) -> impl Iterator<Item = &[u8]> {
     (1..=character.len()).rev().map(|to| &character[..to])
 }
@@ -104,7 +104,7 @@ impl Parts {
             .flat_map(|&(key, id)| [key, u64::from(id)])
     }
 
-    /// What [`Self::raw`] gave; None of anything else.
+    /// Builds the parts from [`Self::raw`]; None of anything else.
     pub(super) fn from_raw(raw: &[u64]) -> Option<Self> {
         let (pairs, []) = raw.as_chunks() else {
             return None;

@@ -11,10 +11,10 @@ use super::Side;
 
 /// Alphabets of two bytes a character, told by three bits of the first byte; two more, and six of
 /// the last byte, tell their characters.
-pub(in crate::models::bpe) const N_OF_TWO: usize = 8;
-pub(in crate::models::bpe) const BITS_OF_TWO: u32 = 8;
-/// Those behind 0xE0, told by four bits of the second byte, which is 0xA0 or more; one more, and
-/// six of the last byte, tell their characters.
+const N_OF_TWO: usize = 8;
+const BITS_OF_TWO: u32 = 8;
+/// Alphabets behind 0xE0, told by four bits of the second byte, which is 0xA0 or more. One more bit
+/// and six of the last byte tell their characters.
 const N_OF_E0: usize = 16;
 const BITS_OF_E0: u32 = 7;
 const WORDS_OF_ALL_TWO: usize = N_OF_TWO << (2 * BITS_OF_TWO) >> 6;
@@ -68,8 +68,7 @@ impl Alphabet {
         1 << bits >> 6
     }
 
-    /// Those of its characters of which a token has this on one side of a boundary, if there are
-    /// any.
+    /// Returns the characters of which a token may have this on one side of a boundary, if any.
     fn of_side(self, side: Side<'_>) -> Option<Characters> {
         let is_of_two = self.0 < N_OF_TWO;
         let is_whole = matches!(side, Side::Whole(_));
@@ -99,10 +98,9 @@ impl Alphabet {
     }
 }
 
-/// What tells a character from others with as many bytes: five bits of the last but one, six of the
-/// last one.
+/// Index among characters with as many bytes: five bits of the last byte but one, six of the last.
 #[inline(always)]
-pub(in crate::models::bpe) fn index(character: u32) -> usize {
+fn index(character: u32) -> usize {
     (character >> 2 & 0x7C0 | character & 0x3F) as usize
 }
 
@@ -113,7 +111,7 @@ fn place_of_two(left: u32, right: u32) -> Option<usize> {
     is_one.then(|| index(left) << BITS_OF_TWO | index(right) & ((1 << BITS_OF_TWO) - 1))
 }
 
-/// The same of characters of three bytes behind 0xE0.
+/// Returns the bit of a pair of characters of three bytes behind 0xE0.
 #[inline(always)]
 fn place_of_e0(left: u32, right: u32) -> Option<usize> {
     let is_one = right >> 16 == 0xE0 && (left ^ right) < 0x200;
@@ -133,7 +131,7 @@ impl Alphabets {
         self.of_two.iter().chain(self.of_e0.iter()).copied()
     }
 
-    /// What [`Self::bits`] gave; None of another number of words.
+    /// Builds the bitmaps from [`Self::bits`]; None of another number of words.
     pub(super) fn from_bits(bits: &[u64]) -> Option<Self> {
         let (of_two, of_e0) = bits.split_at_checked(WORDS_OF_ALL_TWO)?;
         (of_e0.len() == WORDS_OF_ALL_E0).then(|| Self {

@@ -9,34 +9,34 @@ use super::Cuts;
 use crate::cpu::dispatch::Kernel;
 
 /// Boundaries that are looked at together.
-pub(super) const AT_ONCE: usize = 16;
+pub(super) const BLOCK_CHARACTERS: usize = 16;
 
-/// What is known of the boundaries behind the first characters of a text.
+/// Boundaries behind the first characters of a text that are decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Decided {
-    /// Of how many it is known.
+    /// Number of decided boundaries.
     pub(super) n_boundaries: usize,
-    /// How many of them are cuts.
+    /// Number of cuts among them.
     pub(super) n_cuts: usize,
 }
 
 impl Cuts {
     /// Looks at the boundaries between the characters that a text begins with, as long as they have
-    /// three bytes each, up to [`AT_ONCE`] of them. The cuts are put first into `ends`, counted
-    /// from `at`, which is where the text is in a longer one.
+    /// three bytes each, up to [`BLOCK_CHARACTERS`] of them. Puts the cuts first into `ends`,
+    /// counted from `at`, which is where the text is in a longer one.
     #[inline]
     pub(super) fn of_triples(
         &self,
         text: &[u8],
         at: usize,
-        ends: &mut [usize; AT_ONCE],
+        ends: &mut [usize; BLOCK_CHARACTERS],
     ) -> Decided {
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
             // Most words begin with a space.
             Kernel::Avx512(_)
                 if text.first().is_some_and(|&byte| byte >> 4 == 0xE)
-                    && self.whole.bits.len() <= x86::MOST_WORDS =>
+                    && self.whole.bits.len() <= x86::MAX_WORDS =>
             {
                 x86::call_decide(self, text, at, ends)
             }
@@ -67,11 +67,11 @@ mod x86 {
 
     use super::super::script_bitmaps::WORDS_OF_ALL_E0;
     use super::super::{Cuts, FACTOR, FOLD, Filter};
-    use super::{AT_ONCE, Decided};
+    use super::{BLOCK_CHARACTERS, Decided};
 
     /// Most words of a filter: numbers of bits are numbers of 32 bits here, and may not be
     /// negative.
-    pub(super) const MOST_WORDS: usize = 1 << 25;
+    pub(super) const MAX_WORDS: usize = 1 << 25;
 
     /// Bytes of a vector.
     const WIDTH: usize = 64;
@@ -82,7 +82,7 @@ mod x86 {
     const fn triples(first: usize) -> [u8; WIDTH] {
         let mut bytes = [0; WIDTH];
         let mut n = 0;
-        while n < AT_ONCE {
+        while n < BLOCK_CHARACTERS {
             let begin = (3 * (first + n)) as u8;
             bytes[4 * n] = begin + 2;
             bytes[4 * n + 1] = begin + 1;
@@ -97,10 +97,10 @@ mod x86 {
     const THREE_OF_FOUR: u64 = 0x7777_7777_7777_7777;
 
     /// Where sixteen characters of three bytes end.
-    static ENDS: [u32; AT_ONCE] = {
-        let mut ends = [0; AT_ONCE];
+    static ENDS: [u32; BLOCK_CHARACTERS] = {
+        let mut ends = [0; BLOCK_CHARACTERS];
         let mut n = 0;
-        while n < AT_ONCE {
+        while n < BLOCK_CHARACTERS {
             ends[n] = 3 * (n as u32 + 1);
             n += 1;
         }
@@ -112,7 +112,7 @@ mod x86 {
         cuts: &Cuts,
         text: &[u8],
         at: usize,
-        ends: &mut [usize; AT_ONCE],
+        ends: &mut [usize; BLOCK_CHARACTERS],
     ) -> Decided {
         debug_assert!(is_x86_feature_detected!("avx512vbmi2"));
         // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, VBMI and VBMI2.
@@ -120,7 +120,12 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-    fn decide(cuts: &Cuts, text: &[u8], at: usize, ends: &mut [usize; AT_ONCE]) -> Decided {
+    fn decide(
+        cuts: &Cuts,
+        text: &[u8],
+        at: usize,
+        ends: &mut [usize; BLOCK_CHARACTERS],
+    ) -> Decided {
         let Some(alphabets) = cuts.alphabets.of_e0().filter(|_| !text.is_empty()) else {
             return Decided::default();
         };
@@ -142,7 +147,7 @@ mod x86 {
         let straddled = match n_boundaries {
             0..=4 => straddled::<4>(cuts, alphabets, left, right, decided),
             5..=8 => straddled::<8>(cuts, alphabets, left, right, decided),
-            _ => straddled::<AT_ONCE>(cuts, alphabets, left, right, decided),
+            _ => straddled::<BLOCK_CHARACTERS>(cuts, alphabets, left, right, decided),
         };
         let are_cuts = !straddled & decided;
         let places = _mm512_maskz_compress_epi32(are_cuts, load(&ENDS));
@@ -196,7 +201,7 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     unsafe fn gather<const N: usize>(words: &[u64], numbers: __m512i) -> __m512i {
-        const { assert!(matches!(N, 4 | 8 | AT_ONCE)) };
+        const { assert!(matches!(N, 4 | 8 | BLOCK_CHARACTERS)) };
         let words = words.as_ptr().cast();
         // SAFETY: what the caller says.
         unsafe {
@@ -214,7 +219,7 @@ mod x86 {
         }
     }
 
-    /// Of sixteen pairs those that are of one alphabet behind 0xE0.
+    /// Returns which of sixteen pairs are of one alphabet behind 0xE0.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn are_of_an_alphabet(left: __m512i, right: __m512i) -> u16 {
@@ -224,8 +229,8 @@ mod x86 {
             & _mm512_cmplt_epu32_mask(differ, _mm512_set1_epi32(0x200))
     }
 
-    /// What the alphabets say of the first `N` such pairs, in the lowest bit of each. What is none
-    /// gets anything.
+    /// Looks the first `N` such pairs up in the bitmaps: the lowest bit of each. Other pairs get
+    /// any bit.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn of_alphabets<const N: usize>(
@@ -246,7 +251,7 @@ mod x86 {
         _mm512_srlv_epi32(words, _mm512_and_si512(bit, _mm512_set1_epi32(31)))
     }
 
-    /// What the filters say of the first `N` pairs, in the lowest bit of each.
+    /// Looks the first `N` pairs up in the filters: the lowest bit of each.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn straddled_by_filters<const N: usize>(cuts: &Cuts, left: __m512i, right: __m512i) -> __m512i {
@@ -285,7 +290,7 @@ mod x86 {
         ]
     }
 
-    /// What [`Filter::has`] says of the first `N` pairs, in the lowest bit of each.
+    /// Computes [`Filter::has`] of the first `N` pairs: the lowest bit of each.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn has<const N: usize>(filter: &Filter, left: __m512i, right: __m512i) -> __m512i {
@@ -301,7 +306,7 @@ mod x86 {
             bit = _mm512_inserti64x4::<1>(bit, bits(1));
         }
         // SAFETY: a filter's shift leaves so many bits as number its bits, whose words of 32 bits
-        // are twice its own, and numbers of 32 bits suffice for `MOST_WORDS`; the other two sets
+        // are twice its own, and numbers of 32 bits suffice for `MAX_WORDS`; the other two sets
         // have fewer.
         let words = unsafe { gather::<N>(&filter.bits, _mm512_srli_epi32::<5>(bit)) };
         _mm512_srlv_epi32(words, _mm512_and_si512(bit, _mm512_set1_epi32(31)))
@@ -410,11 +415,11 @@ mod tests {
         };
         cuts.kernel = kernel;
         let text = "日".repeat(17);
-        let mut ends = [0; AT_ONCE];
+        let mut ends = [0; BLOCK_CHARACTERS];
         let decided = cuts.of_triples(text.as_bytes(), 5, &mut ends);
         let all = Decided {
-            n_boundaries: AT_ONCE,
-            n_cuts: AT_ONCE,
+            n_boundaries: BLOCK_CHARACTERS,
+            n_cuts: BLOCK_CHARACTERS,
         };
         assert_eq!(decided, all);
         assert_eq!((ends[0], ends[15]), (8, 53));

@@ -5,7 +5,7 @@ use super::super::classes::{ClassMap, WIDE};
 use super::possible::{Possible, Set};
 use super::table_reduction::{self, Costs, either};
 use super::tables::{
-    BOUNDARY, MAX_KINDS, MAX_RULES, MAX_SLICES, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS,
+    BOUNDARY, MAX_KINDS, MAX_RULES, MAX_SLICES, RUN, TAINTED_BOUNDARY, TAINTED_UNSURE, TAINTS,
     Table, Tables, UNSURE,
 };
 
@@ -13,7 +13,7 @@ use super::tables::{
 const MAX_WORK: usize = 4_000_000;
 
 /// How often characters of a kind come at least, in thousandths.
-const LEAST_WEIGHT: u64 = 5;
+const MIN_WEIGHT: u64 = 5;
 
 /// Outcomes at a place: its match may end there, or go on.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -32,11 +32,11 @@ impl Outcomes {
 }
 
 /// Packs the outcomes of a clean place and of a tainted one.
-fn flags(clean: Outcomes, spoiled: Outcomes) -> u8 {
+fn flags(clean: Outcomes, tainted: Outcomes) -> u8 {
     let mut flags = 0;
     for (may, boundary, unsure) in [
         (clean, BOUNDARY, UNSURE),
-        (spoiled, SPOILED_BOUNDARY, SPOILED_UNSURE),
+        (tainted, TAINTED_BOUNDARY, TAINTED_UNSURE),
     ] {
         flags |= match (may.end, may.go_on) {
             (true, true) => unsure,
@@ -47,11 +47,11 @@ fn flags(clean: Outcomes, spoiled: Outcomes) -> u8 {
     flags
 }
 
-/// The states that the automaton may be in behind two characters, where nothing spoils and where
+/// The states that the automaton may be in behind two characters, where nothing taints and where
 /// something does.
 struct StateSets {
     clean: Vec<u16>,
-    spoiled: Vec<u16>,
+    tainted: Vec<u16>,
 }
 
 /// Outcomes behind two characters.
@@ -184,25 +184,25 @@ impl Builder<'_> {
     fn weight(&self, weights: &[u64], kind: usize) -> u64 {
         let members = self.members[kind].iter();
         let weight: u64 = members.map(|&class| weights[class]).sum();
-        weight.max(LEAST_WEIGHT)
+        weight.max(MIN_WEIGHT)
     }
 
-    /// The kinds whose runs leave most unsure where nothing spoils: one, and those that are as it
+    /// The kinds whose runs leave most unsure where nothing taints: one, and those that are as it
     /// is before any other.
     fn run_kinds(
         &mut self,
         behind: &[Vec<StateSets>],
         weights: &[u64],
-        spoils: &dyn Fn(usize) -> bool,
+        taints: &dyn Fn(usize) -> bool,
     ) -> Vec<usize> {
         let n = self.members.len();
         let all: Vec<u64> = (0..n).map(|kind| self.weight(weights, kind)).collect();
         let (mut run, mut most) = (Vec::new(), 0);
-        for kind in (0..n).filter(|&kind| !spoils(kind)) {
+        for kind in (0..n).filter(|&kind| !taints(kind)) {
             let mut unsure = 0;
             for (last_but_one, row) in behind.iter().enumerate() {
                 for (last, behind) in row.iter().enumerate() {
-                    if spoils(last) || spoils(last_but_one) || last == kind {
+                    if taints(last) || taints(last_but_one) || last == kind {
                         continue;
                     }
                     let may = self.before_kinds(&behind.clean, kind, &self.members[kind]);
@@ -218,7 +218,7 @@ impl Builder<'_> {
         let Some(&first) = run.first() else {
             return run;
         };
-        for other in (0..n).filter(|&kind| kind != first && !spoils(kind)) {
+        for other in (0..n).filter(|&kind| kind != first && !taints(kind)) {
             let mut is_alike = true;
             for behind in behind.iter().flatten() {
                 for after in 0..n {
@@ -243,14 +243,14 @@ impl Builder<'_> {
                 let end = [self.end_class];
                 let classes = self.members.get(after).map_or(&end[..], Vec::as_slice);
                 let clean = self.before_kinds(&behind.clean, next, classes);
-                let spoiled = self.before_kinds(&behind.spoiled, next, classes);
-                all_flags.push(flags(clean, spoiled));
+                let tainted = self.before_kinds(&behind.tainted, next, classes);
+                all_flags.push(flags(clean, tainted));
             }
         }
         let clean = self.before_runs(&behind.clean, run);
-        let spoiled = self.before_runs(&behind.spoiled, run);
-        let both = clean.into_iter().zip(spoiled);
-        let after_run = both.map(|(clean, spoiled)| flags(clean, spoiled)).collect();
+        let tainted = self.before_runs(&behind.tainted, run);
+        let both = clean.into_iter().zip(tainted);
+        let after_run = both.map(|(clean, tainted)| flags(clean, tainted)).collect();
         Row {
             all_flags,
             n_after: n + 1,
@@ -271,17 +271,17 @@ fn number<T: PartialEq>(known: &mut Vec<T>, thing: T) -> usize {
 }
 
 /// Makes the tables; None if they would be too large. `members`: the classes of each kind.
-/// `weights`: how often the characters of a class come. `spoiling`: the classes that spoil.
+/// `weights`: how often the characters of a class come. `tainting`: the classes that taint.
 pub(super) fn build(
     classes: &ClassMap,
     possible: &Possible<'_>,
     members: &[Vec<usize>],
     weights: &[u64],
-    spoiling: Set,
+    tainting: Set,
 ) -> Option<Tables> {
     let n = members.len();
     let end_class = possible.n_classes();
-    let spoils = |kind: usize| spoiling >> members[kind][0] & 1 != 0;
+    let taints = |kind: usize| tainting >> members[kind][0] & 1 != 0;
     let real: Vec<usize> = members.concat();
     let anywhere = possible.anywhere(&real);
     let union = |classes: &mut dyn Iterator<Item = usize>| -> Vec<u16> {
@@ -295,7 +295,7 @@ pub(super) fn build(
         &mut real
             .iter()
             .copied()
-            .filter(|class| spoiling >> class & 1 == 0),
+            .filter(|class| tainting >> class & 1 == 0),
     );
     let mut builder = Builder {
         possible,
@@ -329,16 +329,16 @@ pub(super) fn build(
     };
     let mut behind: Vec<Vec<StateSets>> = Vec::new();
     for last_but_one in 0..n {
-        let spoiled = two(&after_all, last_but_one);
+        let tainted = two(&after_all, last_but_one);
         let clean = two(&after_clean, last_but_one);
         let of_kind = (0..n).map(|last| {
-            let spoiled = one(&spoiled, last);
-            let clean = if spoils(last) || spoils(last_but_one) {
-                spoiled.clone()
+            let tainted = one(&tainted, last);
+            let clean = if taints(last) || taints(last_but_one) {
+                tainted.clone()
             } else {
                 one(&clean, last)
             };
-            StateSets { clean, spoiled }
+            StateSets { clean, tainted }
         });
         behind.push(of_kind.collect());
     }
@@ -351,7 +351,7 @@ pub(super) fn build(
         states.dedup();
         StateSets {
             clean: states.clone(),
-            spoiled: states,
+            tainted: states,
         }
     });
     behind.push(first.collect());
@@ -364,12 +364,12 @@ pub(super) fn build(
             let twice = one(once, last);
             twice.iter().all(|state| once.binary_search(state).is_ok())
         };
-        let clean = (0..n).filter(|&kind| !spoils(kind) && !spoils(last) && kind != last);
+        let clean = (0..n).filter(|&kind| !taints(kind) && !taints(last) && kind != last);
         let enough = clean.filter(|&before| is_enough(before));
         enough.map(|before| 1 << before).sum()
     };
     let repeats: Vec<u16> = (0..n).map(repeats).collect();
-    let run = builder.run_kinds(&behind[..n], weights, &spoils);
+    let run = builder.run_kinds(&behind[..n], weights, &taints);
     let mut all = Vec::with_capacity(n + 1);
     for of_kind in &behind {
         let column: Vec<Row> = of_kind
@@ -435,13 +435,13 @@ pub(super) fn build(
         kind_next: [0; MAX_KINDS],
         start_column: (column_of[n] << 4) as u8,
         run_kinds: run.iter().map(|kind| 1 << kind).sum(),
-        after_run: [UNSURE | SPOILED_UNSURE; 256],
+        after_run: [UNSURE | TAINTED_UNSURE; 256],
         repeats: std::array::from_fn(|kind| repeats.get(kind).copied().unwrap_or(0)),
         n_slices: [row_of.len() / n, nexts.len(), depending.len()],
     };
     for kind in 0..n {
         tables.kind_column[kind] = (column_of[kind] << 4) as u8;
-        let mark = if spoils(kind) { SPOILS } else { 0 };
+        let mark = if taints(kind) { TAINTS } else { 0 };
         tables.kind_next[kind] = (next_of[kind] << 4) as u8 | mark;
     }
     let kind_of = |class: usize| members.iter().position(|kind| kind.contains(&class));

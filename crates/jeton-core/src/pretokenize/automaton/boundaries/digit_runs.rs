@@ -14,7 +14,7 @@ use super::tables::BLOCK;
 use crate::cpu::dispatch::Kernel;
 
 /// Most characters of a match that are counted.
-const MOST: usize = 15;
+const MAX_COUNTED: usize = 15;
 
 /// A class whose characters are counted.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Counted {
         let is_possible = if n == 0 {
             has.iter().all(|&has| has == 0)
         } else {
-            (2..=MOST).contains(&n) && has[128..].iter().all(|&has| has == 0)
+            (2..=MAX_COUNTED).contains(&n) && has[128..].iter().all(|&has| has == 0)
         };
         is_possible.then(|| Self::of(has.map(|has| has != 0), n))
     }
@@ -139,7 +139,7 @@ impl Counted {
 /// same number, more than one; None if it depends.
 fn taken(possible: &Possible<'_>, class: usize) -> Option<usize> {
     let mut state = 1;
-    for n in 1..=MOST {
+    for n in 1..=MAX_COUNTED {
         state = possible.to(state, class);
         let (accepts, next) = possible.step(state, class);
         if next == DEAD {
@@ -163,7 +163,7 @@ mod tests {
         #[test]
         fn runs_are_decided_together_as_each_by_itself(
             block in prop::collection::vec(prop::sample::select(&b"0189 a:/"[..]), BLOCK),
-            n in 2..=MOST,
+            n in 2..=MAX_COUNTED,
             unsure in any::<u64>(),
             sure in any::<u64>(),
         ) {

@@ -13,7 +13,7 @@ mod tests;
 use std::ops::RangeInclusive;
 
 use super::multibyte::{AROUND, leads};
-use super::tables::{BLOCK, Codes, Found, Tables, WINDOW};
+use super::tables::{BLOCK, BlockBounds, Codes, Tables, WINDOW};
 use crate::cpu::dispatch::Kernel;
 
 impl Kernel {
@@ -25,7 +25,7 @@ impl Kernel {
         tables: &Tables,
         window: &[u8; WINDOW],
         at_start: bool,
-    ) -> Option<Found> {
+    ) -> Option<BlockBounds> {
         match self {
             Self::Portable => window
                 .is_ascii()
@@ -100,7 +100,7 @@ impl Kernel {
 
     /// Finds the boundaries in a block.
     #[inline]
-    pub(super) fn find(self, tables: &Tables, codes: &Codes) -> Found {
+    pub(super) fn find(self, tables: &Tables, codes: &Codes) -> BlockBounds {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => avx2::call_find(tables, codes),

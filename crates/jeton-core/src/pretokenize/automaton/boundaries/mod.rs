@@ -8,7 +8,7 @@
 //! from the last end, as ever.
 //!
 //! Five classes are too many to look up for each character, so classes that behave alike are one
-//! *kind*, and of the first of the five only one thing is asked: few classes *spoil* what comes
+//! *kind*, and of the first of the five only one thing is asked: few classes *taint* what comes
 //! after them (the apostrophe of English contractions). What the other four tell is in tables that
 //! fit vector registers: the two before a place choose a *rule*, rule and next character an
 //! outcome, which may depend on the one after. And since indented lines begin with runs of spaces
@@ -31,8 +31,8 @@ use self::multibyte::{code_of, width};
 use self::repeated::Repeated;
 use self::rows::{Recent, Rows};
 use self::tables::{
-    BLOCK, BOUNDARY, DEPENDS, Found, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS, Tables, UNSURE,
-    WINDOW,
+    BLOCK, BOUNDARY, BlockBounds, DEPENDS, RUN, TAINTED_BOUNDARY, TAINTED_UNSURE, TAINTS, Tables,
+    UNSURE, WINDOW,
 };
 use super::Automaton;
 use super::classes::Characters;
@@ -66,8 +66,8 @@ pub(super) struct Progress {
     /// Boundaries and unsure places of the block before it that have not been looked at.
     boundaries: u64,
     unsure: u64,
-    /// Characters of that block that spoil what comes next, and whether it has longer ones.
-    spoils: u64,
+    /// Characters of that block that taint what comes next, and whether it has longer ones.
+    taints: u64,
     is_wide: bool,
     /// Context of the next block, if it has longer characters: see [`BlockContext::kinds`].
     last: [u8; 3],
@@ -261,7 +261,7 @@ impl Boundaries {
         match kernel.find_ascii(tables, window, start == 0) {
             Some(found) => self.note::<false>(progress, text, &found, u64::MAX),
             None => {
-                let mut found = Found::default();
+                let mut found = BlockBounds::default();
                 let begins = self.find_wide(progress, text, start, &mut found);
                 self.note::<true>(progress, text, &found, begins);
             }
@@ -275,7 +275,7 @@ impl Boundaries {
         &self,
         progress: &mut Progress,
         text: &[u8],
-        found: &Found,
+        found: &BlockBounds,
         begins: u64,
     ) {
         let start = progress.next_block;
@@ -285,18 +285,18 @@ impl Boundaries {
         if rest <= BLOCK {
             there &= u64::MAX >> (BLOCK - rest);
         }
-        let spoils = found.spoils & there;
-        let mut spoiled = 0;
-        if spoils | progress.spoils != 0 {
-            let both = u128::from(spoils) << 64 | u128::from(progress.spoils);
+        let taints = found.taints & there;
+        let mut tainted = 0;
+        if taints | progress.taints != 0 {
+            let both = u128::from(taints) << 64 | u128::from(progress.taints);
             // Three characters; where some are longer, as many bytes as they may have.
             let mut after = both << 1 | both << 2 | both << 3;
             if WIDE | progress.is_wide {
                 after |= after << 3 | after << 6 | after << 9;
             }
-            spoiled = (after >> 64) as u64;
-            boundaries = boundaries & !spoiled | found.spoiled_boundaries & spoiled;
-            unsure = unsure & !spoiled | found.spoiled_unsure & spoiled;
+            tainted = (after >> 64) as u64;
+            boundaries = boundaries & !tainted | found.tainted_boundaries & tainted;
+            unsure = unsure & !tainted | found.tainted_unsure & tainted;
         }
         // What comes after the last character is not a character. That one may reach into the next
         // block.
@@ -311,21 +311,21 @@ impl Boundaries {
             if WIDE {
                 unsure |= runs;
             } else {
-                let (ends, not_sure) = self.before_runs(text, start, runs, spoiled);
+                let (ends, not_sure) = self.before_runs(text, start, runs, tainted);
                 boundaries |= ends;
                 unsure |= not_sure;
             }
         }
         progress.unsure = unsure & there;
         progress.boundaries = boundaries & there & !progress.unsure;
-        progress.spoils = spoils;
+        progress.taints = taints;
         progress.is_wide = WIDE;
         progress.next_block = start + BLOCK;
     }
 
     /// Which of the places where runs of single-byte characters begin are boundaries, and which not
     /// sure, as the characters tell that end the runs.
-    fn before_runs(&self, text: &[u8], start: usize, mut runs: u64, spoiled: u64) -> (u64, u64) {
+    fn before_runs(&self, text: &[u8], start: usize, mut runs: u64, tainted: u64) -> (u64, u64) {
         let tables = &self.tables;
         let kind = |at: usize| -> Option<u8> {
             let byte = usize::from(*text.get(at)?);
@@ -348,10 +348,10 @@ impl Boundaries {
             });
             let outcome = match kind(end) {
                 Some(kind) if !runs_on(kind) => tables.after_run[usize::from(rule << 4 | kind)],
-                _ => UNSURE | SPOILED_UNSURE,
+                _ => UNSURE | TAINTED_UNSURE,
             };
-            let (boundary, not_sure) = if spoiled >> place & 1 != 0 {
-                (SPOILED_BOUNDARY, SPOILED_UNSURE)
+            let (boundary, not_sure) = if tainted >> place & 1 != 0 {
+                (TAINTED_BOUNDARY, TAINTED_UNSURE)
             } else {
                 (BOUNDARY, UNSURE)
             };
@@ -396,9 +396,9 @@ impl Boundaries {
         }
         let mut others = (0..MAX_REPEATS).map_while(|_| kind_before());
         let first = others.find(|&kind| kind != last)?;
-        // Nothing that spoils may be among the three that the rule is about.
-        let spoils = |kind: usize| tables.kind_next[kind] & SPOILS != 0;
-        if tables.repeats[last] >> first & 1 == 0 || spoils(kind_before()?) {
+        // Nothing that taints may be among the three that the rule is about.
+        let taints = |kind: usize| tables.kind_next[kind] & TAINTS != 0;
+        if tables.repeats[last] >> first & 1 == 0 || taints(kind_before()?) {
             return None;
         }
         let next = self.kind_of(behind)?;

@@ -8,7 +8,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::kernels::avx512_wide;
-use super::tables::{BLOCK, Codes, Found};
+use super::tables::{BLOCK, BlockBounds, Codes};
 use super::{Boundaries, Progress};
 use crate::cpu::dispatch::{Kernel, gather_bits};
 use crate::pretokenize::automaton::classes::Characters;
@@ -31,8 +31,8 @@ pub(super) struct BlockContext {
     pub(super) kinds: [u8; 3],
     /// True if there are none.
     pub(super) is_start: bool,
-    /// True if a character of the block before it spoils what comes after it.
-    pub(super) spoils: bool,
+    /// True if a character of the block before it taints what comes after it.
+    pub(super) taints: bool,
 }
 
 /// A bit for each byte around a block that begins a longer character.
@@ -72,7 +72,7 @@ impl Characters {
 
 impl Boundaries {
     /// Writes what is known of the places of a block that has longer characters, and returns where
-    /// characters begin: what would be spoiled only where something spoils. `found`: nothing yet.
+    /// characters begin: what would be tainted only where something taints. `found`: nothing yet.
     /// Blocks are looked at one after the other.
     #[inline(always)]
     pub(super) fn find_wide(
@@ -80,7 +80,7 @@ impl Boundaries {
         progress: &mut Progress,
         text: &[u8],
         start: usize,
-        found: &mut Found,
+        found: &mut BlockBounds,
     ) -> u64 {
         let before = self.near(progress, text, start);
         match self.kernel {
@@ -117,7 +117,7 @@ impl Boundaries {
                 [kind(3), kind(2), kind(1)]
             },
             is_start: start == 0,
-            spoils: progress.spoils != 0,
+            taints: progress.taints != 0,
         }
     }
 
@@ -129,7 +129,7 @@ impl Boundaries {
         text: &[u8],
         start: usize,
         before: BlockContext,
-    ) -> (Found, u64) {
+    ) -> (BlockBounds, u64) {
         let mut padded = [0; AROUND];
         let inside = start.checked_sub(BEFORE).and_then(|from| text.get(from..));
         let around = inside.and_then(<[u8]>::first_chunk).unwrap_or_else(|| {

@@ -189,17 +189,17 @@ impl Table {
     }
 
     /// Outcomes of the last two classes if none of the last three taints: `[last but one][last]`.
-    pub(super) fn of_two(&self, spoiling: Set) -> Vec<Vec<Outcome>> {
-        let spoils = |class: usize| (spoiling | self.unreal) >> class & 1 != 0;
+    pub(super) fn of_two(&self, tainting: Set) -> Vec<Vec<Outcome>> {
+        let taints = |class: usize| (tainting | self.unreal) >> class & 1 != 0;
         let mut two = vec![vec![Outcome::default(); self.n]; self.n];
-        for first in (0..self.n).filter(|&class| !spoils(class)) {
+        for first in (0..self.n).filter(|&class| !taints(class)) {
             for (second, row) in two
                 .iter_mut()
                 .enumerate()
-                .filter(|(class, _)| !spoils(*class))
+                .filter(|(class, _)| !taints(*class))
             {
                 for (third, outcome) in row.iter_mut().enumerate() {
-                    if !spoils(third) {
+                    if !taints(third) {
                         let index = (first * self.n + second) * self.n + third;
                         *outcome = outcome.or(self.outcomes[index]);
                     }

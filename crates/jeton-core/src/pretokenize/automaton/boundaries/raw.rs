@@ -3,7 +3,7 @@
 use super::super::classes::ClassMap;
 use super::Boundaries;
 use super::digit_runs::Counted;
-use super::tables::{MAX_KINDS, MAX_RULES, MAX_SLICES, SPOILS, Tables};
+use super::tables::{MAX_KINDS, MAX_RULES, MAX_SLICES, TAINTS, Tables};
 
 impl Boundaries {
     /// As bytes. `classes`: those that they were made for.
@@ -75,7 +75,7 @@ impl Tables {
     fn stay_inside(&self) -> bool {
         let slice = ((MAX_SLICES - 1) << 4) as u8;
         let column = |&column: &u8| column & !slice == 0;
-        let next = |&next: &u8| next & !(slice | SPOILS) == 0;
+        let next = |&next: &u8| next & !(slice | TAINTS) == 0;
         self.kind.iter().all(|&kind| usize::from(kind) < MAX_KINDS)
             && self.column.iter().chain(&self.kind_column).all(column)
             && column(&self.start_column)

@@ -7,7 +7,7 @@
 //! has: blocks of single bytes do not look for it.
 
 use super::multibyte::BlockContext;
-use super::tables::{BLOCK, Codes, DEPENDS, MAX_KINDS, RUN, SPOILS, Tables, UNSURE};
+use super::tables::{BLOCK, Codes, DEPENDS, MAX_KINDS, RUN, TAINTS, Tables, UNSURE};
 use crate::cpu::dispatch::gather_bits;
 
 /// In place of a kind: there is none.
@@ -73,10 +73,10 @@ impl Repeated {
         let [_, last_but_one, last] = before.kinds;
         let first = kinds[begins.trailing_zeros() as usize % BLOCK];
         let goes_on = last == self.kind && (last_but_one == self.kind || first == self.kind);
-        // All bytes of a character say whether it spoils; what began before this block was seen
+        // All bytes of a character say whether it taints; what began before this block was seen
         // there.
-        let spoils = || codes.next.iter().fold(0, |all, next| all | next) & SPOILS != 0;
-        if (runs == 0 && !goes_on) || before.spoils || spoils() {
+        let taints = || codes.next.iter().fold(0, |all, next| all | next) & TAINTS != 0;
+        if (runs == 0 && !goes_on) || before.taints || taints() {
             return last_three(kinds, begins);
         }
         let [mut decides, mut last_but_one, mut last] = before.kinds;
@@ -128,8 +128,8 @@ fn last_three(kinds: &[u8; BLOCK], mut begins: u64) -> [u8; 3] {
 /// True if a character before a run of a kind decides what one character of that kind would leave
 /// open.
 fn decides(tables: &Tables, before: usize, kind: usize) -> bool {
-    let spoils = |kind: usize| tables.kind_next[kind] & SPOILS != 0;
-    tables.repeats[kind] >> before & 1 != 0 && before != kind && !spoils(before) && !spoils(kind)
+    let taints = |kind: usize| tables.kind_next[kind] & TAINTS != 0;
+    tables.repeats[kind] >> before & 1 != 0 && before != kind && !taints(before) && !taints(kind)
 }
 
 /// Before how many pairs of kinds it is unsure whether a match ends behind two kinds.

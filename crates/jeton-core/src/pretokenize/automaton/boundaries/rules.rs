@@ -1,5 +1,5 @@
 //! From what an automaton may do to rules that masks can follow: which classes are alike, and which
-//! spoil.
+//! taint.
 
 use super::super::classes::ClassMap;
 use super::Boundaries;
@@ -10,9 +10,9 @@ use super::tables::MAX_KINDS;
 
 /// Most classes, the end of the text among them: the bits of a set of classes.
 const MAX_CLASSES: usize = 64;
-/// Most classes that may spoil what comes after them because that leaves less unsure.
-const MAX_SPOILING: usize = 4;
-/// Most times that one more kind spoils because there are too many; then characters tell too
+/// Most classes that may taint what comes after them because that leaves less unsure.
+const MAX_TAINTING: usize = 4;
+/// Most times that one more kind taints because there are too many; then characters tell too
 /// little.
 const MAX_ROUNDS: usize = 8;
 
@@ -64,11 +64,11 @@ impl Boundaries {
         let anything = table.of_two(0);
         // How much text is unsure, by the weights of the characters around a place, in fourth
         // powers of the total.
-        let cost = |spoiling: Set| -> u64 {
-            let clean = table.of_two(spoiling);
-            let spoils = |class: usize| spoiling >> class & 1 != 0;
-            let weight_spoiling: u64 = (0..n)
-                .filter(|&class| spoils(class))
+        let cost = |tainting: Set| -> u64 {
+            let clean = table.of_two(tainting);
+            let taints = |class: usize| tainting >> class & 1 != 0;
+            let weight_tainting: u64 = (0..n)
+                .filter(|&class| taints(class))
                 .map(|class| weights[class])
                 .sum();
             let unsure = |outcome: Outcome, next: usize| -> u64 {
@@ -78,11 +78,11 @@ impl Boundaries {
             for &second in &weighty {
                 for &third in &weighty {
                     let (clean, any) = (clean[second][third], anything[second][third]);
-                    // How often something spoils.
-                    let often = if spoils(second) || spoils(third) {
+                    // How often something taints.
+                    let often = if taints(second) || taints(third) {
                         total
                     } else {
-                        weight_spoiling
+                        weight_tainting
                     };
                     let around = weights[second] * weights[third];
                     for &next in &weighty {
@@ -94,28 +94,28 @@ impl Boundaries {
             }
             cost
         };
-        let mut spoiling: Set = 0;
+        let mut tainting: Set = 0;
         let mut least = cost(0);
-        for _ in 0..MAX_SPOILING {
+        for _ in 0..MAX_TAINTING {
             let candidates = real
                 .iter()
                 .copied()
-                .filter(|&class| spoiling >> class & 1 == 0);
-            let costs = candidates.map(|class| (cost(spoiling | 1 << class), class));
+                .filter(|&class| tainting >> class & 1 == 0);
+            let costs = candidates.map(|class| (cost(tainting | 1 << class), class));
             match costs.min() {
                 Some((cost, class)) if cost < least => {
-                    (least, spoiling) = (cost, spoiling | 1 << class);
+                    (least, tainting) = (cost, tainting | 1 << class);
                 }
                 _ => break,
             }
         }
         for _ in 0..MAX_ROUNDS {
-            let members = kinds(&table, &real, spoiling);
+            let members = kinds(&table, &real, tainting);
             if members.len() <= MAX_KINDS {
-                if cost(spoiling) * 2 > total.pow(4) {
+                if cost(tainting) * 2 > total.pow(4) {
                     return None;
                 }
-                if let Some(tables) = build(classes, &possible, &members, &weights, spoiling) {
+                if let Some(tables) = build(classes, &possible, &members, &weights, tainting) {
                     let mut class_kinds = vec![0; n];
                     for (kind, members) in members.iter().enumerate() {
                         members
@@ -126,16 +126,16 @@ impl Boundaries {
                     return Some(Self::of(tables, counted, classes.characters(&class_kinds)));
                 }
             }
-            // One more kind spoils: that which leaves few enough kinds at the least cost, or else
+            // One more kind taints: that which leaves few enough kinds at the least cost, or else
             // the fewest.
             let enough = MAX_KINDS.min(members.len() - 1);
             let candidates = members
                 .iter()
-                .filter(|kind| spoiling >> kind[0] & 1 == 0)
-                .map(|kind| spoiling | kind.iter().map(|class| 1 << class).sum::<Set>());
-            spoiling = candidates.min_by_key(|&spoiling| {
-                let n_kinds = kinds(&table, &real, spoiling).len();
-                (n_kinds.max(enough), cost(spoiling))
+                .filter(|kind| tainting >> kind[0] & 1 == 0)
+                .map(|kind| tainting | kind.iter().map(|class| 1 << class).sum::<Set>());
+            tainting = candidates.min_by_key(|&tainting| {
+                let n_kinds = kinds(&table, &real, tainting).len();
+                (n_kinds.max(enough), cost(tainting))
             })?;
         }
         None
@@ -143,12 +143,12 @@ impl Boundaries {
 }
 
 /// Classes of one kind: alike as last but one, as last and as next character.
-fn kinds(table: &Table, real: &[usize], spoiling: Set) -> Vec<Vec<usize>> {
-    let two = table.of_two(spoiling);
+fn kinds(table: &Table, real: &[usize], tainting: Set) -> Vec<Vec<usize>> {
+    let two = table.of_two(tainting);
     let alike = |one: usize, other: usize| -> bool {
         let bits = |set: Set| (set >> one & 1, set >> other & 1);
         let same = |set: Set| bits(set).0 == bits(set).1;
-        same(spoiling)
+        same(tainting)
             && two[one] == two[other]
             && two.iter().all(|row| row[one] == row[other])
             && two

@@ -1,12 +1,12 @@
 //! Fewer distinctions where tables would be too large: what is nearly alike becomes one, less sure.
 
 use super::build::Row;
-use super::tables::{BOUNDARY, SPOILED_BOUNDARY, SPOILED_UNSURE, UNSURE};
+use super::tables::{BOUNDARY, TAINTED_BOUNDARY, TAINTED_UNSURE, UNSURE};
 
 /// Outcome when two table rows are merged.
 pub(super) fn either(one: u8, other: u8) -> u8 {
     let mut both = 0;
-    for (boundary, unsure) in [(BOUNDARY, UNSURE), (SPOILED_BOUNDARY, SPOILED_UNSURE)] {
+    for (boundary, unsure) in [(BOUNDARY, UNSURE), (TAINTED_BOUNDARY, TAINTED_UNSURE)] {
         let mask = boundary | unsure;
         both |= if one & mask == other & mask {
             one & mask
@@ -18,7 +18,7 @@ pub(super) fn either(one: u8, other: u8) -> u8 {
 }
 
 /// How much is unsure, by the weights of kinds; little counts what is so only where something
-/// spoils.
+/// taints.
 pub(super) struct Costs<'a> {
     pub(super) weights: &'a [u64],
     pub(super) run: &'a [usize],
@@ -27,8 +27,8 @@ pub(super) struct Costs<'a> {
 impl Costs<'_> {
     fn of_flags(flags: u8) -> u128 {
         let clean = u128::from(flags & UNSURE != 0);
-        let spoiled = u128::from(flags & SPOILED_UNSURE != 0);
-        clean * 1024 + spoiled
+        let tainted = u128::from(flags & TAINTED_UNSURE != 0);
+        clean * 1024 + tainted
     }
 
     fn weight(&self, kind: usize) -> u128 {

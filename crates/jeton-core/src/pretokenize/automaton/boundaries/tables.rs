@@ -21,14 +21,14 @@ pub(super) const BOUNDARY: u8 = 1;
 /// The automaton must walk.
 pub(super) const UNSURE: u8 = 1 << 1;
 /// Boundary flag where one of the last three characters taints.
-pub(super) const SPOILED_BOUNDARY: u8 = 1 << 2;
-pub(super) const SPOILED_UNSURE: u8 = 1 << 3;
+pub(super) const TAINTED_BOUNDARY: u8 = 1 << 2;
+pub(super) const TAINTED_UNSURE: u8 = 1 << 3;
 /// The slice of [`Tables::depends`] that knows more; none is 0.
 pub(super) const DEPENDS: u8 = 0x70;
 /// The character that ends this run decides more: see [`Tables::after_run`].
 pub(super) const RUN: u8 = 1 << 7;
-/// In [`Tables::next`]: the character spoils what comes after it.
-pub(super) const SPOILS: u8 = 1 << 7;
+/// In [`Tables::next`]: the character taints what comes after it.
+pub(super) const TAINTS: u8 = 1 << 7;
 
 /// The tables of an automaton. Characters around a place are, from the left: the last but one, the
 /// last (what may end with it is the match), the next and the one after that.
@@ -38,7 +38,7 @@ pub(in super::super) struct Tables {
     pub(super) kind: Table,
     /// Slice of `pairs` for the character as the last but one.
     pub(super) column: Table,
-    /// Slice of `outcomes` for the character as the next, and the flag [`SPOILS`](SPOILS).
+    /// Slice of `outcomes` for the character as the next, and the flag [`TAINTS`](TAINTS).
     pub(super) next: Table,
     /// By column and kind of the last: its rule.
     pub(super) pairs: Table,
@@ -64,14 +64,14 @@ pub(in super::super) struct Tables {
 
 /// Boundaries of 64 places, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Found {
+pub(in super::super) struct BlockBounds {
     pub(super) boundaries: u64,
     pub(super) unsure: u64,
-    pub(super) spoiled_boundaries: u64,
-    pub(super) spoiled_unsure: u64,
+    pub(super) tainted_boundaries: u64,
+    pub(super) tainted_unsure: u64,
     pub(super) depends: u64,
     pub(super) runs: u64,
-    pub(super) spoils: u64,
+    pub(super) taints: u64,
 }
 
 /// Places of a block.
@@ -116,8 +116,8 @@ impl Tables {
     }
 
     /// Finds the boundaries at each place.
-    pub(super) fn find(&self, codes: &Codes) -> Found {
-        let mut found = Found::default();
+    pub(super) fn find(&self, codes: &Codes) -> BlockBounds {
+        let mut found = BlockBounds::default();
         for place in 0..BLOCK {
             let rule = self.pairs[usize::from(codes.pair[place] & 0x7F)];
             let outcome = self.outcomes[usize::from(codes.next[place] & 0x70 | rule)];
@@ -126,11 +126,11 @@ impl Tables {
             let bit = |byte: u8, flag: u8| u64::from(byte & flag != 0) << place;
             found.boundaries |= bit(flags, BOUNDARY);
             found.unsure |= bit(flags, UNSURE);
-            found.spoiled_boundaries |= bit(flags, SPOILED_BOUNDARY);
-            found.spoiled_unsure |= bit(flags, SPOILED_UNSURE);
+            found.tainted_boundaries |= bit(flags, TAINTED_BOUNDARY);
+            found.tainted_unsure |= bit(flags, TAINTED_UNSURE);
             found.depends |= bit(outcome, DEPENDS);
             found.runs |= bit(outcome, RUN);
-            found.spoils |= bit(codes.next[place], SPOILS);
+            found.taints |= bit(codes.next[place], TAINTS);
         }
         found
     }

@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 
 use super::super::multibyte::{AROUND, BEFORE};
 use super::super::tables::{
-    BLOCK, Codes, DEPENDS, Found, MAX_KINDS, MAX_SLICES, Table, Tables, WINDOW,
+    BLOCK, BlockBounds, Codes, DEPENDS, MAX_KINDS, MAX_SLICES, Table, Tables, WINDOW,
 };
 
 /// Bytes of a register.
@@ -27,7 +27,7 @@ pub(super) fn call_find_ascii(
     tables: &Tables,
     window: &[u8; WINDOW],
     at_start: bool,
-) -> Option<Found> {
+) -> Option<BlockBounds> {
     // SAFETY: a `Kernel::Avx2` exists only where the machine has AVX2.
     unsafe { find_ascii(tables, window, at_start) }
 }
@@ -51,7 +51,7 @@ pub(super) fn call_wide_codes(
 }
 
 #[inline]
-pub(super) fn call_find(tables: &Tables, codes: &Codes) -> Found {
+pub(super) fn call_find(tables: &Tables, codes: &Codes) -> BlockBounds {
     // SAFETY: as above.
     unsafe { find(tables, codes) }
 }
@@ -227,7 +227,7 @@ fn wide_codes(
 }
 
 #[target_feature(enable = "avx2")]
-fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<Found> {
+fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<BlockBounds> {
     let all = _mm256_or_si256(load(window, 0), load(window, HALF));
     let all = _mm256_or_si256(all, load(window, WINDOW - HALF));
     if _mm256_movemask_epi8(all) != 0 {
@@ -238,26 +238,26 @@ fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn find(tables: &Tables, codes: &Codes) -> Found {
+fn find(tables: &Tables, codes: &Codes) -> BlockBounds {
     let low = find_half(tables, codes, 0);
     let high = find_half(tables, codes, HALF);
     let [
         boundaries,
         unsure,
-        spoiled_boundaries,
-        spoiled_unsure,
+        tainted_boundaries,
+        tainted_unsure,
         depends,
         runs,
-        spoils,
+        taints,
     ] = std::array::from_fn(|which| u64::from(low[which]) | u64::from(high[which]) << HALF);
-    Found {
+    BlockBounds {
         boundaries,
         unsure,
-        spoiled_boundaries,
-        spoiled_unsure,
+        tainted_boundaries,
+        tainted_unsure,
         depends,
         runs,
-        spoils,
+        taints,
     }
 }
 

@@ -14,8 +14,8 @@ use std::arch::x86_64::{
 use std::ops::RangeInclusive;
 
 use super::super::tables::{
-    BLOCK, BOUNDARY, DEPENDS, Found, MAX_KINDS, SPOILED_BOUNDARY, SPOILED_UNSURE, Table, Tables,
-    UNSURE, WINDOW,
+    BLOCK, BOUNDARY, BlockBounds, DEPENDS, MAX_KINDS, TAINTED_BOUNDARY, TAINTED_UNSURE, Table,
+    Tables, UNSURE, WINDOW,
 };
 
 /// The number of each lane.
@@ -34,7 +34,7 @@ pub(super) fn call_find_ascii(
     tables: &Tables,
     window: &[u8; WINDOW],
     at_start: bool,
-) -> Option<Found> {
+) -> Option<BlockBounds> {
     // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW and VBMI.
     unsafe { find_ascii(tables, window, at_start) }
 }
@@ -148,7 +148,7 @@ fn vectors(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> [__m512i; 
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
-fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<Found> {
+fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<BlockBounds> {
     let all = _mm512_or_si512(load::<0>(window), load::<3>(window));
     if _mm512_movepi8_mask(all) != 0 {
         return None;
@@ -158,20 +158,20 @@ fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
-pub(super) fn find_vectors(tables: &Tables, [pair, next, after]: [__m512i; 3]) -> Found {
+pub(super) fn find_vectors(tables: &Tables, [pair, next, after]: [__m512i; 3]) -> BlockBounds {
     let all = |flag: u8| _mm512_set1_epi8(flag.cast_signed());
     let rule = look_up(&tables.pairs, pair);
     let outcome = look_up(&tables.outcomes, _mm512_or_si512(next, rule));
     let depends = _mm512_and_si512(outcome, all(DEPENDS));
     let more = look_up(&tables.depends, _mm512_or_si512(depends, after));
     let flags = _mm512_or_si512(outcome, more);
-    Found {
+    BlockBounds {
         boundaries: _mm512_test_epi8_mask(flags, all(BOUNDARY)),
         unsure: _mm512_test_epi8_mask(flags, all(UNSURE)),
-        spoiled_boundaries: _mm512_test_epi8_mask(flags, all(SPOILED_BOUNDARY)),
-        spoiled_unsure: _mm512_test_epi8_mask(flags, all(SPOILED_UNSURE)),
+        tainted_boundaries: _mm512_test_epi8_mask(flags, all(TAINTED_BOUNDARY)),
+        tainted_unsure: _mm512_test_epi8_mask(flags, all(TAINTED_UNSURE)),
         depends: _mm512_test_epi8_mask(depends, depends),
         runs: _mm512_movepi8_mask(outcome),
-        spoils: _mm512_movepi8_mask(next),
+        taints: _mm512_movepi8_mask(next),
     }
 }

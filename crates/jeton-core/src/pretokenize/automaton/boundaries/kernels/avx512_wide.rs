@@ -16,7 +16,7 @@ use std::hint::select_unpredictable;
 
 use super::super::multibyte::{AHEAD, BlockContext, code_of, next_character};
 use super::super::rows::{Leaf, MIXED, Recent};
-use super::super::tables::{BLOCK, Found};
+use super::super::tables::{BLOCK, BlockBounds};
 use super::super::{Boundaries, Progress};
 use super::avx512::{LANES, find_vectors, load_block, look_up, slice};
 
@@ -26,7 +26,7 @@ pub(in super::super) fn call_find_wide(
     progress: &mut Progress,
     ahead: &[u8; AHEAD],
     before: BlockContext,
-    found: &mut Found,
+    found: &mut BlockBounds,
 ) -> u64 {
     // SAFETY: a `Kernel::Avx512` exists only where the machine has what the function is compiled
     // for.
@@ -145,7 +145,7 @@ fn find_wide(
     progress: &mut Progress,
     ahead: &[u8; AHEAD],
     before: BlockContext,
-    found: &mut Found,
+    found: &mut BlockBounds,
 ) -> u64 {
     let (tables, repeated) = (&rules.tables, &rules.repeated);
     // Bytes inside characters are the least as signed numbers.
@@ -165,13 +165,13 @@ fn find_wide(
     let mut column = _mm512_shuffle_epi8(slice(&tables.kind_column), previous);
     let last = _mm512_mask_mov_epi8(away(-1, here), 0b01, all(last));
     let next = _mm512_shuffle_epi8(slice(&tables.kind_next), here);
-    // Behind two of the repeated kind, what is before the run decides, unless something spoils.
+    // Behind two of the repeated kind, what is before the run decides, unless something taints.
     let is_here = |vector| _mm512_cmpeq_epi8_mask(vector, all(repeated.kind));
     let inside = u64::MAX >> (u64::BITS - n).min(63);
     let mut behind = is_here(previous) & is_here(last) & inside;
     let three = _mm512_castsi512_si128(away(n as i8 - 3, here));
     progress.last = first_three(three);
-    if behind != 0 && !before.spoils && _mm512_movepi8_mask(next) & inside == 0 {
+    if behind != 0 && !before.taints && _mm512_movepi8_mask(next) & inside == 0 {
         let all_behind = behind;
         if before.is_start {
             // There is nothing before the run.
@@ -210,12 +210,12 @@ fn find_wide(
     found.boundaries = bytes(lanes.boundaries);
     found.unsure = bytes(lanes.unsure);
     found.depends = bytes(lanes.depends);
-    // Few blocks have any, and nothing is spoiled where nothing spoils.
-    if lanes.runs | lanes.spoils != 0 || before.spoils {
+    // Few blocks have any, and nothing is tainted where nothing taints.
+    if lanes.runs | lanes.taints != 0 || before.taints {
         found.runs = bytes(lanes.runs);
-        found.spoils = bytes(lanes.spoils);
-        found.spoiled_boundaries = bytes(lanes.spoiled_boundaries);
-        found.spoiled_unsure = bytes(lanes.spoiled_unsure);
+        found.taints = bytes(lanes.taints);
+        found.tainted_boundaries = bytes(lanes.tainted_boundaries);
+        found.tainted_unsure = bytes(lanes.tainted_unsure);
     }
     begins
 }

@@ -79,7 +79,7 @@ proptest! {
         let mut around = [0; AROUND];
         // Bytes that are not of the text are 0.
         let mut kinds = [tables.kind[0]; AROUND];
-        let mut expected = Found::default();
+        let mut expected = BlockBounds::default();
         let mut begins = 0;
         for (at, letter) in text.char_indices() {
             for (byte, n) in letter.to_string().bytes().zip(at..) {
@@ -121,7 +121,7 @@ proptest! {
             let mut codes = Codes::NONE;
             let there = kernel.wide_codes(&tables, &around, &kinds, second, &mut codes);
             let found = kernel.find(&tables, &codes);
-            let mut here = Found::default();
+            let mut here = BlockBounds::default();
             add(&mut here, &found, begins);
             prop_assert_eq!(here, expected, "{:?}", kernel);
             let rest = (text.len() - start).min(BLOCK);
@@ -200,27 +200,27 @@ proptest! {
                 let rest = (text.len() - start).min(BLOCK);
                 let inside = u64::MAX >> (BLOCK - rest);
                 let find = |boundaries: &Boundaries, progress: &mut Progress| {
-                    let mut found = Found::default();
+                    let mut found = BlockBounds::default();
                     let text = text.as_bytes();
                     let begins = boundaries.find_wide(progress, text, start, &mut found);
                     progress.is_wide = true;
-                    progress.spoils = found.spoils & begins & inside;
+                    progress.taints = found.taints & begins & inside;
                     (found, begins)
                 };
-                let spoils_before = progress.spoils != 0;
+                let taints_before = progress.taints != 0;
                 let (found, begins) = find(&boundaries, &mut progress);
                 let kernel = std::mem::replace(&mut boundaries.kernel, Kernel::Portable);
                 let (expected, expected_begins) = find(&boundaries, &mut same);
                 boundaries.kernel = kernel;
                 prop_assert_eq!(begins, expected_begins, "{:?}", level);
                 let there = begins & inside & !u64::from(start == 0);
-                // Where nothing spoils, nobody asks what would be spoiled.
-                let is_spoiled = spoils_before || expected.spoils & begins & inside != 0;
-                let masked = |found: Found| {
-                    let mut masked = Found::default();
+                // Where nothing taints, nobody asks what would be tainted.
+                let is_tainted = taints_before || expected.taints & begins & inside != 0;
+                let masked = |found: BlockBounds| {
+                    let mut masked = BlockBounds::default();
                     add(&mut masked, &found, there);
-                    if !is_spoiled {
-                        (masked.spoiled_boundaries, masked.spoiled_unsure) = (0, 0);
+                    if !is_tainted {
+                        (masked.tainted_boundaries, masked.tainted_unsure) = (0, 0);
                     }
                     masked
                 };
@@ -257,12 +257,12 @@ const LETTERS: [char; 10] = [
 ];
 
 /// Adds what is known of the places of a mask.
-fn add(to: &mut Found, found: &Found, mask: u64) {
+fn add(to: &mut BlockBounds, found: &BlockBounds, mask: u64) {
     to.boundaries |= found.boundaries & mask;
     to.unsure |= found.unsure & mask;
-    to.spoiled_boundaries |= found.spoiled_boundaries & mask;
-    to.spoiled_unsure |= found.spoiled_unsure & mask;
+    to.tainted_boundaries |= found.tainted_boundaries & mask;
+    to.tainted_unsure |= found.tainted_unsure & mask;
     to.depends |= found.depends & mask;
     to.runs |= found.runs & mask;
-    to.spoils |= found.spoils & mask;
+    to.taints |= found.taints & mask;
 }

@@ -2,8 +2,8 @@
 //! cut once.
 
 use super::plan::is_cut_at_white_space;
-use super::scan::{Found, ODD, Scan, WORD};
-use super::{Inside, PARTS_AT_ONCE, RawWords};
+use super::scan::{ODD, Scan, WORD, WordBounds};
+use super::{Inside, LOOKUP_PARTS, RawWords};
 use crate::error::Result;
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::StepConfig;
@@ -33,7 +33,7 @@ impl RawCuts {
 
     /// Calls `each` with where the words of a text begin and end, some at a time, in order.
     pub fn each(&self, text: &str, each: &mut EachWords<'_>) -> Result<()> {
-        let mut found = Found::default();
+        let mut found = WordBounds::default();
         let mut scan = Scan::new(&self.0.scanner, text, &mut found);
         loop {
             let n = scan.more(&mut found);
@@ -51,7 +51,7 @@ impl RawCuts {
 
     /// Calls `each` with every part of a word, in order.
     pub fn parts(&self, word: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        let mut ends = [0; PARTS_AT_ONCE];
+        let mut ends = [0; LOOKUP_PARTS];
         let mut from = 0;
         loop {
             let n = self.0.inside.ends(word, from, &mut ends);

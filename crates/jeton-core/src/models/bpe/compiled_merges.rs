@@ -1,13 +1,13 @@
-//! What was found out once about a model: a compiled file keeps it, so that neither the tables of
-//! merges nor the cuts are made again from each token's bytes.
+//! Tables of a model that a compiled file keeps. Without them the merges and the cuts are made
+//! again from each token's bytes.
 
-use super::table::GRID;
+use super::slots::GRID;
 use crate::memory::arena::{ArenaVec, HugeArena};
 
 /// The tables as they lie in memory. That they are those of a vocabulary is not looked at; what
 /// could lead outside of its ids is.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct CompiledMerges {
     /// Entries of the table of merges.
     pub(super) entries: ArenaVec<u64>,
     /// Its filter.
@@ -24,8 +24,8 @@ pub(crate) struct Known {
     pub(super) cuts: Vec<u64>,
 }
 
-impl Known {
-    /// What [`Self::columns`] gave. What is made of the grid goes on the shelf.
+impl CompiledMerges {
+    /// Takes the columns of [`Self::columns`]. The grid gets its place on the shelf.
     pub(crate) fn new(
         [entries, filter, script_entries, script_filter]: [ArenaVec<u64>; 4],
         [grid, cuts, script_pairs]: [Vec<u64>; 3],
