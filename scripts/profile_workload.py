@@ -23,7 +23,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import jeton
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_compiled_file, from_hf_json, from_tiktoken
 
 PATHS = ("portable", "avx2", "avx512")
 """Values of ``JETON_SIMD``. A machine without one of them takes the next narrower one."""
@@ -172,12 +172,12 @@ def _use_files(tokenizer: Tokenizer, folder: Path, documents: Sequence[str]) -> 
     compiled = str(folder / "tokenizer.compiled")
     tokenizer.save_compiled(compiled)
     for _ in range(3):
-        Tokenizer.from_compiled_file(compiled).encode("one sentence, as the first.")
+        from_compiled_file(compiled).encode("one sentence, as the first.")
     saved = tokenizer.to_hf_json()
-    Tokenizer.from_hf_json(saved).encode("one sentence, as the first.")
+    from_hf_json(saved).encode("one sentence, as the first.")
     ranks = tokenizer.to_tiktoken()
     for pattern in PATTERNS:
-        read = Tokenizer.from_tiktoken(ranks, pattern=pattern)
+        read = from_tiktoken(ranks, pattern=pattern)
         # What is not compiled begins without tables of its merges.
         for text in documents:
             read.encode_array(text)

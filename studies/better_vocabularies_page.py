@@ -240,7 +240,7 @@ def bill_table(folder: Path) -> str:
     for corpus, model, algorithms in BILLS:
         texts = [row["text"] for row in records(folder / f"{corpus}.jsonl.zst")]
         found = cost_aware(
-            iter(texts), model=model, output_tokens=OUTPUT_TOKENS, algorithms=algorithms
+            iter(texts), model=model, output_tokens_per_request=OUTPUT_TOKENS, algorithms=algorithms
         )
         judged = found.judgement
         lines.append(

@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING
 from jeton._core import (
     Encoding,
     GrowingText,
+    Growth,
+    GuardedEncoding,
     ModelInputs,
     NoncanonicalIds,
+    Segmentation,
     TextBatch,
     TokenBatch,
     Tokenizer,
@@ -60,16 +63,23 @@ from jeton.errors import (
     UsageError,
     VocabularyError,
 )
+from jeton.progress import Progress
 
 if TYPE_CHECKING:
     from jeton.auditing import audit
-    from jeton.comparing import compare
+    from jeton.benchmarking import bench
+    from jeton.comparing import compare, inspect_texts
     from jeton.converting import convert
+    from jeton.doctor import diagnose
     from jeton.explaining import explain
+    from jeton.locking import compare_locks, make_lock
+    from jeton.planning.cost_aware import cost_aware
+    from jeton.planning.recommend import recommend
+    from jeton.planning.sweep import sweep
     from jeton.pricing import ledger, read_usage
     from jeton.probe import probe_digest
-    from jeton.registry import load
-    from jeton.training import train
+    from jeton.registry import list_vocabularies, load
+    from jeton.training import continue_training, count_pretokens, train
 
 __all__ = [
     "AdaptError",
@@ -83,6 +93,8 @@ __all__ = [
     "EndlessInputWarning",
     "FormatError",
     "GrowingText",
+    "Growth",
+    "GuardedEncoding",
     "InvalidTextError",
     "JetonError",
     "JetonWarning",
@@ -95,7 +107,9 @@ __all__ = [
     "NoncanonicalIds",
     "PatternCostError",
     "PatternError",
+    "Progress",
     "RecordError",
+    "Segmentation",
     "StalePriceWarning",
     "TemplateError",
     "TemplateLimitError",
@@ -114,26 +128,48 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "audit",
+    "bench",
     "compare",
+    "compare_locks",
+    "continue_training",
     "convert",
+    "cost_aware",
+    "count_pretokens",
+    "diagnose",
     "explain",
+    "inspect_texts",
     "ledger",
+    "list_vocabularies",
     "load",
+    "make_lock",
     "probe_digest",
     "read_usage",
+    "recommend",
+    "sweep",
     "train",
 ]
 
 # Public functions that live in packages which take long to import.
 _LAZY = {
     "audit": "jeton.auditing",
+    "bench": "jeton.benchmarking",
     "compare": "jeton.comparing",
+    "compare_locks": "jeton.locking",
+    "continue_training": "jeton.training",
     "convert": "jeton.converting",
+    "cost_aware": "jeton.planning.cost_aware",
+    "count_pretokens": "jeton.training",
+    "diagnose": "jeton.doctor",
     "explain": "jeton.explaining",
+    "inspect_texts": "jeton.comparing",
     "ledger": "jeton.pricing",
+    "list_vocabularies": "jeton.registry",
     "load": "jeton.registry",
+    "make_lock": "jeton.locking",
     "probe_digest": "jeton.probe",
     "read_usage": "jeton.pricing",
+    "recommend": "jeton.planning.recommend",
+    "sweep": "jeton.planning.sweep",
     "train": "jeton.training",
 }
 

@@ -10,21 +10,34 @@ from numpy.typing import NDArray
 __version__: str
 __all__ = [
     "BpeOptions",
+    "CharacterTable",
+    "ContinuedBpe",
+    "CountsFile",
     "DecodeIterator",
     "DecodeStream",
     "DocumentReader",
     "EncodeIterator",
     "Encoding",
+    "FewestTokens",
+    "FrequentPretokens",
+    "GgufHeader",
     "GrowingText",
+    "Growth",
+    "GuardedEncoding",
+    "LearnedToken",
     "ModelInputs",
     "NearDuplicates",
     "NoncanonicalIds",
+    "ParityBpe",
     "PrefixIndex",
     "PretokenCounts",
     "ReadRanks",
+    "RefusedToken",
+    "Segmentation",
     "SentencePieceModel",
     "SentencePieceRules",
     "SpecialToken",
+    "SuperwordBpe",
     "Survey",
     "Surveyor",
     "TermCounter",
@@ -33,6 +46,7 @@ __all__ = [
     "TokenBatch",
     "TokenStats",
     "Tokenizer",
+    "TrimmedBpe",
     "__version__",
     "_raise_error_kind",
     "available_threads",
@@ -41,6 +55,21 @@ __all__ = [
     "continue_bpe",
     "counts_for",
     "decompress",
+    "file_formats",
+    "from_canonical",
+    "from_claude",
+    "from_clip",
+    "from_compiled",
+    "from_compiled_file",
+    "from_gguf",
+    "from_gpt2_files",
+    "from_hf_json",
+    "from_rwkv",
+    "from_sentencepiece",
+    "from_tekken",
+    "from_tiktoken",
+    "from_vocab_txt",
+    "gguf_header_bytes",
     "list_error_kinds",
     "pair_digests",
     "published_patterns",
@@ -57,6 +86,7 @@ __all__ = [
     "train_sentencepiece",
     "train_superwords",
     "train_trimmed_bpe",
+    "write_format",
 ]
 
 _Text: TypeAlias = str | bytes
@@ -97,14 +127,14 @@ class DocumentReader:
     """Streams one file (``"-"``: standard input) as batches of documents; compressed or not.
 
     Compression (zstd, gzip, none) is detected from the first bytes. ``format="text"``: the file is
-    one document (``documents="file"``) or one document a line (``documents="line"``; empty lines are
-    skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots descend:
-    ``"message.content"``); blank lines are skipped.
-    A text document above ``max_document_bytes`` is cut at line ends (counted in ``n_cut_documents``).
+    one document (``documents="file"``) or one document a line (``documents="line"``; empty lines
+    are skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots
+    descend: ``"message.content"``); blank lines are skipped. A text document above
+    ``max_document_bytes`` is cut at line ends (counted in ``n_cut_documents``).
 
-    Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file that
-    decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size, ``InvalidTextError`` under ``strict``,
-    ``OSError`` and its subclasses for the file itself.
+    Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file
+    that decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size,
+    ``InvalidTextError`` under ``strict``, ``OSError`` and its subclasses for the file itself.
     """
 
     def __new__(
@@ -172,7 +202,9 @@ class Encoding:
     @property
     def special_tokens_mask(self) -> NDArray[np.bool_]:
         """True if a token was put around the text (``add_special_tokens``). As in ``tokenizers``, a
-        special token that stood in the text is not marked; ``Tokenizer.special_tokens_mask`` goes by id."""
+        special token that stood in the text is not marked; ``Tokenizer.special_tokens_mask`` goes
+        by id.
+        """
     @property
     def type_ids(self) -> NDArray[np.uint32]:
         """Token-type ids, as the file's template has them."""
@@ -180,13 +212,15 @@ class Encoding:
 
 @final
 class ModelInputs:
-    """Ids of a batch with all that a model takes beside them, as ``Tokenizer.model_inputs`` gives them.
+    """Ids of a batch with all that a model takes beside them, as ``Tokenizer.model_inputs`` gives
+    them.
 
-    Arrays of tokens have the shape (n_rows, n_columns) if rows are padded, and else (n_ids,), rows one behind
-    the other: row ``i`` is then ``[row_offsets[i]:row_offsets[i + 1]]``. They are NumPy arrays of the dtype that was
-    asked for (int64 or int32) unless it is named, writable, made when they are first asked for and the same object
-    each time. Any library that speaks DLPack takes them without a copy: ``torch.from_dlpack(inputs.input_ids)``, and
-    ``torch.from_dlpack(inputs)`` is the same.
+    Arrays of tokens have the shape (n_rows, n_columns) if rows are padded, and else (n_ids,), rows
+    one behind the other: row ``i`` is then ``[row_offsets[i]:row_offsets[i + 1]]``. They are NumPy
+    arrays of the dtype that was asked for (int64 or int32) unless it is named, writable, made when
+    they are first asked for and the same object each time. Any library that speaks DLPack takes
+    them without a copy: ``torch.from_dlpack(inputs.input_ids)``, and ``torch.from_dlpack(inputs)``
+    is the same.
     """
 
     @property
@@ -203,7 +237,9 @@ class ModelInputs:
         """0, 1, 2 ... for the ids of each row, on whatever side it is padded; 0 for padding."""
     @property
     def special_tokens_mask(self) -> NDArray[np.bool_]:
-        """True if an id is the template's or padding. A special token that stood in the text is not marked."""
+        """True if an id is the template's or padding. A special token that stood in the text is not
+        marked.
+        """
     @property
     def sequence_ids(self) -> NDArray[np.int8]:
         """0 and 1 for ids of the first and the second text; -1 for those of the template and padding."""
@@ -214,7 +250,9 @@ class ModelInputs:
         Raises ``UsageError`` if the inputs were made without ``offsets=True``; so do the next two."""
     @property
     def ends(self) -> NDArray[np.int64]:
-        """One past the last code point of each token in its own text; 0 for the template's and padding."""
+        """One past the last code point of each token in its own text; 0 for the template's and
+        padding.
+        """
     @property
     def word_ids(self) -> NDArray[np.int64]:
         """Index of the pretoken in its own text; -1 for special tokens, the template's and padding."""
@@ -250,7 +288,8 @@ class ModelInputs:
     ) -> dict[str, Any]:
         """Arrays by name, ``input_ids`` and ``attention_mask`` unless others are named.
 
-        ``convert`` is called with each array: ``model(**inputs.to_dict(convert=torch.from_dlpack))``.
+        ``convert`` is called with each array:
+        ``model(**inputs.to_dict(convert=torch.from_dlpack))``.
         """
     def __dlpack__(self, **options: Any) -> Any:
         """``input_ids`` as a DLPack capsule."""
@@ -270,8 +309,9 @@ class NoncanonicalIds:
         """Index of the first id that differs."""
     @property
     def ids(self) -> list[int]:
-        """The ids from there to the next place at which both spellings have written the same bytes (to the
-        last difference, where decoding does not join bytes)."""
+        """The ids from there to the next place at which both spellings have written the same bytes (to
+        the last difference, where decoding does not join bytes).
+        """
     @property
     def canonical_ids(self) -> list[int]:
         """The ids that the tokenizer has there."""
@@ -283,9 +323,10 @@ class DecodeStream:
     All pushes and the flush together are what ``decode`` gives for all ids, and no push breaks a
     character: what later ids can change is held back. That is little (the bytes of a character, an
     end-of-word suffix, white space that is stripped at the end), but for: a run of byte tokens of a
-    ``tokenizer.json``, which is text or U+FFFD as a whole and comes when it ends or breaks; and what is
-    applied to the whole text and so comes with the flush (a regular expression or ``ByteLevel`` behind ``Fuse``,
-    a SentencePiece model's charsmap for decoding). Not for use by several threads at once.
+    ``tokenizer.json``, which is text or U+FFFD as a whole and comes when it ends or breaks; and
+    what is applied to the whole text and so comes with the flush (a regular expression or
+    ``ByteLevel`` behind ``Fuse``, a SentencePiece model's charsmap for decoding). Not for use by
+    several threads at once.
     """
 
     def push(self, ids: int | Sequence[int] | NDArray[Any]) -> str:
@@ -306,29 +347,25 @@ class DecodeIterator:
 class GrowingText:
     """A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
 
-    At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes again only what
-    later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for which
-    tokenizers it can be more. Not for use by several threads at once.
+    At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes
+    again only what later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for
+    which tokenizers it can be more. Not for use by several threads at once.
     """
 
-    def append(self, text: _Text) -> tuple[int, NDArray[np.uint32]]:
-        """Put text behind the text.
-
-        Returns:
-            How many ids at the beginning are what they were before, and all that come after them now. Where
-            the first number is below the old number of ids, the ids from there on have been replaced.
+    def append(self, text: _Text) -> Growth:
+        """Puts text behind the text, and returns the change of the ids.
 
         Raises:
             EncodeError: The text cannot be encoded with it; then nothing has changed.
         """
-    def replace(self, start: int, end: int, text: _Text) -> tuple[int, NDArray[np.uint32]]:
+    def replace(self, start: int, end: int, text: _Text) -> Growth:
         """Put text in the place of the characters ``start`` to ``end`` (code points, as in slices).
 
         Encodes again from a place shortly before ``start`` to one behind ``end`` from which on
         all is as it was. Returns and raises as ``append`` does. Places outside of the text are a
         ``ValueError``.
         """
-    def truncate(self, n_chars: int) -> tuple[int, NDArray[np.uint32]]:
+    def truncate(self, n_chars: int) -> Growth:
         """Keep the first ``n_chars`` characters. Returns and raises as ``append`` does."""
     def fork(self) -> GrowingText:
         """A copy that grows by itself: the branches of a conversation. Costs a copy of text and ids."""
@@ -366,8 +403,8 @@ class EncodeIterator:
 class PrefixIndex:
     """Counts which beginnings documents share, block by block, in bounded memory (at most 160 MB).
 
-    Documents are numbered in the order in which they are added, from 0. Ends of blocks may lie inside a
-    character. Only whole blocks count, of a document the first 4,096.
+    Documents are numbered in the order in which they are added, from 0. Ends of blocks may lie
+    inside a character. Only whole blocks count, of a document the first 4,096.
     """
 
     def __new__(cls, block_bytes: int = 1024) -> Self: ...
@@ -376,14 +413,17 @@ class PrefixIndex:
     def shared_prefixes(
         self, min_documents: int = 2, limit: int = 1000
     ) -> list[tuple[int, int, int]]:
-        """``(bytes, documents, first document)`` of each beginning that so many documents share and no longer
-        beginning as often; by the bytes that repeat: length times further documents."""
+        """``(bytes, documents, first document)`` of each beginning that so many documents share and no
+        longer beginning as often; by the bytes that repeat: length times further documents.
+        """
     @property
     def n_documents(self) -> int:
         """Documents so far."""
     @property
     def max_undercount(self) -> int:
-        """Counts may be too small by so much, because beginnings were forgotten for want of room; 0: exact."""
+        """Counts may be too small by so much, because beginnings were forgotten for want of room; 0:
+        exact.
+        """
 
 @final
 class ReadRanks:
@@ -403,8 +443,7 @@ class ReadRanks:
         name: str | None = None,
         path: str | None = None,
     ) -> Tokenizer:
-        """As ``Tokenizer.from_tiktoken`` makes it of the same bytes; once. What is wrong with them
-        is raised here."""
+        """Returns the tokenizer as ``from_tiktoken`` makes it of the same bytes; once."""
 
 @final
 class SpecialToken:
@@ -537,8 +576,9 @@ class TokenStats:
         """Tokens of all documents."""
     @property
     def n_round_trip_failures(self) -> int:
-        """Documents whose ids do not decode to the text after the tokenizer's own normalization, white space and U+2581
-        included."""
+        """Documents whose ids do not decode to the text after the tokenizer's own normalization, white
+        space and U+2581 included.
+        """
     @property
     def n_normalized_documents(self) -> int:
         """Documents that the tokenizer's normalization changed."""
@@ -547,19 +587,24 @@ class TokenStats:
         """Documents whose ids do not decode to the document, whatever the cause."""
     @property
     def unreturned_by_cause(self) -> dict[str, int]:
-        """The same by cause, each document once, under the worst: ``white_space`` (and nothing else is lost), ``u2581`` (it
-        came back as a space), ``normal_form`` (the normalizer changed characters), ``unknown``, ``other``."""
+        """The same by cause, each document once, under the worst: ``white_space`` (and nothing else is
+        lost), ``u2581`` (it came back as a space), ``normal_form`` (the normalizer changed
+        characters), ``unknown``, ``other``.
+        """
     @property
     def id_counts(self) -> NDArray[np.uint64]:
         """uint64 (vocab_size,): how often each id was produced."""
     @property
     def document_tokens(self) -> NDArray[np.uint32]:
-        """uint32 (n_documents,): tokens of each document of the one batch that was measured with ``documents=True``; else
-        empty, after a merge too."""
+        """uint32 (n_documents,): tokens of each document of the one batch that was measured with
+        ``documents=True``; else empty, after a merge too.
+        """
     @property
     def n_laid_out_documents(self) -> int:
-        """Documents whose tokens could be laid along their text (with ``words=True``); the counts below are of these
-        alone. Normalization that changes letters, and text without a token, leave a document out."""
+        """Documents whose tokens could be laid along their text (with ``words=True``); the counts
+        below are of these alone. Normalization that changes letters, and text without a token,
+        leave a document out.
+        """
     @property
     def n_letter_words(self) -> int:
         """Maximal runs of letters and the marks on them, of scripts that put spaces between words."""
@@ -597,165 +642,191 @@ class TermCounter:
         """uint64 (n_terms,), in the order of ``terms``."""
 
 @final
+class GgufHeader:
+    """The length of a GGUF file's header."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the header; if the beginning is too short, the least that it takes."""
+    @property
+    def is_whole(self) -> bool:
+        """True if the given bytes told the whole length."""
+
+@final
+class Growth:
+    """A change of a ``GrowingText``."""
+
+    @property
+    def n_kept(self) -> int:
+        """Ids at the beginning that are as before; later ids have been replaced."""
+    @property
+    def ids(self) -> NDArray[np.uint32]:
+        """All ids after those, uint32 (n_ids,)."""
+
+@final
+class GuardedEncoding:
+    """The ids of a text in which only trusted parts may hold control tokens."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """The ids with the range of text that each comes from."""
+    @property
+    def refused(self) -> list[RefusedToken]:
+        """Control tokens outside of the trusted parts, which stayed text."""
+
+@final
+class RefusedToken:
+    """A control token that stayed text."""
+
+    @property
+    def start(self) -> int:
+        """Its first code point in the text."""
+    @property
+    def end(self) -> int:
+        """One past its last code point."""
+    @property
+    def id(self) -> int:
+        """The id that it would have had."""
+
+@final
+class Segmentation:
+    """One of the best segmentations of a text."""
+
+    @property
+    def ids(self) -> list[int]:
+        """Its ids."""
+    @property
+    def score(self) -> float:
+        """Its score, a natural logarithm."""
+
+@final
 class Tokenizer:
     """An immutable tokenizer. Safe to share between threads, to fork with and to pickle."""
 
-    @staticmethod
-    def from_tiktoken(
-        data: bytes,
-        *,
-        pattern: str,
-        special_tokens: Mapping[str, int] | None = None,
-        normalizer: Literal["nfc"] | None = None,
-        name: str | None = None,
-        path: str | None = None,
-    ) -> Tokenizer:
-        """From the bytes of a ``.tiktoken`` rank file. ``pattern``: a published name
-        (see ``published_patterns()``) or a regular expression."""
-    @staticmethod
-    def from_hf_json(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of a ``tokenizer.json``."""
-    @staticmethod
-    def from_sentencepiece(
-        data: bytes, *, name: str | None = None, path: str | None = None
-    ) -> Tokenizer:
-        """From the bytes of a SentencePiece ``.model``."""
-    @staticmethod
-    def from_vocab_txt(
-        data: bytes,
-        *,
-        lowercase: bool = True,
-        strip_accents: bool | None = None,
-        handle_chinese_chars: bool = True,
-        clean_text: bool = True,
-        unk_token: str | None = None,
-        name: str | None = None,
-        path: str | None = None,
-    ) -> Tokenizer:
-        """From the bytes of BERT's ``vocab.txt``; the keywords are what the file does not say.
-
-        ``strip_accents`` is as ``lowercase`` unless it is given.
-        """
-    @staticmethod
-    def from_rwkv(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of RWKV's list of tokens."""
-    @staticmethod
-    def from_tekken(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of Mistral's ``tekken.json``."""
-    @staticmethod
-    def from_claude(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of the JSON of Anthropic's old public tokenizer."""
-    @staticmethod
-    def from_clip(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of CLIP's merges, decompressed."""
-    @staticmethod
-    def from_gguf(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
-        """From the bytes of a GGUF file, or as much of its beginning as its header takes."""
-    @staticmethod
-    def gguf_header_bytes(data: bytes, *, path: str | None = None) -> tuple[int, bool]:
-        """Bytes that a GGUF file's header takes, and whether that is all.
-
-        Of a beginning that is too short: the least that more of it takes, and False.
-        """
-    @staticmethod
-    def from_gpt2_files(
-        vocab: bytes,
-        merges: bytes,
-        *,
-        add_prefix_space: bool = False,
-        special_tokens: Sequence[str] | None = None,
-        unk_token: str | None = None,
-        before: Sequence[str] | None = None,
-        after: Sequence[str] | None = None,
-        name: str | None = None,
-        path: str | None = None,
-    ) -> Tokenizer:
-        """From GPT-2's ``vocab.json`` and ``merges.txt``.
-
-        ``before`` and ``after`` are special tokens that ``add_special_tokens`` puts around a text.
-        """
-    @staticmethod
-    def from_canonical(
-        data: bytes, *, name: str | None = None, path: str | None = None
-    ) -> Tokenizer:
-        """From the canonical written form, as ``to_canonical`` gives it."""
-    @staticmethod
-    def from_compiled(
-        data: bytes, *, name: str | None = None, path: str | None = None
-    ) -> Tokenizer:
-        """From what ``to_compiled`` of the same release gave; by default with the name in it.
-
-        Damage, and what another release wrote, is a ``FormatError``.
-        """
-    @staticmethod
-    def from_compiled_file(path: str, *, name: str | None = None) -> Tokenizer:
-        """The same from a file, which does not lie in memory as a whole meanwhile.
-
-        A file that cannot be opened is an ``OSError``.
-        """
     def to_compiled(self) -> bytes:
-        """The tokenizer as it lies in memory, with its name: the quickest to load.
+        """Returns the tokenizer as it lies in memory, with its name: the quickest form to load.
 
         It is for this release only. A SentencePiece model has no such form (``VocabularyError``).
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> data = tok.to_compiled()
+            >>> data[:5]
+            b'\\x93JETO'
         """
     def save_compiled(self, path: str | os.PathLike[str]) -> None:
-        """Write ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it."""
-    def to_canonical(self) -> bytes:
-        """The canonical form: JSON that says all of it, the same bytes for equal tokenizers."""
-    def to_tiktoken(self) -> bytes:
-        """A ``.tiktoken`` rank file. Raises ``FormatError`` where it cannot hold the tokenizer."""
-    def to_hf_json(self) -> bytes:
-        """A ``tokenizer.json``. Raises ``FormatError`` where it cannot hold the tokenizer."""
-    def to_bytes(self, format: str, *, lossy: bool = False) -> bytes:
-        """The one file that the tokenizer is in a format, one of ``jeton.formats.FORMATS``.
+        """Writes ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it.
 
-        What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> import tempfile, pathlib
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.jeton"
+            >>> tok.save_compiled(path)
+            >>> jeton.load(path) == tok
+            True
         """
-    def write_format(self, format: str) -> dict[str, Any]:
-        """The tokenizer in a format: its ``files`` by role, the ``losses``, what makes it impossible
-        (``obstacles``; then there are no files), the ``options`` to read it with, what was
-        ``read``, and what the files say in other words (``rewordings``). For ``jeton.formats``,
-        which makes errors and warnings of it."""
-    @staticmethod
-    def file_formats() -> list[str]:
-        """Names of the formats of ``write_format``."""
+    def to_canonical(self) -> bytes:
+        """Returns the canonical form: complete JSON, the same bytes for equal tokenizers.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> import json
+            >>> json.loads(tok.to_canonical())["model"]["type"]
+            'bpe'
+        """
+    def to_tiktoken(self) -> bytes:
+        """Returns a ``.tiktoken`` rank file.
+
+        Raises:
+            FormatError: The format cannot hold the tokenizer.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> len(tok.to_tiktoken().splitlines())
+            31999
+        """
+    def to_hf_json(self) -> bytes:
+        """Returns a ``tokenizer.json``.
+
+        Raises:
+            FormatError: The format cannot hold the tokenizer.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> import json
+            >>> json.loads(tok.to_hf_json())["model"]["type"]
+            'BPE'
+        """
+    def to_bytes(self, format: str, *, lossy: bool = False) -> bytes:
+        """Returns the bytes of the one file that holds the tokenizer in a format.
+
+        Args:
+            format: One of ``jeton.formats.FORMATS``.
+            lossy: Warns about parts that the format cannot hold, instead of raising an error.
+
+        Raises:
+            LossyConversionError: The format does not hold everything; the error lists what it
+                leaves out.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> len(tok.to_bytes("tiktoken", lossy=True)) > 100_000
+            True
+        """
     def encode(
         self,
         text: _Text,
         *,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-        num_threads: int | None = 1,
+        num_threads: int | None = None,
     ) -> list[int]:
-        """Ids of a text, as a list.
+        """Returns the ids of a text as a list.
 
-        Text that looks like a special token stays text unless that token is allowed. A model whose own vocabulary
-        has it as a piece or word (Unigram, whole words) makes it of text as the reference does; ``encode_guarded``
-        never does.
+        Text that looks like a special token stays text unless that token is allowed. A model whose
+        own vocabulary has it as a piece or word follows its reference and may give that id;
+        ``encode_guarded`` never does.
 
         Args:
             text: ``str``, or UTF-8 as ``bytes``.
-            add_special_tokens: Put around it what the file puts around texts (``[CLS]``, ``<s>`` ...).
-            allow_special: Special tokens that may come from the text, by name; ``"all"``: every one.
-            num_threads: How many threads share a text of more than half a megabyte (None: as many as this process may
-                use). The ids are the same.
+            add_special_tokens: Adds the special tokens that the file puts around texts (``[CLS]``).
+            allow_special: Special tokens that may come from the text, by name; ``"all"``: every
+                one.
+            num_threads: Threads that share a text of more than half a megabyte; None: as many as
+                this process may use. The ids do not depend on it.
 
-        The list's integers are made when an id is met first and kept as long as the tokenizer: 32 bytes for
-        each id met, and 8 for each id of the vocabulary (``integers_used_bytes``). Not where Python runs
-        without its global lock, where threads would wait for one another at them.
+        The integers of the list are kept as long as the tokenizer: 32 bytes for each id met, and 8
+        for each id of the vocabulary (``integers_used_bytes``).
 
         Raises:
-            EncodeError: The vocabulary has no token for a part of the text, and none for unknown text.
+            EncodeError: The vocabulary has no token for a part of the text, and none for unknown
+                text.
             UnknownSpecialTokenError: A name in ``allow_special`` is no special token.
             InvalidTextError: The text has half a surrogate pair, or bytes that are not UTF-8.
             LimitError: The tokenizer's file makes the text far longer (``set_growth_limit``).
 
-        Example:
+        Examples:
             >>> import jeton
             >>> tok = jeton.load("jeton-general-32k")
-            >>> ids = tok.encode("Hello there")
-            >>> len(ids), tok.decode(ids)
-            (2, 'Hello there')
+            >>> tok.encode("Hello world")
+            [10631, 1423]
+            >>> tok.encode(b"Hello world") == tok.encode("Hello world")
+            True
+            >>> tok.decode(tok.encode("Grüße, 世界!"))
+            'Grüße, 世界!'
+            >>> len(tok.encode("<|endoftext|>"))
+            7
+            >>> tok.encode("<|endoftext|>", allow_special={"<|endoftext|>"})
+            [0]
+            >>> framed = tok.with_template("<|endoftext|> $A")
+            >>> framed.encode("Hello world", add_special_tokens=True)
+            [0, 10631, 1423]
         """
     def encode_array(
         self,
@@ -763,35 +834,39 @@ class Tokenizer:
         *,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-        num_threads: int | None = 1,
+        num_threads: int | None = None,
     ) -> NDArray[np.uint32]:
-        """Returns the ids as an array, uint32 (n_tokens,); ``num_threads`` as in ``encode``.
+        """Returns the ids as an array, uint32 (n_tokens,); arguments as of ``encode``.
 
         Example:
             >>> import jeton
             >>> tok = jeton.load("jeton-general-32k")
             >>> tok.encode_array("Hello there").dtype
             dtype('uint32')
+            >>> tok.encode_array("Hello there").shape
+            (2,)
         """
     def encode_batch(
         self,
         texts: TextBatch | Iterable[_Text],
         *,
-        num_threads: int | None = None,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
+        num_threads: int | None = None,
     ) -> TokenBatch:
-        """Ids of many texts, with several threads (None: as many as this process may use).
+        """Returns the ids of many texts, made by several threads; arguments as of ``encode``.
 
-        Texts are read where they are, be it a ``str``, ``bytes`` or an Arrow array: none is copied, but a ``str``
-        that is not ASCII is written as UTF-8 into memory that is used again. A text that is much longer than
-        a thread's share is shared, too; the ids do not depend on the number of threads.
+        Texts are read in place: a ``str``, ``bytes`` or an Arrow array is not copied. A long text
+        is shared among the threads, too; the ids do not depend on their number.
 
         Example:
             >>> import jeton
-            >>> batch = jeton.load("jeton-general-32k").encode_batch(["Hello", "Hello there"])
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> batch = tok.encode_batch(["Hello", "Hello there"])
             >>> [len(ids) for ids in batch]
             [1, 2]
+            >>> batch.offsets.tolist()
+            [0, 1, 3]
         """
     def encode_with_offsets(
         self,
@@ -801,15 +876,48 @@ class Tokenizer:
         allow_special: Iterable[str] | Literal["all"] | None = None,
         trim_offsets: bool = True,
     ) -> Encoding:
-        """Ids with where each comes from.
+        """Returns the ids with the range of text that each comes from.
 
-        ``trim_offsets=False`` leaves white space in the ranges where the file wants it left out.
+        Args:
+            text: ``str``, or UTF-8 as ``bytes``.
+            add_special_tokens: Adds the special tokens that the file puts around texts.
+            allow_special: Special tokens that may come from the text, by name; ``"all"``: every
+                one.
+            trim_offsets: False leaves white space in the ranges where the file wants it left out.
 
         Example:
             >>> import jeton
-            >>> encoding = jeton.load("jeton-general-32k").encode_with_offsets("Hello there")
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> encoding = tok.encode_with_offsets("Hello there")
             >>> encoding.starts.tolist(), encoding.ends.tolist()
             ([0, 5], [5, 11])
+        """
+    def encode_batch_with_offsets(
+        self,
+        texts: TextBatch | Iterable[_Text],
+        *,
+        add_special_tokens: bool = False,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+        trim_offsets: bool = True,
+        num_threads: int | None = None,
+    ) -> list[Encoding]:
+        """Returns the ``Encoding`` of each text, as ``encode_with_offsets`` gives it.
+
+        Args:
+            texts: Texts, as ``encode_batch`` takes them.
+            add_special_tokens: Adds the special tokens that the file puts around texts.
+            allow_special: Special tokens that may come from the texts, by name; ``"all"``: every
+                one.
+            trim_offsets: False leaves white space in the ranges where the file wants it left out.
+            num_threads: Threads; None: as many as this process may use. The result does not depend
+                on it.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> encodings = tok.encode_batch_with_offsets(["Hello there", "Hi"])
+            >>> [encoding.ends.tolist() for encoding in encodings]
+            [[5, 11], [2]]
         """
     def model_inputs(
         self,
@@ -834,37 +942,53 @@ class Tokenizer:
         dtype: Literal["int64", "int32"] = "int64",
         num_threads: int | None = None,
     ) -> ModelInputs:
-        """Texts, or pairs of texts, as the arrays that a model takes: equal to ``transformers`` 5.23 with the
-        same settings.
+        """Texts, or pairs of texts, as the arrays that a model takes: equal to ``transformers`` 5.23
+        with the same settings.
 
         Args:
             texts: The first or only texts.
             pairs: The second texts, as many as there are first ones.
-            add_special_tokens: Put the template's tokens around the texts (``with_template`` gives one to a
-                tokenizer whose file has none).
+            add_special_tokens: Put the template's tokens around the texts (``with_template`` gives
+                one to a tokenizer whose file has none).
             allow_special: Special tokens that may stand in the texts; others stay text.
-            padding: "longest" (or True) fills rows up to the longest of them, "max_length" to ``max_length``;
-                "file" does what the tokenizer's file says, which may be nothing; else rows stay as long as they are.
-            truncation: "longest_first" (or True) takes tokens from the longer text of a pair, "only_first" and
-                "only_second" from that one alone; "file" does what the tokenizer's file says, which may be nothing.
+            padding: "longest" (or True) fills rows up to the longest of them, "max_length" to
+                ``max_length``; "file" does what the tokenizer's file says, which may be nothing;
+                else rows stay as long as they are.
+            truncation: "longest_first" (or True) takes tokens from the longer text of a pair,
+                "only_first" and "only_second" from that one alone; "file" does what the tokenizer's
+                file says, which may be nothing.
             max_length: Most ids in a row, the template's included.
-            stride: Tokens that neighbouring windows share; 0 (with ``truncation="file"`` the file's) unless it
-                is given. No effect without ``overflow``.
-            overflow: Give what is cut off in rows of its own, behind that of its text: each with the
-                template; of two texts that are both cut, every window of the one with every window of the other.
+            stride: Tokens that neighbouring windows share; 0 (with ``truncation="file"`` the
+                file's) unless it is given. No effect without ``overflow``.
+            overflow: Give what is cut off in rows of its own, behind that of its text: each with
+                the template; of two texts that are both cut, every window of the one with every
+                window of the other.
             pad_to_multiple_of: Round the number of columns up to a multiple of this.
             padding_side: The side that is filled; the file's, or else "right".
-            truncation_side: The side that is cut; "right" (with ``truncation="file"`` the file's) unless it is given.
-            pad_token: The token that fills, as text or id; the file's, or else the special token that is called
-                ``[PAD]``, ``<pad>`` or the like.
+            truncation_side: The side that is cut; "right" (with ``truncation="file"`` the file's)
+                unless it is given.
+            pad_token: The token that fills, as text or id; the file's, or else the special token
+                that is called ``[PAD]``, ``<pad>`` or the like.
             pad_type_id: The token type of padding; the file's, or else 0.
             offsets: Tell where tokens come from: ``starts``, ``ends`` and ``word_ids``.
             dtype: Of the ids, the mask, the types and the positions.
-            num_threads: All that this process may use unless it is given. The result does not depend on it.
+            num_threads: All that this process may use unless it is given. The result does not
+                depend on it.
 
         Raises:
-            UsageError: For settings that contradict one another, texts that cannot be cut as asked, more
-                than 2**31 - 1 ids with padding and overlaps (``LimitError``), and what ``encode_batch`` raises.
+            UsageError: For settings that contradict one another, texts that cannot be cut as asked,
+                more than 2**31 - 1 ids with padding and overlaps (``LimitError``), and what
+                ``encode_batch`` raises.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> texts = ["Hello", "Hello there"]
+            >>> inputs = tok.model_inputs(texts, padding=True, pad_token="<|endoftext|>")
+            >>> inputs.input_ids.shape
+            (2, 2)
+            >>> inputs.attention_mask.tolist()
+            [[1, 0], [1, 1]]
         """
     def model_inputs_from_ids(
         self,
@@ -887,19 +1011,41 @@ class Tokenizer:
         dtype: Literal["int64", "int32"] = "int64",
         num_threads: int | None = None,
     ) -> ModelInputs:
-        """``model_inputs`` of texts that are ids already, a chat's for instance. Where the ids have all their
-        special tokens, ``add_special_tokens=False`` adds no others.
+        """Returns ``model_inputs`` of texts that are ids already, those of a chat for instance.
 
-        Raises ``UnknownTokenIdError`` for an id that has no token.
+        Where the ids have all their special tokens, ``add_special_tokens=False`` adds no others.
+
+        Raises:
+            UnknownTokenIdError: An id has no token.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> ids = [tok.encode("Hello"), tok.encode("Hello there")]
+            >>> tok.model_inputs_from_ids(ids).lengths.tolist()
+            [1, 2]
         """
     def with_template(
         self, single: str | Sequence[str], pair: str | Sequence[str] | None = None
     ) -> Tokenizer:
-        """The same tokenizer with other special tokens around texts: ``"[CLS] $A [SEP]"`` and ``"[CLS] $A [SEP] $B:1
-        [SEP]:1"``, the notation of ``tokenizers``: ``$A`` and ``$B`` are the texts, a number behind a colon is a token
-        type. A list takes tokens that have spaces. Without ``pair`` both texts are wrapped as the single one is.
+        """Returns the tokenizer with other special tokens around texts.
 
-        The new tokenizer has no name and its own fingerprint. Raises ``UsageError`` for a part that is neither.
+        The notation is that of ``tokenizers``: ``"[CLS] $A [SEP]"`` and
+        ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. ``$A`` and ``$B`` are the texts, a number behind a colon
+        is a token type. A list takes tokens that have spaces. Without ``pair`` both texts are
+        wrapped as the single one is.
+
+        The new tokenizer has no name and its own fingerprint.
+
+        Raises:
+            UsageError: A part is neither a text nor a token of the vocabulary.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> framed = tok.with_template("$A <|endoftext|>")
+            >>> framed.encode("Hello", add_special_tokens=True)[-1]
+            0
         """
     def never_generated_mask(
         self,
@@ -909,18 +1055,27 @@ class Tokenizer:
         allow_unknown: bool = False,
         allow_byte_tokens: bool = True,
     ) -> NDArray[np.bool_]:
-        """Which ids a model must never generate: bool (vocab_size,), True where it must not.
+        """Returns the ids that a model must never generate: bool (vocab_size,), True where it must
+        not.
 
-        They are special tokens, ids without a token (rows behind the vocabulary, too), tokens reserved by name
-        (``[unused1]``, ``<|reserved_special_token_1|>``) or marked unused in a SentencePiece model, and the token for
-        unknown text.
+        Such ids are: special tokens; ids without a token, rows behind the vocabulary too; tokens
+        reserved by name (``[unused1]``, ``<|reserved_special_token_1|>``); tokens marked unused in
+        a SentencePiece model; the token for unknown text.
 
         Args:
             vocab_size: Rows of the model's output layer; the tokenizer's own unless it is given.
-            allow: Tokens that may be generated whatever they are, as texts or ids; ``end_token_ids`` unless it
-                is given. With ``allow=()`` no text ever ends.
-            allow_unknown: Let the token for unknown text be generated.
-            allow_byte_tokens: Let tokens of single bytes (``<0x0A>``) be generated.
+            allow: Tokens that may be generated in any case, as texts or ids; ``end_token_ids``
+                unless it is given. With ``allow=()`` no text ever ends.
+            allow_unknown: Lets the token for unknown text be generated.
+            allow_byte_tokens: Lets tokens of single bytes (``<0x0A>``) be generated.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.never_generated_mask(vocab_size=32_064).sum()
+            np.int64(64)
+            >>> tok.never_generated_mask(allow=()).sum()
+            np.int64(1)
         """
     def never_generated_bias(
         self,
@@ -931,42 +1086,110 @@ class Tokenizer:
         allow_byte_tokens: bool = True,
         dtype: Literal["float16", "float32", "float64"] = "float32",
     ) -> NDArray[Any]:
-        """``never_generated_mask`` as numbers to add to logits: 0, and minus infinity where it is True."""
+        """Returns ``never_generated_mask`` as numbers to add to logits: 0, and minus infinity where
+        True.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.never_generated_bias(allow=())[:2].tolist()
+            [-inf, 0.0]
+        """
     @property
     def end_token_ids(self) -> list[int]:
         """Ids of tokens that end a text or a turn.
 
-        Those are the end token and the ids in generation_config.json of the folder that it was loaded from, special
-        tokens that published tokenizers name so, and a SentencePiece model's end of sentence.
+        They are the end token and the ids in generation_config.json of the folder that the
+        tokenizer was loaded from, special tokens of published names, and a SentencePiece model's
+        end of sentence.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.end_token_ids
+            [0]
         """
     def is_canonical(self, ids: Sequence[int] | NDArray[Any]) -> bool:
-        """True if the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
+        """Returns True if the tokenizer gives these ids to their text: ``encode(decode(ids)) == ids``.
 
-        Special tokens among the ids stay what they are. Raises ``UnknownTokenIdError`` for an id without a token.
+        Special tokens among the ids stay special.
+
+        Raises:
+            UnknownTokenIdError: An id has no token.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.is_canonical(tok.encode("there"))
+            True
+            >>> tok.is_canonical([tok.bytes_to_id(b"th"), tok.bytes_to_id(b"ere")])
+            False
         """
     def canonical_ids(self, ids: Sequence[int] | NDArray[Any]) -> list[int]:
-        """The ids that the tokenizer gives to the text of some ids."""
+        """Returns the ids that the tokenizer gives to the text of some ids.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> ids = [tok.bytes_to_id(b"th"), tok.bytes_to_id(b"ere")]
+            >>> tok.canonical_ids(ids) == tok.encode("there")
+            True
+        """
     def first_noncanonical(self, ids: Sequence[int] | NDArray[Any]) -> NoncanonicalIds | None:
-        """The first place at which ids are not canonical, with the ids that belong there."""
+        """Returns the first place at which ids are not canonical, with the ids that belong there.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> found = tok.first_noncanonical([tok.bytes_to_id(b"th"), tok.bytes_to_id(b"ere")])
+            >>> found.position, found.canonical_ids == tok.encode("there")
+            (0, True)
+            >>> tok.first_noncanonical(tok.encode("there")) is None
+            True
+        """
     def encode_guarded(
         self,
         text: _Text,
         trusted_spans: Sequence[tuple[int, int]],
         *,
         control_tokens: Sequence[str] = ...,
-    ) -> tuple[Encoding, list[tuple[int, int, int]]]:
-        """Ids of a text in which control tokens may stand only inside ``trusted_spans``.
+    ) -> GuardedEncoding:
+        """Returns the ids of a text in which control tokens may stand only inside ``trusted_spans``.
 
-        Control tokens are the special tokens and those of ``control_tokens``. Spans are (start, end) in code
-        points. Where no other part of the text spells a control token, ids are those of
-        ``encode(text, allow_special="all")``. What looks like one elsewhere is encoded as text whatever it takes: the
-        unknown token alone may stand for any text that has no token. Also returned: (start, end, id)
-        of each control token that stayed text. Raises ``UsageError`` for spans that do not fit the text,
-        ``UnknownSpecialTokenError`` for a control token that is none of ``fixed_tokens()``.
+        Control tokens are the special tokens and those of ``control_tokens``. Where no other part
+        of the text spells a control token, the ids are those of
+        ``encode(text, allow_special="all")``. A look-alike elsewhere is encoded as text at any
+        cost: only the unknown token may stand for text that has no token.
+
+        Args:
+            text: ``str``, or UTF-8 as ``bytes``.
+            trusted_spans: (start, end) of each part that may hold control tokens, in code points.
+            control_tokens: Further tokens that count as control tokens.
+
+        Raises:
+            UsageError: A span does not fit the text.
+            UnknownSpecialTokenError: A control token is none of ``fixed_tokens()``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> guarded = tok.encode_guarded("hi<|endoftext|>", [])
+            >>> 0 in guarded.encoding.ids
+            False
+            >>> [(token.start, token.end, token.id) for token in guarded.refused]
+            [(2, 15, 0)]
         """
     def fixed_tokens(self) -> list[SpecialToken]:
-        """Tokens that are one wherever a text has them: ``added_tokens``, and a SentencePiece model's
-        user-defined pieces; by id."""
+        """Returns tokens that are one wherever a text has them, by id.
+
+        They are ``added_tokens`` and a SentencePiece model's user-defined pieces.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> [token.content for token in tok.fixed_tokens()]
+            ['<|endoftext|>']
+        """
     def sample(
         self,
         text: _Text,
@@ -979,16 +1202,29 @@ class Tokenizer:
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
     ) -> list[int]:
-        """Ids of a segmentation that is drawn, the same for the same seed (0 to 2**64 - 1).
+        """Returns the ids of a drawn segmentation, the same for the same seed (0 to 2**64 - 1).
 
-        ``sampling_methods`` lists what the tokenizer has; the first is used unless a parameter belongs to
-        another. ``"dropout"``: BPE leaves merges out with the probability ``dropout`` (0 to 1; the file's own,
-        or else 0.1), for good in SentencePiece models, with another chance in all others.
-        ``"uniform"``: all segmentations of a pretoken into tokens alike; a pretoken that has none is
-        encoded. ``"unigram"``: by probability to the power of ``alpha`` (0 or more; else 1). ``"nbest"``: the same
-        among the ``nbest`` best (1 to 1024) of each pretoken, or of the text in a SentencePiece model.
+        ``sampling_methods`` lists the methods of the tokenizer; the first is used unless a
+        parameter belongs to another.
 
-        Raises ``UsageError`` for a method that the tokenizer does not have and for parameters out of range.
+        ``"dropout"``: BPE leaves merges out with the probability ``dropout`` (0 to 1; the file's
+        own, or else 0.1), for good in SentencePiece models, with another chance in all others.
+        ``"uniform"``: all segmentations of a pretoken into tokens alike; a pretoken that has none
+        is encoded. ``"unigram"``: by probability to the power of ``alpha`` (0 or more; else 1).
+        ``"nbest"``: the same among the ``nbest`` best (1 to 1024) of each pretoken, or of the text
+        in a SentencePiece model.
+
+        Raises:
+            UsageError: The tokenizer does not have the method, or a parameter is out of range.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> ids = tok.sample("Hello there", seed=1, dropout=0.5)
+            >>> tok.decode(ids)
+            'Hello there'
+            >>> tok.sample("Hello there", seed=1, dropout=0.5) == ids
+            True
         """
     def sample_batch(
         self,
@@ -999,80 +1235,161 @@ class Tokenizer:
         dropout: float | None = None,
         alpha: float | None = None,
         nbest: int | None = None,
-        num_threads: int | None = None,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
+        num_threads: int | None = None,
     ) -> TokenBatch:
-        """``sample`` for many texts. The draw of a text depends on the seed, its place in the batch and
-        the text alone, never on ``num_threads``; that of the first is what ``sample`` gives."""
+        """Returns a drawn segmentation of each text; arguments as of ``sample``.
+
+        The draw of a text depends on the seed, its place in the batch and the text alone. The first
+        text gets the draw of ``sample``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> batch = tok.sample_batch(["Hello there", "Hello there"], seed=1, dropout=0.5)
+            >>> batch[0].tolist() == tok.sample("Hello there", seed=1, dropout=0.5)
+            True
+        """
     @property
     def sampling_methods(self) -> list[str]:
-        """The values of ``method`` that ``sample`` takes, the usual one first; empty where every text has one
-        segmentation."""
-    def nbest(self, text: _Text, n: int) -> list[tuple[list[int], float]]:
-        """The ``n`` best segmentations (1 to 1024) with their scores (natural logarithms), best first.
+        """Values of ``method`` that ``sample`` takes, the usual one first.
 
-        Of the whole text: where a pre-tokenizer cuts it, all combinations of the pretokens' segmentations
-        count, and scores are sums. A SentencePiece model's list is that of ``sentencepiece``. Raises
-        ``UsageError`` for models that are not Unigram models.
+        Empty where every text has one segmentation.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.sampling_methods
+            ['dropout', 'uniform']
+        """
+    def nbest(self, text: _Text, n: int) -> list[Segmentation]:
+        """Returns the ``n`` best segmentations (1 to 1024) of a text, best first.
+
+        The whole text counts: where a pre-tokenizer cuts it, all combinations of the pretokens'
+        segmentations are compared, and scores are sums. A SentencePiece model's list is that of
+        ``sentencepiece``.
+
+        Raises:
+            UsageError: The model is no Unigram model.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> texts = ["low lower lowest", "new newer newest"] * 20
+            >>> small = jeton.train(iter(texts), algorithm="unigram", vocab_size=30)
+            >>> best = small.nbest("lower", 2)
+            >>> best[0].ids == small.encode("lower"), best[0].score >= best[1].score
+            (True, True)
         """
     def count(
         self,
         text: _Text,
         *,
+        add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-        num_threads: int | None = 1,
+        num_threads: int | None = None,
     ) -> int:
-        """The number of ids of a text; ``num_threads`` as in ``encode``.
+        """Returns the number of ids of a text, without making them; arguments as of ``encode``.
 
         Example:
             >>> import jeton
-            >>> jeton.load("jeton-general-32k").count("Hello there")
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.count("Hello there")
             2
+            >>> tok.with_template("<|endoftext|> $A").count("Hello there", add_special_tokens=True)
+            3
         """
     def count_up_to(
         self,
         text: _Text,
         limit: int,
         *,
+        add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
     ) -> int:
-        """The number of ids, or ``limit + 1`` if there are more than ``limit``.
+        """Returns the number of ids, or ``limit + 1`` if there are more than ``limit``.
 
-        Stops as soon as that is certain, so that a long text costs what the limit does."""
+        Stops as soon as the answer is certain, so that a long text costs what the limit does.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.count_up_to("Hello there", 10)
+            2
+            >>> tok.count_up_to("Hello there" * 1_000, 10)
+            11
+        """
     def fits(
         self,
         text: _Text,
         limit: int,
         *,
+        add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
     ) -> bool:
-        """True if a text has at most ``limit`` ids; reads no more of it than that takes."""
+        """Returns True if a text has at most ``limit`` ids; reads no more of it than that takes.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.fits("Hello there", 2)
+            True
+            >>> tok.fits("Hello there", 2_000), tok.fits("Hello there" * 1_000, 1_000)
+            (True, False)
+        """
     def grow(
         self,
         text: _Text | None = None,
         *,
         allow_special: Iterable[str] | Literal["all"] | None = None,
     ) -> GrowingText:
-        """A text that grows, with its ids: a conversation, or what a user is typing."""
+        """Returns a text that grows, with its ids: a conversation, or the input of a user who types.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> text = tok.grow("Hello")
+            >>> growth = text.append(" there")
+            >>> text.ids.tolist() == tok.encode("Hello there")
+            True
+            >>> len(text) == growth.n_kept + len(growth.ids)
+            True
+        """
     def encode_iter(
         self,
         pieces: Iterable[_Text],
         *,
         allow_special: Iterable[str] | Literal["all"] | None = None,
     ) -> EncodeIterator:
-        """The ids of the text that all pieces make together, as soon as they are certain: arrays, none empty.
+        """Returns the ids of the text that all pieces make together, as soon as they are certain.
 
-        Keeps no more of the text than what later text can change the ids of. A piece may end anywhere between
-        two characters."""
+        The ids come as arrays, none empty. Only text whose ids can still change is kept in memory.
+        A piece may end anywhere between two characters.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> arrays = list(tok.encode_iter(["Hel", "lo th", "ere"]))
+            >>> [id for ids in arrays for id in ids.tolist()] == tok.encode("Hello there")
+            True
+        """
     def count_batch(
         self,
         texts: TextBatch | Iterable[_Text],
         *,
-        num_threads: int | None = None,
+        add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
+        num_threads: int | None = None,
     ) -> NDArray[np.int64]:
-        """The number of ids of each text, int64 (n_texts,); arguments as of ``encode_batch``."""
+        """Returns the number of ids of each text, int64 (n_texts,); arguments as of ``encode_batch``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.count_batch(["Hello", "Hello there"]).tolist()
+            [1, 2]
+        """
     def decode(
         self,
         ids: Sequence[int] | NDArray[Any],
@@ -1080,12 +1397,13 @@ class Tokenizer:
         skip_special_tokens: bool = False,
         errors: Literal["replace", "strict"] = "replace",
     ) -> str:
-        """The text of ids.
+        """Returns the text of ids.
 
         Args:
             ids: Ids, or an array of them.
-            skip_special_tokens: Leave special tokens out.
-            errors: What becomes of bytes that are no text: ``"replace"`` puts U+FFFD there, ``"strict"`` raises.
+            skip_special_tokens: Leaves special tokens out.
+            errors: Treatment of bytes that are no text: ``"replace"`` puts U+FFFD there,
+                ``"strict"`` raises.
 
         Raises:
             UnknownTokenIdError: An id has no token.
@@ -1096,19 +1414,28 @@ class Tokenizer:
             >>> tok = jeton.load("jeton-general-32k")
             >>> tok.decode(tok.encode("Hello there"))
             'Hello there'
+            >>> tok.decode([0, *tok.encode("Hello")], skip_special_tokens=True)
+            'Hello'
         """
     def decode_batch(
         self,
-        batch: TokenBatch | Iterable[Sequence[int] | NDArray[Any]],
+        ids: TokenBatch | Iterable[Sequence[int] | NDArray[Any]],
         *,
         skip_special_tokens: bool = False,
         errors: Literal["replace", "strict"] = "replace",
     ) -> list[str]:
-        """The texts of many rows of ids, each as ``decode`` gives it."""
+        """Returns the text of each row of ids, as ``decode`` gives it.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.decode_batch(tok.encode_batch(["Hello", "there"]))
+            ['Hello', 'there']
+        """
     def decode_bytes(
         self, ids: Sequence[int] | NDArray[Any], *, skip_special_tokens: bool = False
     ) -> bytes:
-        """The bytes of ids: the decoded text as UTF-8, but parts of characters as the bytes that they are.
+        """Returns the bytes of ids: the decoded text as UTF-8, parts of characters as they are.
 
         Example:
             >>> import jeton
@@ -1117,44 +1444,102 @@ class Tokenizer:
             'e29883'
         """
     def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
-        """Decoding for ids that come one by one."""
+        """Returns a decoder for ids that come one by one.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> stream = tok.decode_stream()
+            >>> "".join(stream.push(id) for id in tok.encode("Hello \u2603")) + stream.flush()
+            'Hello \u2603'
+        """
     def decode_iter(
         self, ids: Iterable[int], *, skip_special_tokens: bool = False
     ) -> DecodeIterator:
-        """The pieces of text, none empty, of ids that an iterator gives; each as soon as it is certain."""
-    def special_tokens_mask(self, ids: Sequence[int] | NDArray[Any]) -> NDArray[np.bool_]:
-        """True if each id is that of a special token, wherever it came from: bool (n_tokens,)."""
-    def normalize(self, text: _Text) -> str:
-        """The text as the model sees it, after normalization."""
-    def pretokenize(self, text: _Text) -> list[str]:
-        """The pretokens of the normalized text (pieces of it; a piece that cuts a character cannot occur)."""
-    def encode_pretoken(self, pretoken: bytes) -> list[int]:
-        """The ids of bytes that are taken as one pretoken: no special tokens, no normalization, no split.
+        """Returns the pieces of text of ids that an iterator gives, each as soon as it is certain.
 
-        They need not be UTF-8 where the model works on bytes. Raises ``UsageError`` for SentencePiece models.
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> list(tok.decode_iter(iter(tok.encode("Hello there"))))
+            ['Hello', ' there']
+        """
+    def special_tokens_mask(self, ids: Sequence[int] | NDArray[Any]) -> NDArray[np.bool_]:
+        """Returns True for each id of a special token, wherever it came from: bool (n_tokens,).
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.special_tokens_mask([0, *tok.encode("Hello")]).tolist()
+            [True, False]
+        """
+    def normalize(self, text: _Text) -> str:
+        """Returns the text after normalization, as the model sees it.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.normalize("Hello there")
+            'Hello there'
+        """
+    def pretokenize(self, text: _Text) -> list[str]:
+        """Returns the pretokens of the normalized text.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.pretokenize("Hello there, 2024")
+            ['Hello', ' there', ',', ' ', '202', '4']
+        """
+    def encode_pretoken(self, pretoken: bytes) -> list[int]:
+        """Returns the ids of bytes that are taken as one pretoken.
+
+        No special tokens, normalization or split apply. The bytes need not be UTF-8 where the model
+        works on bytes.
+
+        Raises:
+            UsageError: The tokenizer is a SentencePiece model.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.encode_pretoken(b" there") == [tok.bytes_to_id(b" there")]
+            True
         """
     def measure(
         self,
         texts: TextBatch | Iterable[_Text],
         *,
-        num_threads: int | None = None,
         round_trip: bool = True,
         documents: bool = False,
         words: bool = False,
+        num_threads: int | None = None,
     ) -> TokenStats:
-        """Counts of the tokens of texts; special look-alikes are text.
+        """Returns counts of the tokens of texts; special look-alikes are text.
 
-        texts: a ``TextBatch``, an iterable of ``str`` and ``bytes``, or an Arrow array.
-        round_trip: decode every document and compare. documents: note the tokens of each document
-        (``document_tokens``). words: lay the tokens along the text and count words kept as one token, digits
-        and scripts.
+        Args:
+            texts: A ``TextBatch``, an iterable of ``str`` and ``bytes``, or an Arrow array.
+            round_trip: Decodes every document and compares.
+            documents: Notes the tokens of each document (``document_tokens``).
+            words: Lays the tokens along the text and counts words kept as one token, digits and
+                scripts.
+            num_threads: Threads; None: as many as this process may use. The counts do not depend on
+                it.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> stats = tok.measure(["Hello there", "Hello"], documents=True)
+            >>> stats.n_tokens, stats.document_tokens.tolist()
+            (3, [2, 1])
         """
     def id_to_bytes(self, id: int) -> bytes:
-        """The bytes of a token: those that it adds to a decoded text where others stand before and behind it.
+        """Returns the bytes of a token: its share of a decoded text that has others around it.
 
-        They do not depend on how the file spells tokens: ``\u2581the``, ``\u0120the``, ``the`` of a WordPiece vocabulary are
-        ``b" the"``, and ``<0xE2>`` is ``b"\\xe2"``. A suffix that ends words (``</w>``) is a space. Special tokens, and the
-        one for unknown text, have the bytes of what they read.
+        They do not depend on how the file spells tokens: ``\u2581the``, ``\u0120the`` and the ``the`` of a
+        WordPiece vocabulary are ``b" the"``, and ``<0xE2>`` is ``b"\\xe2"``. A suffix that ends
+        words (``</w>``) is a space. Special tokens, and the one for unknown text, have the bytes of
+        their names.
 
         Raises:
             UnknownTokenIdError: The id has no token.
@@ -1166,29 +1551,79 @@ class Tokenizer:
             [b'Hello', b' there']
         """
     def bytes_to_id(self, token_bytes: bytes) -> int | None:
-        """The id whose token has exactly these bytes, as ``id_to_bytes`` gives them; None where there is none.
+        """Returns the id whose token has exactly these bytes, as ``id_to_bytes`` gives them; else
+        None.
 
-        Of several tokens of the same bytes it is the first that is no byte of last resort and no special token."""
+        Among several tokens of equal bytes the first counts that is no byte of last resort and no
+        special token.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.encode("Hello") == [tok.bytes_to_id(b"Hello")]
+            True
+            >>> tok.bytes_to_id(b"no such token") is None
+            True
+        """
     def token_lengths(self) -> NDArray[np.uint32]:
-        """Bytes of each id, uint32 (vocab_size,); 0 for ids without a token and for tokens that add no bytes."""
-    def is_token_mask(self) -> NDArray[np.bool_]:
-        """True if each id has a token, bool (vocab_size,)."""
-    def id_to_token(self, id: int) -> str | None:
-        """The string that the tokenizer's file has for an id, ``\u0120the`` or ``\u2581the``; None where it has no token.
+        """Returns the bytes of each id, uint32 (vocab_size,).
 
-        Its bytes are ``id_to_bytes``."""
+        0 stands for ids without a token and for tokens that add no bytes.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.token_lengths()[tok.encode("Hello there")].tolist()
+            [5, 6]
+        """
+    def is_token_mask(self) -> NDArray[np.bool_]:
+        """Returns True for each id that has a token, bool (vocab_size,).
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.is_token_mask().all()
+            np.True_
+        """
+    def id_to_token(self, id: int) -> str | None:
+        """Returns the string of an id in the tokenizer's file, ``\u0120the`` or ``\u2581the``; else None.
+
+        Its bytes are ``id_to_bytes``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.id_to_token(tok.encode("Hello")[0])
+            'Hello'
+            >>> tok.id_to_token(99_999) is None
+            True
+        """
     def token_to_id(self, token: str) -> int | None:
-        """The id of such a string; None where there is none. Of several it is the first, added tokens before others."""
+        """Returns the id of a string of ``id_to_token``; else None.
+
+        Among several ids the first counts, added tokens before others.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.token_to_id("<|endoftext|>")
+            0
+            >>> tok.token_to_id("no such token") is None
+            True
+        """
     def get_vocab(self, *, with_added_tokens: bool = True) -> dict[str, int]:
-        """All tokens by the strings of ``id_to_token``, with their ids.
+        """Returns all tokens by the strings of ``id_to_token``, with their ids.
 
         Args:
             with_added_tokens: False leaves out special and other added tokens.
 
         Example:
             >>> import jeton
-            >>> jeton.load("jeton-general-32k").get_vocab()["Hello"] < 32_000
-            True
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.get_vocab()["<|endoftext|>"]
+            0
+            >>> "<|endoftext|>" in tok.get_vocab(with_added_tokens=False)
+            False
         """
     def with_added_tokens(
         self,
@@ -1200,90 +1635,232 @@ class Tokenizer:
         rstrip: bool = False,
         normalized: bool | None = None,
     ) -> Tokenizer:
-        """A tokenizer with more added tokens; this one stays as it is.
+        """Returns a tokenizer with more added tokens; this one stays as it is.
 
-        A token that the vocabulary has keeps its id, others get the next ones. One that is an added token already gets
-        the flags.
+        A token of the vocabulary keeps its id, others get the next ones. A token that is added
+        already gets the flags.
 
         Args:
-            tokens: What they read.
-            special: Found only where it is allowed, and left out of a decoding that skips special tokens.
+            tokens: Texts of the tokens.
+            special: Found only where it is allowed, and left out of a decoding that skips special
+                tokens.
             single_word: Found only where no word character touches it.
             lstrip: Takes the white space before it along.
             rstrip: Takes the white space behind it along.
-            normalized: Found in the normalized text instead of the raw one; None: unless it is special.
+            normalized: Found in the normalized text instead of the raw one; None: unless it is
+                special.
 
         Raises:
             UsageError: A token has no text.
 
         Example:
             >>> import jeton
-            >>> tok = jeton.load("jeton-general-32k").with_added_tokens(["<tool>"], special=True)
-            >>> tok.decode(tok.encode("a<tool>b", allow_special="all"), skip_special_tokens=True)
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> more = tok.with_added_tokens(["<tool>"], special=True)
+            >>> more.decode(more.encode("a<tool>b", allow_special="all"), skip_special_tokens=True)
             'ab'
         """
     def with_end_tokens(self, ids: Iterable[int] | NDArray[Any]) -> Tokenizer:
-        """The same tokenizer with ids that end a text or a turn, besides those of usual names: see ``end_token_ids``.
+        """Returns the tokenizer with ids that end a text or a turn, besides those of usual names.
 
         They are no part of its identity: pickles carry them, files and the fingerprint do not.
+        ``end_token_ids`` lists all of them.
 
         Raises:
             UnknownTokenIdError: An id has no token.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.with_end_tokens([300]).end_token_ids
+            [0, 300]
         """
     @property
     def name(self) -> str | None:
-        """The name it was loaded by; None where nobody gave one."""
+        """The name that the tokenizer was loaded by; None where it has none.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.with_name("mine").name
+            'mine'
+        """
     @property
     def vocab_size(self) -> int:
-        """One past the highest id: the rows that an embedding needs."""
+        """One past the highest id: the rows that an embedding needs.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.vocab_size
+            32000
+        """
     @property
     def n_tokens(self) -> int:
-        """Ids that have a token (vocab_size less the holes)."""
+        """Ids that have a token: ``vocab_size`` less the holes.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.n_tokens
+            32000
+        """
     @property
     def unknown_id(self) -> int | None:
-        """The id that stands for text without a token; None where there is none."""
+        """The id that stands for text without a token; None where there is none.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.unknown_id is None
+            True
+        """
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical form, 64 hexadecimal digits."""
+        """SHA-256 of the canonical form, 64 hexadecimal digits.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> len(tok.fingerprint)
+            64
+            >>> tok.with_name("other").fingerprint == tok.fingerprint
+            True
+        """
     @property
     def cache_limit_bytes(self) -> int:
-        """Most bytes that the word caches of all threads take together: 256 MiB unless changed."""
+        """Largest size of the word caches of all threads together: 256 MiB unless changed.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.cache_limit_bytes
+            268435456
+        """
     @property
     def cache_used_bytes(self) -> int:
-        """Bytes that the word caches take at the moment, in this process."""
+        """Bytes that the word caches take at the moment, in this process.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.cache_used_bytes <= tok.cache_limit_bytes
+            True
+        """
     @property
     def integers_used_bytes(self) -> int:
-        """Bytes of the integers that lists of ids are made of (see ``encode``); 0 before the first."""
-    def set_cache_limit(self, n_bytes: int) -> None:
-        """Change the limit of the word caches; 0 turns them off. No id changes, only the speed.
+        """Bytes of the integers that lists of ids are made of (see ``encode``); 0 before the first.
 
-        Caches that exceed the new limit are emptied: idle ones now, others when their calls end. Not part of the
-        tokenizer's identity: neither pickles nor files nor the fingerprint carry it. Raises ``ValueError`` for a
-        negative number."""
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> _ = tok.encode("Hello")
+            >>> tok.integers_used_bytes > 0
+            True
+        """
+    def set_cache_limit(self, n_bytes: int) -> None:
+        """Changes the limit of the word caches; 0 turns them off. No id changes, only the speed.
+
+        Caches that exceed the new limit are emptied: idle ones now, others when their calls end.
+        Neither pickles nor files nor the fingerprint carry the limit.
+
+        Raises:
+            ValueError: The number is negative.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.set_cache_limit(64 << 20)
+            >>> tok.cache_limit_bytes
+            67108864
+        """
     @property
     def growth_limit(self) -> int:
-        """Times its length that a text may become when it is normalized or decoded, beside 64 KiB: 64 unless changed."""
+        """Largest growth of a text in normalizing or decoding, as a multiple of its length.
+
+        64 unless changed; 64 KiB are allowed in any case.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.growth_limit
+            64
+        """
     def set_growth_limit(self, times: int) -> None:
-        """Change that. A tokenizer's file can say that each letter becomes a book; what is beyond the limit is a
-        ``LimitError``. Not part of the tokenizer's identity, as the cache's limit."""
+        """Changes ``growth_limit``; growth beyond it is a ``LimitError``.
+
+        A tokenizer's file can say that each letter becomes a book. Neither pickles nor files nor
+        the fingerprint carry the limit.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.set_growth_limit(16)
+            >>> tok.growth_limit
+            16
+        """
     def clear_cache(self) -> None:
-        """Empty the word caches that no thread uses at the moment, and give back the working memory beside them and the
-        integers that lists of ids are made of."""
+        """Empties the word caches that no thread uses at the moment, and frees working memory.
+
+        The integers that lists of ids are made of are freed, too.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.clear_cache()
+            >>> tok.integers_used_bytes
+            0
+        """
     @property
     def special_tokens(self) -> dict[str, int]:
-        """Special tokens with their ids: they come from text only where they are allowed."""
+        """Special tokens with their ids: they come from text only where they are allowed.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.special_tokens
+            {'<|endoftext|>': 0}
+        """
     @property
     def added_tokens(self) -> list[SpecialToken]:
-        """Special and other added tokens by id, with their flags."""
+        """Special and other added tokens by id, with their flags.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> [(token.content, token.special) for token in tok.added_tokens]
+            [('<|endoftext|>', True)]
+        """
     @property
     def algorithm(self) -> str:
-        """The model's algorithm: ``bpe``, ``unigram``, ``wordpiece``, ``word`` ..."""
+        """The model's algorithm: ``bpe``, ``unigram``, ``wordpiece``, ``word`` ...
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.algorithm
+            'bpe'
+        """
     @property
     def split_pattern(self) -> str | None:
-        """The pattern that cuts text into pretokens, where that is all that does; else None."""
+        """The pattern that cuts text into pretokens, if nothing else cuts it; else None.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> "+" in tok.split_pattern
+            True
+        """
     @property
     def reference(self) -> str:
-        """Whose ids these equal: ``tiktoken``, ``hf``, ``sentencepiece`` or ``jeton``."""
+        """The library whose ids these equal: ``tiktoken``, ``hf``, ``sentencepiece`` or ``jeton``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.reference
+            'jeton'
+        """
     def save(
         self,
         path: str | os.PathLike[str],
@@ -1293,21 +1870,45 @@ class Tokenizer:
         samples: Sequence[str] | bool | None = None,
         training_card: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write a file or a folder; the suffix, or ``format``, chooses the format.
+        """Writes a file or a folder; the suffix, or ``format``, chooses the format.
 
-        What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
-        ``samples`` are texts whose ids are verified at every load (see
-        ``jeton.formats.save_file``).
+        Args:
+            path: The file or folder.
+            format: One of ``jeton.formats.FORMATS``.
+            lossy: Warns about parts that the format cannot hold, instead of raising an error.
+            samples: Texts whose ids are verified at every load (see ``jeton.formats.save_file``).
+            training_card: The card to write beside it.
+
+        Raises:
+            LossyConversionError: The format does not hold everything; the error lists what it
+                leaves out.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> import tempfile, pathlib
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "tokenizer.json"
+            >>> tok.save(path)
+            >>> jeton.load(path).encode("Hello") == tok.encode("Hello")
+            True
         """
     def with_name(self, name: str) -> Tokenizer:
-        """The same tokenizer under another name."""
+        """Returns the tokenizer under another name.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.with_name("mine").name
+            'mine'
+        """
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class SentencePieceModel:
     """A SentencePiece model as its own library shows it, for what stands in for that library.
 
-    Places are bytes. Spans are (id, start, end) in the normalized text; the bytes of one character share its range.
+    Places are bytes. Spans are (id, start, end) in the normalized text; the bytes of one character
+    share its range.
     """
 
     def __new__(cls, data: bytes, *, path: str | None = None) -> Self: ...
@@ -1353,7 +1954,9 @@ class SentencePieceModel:
     def sample_normalized(
         self, text: _Text, *, seed: int, nbest_size: int | None, alpha: float
     ) -> list[tuple[int, int, int]]:
-        """A drawn segmentation of a text that is normalized: among the ``nbest_size`` best, or among all."""
+        """A drawn segmentation of a text that is normalized: among the ``nbest_size`` best, or among
+        all.
+        """
 
 @final
 class SentencePieceRules:
@@ -1378,6 +1981,54 @@ def compile_charsmap(rules: Sequence[tuple[str, str]]) -> bytes:
     """Rules as a precompiled charsmap, as a SentencePiece model holds it; empty for none."""
 
 @final
+class CharacterTable:
+    """The characters of counted text, by falling count."""
+
+    @property
+    def code_points(self) -> NDArray[np.uint32]:
+        """Code points, uint32 (n_characters,)."""
+    @property
+    def counts(self) -> NDArray[np.uint64]:
+        """Their counts, uint64 (n_characters,)."""
+    @property
+    def scripts(self) -> NDArray[np.uint8]:
+        """Places of their scripts in ``script_names``, uint8 (n_characters,)."""
+    @property
+    def script_names(self) -> list[str]:
+        """Names of all Unicode scripts."""
+    @property
+    def n_bad_bytes(self) -> int:
+        """Bytes that are no text."""
+
+@final
+class CountsFile:
+    """The header of a file of counts."""
+
+    @property
+    def cutting(self) -> str:
+        """The way in which text was cut, as JSON: see ``PretokenCounts.cutting``."""
+    @property
+    def info(self) -> str:
+        """The description given by its writer, as JSON."""
+
+@final
+class FrequentPretokens:
+    """Counts without rare pretokens."""
+
+    @property
+    def counts(self) -> PretokenCounts:
+        """The pretokens that are frequent enough."""
+    @property
+    def n_distinct_left_out(self) -> int:
+        """Distinct pretokens left out."""
+    @property
+    def n_pretokens_left_out(self) -> int:
+        """Pretokens left out."""
+    @property
+    def n_bytes_left_out(self) -> int:
+        """Bytes of the pretokens left out."""
+
+@final
 class PretokenCounts:
     """Weighted pretokens: what every trainer starts from. Mergeable."""
 
@@ -1386,8 +2037,8 @@ class PretokenCounts:
     def cut_by(config: str) -> PretokenCounts:
         """Counts that cut text as a description (JSON) says: see ``cutting``."""
     @staticmethod
-    def describe_file(path: str) -> tuple[str, str]:
-        """How the text of a file of counts was cut (JSON), and what else the file says (JSON)."""
+    def describe_file(path: str) -> CountsFile:
+        """Returns the header of a file of counts."""
     @staticmethod
     def bert(
         *, lowercase: bool, strip_accents: bool, clean_text: bool, handle_chinese_chars: bool
@@ -1416,16 +2067,15 @@ class PretokenCounts:
         """Add the counts of a file so many times; returns what the file says of itself (JSON)."""
     def save(self, path: str, *, info: str = "{}") -> None:
         """Write a file of counts, whole or not at all; ``info`` (JSON) is what it says of itself."""
-    def at_least(self, min_count: int) -> tuple[PretokenCounts, tuple[int, int, int]]:
-        """What occurs at least so often, in memory; and the distinct pretokens, pretokens and bytes
-        left out. No string occurs more often in what was left out than that has bytes."""
+    def at_least(self, min_count: int) -> FrequentPretokens:
+        """Returns the pretokens that occur at least so often, in memory.
+
+        No string occurs more often in the rest than the rest has bytes.
+        """
     def longer_than(self, n_bytes: int) -> tuple[int, int]:
-        """Distinct pretokens of more than so many bytes, and how often they were counted."""
-    def characters(
-        self,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], list[str], int]:
-        """Code points by falling count, their counts, the numbers of their scripts, the names of
-        scripts, and bytes that are no text."""
+        """Counts the pretokens of more than ``n_bytes`` bytes: distinct ones, and all."""
+    def characters(self) -> CharacterTable:
+        """Returns the characters of the counted text."""
     def __len__(self) -> int: ...
     @property
     def n_pretokens(self) -> int:
@@ -1479,6 +2129,105 @@ def quality_figures() -> list[str]:
 def text_quality(batch: TextBatch, *, num_threads: int | None = None) -> NDArray[np.float64]:
     """float64 (n_documents, n_figures): what published filters of web text look at."""
 
+@final
+class ContinuedBpe:
+    """The result of ``continue_bpe``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer with the new tokens."""
+    @property
+    def new_tokens(self) -> list[LearnedToken]:
+        """The new tokens, by id."""
+    @property
+    def n_tokens_before(self) -> int:
+        """Tokens of the text with the old tokenizer."""
+    @property
+    def n_tokens_after(self) -> int:
+        """Tokens of the text with the new tokenizer."""
+
+@final
+class LearnedToken:
+    """A token that continuing made."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+    @property
+    def left(self) -> int:
+        """The id of its left part."""
+    @property
+    def right(self) -> int:
+        """The id of its right part."""
+    @property
+    def n_saved(self) -> int:
+        """Tokens saved when it was chosen."""
+    @property
+    def n_uses(self) -> int:
+        """Uses in the text in the end."""
+    @property
+    def n_old_tokens(self) -> int:
+        """Old tokens that one use stands for."""
+
+@final
+class TrimmedBpe:
+    """The result of ``train_trimmed_bpe``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    @property
+    def removed(self) -> list[bytes]:
+        """Bytes of the tokens taken out."""
+    @property
+    def n_whole_only(self) -> int:
+        """Tokens that only whole pretokens become."""
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the text."""
+    @property
+    def n_plain_tokens(self) -> int:
+        """Tokens of the text with plain BPE."""
+
+@final
+class FewestTokens:
+    """The result of ``train_fewest_tokens``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    @property
+    def uses(self) -> list[int]:
+        """Uses of each token in the text."""
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the text."""
+
+@final
+class ParityBpe:
+    """The result of ``train_parity_bpe``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    @property
+    def n_merges_of(self) -> list[int]:
+        """Merges that went to each language."""
+    @property
+    def n_tokens_of(self) -> list[int]:
+        """Tokens of the measured text of each language."""
+
+@final
+class SuperwordBpe:
+    """The result of ``train_superwords``."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    @property
+    def n_word_merges(self) -> int:
+        """Merges within words; the others join words."""
+
 def train_bpe(
     counts: PretokenCounts,
     *,
@@ -1494,10 +2243,11 @@ def train_bpe(
 
 @final
 class BpeOptions:
-    """Options of training byte-level BPE and what is made of it. ``forced_tokens`` are completed at the
-    end; ``forbidden_tokens`` are never made; ``may_merge(left, right)`` is asked once for each pair
-    that is the best; ``max_alphabet``: most characters learned from; ``resume``: merges, in order, of
-    a run with the same counts and options that was interrupted."""
+    """Options of training byte-level BPE and what is made of it. ``forced_tokens`` are completed at
+    the end; ``forbidden_tokens`` are never made; ``may_merge(left, right)`` is asked once for each
+    pair that is the best; ``max_alphabet``: most characters learned from; ``resume``: merges, in
+    order, of a run with the same counts and options that was interrupted.
+    """
 
     def __new__(
         cls,
@@ -1537,8 +2287,8 @@ def train_superwords(
     on_progress: Callable[[int, int], None] | None = None,
     on_interrupt: Callable[[list[tuple[int, int]]], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, int]:
-    """Train superword BPE on counts of phrases. Also returns how many merges are those within words."""
+) -> SuperwordBpe:
+    """Trains superword BPE on counts of phrases."""
 
 def counts_for(base: Tokenizer) -> PretokenCounts:
     """Empty counts that cut text as a tokenizer does, for ``continue_bpe``."""
@@ -1550,9 +2300,8 @@ def continue_bpe(
     options: BpeOptions,
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, list[tuple[int, int, int, int, int, int]], int, int]:
-    """Continue byte-level BPE. Returns the new tokenizer; of each new token (id, left, right, tokens saved
-    when it was chosen, uses in the end, old tokens in one use); tokens of the text before and after."""
+) -> ContinuedBpe:
+    """Continues byte-level BPE on counts that ``counts_for`` cut."""
 
 def train_parity_bpe(
     languages: Sequence[tuple[PretokenCounts, PretokenCounts | None, int]],
@@ -1563,9 +2312,12 @@ def train_parity_bpe(
     max_in_window: int = 1,
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, list[int], list[int]]:
-    """Train parity-aware BPE. Of each language: what is learned from, what is measured (None: the same), units
-    of content in that. Also returns merges that went to each language, and tokens of what is measured."""
+) -> ParityBpe:
+    """Trains parity-aware BPE.
+
+    ``languages``: counts to learn from, counts to measure (None: the same), and units of content in
+    the measured ones.
+    """
 
 def train_trimmed_bpe(
     counts: PretokenCounts,
@@ -1575,10 +2327,12 @@ def train_trimmed_bpe(
     num_threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, list[bytes], int, int, int]:
-    """Train BPE without tokens that only lead to others: those used less often than this share, in
-    thousandths, of what a place is worth. Also returns the tokens taken out, how many only whole
-    pretokens become, tokens of the text, and the same with plain BPE."""
+) -> TrimmedBpe:
+    """Trains BPE without tokens that only lead to others.
+
+    ``least_use_per_mille``: a token used less often than this share, in thousandths, of the worth
+    of a place is taken out.
+    """
 
 def train_fewest_tokens(
     counts: PretokenCounts,
@@ -1590,10 +2344,12 @@ def train_fewest_tokens(
     num_threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
-) -> tuple[Tokenizer, list[int], int]:
-    """Train a vocabulary with which text needs fewest tokens. In thousandths: candidates for each
-    token wanted, and the share that a round keeps. ``min_saving``: tokens that losing any has to
-    cost. Also returns how often each is used, and tokens of the text."""
+) -> FewestTokens:
+    """Trains a vocabulary with which text needs fewest tokens.
+
+    ``seed_per_mille``: candidates for each token wanted; ``shrinking_per_mille``: the share that a
+    round keeps; both in thousandths. ``min_saving``: tokens that losing any token has to cost.
+    """
 
 def train_characters(
     counts: PretokenCounts,
@@ -1621,7 +2377,108 @@ def train_pieces(
     num_threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[tuple[str, float]]:
-    """Learn the pieces of a Unigram model, with log probabilities, from counts cut in any way. Ctrl-C works."""
+    """Learn the pieces of a Unigram model, with log probabilities, from counts cut in any way. Ctrl-C
+    works.
+    """
+
+def from_tiktoken(
+    data: bytes,
+    *,
+    pattern: str,
+    special_tokens: Mapping[str, int] | None = None,
+    normalizer: Literal["nfc"] | None = None,
+    name: str | None = None,
+    path: str | None = None,
+) -> Tokenizer:
+    """Returns the tokenizer of a ``.tiktoken`` rank file.
+
+    ``pattern``: a published name (see ``published_patterns()``) or a regular expression.
+    """
+
+def from_hf_json(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of a ``tokenizer.json``."""
+
+def from_sentencepiece(
+    data: bytes, *, name: str | None = None, path: str | None = None
+) -> Tokenizer:
+    """Returns the tokenizer of a SentencePiece ``.model``."""
+
+def from_vocab_txt(
+    data: bytes,
+    *,
+    lowercase: bool = True,
+    strip_accents: bool | None = None,
+    handle_chinese_chars: bool = True,
+    clean_text: bool = True,
+    unk_token: str | None = None,
+    name: str | None = None,
+    path: str | None = None,
+) -> Tokenizer:
+    """Returns the tokenizer of BERT's ``vocab.txt``; the keywords say the rest of it.
+
+    ``strip_accents`` is as ``lowercase`` unless it is given.
+    """
+
+def from_rwkv(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of RWKV's list of tokens."""
+
+def from_tekken(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of Mistral's ``tekken.json``."""
+
+def from_claude(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of the JSON of Anthropic's old public tokenizer."""
+
+def from_clip(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of CLIP's merges, decompressed."""
+
+def from_gguf(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of a GGUF file, or of its beginning with the whole header."""
+
+def gguf_header_bytes(data: bytes, *, path: str | None = None) -> GgufHeader:
+    """Returns the length of a GGUF file's header, from the file or its beginning."""
+
+def from_gpt2_files(
+    vocab: bytes,
+    merges: bytes,
+    *,
+    add_prefix_space: bool = False,
+    special_tokens: Sequence[str] | None = None,
+    unk_token: str | None = None,
+    before: Sequence[str] | None = None,
+    after: Sequence[str] | None = None,
+    name: str | None = None,
+    path: str | None = None,
+) -> Tokenizer:
+    """Returns the tokenizer of GPT-2's ``vocab.json`` and ``merges.txt``.
+
+    ``before`` and ``after`` are special tokens that ``add_special_tokens`` puts around a text.
+    """
+
+def from_canonical(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of a canonical form, as ``Tokenizer.to_canonical`` gives it."""
+
+def from_compiled(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of ``Tokenizer.to_compiled``; by default with the name in it.
+
+    Damage, and the form of another release, are a ``FormatError``.
+    """
+
+def from_compiled_file(path: str, *, name: str | None = None) -> Tokenizer:
+    """Returns the tokenizer of a compiled file, without the whole file in memory.
+
+    A file that cannot be opened is an ``OSError``.
+    """
+
+def file_formats() -> list[str]:
+    """Returns the names of the formats of ``write_format``."""
+
+def write_format(tokenizer: Tokenizer, format: str) -> dict[str, Any]:
+    """Returns a tokenizer in a format, for ``jeton.formats``, which makes errors and warnings of it.
+
+    The keys: ``files`` by role; ``losses``; ``obstacles`` (where there are any, there are no
+    files); ``options`` to read it with; the tokenizer that was ``read`` back; ``rewordings``, parts
+    that the files say in other words.
+    """
 
 def published_patterns() -> dict[str, str]:
     """Names of the published split patterns and the patterns themselves."""
@@ -1648,7 +2505,9 @@ def sha256(data: bytes) -> str:
     """SHA-256 in hexadecimal, 64 digits."""
 
 def decompress(data: bytes, *, max_bytes: int = ..., path: str | None = None) -> bytes:
-    """zstd or gzip by magic number; anything else is returned as it is. ``LimitError`` above max_bytes."""
+    """zstd or gzip by magic number; anything else is returned as it is. ``LimitError`` above
+    max_bytes.
+    """
 
 def compress_zstd(data: bytes, *, level: int = 19) -> bytes:
     """One zstd frame with a checksum."""

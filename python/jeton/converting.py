@@ -25,7 +25,8 @@ from jeton.formats.names import user_path
 from jeton.formats.saving import write_files
 from jeton.formats.targets import find_target
 from jeton.probe import probe_texts
-from jeton.registry import load
+from jeton.registry import TokenizerLike, load
+from jeton.registry.resolving import wrong_kind
 
 __all__ = ["Conversion", "convert"]
 
@@ -106,7 +107,7 @@ class Conversion:
 
 
 def convert(
-    source: Tokenizer | str | os.PathLike[str],
+    source: TokenizerLike,
     target: str | os.PathLike[str],
     *,
     to: str | None = None,
@@ -120,7 +121,7 @@ def convert(
     """Convert a tokenizer to another file format.
 
     Args:
-        source: A tokenizer, a name, a file of any supported format, or a folder.
+        source: A tokenizer: its name, its file or folder, or an object.
         target: The file to write, whose name tells the format; or a folder, or a name without
             a suffix, which becomes one as ``save_pretrained`` writes it. Of a source folder or GGUF
             file the roles of special tokens, chat templates and settings come along; a GGUF file
@@ -161,9 +162,9 @@ def convert(
                 "tokenizer\nhint: leave them out"
             )
     else:
-        label = os.fspath(source)
+        label = os.fspath(source) if isinstance(source, str | os.PathLike) else source
         if not isinstance(label, str):
-            raise UsageError(f"the source must be a name or a path as text, not {label!r}")
+            raise wrong_kind(source, "source")
         options: dict[str, Any] = {}
         for key, value in (("pattern", pattern), ("lowercase", lowercase)):
             if value is not None:

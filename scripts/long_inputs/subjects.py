@@ -11,6 +11,7 @@ from typing import Any
 
 import jeton
 from jeton import Tokenizer, _core
+from jeton._core import from_canonical, from_hf_json, from_rwkv, from_vocab_txt
 
 __all__ = ["SUBJECTS", "Subject"]
 
@@ -49,11 +50,11 @@ def _published(kind: str, *names: str) -> list[Subject]:
 
 
 def _rwkv(vocab: Path) -> Tokenizer:
-    return Tokenizer.from_rwkv(_stored(vocab, "rwkv_vocab_v20230424.txt.zst"))
+    return from_rwkv(_stored(vocab, "rwkv_vocab_v20230424.txt.zst"))
 
 
 def _vocab_txt(vocab: Path) -> Tokenizer:
-    return Tokenizer.from_vocab_txt(_stored(vocab, "bert_chinese.vocab.txt"))
+    return from_vocab_txt(_stored(vocab, "bert_chinese.vocab.txt"))
 
 
 def _byte_alphabet() -> list[str]:
@@ -134,7 +135,7 @@ def _made(
         "decoder": decoder,
         "model": model or _bytes_model(),
     }
-    return Tokenizer.from_hf_json(json.dumps(data).encode())
+    return from_hf_json(json.dumps(data).encode())
 
 
 def _part(kind: str, name: str, **parts: Any) -> Subject:
@@ -151,7 +152,7 @@ def _canonical_model(model: Mapping[str, Any]) -> Tokenizer:
     """A model that no file format names, through the canonical form."""
     data = json.loads(_made().to_canonical())
     data |= {"pretokenizer": [], "decoder": None, "added_tokens": [], "model": model}
-    return Tokenizer.from_canonical(json.dumps(data).encode())
+    return from_canonical(json.dumps(data).encode())
 
 
 def _character_level() -> Tokenizer:

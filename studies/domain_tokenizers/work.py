@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton import _core
+from jeton._core import from_canonical
 from jeton._files import write_whole
 
 __all__ = ["Work"]
@@ -57,7 +58,7 @@ class Work:
         """A tokenizer that was trained before, or is now."""
         path = self.folder / f"{name}.jeton.json"
         if path.is_file():
-            return _core.Tokenizer.from_canonical(path.read_bytes(), name=name)
+            return from_canonical(path.read_bytes(), name=name)
         made = make()
         write_whole(path, made.to_canonical())
         return made

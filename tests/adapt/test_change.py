@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
+from jeton._core import from_hf_json
 from jeton.adapt import CHANGE_FILE, VocabularyChange
 from jeton.errors import AdaptError, FormatError
 
@@ -271,7 +272,7 @@ def test_changes_out_of_order_are_refused() -> None:
 
 def test_derived_change_of_a_continued_tokenizer() -> None:
     base = jeton.train(iter(TEXT), vocab_size=262, special_tokens=["<end>"])
-    more = jeton.training.continue_training(base, iter(TEXT), vocab_size=266)
+    more = jeton.training.continue_training(iter(TEXT), base=base, vocab_size=266)
     found = VocabularyChange.between(base, more.tokenizer)
     assert found.old_of.tolist() == [*range(262), -1, -1, -1, -1]
     for new in more.new_tokens:
@@ -292,7 +293,7 @@ def test_equal_bytes_are_told_apart_by_writing_or_refused() -> None:
         pieces = [["<unk>", 0.0], *([token, -1.0 - i] for i, token in enumerate(tokens))]
         model = {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": True}
         data = {"version": "1.0", "added_tokens": [], "model": model}
-        return jeton.Tokenizer.from_hf_json(json.dumps(data).encode())
+        return from_hf_json(json.dumps(data).encode())
 
     bytes_256 = [f"<0x{byte:02X}>" for byte in range(256)]
     old, new = twice(["a", *bytes_256]), twice([*bytes_256, "b", "a"])

@@ -150,9 +150,16 @@ def test_a_file_that_does_not_change_keeps_its_bytes_and_its_style(
     (model / "1_Pooling").mkdir()
     put(model / "1_Pooling", "config.json", {"word_embedding_dimension": N})
     (model / "modules.json").write_text('[{"idx": 0}]')
+    (model / "data_config.json").write_text("[{}]")
     tiny.extension(tmp_path / "t", jeton.load(model / "tokenizer.json"))
     apply(model, tmp_path / "t", output=tmp_path / "o")
-    for name in ("generation_config.json", "README.md", "1_Pooling/config.json", "modules.json"):
+    for name in (
+        "generation_config.json",
+        "README.md",
+        "1_Pooling/config.json",
+        "modules.json",
+        "data_config.json",
+    ):
         assert (tmp_path / "o" / name).read_bytes() == (model / name).read_bytes()
     text = (tmp_path / "o" / "config.json").read_text()
     assert text == json.dumps({"model_type": "llama", "vocab_size": N + 7}, indent=2) + "\n"

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer as HfTokenizer
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import from_hf_json
 from jeton.attribution import (
     TokenPlaces,
     Units,
@@ -121,7 +122,7 @@ def test_words_of_white_space_have_all_of_their_tokens(bundled: Tokenizer) -> No
 
 def test_template_and_normalized_text() -> None:
     # NFKC makes two letters of the ligature; the token of both comes from the one character.
-    tokenizer = Tokenizer.from_hf_json(made(normalizer={"type": "NFKC"}))
+    tokenizer = from_hf_json(made(normalizer={"type": "NFKC"}))
     text = "\ufb01 x"
     places = token_places(tokenizer.encode_with_offsets(text, add_special_tokens=True), text)
     assert places.is_special.tolist() == [True, False, False, True]
@@ -136,7 +137,7 @@ def test_template_and_normalized_text() -> None:
 def test_tokens_that_share_a_character_overlap() -> None:
     # One token a byte; ByteLevel says of each that it is the whole character.
     vocab = {char: index for index, char in enumerate("\xe4\xb8\u0143")}
-    tokenizer = Tokenizer.from_hf_json(
+    tokenizer = from_hf_json(
         made(
             added_tokens=[],
             pre_tokenizer={"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
@@ -152,7 +153,7 @@ def test_tokens_that_share_a_character_overlap() -> None:
 
 
 def test_added_tokens_in_the_text_are_units() -> None:
-    tokenizer = Tokenizer.from_hf_json(made())
+    tokenizer = from_hf_json(made())
     text = "x [SEP] ab"
     encoding = tokenizer.encode_with_offsets(text, allow_special="all", add_special_tokens=True)
     words = word_units(token_places(encoding, text))
@@ -180,7 +181,7 @@ def test_places_of_another_library() -> None:
     data = made(normalizer={"type": "NFKC"})
     text = "\ufb01 x  ab zz"
     theirs = HfTokenizer.from_str(data.decode()).encode(text)
-    ours = Tokenizer.from_hf_json(data).encode_with_offsets(text, add_special_tokens=True)
+    ours = from_hf_json(data).encode_with_offsets(text, add_special_tokens=True)
     scores = np.arange(1.0, len(ours) + 1)
     known = places_from_offsets(text, theirs.offsets, word_ids=theirs.word_ids)
     masked = places_from_offsets(
@@ -209,7 +210,7 @@ def test_offsets_in_bytes() -> None:
 
 def test_segments_are_data() -> None:
     places = token_places(
-        Tokenizer.from_hf_json(made()).encode_with_offsets("x  ab", add_special_tokens=True),
+        from_hf_json(made()).encode_with_offsets("x  ab", add_special_tokens=True),
         "x  ab",
     )
     found = scored_segments(

@@ -84,7 +84,7 @@ def test_answers_stay_with_their_requests() -> None:
 def test_white_space_of_a_drawn_sample_is_scaled_up(good: Tokenizer) -> None:
     texts = [f"value   {i}    of   the   statement   " for i in range(400)]
     exact = audit(iter(texts), tokenizers=[good])
-    drawn = audit(iter(texts), tokenizers=[good], deep_sample_bytes=5_000)
+    drawn = audit(iter(texts), tokenizers=[good], sample_bytes=5_000)
     assert exact.sampling is not None
     assert drawn.sampling is not None
     assert exact.sampling.deep_is_whole

@@ -140,8 +140,9 @@ def test_steps_are_measured_one_after_another(evidence_of: EvidenceOf, good: Tok
 
 
 @pytest.mark.parametrize("name", sorted(STEPS))
-def test_every_step_takes_any_text(name: str) -> None:
+def test_every_step_takes_any_text_and_leaves_plain_words(name: str) -> None:
     step = step_named(name)
+    assert step("plain words 12") == "plain words 12"
     for text in ("", " ", "Ωmega\tÉé 漢字 🙂 <b x='1'>&lt;</b>\r\n", "\x00\u200b", "<" * 1000):
         assert isinstance(step(text), str)
 

@@ -86,7 +86,7 @@ def test_conversations_larger_than_the_sample_are_seen(
     whole = evidence_of(texts, tokenizers=[good], **options)
     assert whole.sample.is_whole
     exact = only(whole, "prompt-prefix-cacheable")
-    drawn = evidence_of(texts, tokenizers=[good], deep_sample_bytes=n_bytes // 20, **options)
+    drawn = evidence_of(texts, tokenizers=[good], sample_bytes=n_bytes // 20, **options)
     assert not drawn.sample.is_whole
     # Of a twentieth of the requests hardly two are of one conversation.
     finding = only(drawn, "prompt-prefix-cacheable")

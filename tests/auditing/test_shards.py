@@ -46,7 +46,7 @@ def test_shards_merged_in_any_order_are_the_whole(texts: list[str], data: st.Dat
         price_model="usd:2.5/10",
         requests_per_day=100,
         # Small enough that larger workloads are drawn and smaller ones are whole.
-        deep_sample_bytes=data.draw(st.sampled_from([1, 500, 10_000])),
+        sample_bytes=data.draw(st.sampled_from([1, 500, 10_000])),
     )
     whole = audit.report(audit.count(iter(texts)))
     order = data.draw(st.permutations(texts))

@@ -11,6 +11,7 @@ from benches import core_alone, hostile, instructions, memory, patterns, simd, t
 from benches.decoding import segments
 from benches.script_text import LANGUAGES, language_of, pure_text
 from benches.small import _strings
+from jeton._core import from_tiktoken
 
 
 def test_chunks_end_with_lines_and_lose_nothing() -> None:
@@ -71,13 +72,12 @@ def test_short_strings_are_a_hundred_bytes_and_segments_a_thousand() -> None:
 
 
 def test_patterns_cover_every_text() -> None:
-    import jeton
 
     text = "camelCase HTML5 it's 3,14 x_1 0xFF\t\n\n  wide-open … 日本語 naïve\u0301 \u00a0end \n"
     assert len(patterns.PATTERNS) >= 5
     for pattern in patterns.PATTERNS.values():
         ranks = b"".join(_rank(byte) for byte in range(256))
-        tokenizer = jeton.Tokenizer.from_tiktoken(ranks, pattern=pattern)
+        tokenizer = from_tiktoken(ranks, pattern=pattern)
         assert "".join(tokenizer.pretokenize(text)) == text
         assert tokenizer.decode(tokenizer.encode(text)) == text
 

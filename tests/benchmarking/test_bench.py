@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jeton
-from jeton import TextBatch, Tokenizer
+from jeton import Tokenizer
 from jeton.benchmarking import BenchReport, bench
 from jeton.benchmarking.processes import LibraryProcess, LibraryProcessError
 from jeton.benchmarking.worker import LIBRARIES
@@ -20,9 +20,8 @@ TEXTS = ["hello world, hello", "naïve café 日本語 🎉", "def f(x):\n\tretu
 
 
 def run(tokenizer: Tokenizer, *libraries: str, texts: list[str] | None = None) -> BenchReport:
-    batch = TextBatch.from_texts(TEXTS if texts is None else texts)
     return bench(
-        [("x", batch)],
+        iter(TEXTS if texts is None else texts),
         tokenizer=tokenizer,
         libraries=libraries or None,
         n_rounds=1,

@@ -13,7 +13,8 @@ import pytest
 
 import jeton
 from jeton._core import TextBatch
-from jeton.comparing import compare, inspect_texts
+from jeton.comparing import compare
+from jeton.comparing.inspecting import inspect_batches
 from jeton.report.compare import comparison_html
 from jeton.report.inspector import inspector_html
 from jeton.workload.choice import choose_tokenizers
@@ -38,7 +39,7 @@ MAX_PAGE_BYTES = 3_000_000
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tools")
     chosen, _ = choose_tokenizers(NAMES, current=None)
-    inspection = inspect_texts([("notes.txt", TextBatch.from_texts(TEXTS))], chosen)
+    inspection = inspect_batches([("notes.txt", TextBatch.from_texts(TEXTS))], chosen)
     (folder / "inspector.html").write_text(inspector_html(inspection), encoding="utf-8")
     comparison = compare(iter(TEXTS), tokenizers=[*NAMES, "jeton-legal-32k"], inspection=True)
     (folder / "compare.html").write_text(comparison_html(comparison), encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import jeton
+from jeton._core import from_canonical
 from jeton.doctor import diagnose
 from jeton.findings import Severity
 from jeton.formats.model_settings import ModelSettings, settings_of
@@ -61,7 +62,7 @@ def _gguf(folder: Path, file: Path, changes: dict[str, Any]) -> None:
         tree = json.loads(source.to_canonical())
         gone = set(changes["without"])
         tree["added_tokens"] = [t for t in tree["added_tokens"] if t["content"] not in gone]
-        source = jeton.Tokenizer.from_canonical(json.dumps(tree).encode())
+        source = from_canonical(json.dumps(tree).encode())
     told = {key: changes[key] for key in ("roles", "chat_template") if key in changes}
     with warnings.catch_warnings():
         # What is put around pairs is lost, which is not looked at here.

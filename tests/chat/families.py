@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import jeton
-from jeton._core import PretokenCounts, TextBatch, train_bpe
+from jeton._core import PretokenCounts, TextBatch, from_hf_json, train_bpe
 from jeton.chat import ChatTemplate
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -103,7 +103,7 @@ class Family:
 
     @cached_property
     def tok(self) -> jeton.Tokenizer:
-        return jeton.Tokenizer.from_hf_json(self.file.encode())
+        return from_hf_json(self.file.encode())
 
     @cached_property
     def template(self) -> ChatTemplate:

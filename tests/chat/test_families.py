@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jeton
-from jeton._core import decompress
+from jeton._core import decompress, from_hf_json
 from jeton.chat import ChatTemplate, encode_chat, encode_rendered
 from tests.chat.families import FAMILIES, Family, conversations
 
@@ -121,7 +120,7 @@ def test_published_vocabularies(name: str, shared: Path, transformers: Any) -> N
 
     family = FAMILIES[name]
     data = decompress((shared / "data" / "vocab" / PUBLISHED[name]).read_bytes())
-    tok = jeton.Tokenizer.from_hf_json(data)
+    tok = from_hf_json(data)
     named = {f"{role}_token": text for role, text in family.special.items()}
     theirs = transformers.PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer.from_str(data.decode()), chat_template=family.source, **named

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
+from jeton._core import from_hf_json
 from jeton.chat import ChatTemplate, encode_chat
 
 WORDS = ("?", "apples", "pears", "and")
@@ -153,7 +154,7 @@ def test_the_template_alone_knows_the_role(
         "decoder": None,
         "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "?"},
     }
-    tok = jeton.Tokenizer.from_hf_json(json.dumps(tree).encode())
+    tok = from_hf_json(json.dumps(tree).encode())
     template = ChatTemplate.from_source(
         "{{ messages[0].content }} {{ eos_token }}",
         special_tokens={"eos_token": text},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from jeton import Tokenizer
+from jeton._core import from_tiktoken
 from jeton.cli.token_rows import Token, aligned_lines
 from jeton.formats import save_file
 from tests.formats import small
@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 def other(vocab_dir: Path) -> None:
     """A second tokenizer by the name ``bytes``: no merges at all."""
     lines = "\n".join(small.rank_lines()[:256]) + "\n"
-    tokenizer = Tokenizer.from_tiktoken(lines.encode(), pattern=small.PATTERN, name="bytes")
+    tokenizer = from_tiktoken(lines.encode(), pattern=small.PATTERN, name="bytes")
     save_file(tokenizer, vocab_dir / "bytes.jeton.json")
 
 

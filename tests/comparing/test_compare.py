@@ -10,6 +10,7 @@ import pytest
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import from_hf_json
 from jeton.comparing import Comparison, TokenizerComparison, compare
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.report.compare import comparison_json, comparison_markdown
@@ -82,7 +83,7 @@ def test_the_current_one_can_be_another(folder: Path) -> None:
         folder,
         tokenizers=["jeton-general-32k", "jeton-code-32k"],
         current="jeton-code-32k",
-        measure_quality=False,
+        quality=False,
         time_encoding=False,
     )
     assert [item.is_current for item in found.tokenizers] == [False, True]
@@ -112,7 +113,7 @@ def test_a_sample_is_called_an_estimate(folder: Path) -> None:
         folder,
         tokenizers=["jeton-general-32k"],
         sample_bytes=2_000,
-        measure_quality=False,
+        quality=False,
         time_encoding=False,
     )
     assert not found.text.sample_is_whole
@@ -169,12 +170,12 @@ def words(name: str = "words") -> Tokenizer:
             "unk_token": "[UNK]",
         },
     }
-    return Tokenizer.from_hf_json(json.dumps(data).encode(), name=name)
+    return from_hf_json(json.dumps(data).encode(), name=name)
 
 
 def test_unknown_tokens_are_counted_and_what_loses_text_is_never_the_best() -> None:
     texts = ["the town", "the strange town", "a b c d"]
-    found = compare(iter(texts), tokenizers=["jeton-general-32k", words()], measure_quality=False)
+    found = compare(iter(texts), tokenizers=["jeton-general-32k", words()], quality=False)
     lossy = one(found, 1)
     assert lossy.n_unknown_tokens == 5
     assert lossy.unknown_token_share == 5 / 9

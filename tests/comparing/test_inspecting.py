@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import jeton
-from jeton import TextBatch, Tokenizer
+from jeton import Tokenizer
+from jeton._core import from_hf_json
 from jeton.comparing import Inspection, inspect_texts
 from jeton.comparing.inspecting import MAX_CHARS, MAX_DOCUMENTS
 from jeton.comparing.ranks import ranks_of
@@ -28,8 +29,7 @@ def chosen(*tokenizers: str | Tokenizer) -> list[Chosen]:
 
 
 def inspect(texts: list[str], *tokenizers: str | Tokenizer) -> Inspection:
-    batch = TextBatch.from_texts(texts)
-    return inspect_texts([("some.txt", batch)], chosen(*(tokenizers or ("jeton-general-32k",))))
+    return inspect_texts(iter(texts), tokenizers=tokenizers or ("jeton-general-32k",))
 
 
 def test_cuts_are_those_of_the_tokenizers() -> None:
@@ -164,7 +164,7 @@ class TestRanks:
             "decoder": None,
             "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
         }  # fmt: skip
-        ranks = ranks_of(Tokenizer.from_hf_json(json.dumps(data).encode(), name="pieces"))
+        ranks = ranks_of(from_hf_json(json.dumps(data).encode(), name="pieces"))
         assert ranks.kind == "score"
         assert [ranks.get(id_) for id_ in range(4)] == [None, 2, 0, 1]
         assert struct.calcsize("<d") == 8

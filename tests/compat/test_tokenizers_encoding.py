@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton import _core
+from jeton._core import from_hf_json
 from jeton.compat import tokenizers as adapter
 from jeton.edge_texts import edge_texts
 from tests.compat.hf_dumps import dump, outcome, same_outcome
@@ -51,7 +52,7 @@ class Draw:
 
     def __init__(self, written: str, seed: int) -> None:
         self.random = random.Random(seed)
-        core = _core.Tokenizer.from_hf_json(written.encode())
+        core = from_hf_json(written.encode())
         self.edges: Iterator[str] = edge_texts(seed=seed, tokenizers=[core])
 
     def text(self) -> str:

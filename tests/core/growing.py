@@ -93,11 +93,11 @@ def check_growth(
         if expected is None:
             _refuses(grow, piece)
             break
-        kept, new = grow.append(piece)
+        grown = grow.append(piece)
         text += piece
         now = grow.ids.tolist()
         assert now == expected, _say("append", text, now, expected)
-        assert [*before[:kept], *new.tolist()] == now
+        assert [*before[: grown.n_kept], *grown.ids.tolist()] == now
         assert grow.text == text
         assert len(grow) == len(now)
         before = now
@@ -153,14 +153,14 @@ def _check_edits(
             continue
         before = grow.ids.tolist()
         if not insertion and end == len(text):
-            kept, new = grow.truncate(start)
+            grown = grow.truncate(start)
         else:
-            kept, new = grow.replace(start, end, insertion)
+            grown = grow.replace(start, end, insertion)
         now = grow.ids.tolist()
         assert now == expected, _say(
             f"replace {start} {end} {insertion!r} in {text!r}", wanted, now, expected
         )
-        assert [*before[:kept], *new.tolist()] == now
+        assert [*before[: grown.n_kept], *grown.ids.tolist()] == now
         more = rng.choice(FRAGMENTS)
         expected = full(tokenizer, wanted + more, allow)
         if expected is not None:

@@ -14,6 +14,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import from_hf_json
 from tests.core import makers
 
 KINDS = ("bert", "roberta", "t5", "gpt2", "llama", "xlm-roberta")
@@ -186,7 +187,7 @@ def both(made: HfTokenizer, pad_token: str) -> Both:
     written = theirs.backend_tokenizer.to_str()
     processor = json.loads(written)["post_processor"]
     return Both(
-        ours=Tokenizer.from_hf_json(written.encode()),
+        ours=from_hf_json(written.encode()),
         theirs=theirs,
         pad_token=pad_token,
         types=WindowTypes(

@@ -119,7 +119,7 @@ def test_options_are_keywords(plain: Tokenizer) -> None:
     with pytest.raises(TypeError):
         plain.encode("a", True)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
-        plain.encode_batch(["a"], 2)  # type: ignore[call-arg]
+        plain.encode_batch(["a"], True)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         plain.decode([0], True)  # type: ignore[call-arg]
 

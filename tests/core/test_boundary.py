@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import from_canonical
 from tests.core import makers
 
 NAMES = ("tiny-gpt2", "tiny-cl100k_base", "tiny-qwen-nfc", "tiny-lookahead")
@@ -182,7 +183,7 @@ def test_a_str_keeps_no_copy_of_its_utf8() -> None:
     reason="without a global lock, integers are not shared between lists",
 )
 def test_integers_of_lists_are_made_once_and_go_with_the_tokenizer() -> None:
-    tok = jeton.Tokenizer.from_canonical(makers.tiny("tiny-gpt2").to_canonical())
+    tok = from_canonical(makers.tiny("tiny-gpt2").to_canonical())
     assert tok.integers_used_bytes == 0
     text = makers.prose()[0]
     ids = tok.encode(text)
@@ -245,10 +246,10 @@ def test_decoding_batches_refuses_as_decoding_does() -> None:
 
 
 def test_many_threads_at_once() -> None:
-    tok = jeton.Tokenizer.from_canonical(makers.tiny("tiny-cl100k_base").to_canonical())
+    tok = from_canonical(makers.tiny("tiny-cl100k_base").to_canonical())
     texts = [*makers.prose()[:6], LATIN_1 * 50, UCS_2 * 3000, UCS_4]
     expected = [tok.encode(text.encode()) for text in texts]
-    other = jeton.Tokenizer.from_canonical(tok.to_canonical())
+    other = from_canonical(tok.to_canonical())
     wrong: list[int] = []
 
     def work(seed: int) -> None:

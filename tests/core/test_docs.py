@@ -44,22 +44,31 @@ def test_the_sources_have_the_docstrings_of_the_stub() -> None:
     assert done.returncode == 0, f"run scripts/core_docs.py: {done.stdout}"
 
 
-def test_help_shows_examples() -> None:
-    text = inspect.getdoc(jeton.Tokenizer.encode)
-    assert text is not None
-    assert ">>> tok.encode" in text or "tok.encode(" in text
-    assert "allow_special" in text
+PUBLIC = [name for name in dir(jeton.Tokenizer) if not name.startswith("_")]
 
 
-def test_the_examples_run() -> None:
-    finder, runner = doctest.DocTestParser(), doctest.DocTestRunner()
-    n_examples = 0
-    for name in dir(jeton.Tokenizer):
-        text = getattr(getattr(jeton.Tokenizer, name), "__doc__", None) or ""
-        if ">>>" not in text or name.startswith("__"):
-            continue
-        test = finder.get_doctest(inspect.cleandoc(text), {}, name, None, 0)
-        n_examples += len(test.examples)
-        runner.run(test)
-    assert n_examples > 10
+def _examples(name: str) -> doctest.DocTest:
+    text = inspect.getdoc(getattr(jeton.Tokenizer, name)) or ""
+    return doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+
+
+def test_help_shows_five_examples_of_encode() -> None:
+    shown = [example for example in _examples("encode").examples if example.want]
+    assert len(shown) >= 5
+    calls = "".join(example.source for example in shown)
+    assert "add_special_tokens=" in calls
+    assert "allow_special=" in calls
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_member_has_an_example_that_runs(name: str) -> None:
+    test = _examples(name)
+    assert test.examples, f"{name} has no example"
+    runner = doctest.DocTestRunner()
+    runner.run(test)
     assert runner.failures == 0
+
+
+def test_readers_and_writers_of_files_are_no_methods() -> None:
+    assert not [name for name in PUBLIC if name.startswith("from_")]
+    assert not {"gguf_header_bytes", "write_format", "file_formats"} & set(PUBLIC)

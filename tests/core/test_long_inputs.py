@@ -14,6 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from jeton import PatternCostError, Tokenizer, _core
+from jeton._core import from_tiktoken
 from tests.core import makers
 
 N_BYTES = 1_000_000
@@ -65,7 +66,7 @@ PATTERNS = sorted({pattern: name for name, pattern in _core.published_patterns()
 def with_pattern(pattern: str) -> Tokenizer:
     """The tiny vocabulary, split by any pattern."""
     data = makers.tiny("tiny-gpt2").to_tiktoken()
-    return Tokenizer.from_tiktoken(data, pattern=pattern, special_tokens={"<|end|>": 5000})
+    return from_tiktoken(data, pattern=pattern, special_tokens={"<|end|>": 5000})
 
 
 def check(tokenizer: Tokenizer, text: str) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import from_canonical, from_hf_json
 from jeton._reference import model_inputs as reference
 from tests.core import makers
 
@@ -31,7 +32,7 @@ def word_level(**parts: Any) -> Tokenizer:
         "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]"},
         **parts,
     }
-    return Tokenizer.from_hf_json(json.dumps(file).encode())
+    return from_hf_json(json.dumps(file).encode())
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +248,7 @@ def test_templates_of_the_caller() -> None:
     assert single.token_type_ids.tolist() == [0] * (len(first) + 1) + [1]
     assert made.fingerprint != plain.fingerprint
     assert made.name is None
-    assert Tokenizer.from_canonical(made.to_canonical()) == made
+    assert from_canonical(made.to_canonical()) == made
     wrapped = plain.with_template([makers.SPECIAL, "$A"])
     assert wrapped.model_inputs(["one"], ["two"]).input_ids.tolist() == [end, *first, end, *second]
 

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import ModelInputs
+from jeton._core import from_hf_json
 from tests.core import hf_makers
 from tests.core.hf_makers import Both
 
@@ -293,7 +294,7 @@ def test_settings_of_the_file(kind: str, direction: str) -> None:
     made.enable_padding(
         direction=direction, pad_id=pad_id, pad_token=both.pad_token, pad_to_multiple_of=4
     )
-    file = jeton.Tokenizer.from_hf_json(made.to_str().encode())
+    file = from_hf_json(made.to_str().encode())
     for seconds in (None, list(SECONDS)):
         inputs: Any = list(TEXTS) if seconds is None else list(zip(TEXTS, SECONDS, strict=True))
         expected = made.encode_batch(inputs)

@@ -14,6 +14,7 @@ import pytest
 
 import jeton
 from jeton import Tokenizer, _core, errors
+from jeton._core import from_hf_json
 from tests.core import makers
 
 SPECIAL = "<s>"
@@ -39,7 +40,7 @@ def hf_file(
 
 def unigram() -> Tokenizer:
     model = {"type": "Unigram", "vocab": SCORES, "unk_id": 0}
-    return Tokenizer.from_hf_json(hf_file(model, len(SCORES)))
+    return from_hf_json(hf_file(model, len(SCORES)))
 
 
 WORDS = {"a": 0, "b": 1, "[UNK]": 2}
@@ -106,15 +107,15 @@ def test_nbest_combines_pretokens() -> None:
     tokenizer = unigram()
     parts = [tokenizer.nbest(word, 10) for word in ("aba", "ab", "aba")]
     combined = [
-        (list(itertools.chain.from_iterable(ids for ids, _ in choice)), sum(s for _, s in choice))
+        (list(itertools.chain.from_iterable(s.ids for s in choice)), sum(s.score for s in choice))
         for choice in itertools.product(*parts)
     ]
     found = tokenizer.nbest("aba ab aba", 10)
     assert len(found) == 10
-    assert [score for _, score in found] == sorted((s for _, s in combined), reverse=True)[:10]
-    assert all(alternative in combined for alternative in found)
-    assert found[0][0] == tokenizer.encode("aba ab aba")
-    assert tokenizer.nbest("", 2) == [([], 0.0)]
+    assert [best.score for best in found] == sorted((s for _, s in combined), reverse=True)[:10]
+    assert all((best.ids, best.score) in combined for best in found)
+    assert found[0].ids == tokenizer.encode("aba ab aba")
+    assert [(best.ids, best.score) for best in tokenizer.nbest("", 2)] == [([], 0.0)]
 
 
 def test_special_tokens_and_template() -> None:
@@ -126,7 +127,7 @@ def test_special_tokens_and_template() -> None:
         "add_prefix_space": False,
     }
     model = {"type": "Unigram", "vocab": SCORES, "unk_id": 0}
-    tokenizer = Tokenizer.from_hf_json(hf_file(model, len(SCORES), around))
+    tokenizer = from_hf_json(hf_file(model, len(SCORES), around))
     for seed in range(20):
         ids = tokenizer.sample("ab<s>b", seed=seed, add_special_tokens=True, allow_special="all")
         assert ids in ([5, 3, 5, 2, 5], [5, 1, 2, 5, 2, 5])
@@ -150,7 +151,7 @@ def test_what_is_refused(plain: Tokenizer) -> None:
         (unigram(), {"nbest": -1}, "nbest is -1"),
         (unigram(), {"method": "nbest"}, "needs nbest"),
         (unigram(), {"dropout": 0.1}, "it has unigram and nbest"),
-        (Tokenizer.from_hf_json(words()), {}, "one segmentation"),
+        (from_hf_json(words()), {}, "one segmentation"),
     ]
     for tokenizer, arguments, message in cases:
         with pytest.raises(errors.UsageError, match=message):
@@ -191,7 +192,7 @@ def test_nbest_is_that_of_sentencepiece(shared: Path, name: str) -> None:
     theirs.LoadFromSerializedProto(_core.decompress(path.read_bytes()))
     tokenizer = makers.load(path)
     for text in ("", "a", "hello world", "unbelievable sentences are tokenized", "na\xefve \u4e2d"):
-        found = [ids for ids, _ in tokenizer.nbest(text, 12)]
+        found = [best.ids for best in tokenizer.nbest(text, 12)]
         assert found == theirs.NBestEncodeAsIds(text, 12)
 
 
@@ -223,7 +224,7 @@ def test_masks_and_types_are_those_of_tokenizers(
     data = words(TEMPLATES[name])
     theirs = tokenizers.Tokenizer.from_str(data.decode())
     expected = theirs.encode(text, add_special_tokens=add_special_tokens)
-    found = Tokenizer.from_hf_json(data).encode_with_offsets(
+    found = from_hf_json(data).encode_with_offsets(
         text, add_special_tokens=add_special_tokens, allow_special="all"
     )
     assert found.ids.tolist() == expected.ids
@@ -233,7 +234,7 @@ def test_masks_and_types_are_those_of_tokenizers(
 
 
 def test_what_is_put_around_a_text_is_marked() -> None:
-    tokenizer = Tokenizer.from_hf_json(words(TEMPLATES["types"]))
+    tokenizer = from_hf_json(words(TEMPLATES["types"]))
     arguments: dict[str, Any] = {"add_special_tokens": True, "allow_special": "all"}
     encoding = tokenizer.encode_with_offsets("a <s>", **arguments)
     assert encoding.ids.tolist() == [3, 0, 3, 3]

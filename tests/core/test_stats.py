@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jeton import FormatError, TextBatch, Tokenizer, TrainingError, _core
-from jeton._core import PretokenCounts, TermCounter, TextStats, TokenStats
+from jeton._core import PretokenCounts, TermCounter, TextStats, TokenStats, from_tiktoken
 from jeton._reference.split import BLANKS
 from tests.core import makers
 from tests.core.texts import texts
@@ -181,7 +181,7 @@ class TestPretokenCounts:
         self, parts: list[list[str]], num_threads: int, pattern: str, nfc: bool
     ) -> None:
         normalizer: Literal["nfc"] | None = "nfc" if nfc else None
-        splitter = Tokenizer.from_tiktoken(
+        splitter = from_tiktoken(
             makers.tiny("tiny-gpt2").to_tiktoken(), pattern=pattern, normalizer=normalizer
         )
         merged = PretokenCounts(pattern=pattern, normalizer=normalizer)

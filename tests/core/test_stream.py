@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import Tokenizer, _core, errors
+from jeton._core import from_hf_json, from_rwkv, from_vocab_txt
 from tests.core import makers
 
 BUNDLED = ("jeton-general-32k-v1", "jeton-code-32k-v1")
@@ -83,7 +84,7 @@ def synthetic(decoders: list[dict[str, Any]] | None) -> Tokenizer:
         "decoder": decoder,
         "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]"},
     }
-    return Tokenizer.from_hf_json(json.dumps(file).encode())
+    return from_hf_json(json.dumps(file).encode())
 
 
 def pushed(
@@ -153,9 +154,9 @@ def test_our_tokenizers(name: str) -> None:
 def test_published_vocabularies(shared: Path, name: str) -> None:
     path = shared / "data" / "vocab" / name
     if name.startswith("rwkv"):
-        tokenizer = Tokenizer.from_rwkv(_core.decompress(path.read_bytes()))
+        tokenizer = from_rwkv(_core.decompress(path.read_bytes()))
     elif name.endswith(".vocab.txt"):
-        tokenizer = Tokenizer.from_vocab_txt(path.read_bytes())
+        tokenizer = from_vocab_txt(path.read_bytes())
     else:
         tokenizer = makers.load(path)
     rng = random.Random(name)

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer as HfTokenizer
 
 import jeton
 from jeton import FormatError, Tokenizer, VocabularyError, _core
+from jeton._core import from_canonical, from_hf_json, from_tiktoken
 from tests.core import makers
 from tests.core.texts import assert_equal_ids, from_vocabulary, glued, texts
 
@@ -29,9 +30,7 @@ def fixed_tokenizer() -> Tokenizer:
     """A tokenizer that depends on nothing but the lines below."""
     tokens = [bytes([b]) for b in range(256)] + [b"he", b"ll", b"hell", b"hello", b" w"]
     lines = [f"{base64.b64encode(token).decode()} {rank}" for rank, token in enumerate(tokens)]
-    return Tokenizer.from_tiktoken(
-        "\n".join(lines).encode(), pattern="gpt2", special_tokens={"<|end|>": 300}
-    )
+    return from_tiktoken("\n".join(lines).encode(), pattern="gpt2", special_tokens={"<|end|>": 300})
 
 
 def test_fingerprint_is_what_it_was() -> None:
@@ -41,13 +40,13 @@ def test_fingerprint_is_what_it_was() -> None:
 def test_fingerprint_sees_what_decides_ids() -> None:
     data = fixed_tokenizer().to_tiktoken()
     variants = [
-        Tokenizer.from_tiktoken(data, pattern="gpt2"),
-        Tokenizer.from_tiktoken(data, pattern="gpt2", special_tokens={"<|end|>": 300}),
-        Tokenizer.from_tiktoken(data, pattern="gpt2", special_tokens={"<|end|>": 301}),
-        Tokenizer.from_tiktoken(data, pattern="gpt2", special_tokens={"<|stop|>": 300}),
-        Tokenizer.from_tiktoken(data, pattern="cl100k_base"),
-        Tokenizer.from_tiktoken(data, pattern="gpt2", normalizer="nfc"),
-        Tokenizer.from_tiktoken(data.replace(b"IHc= 260", b"IHg= 260"), pattern="gpt2"),
+        from_tiktoken(data, pattern="gpt2"),
+        from_tiktoken(data, pattern="gpt2", special_tokens={"<|end|>": 300}),
+        from_tiktoken(data, pattern="gpt2", special_tokens={"<|end|>": 301}),
+        from_tiktoken(data, pattern="gpt2", special_tokens={"<|stop|>": 300}),
+        from_tiktoken(data, pattern="cl100k_base"),
+        from_tiktoken(data, pattern="gpt2", normalizer="nfc"),
+        from_tiktoken(data.replace(b"IHc= 260", b"IHg= 260"), pattern="gpt2"),
     ]
     assert len({t.fingerprint for t in variants}) == len(variants)
 
@@ -61,7 +60,7 @@ def test_fingerprint_does_not_see_the_name() -> None:
 
 def test_canonical_form(tokenizer: Tokenizer) -> None:
     written = tokenizer.to_canonical()
-    again = Tokenizer.from_canonical(written, name=tokenizer.name)
+    again = from_canonical(written, name=tokenizer.name)
     assert again.to_canonical() == written
     assert again.fingerprint == tokenizer.fingerprint
     for attribute in (
@@ -91,7 +90,7 @@ def test_a_canonical_form_cut_short_is_refused(keep: int) -> None:
     data = fixed_tokenizer().to_canonical()
     end = len(data.rstrip()) + keep if keep < 0 else keep
     with pytest.raises(VocabularyError):
-        Tokenizer.from_canonical(data[:end])
+        from_canonical(data[:end])
 
 
 @pytest.mark.rivals
@@ -117,7 +116,7 @@ def test_tokenizer_json_in_tokenizers(name: str, request: pytest.FixtureRequest)
         for text in batch[:50]:
             ids = ours(text)
             assert reference.decode(ids, skip_special_tokens=False) == tokenizer.decode(ids)
-    again = Tokenizer.from_hf_json(written)
+    again = from_hf_json(written)
     assert [again.encode(text) for text in batch] == [tokenizer.encode(text) for text in batch]
     assert again.special_tokens == tokenizer.special_tokens
 
@@ -162,7 +161,7 @@ def test_a_rank_file_is_refused_or_gives_the_same_ids(file: str, shared: Path) -
         data = tokenizer.to_tiktoken()
     except FormatError:
         return
-    again = Tokenizer.from_tiktoken(data, pattern=tokenizer.split_pattern or "gpt2")
+    again = from_tiktoken(data, pattern=tokenizer.split_pattern or "gpt2")
     batch = glued(random.Random(7), N_TEXTS)
     assert [again.encode(t) for t in batch] == [tokenizer.encode(t) for t in batch]
 
@@ -172,7 +171,7 @@ def test_a_rank_file_is_refused_or_gives_the_same_ids(file: str, shared: Path) -
 def test_a_written_rank_file_read_again(tiny: Tokenizer, text: str) -> None:
     if tiny.split_pattern is None or tiny.normalize("e\u0301") != "e\u0301":
         return
-    again = Tokenizer.from_tiktoken(
+    again = from_tiktoken(
         tiny.to_tiktoken(), pattern=tiny.split_pattern, special_tokens=tiny.special_tokens
     )
     assert again.encode(text) == tiny.encode(text)

@@ -23,7 +23,6 @@ from jeton import _core
 from jeton.corpus import (
     DocumentStream,
     InputFile,
-    Progress,
     expand_inputs,
     open_documents,
     require_text,
@@ -35,6 +34,7 @@ from jeton.errors import (
     RecordError,
     UsageError,
 )
+from jeton.progress import Progress
 
 
 def texts_of(stream: DocumentStream) -> list[str]:
@@ -116,10 +116,10 @@ def test_progress_is_of_stored_bytes_and_ends_at_the_total(tmp_path: Path) -> No
     stream = open_documents(tmp_path, batch_bytes=1000, on_progress=seen.append)
     assert sum(len(batch) for _, batch in stream) == 1001
     total = sum(path.stat().st_size for path in tmp_path.iterdir())
-    assert {progress.bytes_total for progress in seen} == {total}
-    done = [progress.bytes_done for progress in seen]
+    assert {progress.total for progress in seen} == {total}
+    done = [progress.done for progress in seen]
     assert done == sorted(done)
-    assert seen[-1] == Progress(total, total, 1001)
+    assert seen[-1] == Progress("read", total, total, "bytes", n_documents=1001)
     assert stream.progress == seen[-1]
 
 
@@ -129,7 +129,7 @@ def test_skipped_files_are_told_and_not_read(tmp_path: Path) -> None:
     stream = open_documents(tmp_path)
     assert texts_of(stream) == ["text"]
     assert [Path(file.path).name for file in stream.skipped] == ["b.bin"]
-    assert stream.progress.bytes_total == 4
+    assert stream.progress.total == 4
 
 
 def test_expanded_inputs_can_be_given_back(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_iterables_are_texts_and_are_read_lazily() -> None:
     )
     assert taken == [0, 1, 2, 3]
     assert sum(len(batch) for _, batch in stream) == 6
-    assert stream.progress == Progress(0, None, 10)
+    assert stream.progress == Progress("read", 0, None, "bytes", n_documents=10)
 
 
 def test_what_counts_as_texts() -> None:
@@ -262,7 +262,7 @@ def test_standard_input_compressed_or_not() -> None:
     for store in (bytes, _core.compress_zstd, gzip.compress):
         output, error = run_python(code).communicate(store(b'{"text": "a"}\n'), timeout=60)
         assert output.startswith(b"['a'] Progress("), error.decode()
-        assert b"bytes_total=None" in output
+        assert b"total=None" in output
 
 
 def test_ctrl_c_ends_the_wait_for_standard_input() -> None:
@@ -342,7 +342,7 @@ def test_reading_ahead_changes_nothing(tmp_path: Path, bad_line: int | None) -> 
         batches = []
         try:
             for _, batch in stream:
-                batches.append((list(batch), stream.n_documents, stream.progress.bytes_done))
+                batches.append((list(batch), stream.n_documents, stream.progress.done))
         except RecordError as error:
             return batches, str(error)
         return batches, ""

@@ -246,7 +246,7 @@ TAKERS: dict[str, Callable[[Any], Any]] = {
         {"one": texts}, settings=training.TrainSettings(algorithm="parity-bpe")
     ),
     "continue_training": lambda texts: training.continue_training(
-        _tokenizer(), texts, vocab_size=40_000
+        texts, base=_tokenizer(), vocab_size=40_000
     ),
     "count_pretokens, balanced": lambda texts: training.count_pretokens(
         texts, care=CorpusCare(temperature=0.5)

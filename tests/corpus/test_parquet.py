@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from jeton.corpus import Progress, open_documents
+from jeton.corpus import open_documents
 from jeton.errors import LimitError, MissingExtraError, RecordError
+from jeton.progress import Progress
 
 pa = importlib.import_module("pyarrow")
 pq = importlib.import_module("pyarrow.parquet")
@@ -70,10 +71,10 @@ def test_progress_follows_the_rows_and_ends_at_the_total(tmp_path: Path) -> None
     seen: list[Progress] = []
     stream = open_documents(path, batch_bytes=500, on_progress=seen.append)
     assert len([batch for _, batch in stream]) >= 10
-    done = [progress.bytes_done for progress in seen]
+    done = [progress.done for progress in seen]
     assert done == sorted(done)
     assert 0 < done[0] < done[-1] == path.stat().st_size
-    assert seen[-1].documents == 20_000
+    assert seen[-1].n_documents == 20_000
 
 
 @pytest.mark.parametrize(

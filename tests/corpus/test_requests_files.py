@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.corpus import Progress, RequestStream, open_requests
+from jeton.corpus import RequestStream, open_requests
 from jeton.corpus.json_records import json_lines, json_values, looks_like_values
 from jeton.errors import LimitError, RecordError, UsageError
+from jeton.progress import Progress
 
 RECORDS: list[dict[str, Any]] = [
     {
@@ -93,8 +94,8 @@ def test_containers(tmp_path: Path, kind: str) -> None:
     assert set(stream.issues) == {"missing_domain"}
     assert stream.issues["missing_domain"].n == 2
     assert summary.output_tokens_mean == 3
-    assert calls[-1].bytes_done == calls[-1].bytes_total == path.stat().st_size
-    assert calls[-1].documents == 7
+    assert calls[-1].done == calls[-1].total == path.stat().st_size
+    assert calls[-1].n_documents == 7
 
 
 @pytest.mark.parametrize("batch_bytes", [1, 40, 10**6])

@@ -12,6 +12,7 @@ import functools
 import itertools
 
 from jeton import TextBatch, Tokenizer, _core
+from jeton._core import from_hf_json, from_tiktoken
 from jeton.edge_texts import FRAGMENTS, edge_texts
 from tests.core import makers
 from tests.differential.harness import Pair
@@ -43,7 +44,7 @@ def ranks() -> dict[bytes, int]:
 def tokenizer(pattern: str) -> Tokenizer:
     """Ours with this split pattern: a name or a regular expression."""
     data = b"\n".join(base64.b64encode(token) + b" %d" % rank for token, rank in ranks().items())
-    return Tokenizer.from_tiktoken(data, pattern=pattern, special_tokens={SPECIAL: len(ranks())})
+    return from_tiktoken(data, pattern=pattern, special_tokens={SPECIAL: len(ranks())})
 
 
 def tiktoken_pair(name: str) -> Pair:
@@ -61,5 +62,5 @@ def tiktoken_pair(name: str) -> Pair:
 def hf_pair(name: str) -> Pair:
     """Write the pair as tokenizer.json, beside `tokenizers`."""
     data = tokenizer(name).to_hf_json()
-    ours = Tokenizer.from_hf_json(data)
+    ours = from_hf_json(data)
     return Pair(tuple(hf_checks(ours, data)), (ours,), detail=data.decode())

@@ -14,6 +14,7 @@ from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer
 
 import jeton
 from jeton import Tokenizer, _core
+from jeton._core import from_hf_json
 from jeton.errors import JetonError
 from tests.core import makers
 from tests.differential import crossing, grammar, patterns, pieces
@@ -245,5 +246,5 @@ def _made(name: str) -> Pair:
     """A small tokenizer, trained here, written as tokenizer.json and read by `tokenizers`."""
     data = makers.tiny(name).to_hf_json()
     # Read back: "NFC" in a file means the reference's Unicode version, not the trained one's.
-    tokenizer = Tokenizer.from_hf_json(data)
+    tokenizer = from_hf_json(data)
     return _pair(tokenizer, hf_checks(tokenizer, data))

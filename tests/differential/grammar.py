@@ -18,7 +18,7 @@ from typing import Any
 from tokenizers import Tokenizer as HfTokenizer
 from tokenizers.pre_tokenizers import ByteLevel
 
-from jeton import Tokenizer
+from jeton._core import from_hf_json
 from jeton.edge_texts import edge_texts
 from jeton.errors import VocabularyError
 from tests.differential import components
@@ -165,7 +165,7 @@ def _pretokens_of(reference: HfTokenizer, text: str) -> list[str]:
 
 def _pair(data: str) -> Pair:
     try:
-        tokenizer = Tokenizer.from_hf_json(data.encode())
+        tokenizer = from_hf_json(data.encode())
     except VocabularyError as error:
         raise Refused(_reason(error)) from error
     return Pair(tuple(hf_checks(tokenizer, data.encode())), (tokenizer,), detail=data)

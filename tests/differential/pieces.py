@@ -17,7 +17,7 @@ from typing import Any
 
 import sentencepiece
 
-from jeton import Tokenizer
+from jeton._core import from_sentencepiece
 from jeton.edge_texts import edge_texts
 from jeton.errors import VocabularyError
 from tests.core import makers
@@ -51,7 +51,7 @@ def pair(seed: int) -> Pair:
     """The model of this seed. Raises `Refused` with Jeton's reason."""
     options, model = _train(seed)
     try:
-        tokenizer = Tokenizer.from_sentencepiece(model)
+        tokenizer = from_sentencepiece(model)
     except VocabularyError as error:
         raise Refused(str(error).split("\n", 1)[0][:160]) from error
     detail = {"trainer": options, "model_base64": base64.b64encode(model).decode()}

@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.adapt import tiny
 from tests.chat.families import FAMILIES
 from tests.docs.pages import ROOT, all_pages, examples
 
@@ -31,8 +33,21 @@ def a_request_log(folder: Path) -> None:
     (folder / "logs" / "a.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
+def a_model_and_its_new_tokenizer(folder: Path) -> None:
+    model = folder / "my-model"
+    model.mkdir()
+    old = tiny.write_tokenizer(model, tiny.old_tokens())
+    values = tiny.random_values(np.random.default_rng(1), [tiny.N_OLD, 6])
+    tensors = {"model.embed_tokens.weight": tiny.stored("F32", values)}
+    tiny.write_safetensors(model / "model.safetensors", tensors, None)
+    config = {"model_type": "llama", "vocab_size": tiny.N_OLD}
+    (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    tiny.extension(folder / "domain-tokenizer", old)
+
+
 # Files that a page's examples take for granted, made in the folder where they run.
 FILES: dict[str, Callable[[Path], None]] = {
+    "docs/guides/applying.md": a_model_and_its_new_tokenizer,
     "docs/guides/chats.md": a_chat_model,
     "docs/guides/ledger.md": a_request_log,
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jeton
-from jeton import Tokenizer
+from jeton._core import Tokenizer, from_vocab_txt
 from jeton.doctor import Diagnosis, Output, Settings, diagnose, failures
 from jeton.doctor.settings import write_snapshot
 from jeton.errors import LossyConversionWarning
@@ -105,7 +105,7 @@ def retrieval(embedder: Tokenizer, *items: str, max_tokens: int = 16, **options:
 
 def wordpiece(*more: str, lowercase: bool = False) -> Tokenizer:
     data = small.vocab_txt(*more)
-    return Tokenizer.from_vocab_txt(data, lowercase=lowercase, strip_accents=False, name="words")
+    return from_vocab_txt(data, lowercase=lowercase, strip_accents=False, name="words")
 
 
 def rows_changed(changes: dict[int, float | list[float]]) -> dict[str, np.ndarray[Any, Any]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton import Tokenizer
+from jeton._core import from_hf_json
 from tests.formats import small
 
 N_BASE = 265
@@ -98,7 +99,7 @@ _PAIRS = [line.split() for line in small.merges_txt(head="").decode().splitlines
 
 def tokenizer(**changes: Any) -> Tokenizer:
     """Return the tokenizer without a folder."""
-    return Tokenizer.from_hf_json(json.dumps(tokenizer_json(**changes)).encode(), name="ward")
+    return from_hf_json(json.dumps(tokenizer_json(**changes)).encode(), name="ward")
 
 
 CONFIG: dict[str, Any] = {

@@ -11,7 +11,7 @@ import pytest
 from jeton.catalog import gpus, models
 from jeton.economics.billing.closed import STAND_INS
 from tests.docs.pages import text_of
-from tests.economics.test_parameters import EXACT_TOTALS
+from tests.economics.serving.test_parameters import EXACT_TOTALS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = text_of("economics")
@@ -36,8 +36,8 @@ def names_in(path: Path) -> set[str]:
 def test_every_test_that_the_page_names_exists(module: str, test: str) -> None:
     paths = [
         path
-        for folder in ("economics", "catalog")
-        if (path := ROOT / "tests" / folder / f"{module}.py").exists()
+        for folder in ("economics", "catalog", "corpus")
+        for path in (ROOT / "tests" / folder).rglob(f"{module}.py")
     ]
     assert any(test in names_in(path) for path in paths)
 

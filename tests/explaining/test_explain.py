@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import Tokenizer
-from jeton.explaining import Explanation, Progress, explain
+from jeton._core import from_canonical, from_tiktoken
+from jeton.explaining import Explanation, explain
 from jeton.explaining.comparing import cut, same_cut
+from jeton.progress import Progress
 from tests.explaining import variants
 from tests.formats import small
 
@@ -186,7 +188,7 @@ def test_numbers_alone_are_no_difference_of_bytes() -> None:
     a = variants.ranks(special_tokens={})
     tokens = [bytes([b]) for b in range(255, -1, -1)] + small.MERGES
     lines = [f"{base64.b64encode(t).decode()} {rank}\n" for rank, t in enumerate(tokens)]
-    b = Tokenizer.from_tiktoken("".join(lines).encode(), pattern=small.PATTERN)
+    b = from_tiktoken("".join(lines).encode(), pattern=small.PATTERN)
     found = explain(a, b, n_cases=300)
     assert found.difference is not None
     assert len(found.difference.text) == 1
@@ -220,11 +222,11 @@ def test_progress_is_told_and_counts_all_texts() -> None:
     a = small.tokenizer()
     told: list[Progress] = []
     explanation = explain(a, variants.as_hf(a), texts=["x"], n_cases=2_500, on_progress=told.append)
-    sources = list(dict.fromkeys(progress.source for progress in told))
+    sources = list(dict.fromkeys(progress.detail for progress in told))
     assert sources == ["texts", "probe", "edge_texts", "vocabulary", "special_tokens"]
-    last = {progress.source: progress for progress in told}
-    assert sum(progress.n_texts for progress in last.values()) == explanation.n_texts
-    assert last["edge_texts"].n_texts == last["edge_texts"].n_texts_total == 2_500
+    last = {progress.detail: progress for progress in told}
+    assert sum(progress.done for progress in last.values()) == explanation.n_texts
+    assert last["edge_texts"].done == last["edge_texts"].total == 2_500
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_settings_of_a_sentencepiece_normalizer(shared: Path, setting: str) -> N
     a = jeton.load(shared / "data" / "vocab" / "llama2.model")
     tree = json.loads(a.to_canonical())
     tree["model"]["normalizer"][setting] ^= True
-    b = Tokenizer.from_canonical(json.dumps(tree).encode())
+    b = from_canonical(json.dumps(tree).encode())
     explanation = explain(a, b, n_cases=0)
     check_minimal(a, b, explanation)
     assert explanation.difference is not None

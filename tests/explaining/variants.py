@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jeton import Tokenizer
+from jeton._core import from_canonical, from_hf_json, from_tiktoken
 from tests.formats import small
 
 SPECIAL_ID = small.SPECIAL["<|end|>"]
@@ -18,13 +19,13 @@ def ranks(*, merges: Sequence[bytes] = tuple(small.MERGES), **options: Any) -> T
     tokens = [bytes([b]) for b in range(256)] + list(merges)
     lines = [f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens)]
     settings: dict[str, Any] = {"pattern": small.PATTERN, "special_tokens": small.SPECIAL}
-    return Tokenizer.from_tiktoken("".join(lines).encode(), **{**settings, **options})
+    return from_tiktoken("".join(lines).encode(), **{**settings, **options})
 
 
 def as_hf(tokenizer: Tokenizer, **changes: Any) -> Tokenizer:
     """Through ``tokenizer.json``, with keys of that file changed."""
     value = json.loads(tokenizer.to_hf_json())
-    return Tokenizer.from_hf_json(json.dumps({**value, **changes}).encode())
+    return from_hf_json(json.dumps({**value, **changes}).encode())
 
 
 def with_template(tokenizer: Tokenizer) -> Tokenizer:
@@ -52,7 +53,7 @@ def with_merges(merges: Sequence[tuple[bytes, bytes]], *, order: Sequence[int]) 
     tree["model"]["tokens"] = [base64.b64encode(token).decode() for token in tokens]
     pairs = [[ids[left], ids[right]] for left, right in merges]
     tree["model"]["merges"] = [pairs[index] for index in order]
-    return Tokenizer.from_canonical(json.dumps(tree).encode())
+    return from_canonical(json.dumps(tree).encode())
 
 
 def without_byte(byte: int, *, missing: str) -> Tokenizer:
@@ -60,4 +61,4 @@ def without_byte(byte: int, *, missing: str) -> Tokenizer:
     tree = json.loads(ranks(special_tokens={}).to_canonical())
     tree["model"]["tokens"][byte] = None
     tree["model"]["missing"] = missing
-    return Tokenizer.from_canonical(json.dumps(tree).encode())
+    return from_canonical(json.dumps(tree).encode())

@@ -7,6 +7,7 @@ import json
 import struct
 
 from jeton import Tokenizer
+from jeton._core import from_tiktoken
 
 MERGES = [b"he", b"ll", b"hell", b"hello", b" w", b"or", b" wor", b" worl", b" world"]
 SPECIAL = {"<|end|>": 256 + len(MERGES)}
@@ -28,7 +29,7 @@ def ranks() -> bytes:
 
 def tokenizer(name: str = "small") -> Tokenizer:
     """The tokenizer of these ranks; "hello world" is two tokens."""
-    return Tokenizer.from_tiktoken(ranks(), pattern=PATTERN, special_tokens=SPECIAL, name=name)
+    return from_tiktoken(ranks(), pattern=PATTERN, special_tokens=SPECIAL, name=name)
 
 
 def alphabet() -> list[str]:

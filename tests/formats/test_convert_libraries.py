@@ -14,6 +14,14 @@ import tokenizers
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import (
+    from_canonical,
+    from_gpt2_files,
+    from_hf_json,
+    from_sentencepiece,
+    from_vocab_txt,
+    write_format,
+)
 from jeton.edge_texts import edge_texts
 from jeton.errors import EncodeError
 from jeton.formats import load_file
@@ -92,7 +100,7 @@ def trained_model(tmp_path: Path, **options: Any) -> bytes:
 
 def as_tokenizer_json(source: Tokenizer) -> tuple[set[str], bytes]:
     """The components that are lost, and the file."""
-    result = source.write_format("tokenizer.json")
+    result = write_format(source, "tokenizer.json")
     assert not result["obstacles"]
     return {component for component, _, _ in result["losses"]}, dict(result["files"])[""]
 
@@ -112,27 +120,27 @@ def test_sentencepiece_bpe_becomes_a_tokenizer_json(
         remove_extra_whitespaces=extra,
         normalization_rule_name="identity",
     )
-    source = Tokenizer.from_sentencepiece(data)
+    source = from_sentencepiece(data)
     assert_equal_in_sentencepiece(source, data)
     lost, written = as_tokenizer_json(source)
     # Spaces before what stands for unknown text cannot be told from others when they are decoded.
     assert lost == ({"decoder"} if extra and not byte_fallback else set())
     assert_equal_in_tokenizers(source, written)
     # Written anew, from the canonical form, and from what tokenizers has.
-    anew = Tokenizer.from_canonical(source.to_canonical()).to_bytes("sentencepiece")
+    anew = from_canonical(source.to_canonical()).to_bytes("sentencepiece")
     assert_equal_in_sentencepiece(source, anew)
-    hf = Tokenizer.from_hf_json(written)
+    hf = from_hf_json(written)
     assert_equal_in_sentencepiece(source, hf.to_bytes("sentencepiece"))
 
 
 def test_unknown_fields_of_a_model_are_kept(tmp_path: Path) -> None:
     data = trained_model(tmp_path, model_type="unigram", vocab_size=120)
-    assert Tokenizer.from_sentencepiece(data).to_bytes("sentencepiece") == data
+    assert from_sentencepiece(data).to_bytes("sentencepiece") == data
 
 
 def test_a_unigram_model_is_written_anew(tmp_path: Path) -> None:
     data = trained_model(tmp_path, model_type="unigram", vocab_size=120)
-    source = Tokenizer.from_canonical(Tokenizer.from_sentencepiece(data).to_canonical())
+    source = from_canonical(from_sentencepiece(data).to_canonical())
     written = source.to_bytes("sentencepiece")
     assert written != data
     assert_equal_in_sentencepiece(source, written)
@@ -143,7 +151,7 @@ def test_models_of_words_and_characters(tmp_path: Path, model_type: str) -> None
     data = trained_model(
         tmp_path, model_type=model_type, vocab_size=100, normalization_rule_name="identity"
     )
-    source = Tokenizer.from_sentencepiece(data)
+    source = from_sentencepiece(data)
     if model_type == "char":
         lost, written = as_tokenizer_json(source)
         assert lost == {"decoder"}
@@ -151,14 +159,14 @@ def test_models_of_words_and_characters(tmp_path: Path, model_type: str) -> None
     else:
         with pytest.raises(jeton.FormatError, match="words are cut"):
             source.to_bytes("tokenizer.json")
-    anew = Tokenizer.from_canonical(source.to_canonical()).to_bytes("sentencepiece")
+    anew = from_canonical(source.to_canonical()).to_bytes("sentencepiece")
     assert_equal_in_sentencepiece(source, anew)
 
 
 def test_gpt2_files_load_in_tokenizers(tmp_path: Path) -> None:
     from tests.formats import small
 
-    source = Tokenizer.from_gpt2_files(small.vocab_json(), small.merges_txt())
+    source = from_gpt2_files(small.vocab_json(), small.merges_txt())
     source.save(tmp_path / "vocab.json")
     theirs = tokenizers.ByteLevelBPETokenizer(
         str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt")
@@ -170,7 +178,7 @@ def test_gpt2_files_load_in_tokenizers(tmp_path: Path) -> None:
 def test_a_word_list_loads_in_tokenizers(tmp_path: Path) -> None:
     from tests.formats import small
 
-    source = Tokenizer.from_vocab_txt(small.vocab_txt())
+    source = from_vocab_txt(small.vocab_txt())
     source.save(tmp_path / "vocab.txt")
     theirs = tokenizers.BertWordPieceTokenizer(str(tmp_path / "vocab.txt"), lowercase=True)
     theirs._tokenizer.encode_special_tokens = True
@@ -200,7 +208,7 @@ def test_every_published_vocabulary_in_every_format_that_holds_it(
         source = load_file(path)
         n_files += 1
         for format_name in jeton.formats.FORMATS:
-            result = source.write_format(format_name)
+            result = write_format(source, format_name)
             if not result["obstacles"] and result["read"].fingerprint != source.fingerprint:
                 assert result["losses"] or result["rewordings"], (path.name, format_name)
             if result["obstacles"] or result["losses"]:
@@ -221,7 +229,7 @@ def test_every_published_vocabulary_in_every_format_that_holds_it(
             n_written += 1
         own = _own_format(path.name, source)
         if own is not None:
-            result = source.write_format(own)
+            result = write_format(source, own)
             assert not result["obstacles"], (path.name, result["obstacles"])
             assert result["read"].fingerprint == source.fingerprint, path.name
     assert n_files > 50

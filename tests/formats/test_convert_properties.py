@@ -11,6 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jeton import Tokenizer
+from jeton._core import (
+    from_canonical,
+    from_hf_json,
+    from_sentencepiece,
+    from_tiktoken,
+    from_vocab_txt,
+    write_format,
+)
 from jeton.errors import EncodeError, FormatError
 from jeton.formats import FORMATS
 
@@ -30,7 +38,7 @@ def assert_accounted_for(source: Tokenizer) -> None:
     """Every part of the canonical form that does not come back is a loss or a rewording."""
     before = json.loads(source.to_canonical())
     for name in FORMATS:
-        result = source.write_format(name)
+        result = write_format(source, name)
         if result["obstacles"]:
             continue
         after = json.loads(result["read"].to_canonical())
@@ -66,17 +74,17 @@ def test_added_tokens_come_back_or_are_named(
     tokens: list[str], added: list[dict[str, Any]], whole: bool, texts: list[str]
 ) -> None:
     # With holes between ids, in the vocabulary or not, special or not.
-    tree = json.loads(Tokenizer.from_tiktoken(rank_file(tokens), pattern=PATTERN).to_canonical())
+    tree = json.loads(from_tiktoken(rank_file(tokens), pattern=PATTERN).to_canonical())
     tree["reference"] = "hf"
     tree["added_tokens"] = sorted(added, key=lambda token: token["id"])
     tree["model"]["merges"] = []
     tree["model"]["whole_pretokens"] = whole
     try:
-        source = Tokenizer.from_canonical(json.dumps(tree).encode())
+        source = from_canonical(json.dumps(tree).encode())
     except FormatError:
         return  # an id of a token with another text
     assert_accounted_for(source)
-    result = source.write_format("tokenizer.json")
+    result = write_format(source, "tokenizer.json")
     if not result["obstacles"] and not result["losses"]:
         for text in [*texts, *(token["content"] for token in added)]:
             assert ids(result["read"], text) == ids(source, text)
@@ -92,8 +100,8 @@ def rank_file(tokens: list[str]) -> bytes:
 def test_ranks_become_merges_and_ranks_again(tokens: list[str], texts: list[str]) -> None:
     # Also tokens that no merges make, and orders that no training gives.
     data = rank_file(tokens)
-    ranks = Tokenizer.from_tiktoken(data, pattern=PATTERN)
-    merges = Tokenizer.from_hf_json(ranks.to_bytes("tokenizer.json"))
+    ranks = from_tiktoken(data, pattern=PATTERN)
+    merges = from_hf_json(ranks.to_bytes("tokenizer.json"))
     for text in [*texts, *tokens]:
         assert ids(merges, text) == ids(ranks, text)
     assert merges.to_bytes("tiktoken") == data
@@ -108,19 +116,19 @@ def test_merges_become_ranks_only_where_they_are(
     tokens: list[str], order: list[int], texts: list[str]
 ) -> None:
     # A list in any order, with any pairs left out: what is written does the same, or is refused.
-    ranks = Tokenizer.from_tiktoken(rank_file(tokens), pattern=PATTERN)
+    ranks = from_tiktoken(rank_file(tokens), pattern=PATTERN)
     tree = json.loads(ranks.to_bytes("tokenizer.json"))
     merges = tree["model"]["merges"]
     kept = [merges[i] for i in order if i < len(merges)]
     tree["model"]["merges"] = kept
     tree["model"]["ignore_merges"] = len(kept) % 2 == 0
-    source = Tokenizer.from_hf_json(json.dumps(tree).encode())
+    source = from_hf_json(json.dumps(tree).encode())
     assert_accounted_for(source)
     try:
         data = source.to_bytes("tiktoken")
     except FormatError:
         return
-    written = Tokenizer.from_tiktoken(data, pattern=PATTERN)
+    written = from_tiktoken(data, pattern=PATTERN)
     for text in [*texts, *tokens]:
         assert ids(written, text) == ids(source, text)
 
@@ -133,10 +141,10 @@ WORDS = st.lists(
 @given(WORDS, st.booleans(), st.lists(LETTERS))
 def test_word_lists_come_back(words: list[str], lowercase: bool, texts: list[str]) -> None:
     data = "".join(f"{word}\n" for word in ["[UNK]", *(w for w in words if w != "[UNK]")]).encode()
-    source = Tokenizer.from_vocab_txt(data, lowercase=lowercase)
+    source = from_vocab_txt(data, lowercase=lowercase)
     assert source.to_bytes("vocab.txt") == data
     assert_accounted_for(source)
-    as_json = Tokenizer.from_hf_json(source.to_bytes("tokenizer.json"))
+    as_json = from_hf_json(source.to_bytes("tokenizer.json"))
     for text in texts:
         assert ids(as_json, text) == ids(source, text)
 
@@ -206,21 +214,21 @@ def test_sentencepiece_models_come_back_and_become_others(
             "denormalizer": None,
         },
     }
-    source = Tokenizer.from_canonical(json.dumps(tree).encode())
+    source = from_canonical(json.dumps(tree).encode())
     assert_accounted_for(source)
-    model = Tokenizer.from_sentencepiece(source.write_format("sentencepiece")["files"][0][1])
+    model = from_sentencepiece(write_format(source, "sentencepiece")["files"][0][1])
     for text in texts:
         assert ids(model, text) == ids(source, text)
-    again = Tokenizer.from_sentencepiece(model.to_bytes("sentencepiece"))
+    again = from_sentencepiece(model.to_bytes("sentencepiece"))
     assert again.fingerprint == model.fingerprint
     for name in ("tokenizer.json", "gguf"):
-        result = model.write_format(name)
+        result = write_format(model, name)
         if result["obstacles"] or result["losses"]:
             continue
         for text in texts:
             assert ids(result["read"], text) == ids(model, text), name
         if name == "tokenizer.json":
-            back = result["read"].write_format("sentencepiece")
+            back = write_format(result["read"], "sentencepiece")
             if not back["obstacles"] and not back["losses"]:
                 for text in texts:
                     assert ids(back["read"], text) == ids(model, text)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from jeton import FormatError, Tokenizer, UsageError, _core
+from jeton import FormatError, UsageError, _core
+from jeton._core import from_hf_json, from_sentencepiece, from_vocab_txt
 from jeton.formats import load_file, read_folder
 from jeton.formats.describing import describe_steps, format_of
 from tests.formats import small
@@ -319,7 +320,7 @@ class TestSentencePiece:
         tokenizer = load_file(tmp_path)
         assert tokenizer.encode("Hello world", add_special_tokens=True) == [1, 15043, 3186]
         assert tokenizer.encode("<pad>", allow_special="all") == [32000]
-        alone = Tokenizer.from_sentencepiece(model)
+        alone = from_sentencepiece(model)
         for text in ("<pad> <unk>", "  a  b", "日本"):
             assert tokenizer.encode(text) == alone.encode(text)
 
@@ -329,7 +330,7 @@ class TestSentencePiece:
         assert tokenizer.vocab_size == 32005
         ids = tokenizer.encode("a<tool>b<far>")
         assert [i for i in ids if i >= 32000] == [32000, 32004]
-        alone = Tokenizer.from_sentencepiece(model)
+        alone = from_sentencepiece(model)
         assert tokenizer.encode("tool far [PAD32001]") == alone.encode("tool far [PAD32001]")
 
     def test_a_token_far_behind_the_model(self, tmp_path: Path, model: bytes) -> None:
@@ -396,14 +397,14 @@ class TestSteps:
         tree["truncation"] = {
             "direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0,
         }  # fmt: skip
-        steps = describe_steps(Tokenizer.from_hf_json(json.dumps(tree).encode()))
+        steps = describe_steps(from_hf_json(json.dumps(tree).encode()))
         assert steps.normalizer == ()
         assert steps.pretokenizer == ("split (isolated)",)
         assert steps.decoder == ("bytes",)
         assert steps.truncation is not None
         assert steps.truncation["max_length"] == 5
         assert steps.padding is None
-        bert = describe_steps(Tokenizer.from_vocab_txt(small.vocab_txt()))
+        bert = describe_steps(from_vocab_txt(small.vocab_txt()))
         assert bert.normalizer == (
             "bert (clean_text, handle_chinese_chars, strip_accents, lowercase)",
         )

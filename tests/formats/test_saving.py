@@ -12,6 +12,16 @@ import pytest
 
 import jeton
 from jeton import Tokenizer
+from jeton._core import (
+    from_canonical,
+    from_claude,
+    from_gguf,
+    from_gpt2_files,
+    from_hf_json,
+    from_rwkv,
+    from_tekken,
+    from_vocab_txt,
+)
 from jeton.errors import (
     FormatError,
     LossyConversionError,
@@ -24,23 +34,23 @@ from tests.formats import small
 
 
 def pair() -> Tokenizer:
-    return Tokenizer.from_gpt2_files(small.vocab_json(), small.merges_txt())
+    return from_gpt2_files(small.vocab_json(), small.merges_txt())
 
 
 def words() -> Tokenizer:
-    return Tokenizer.from_vocab_txt(small.vocab_txt())
+    return from_vocab_txt(small.vocab_txt())
 
 
 SOURCES: dict[str, Callable[[], Tokenizer]] = {
     "x.tiktoken": small.tokenizer,
     "x.jeton.json": small.tokenizer,
-    "x.json": lambda: Tokenizer.from_hf_json(small.tokenizer().to_hf_json()),
+    "x.json": lambda: from_hf_json(small.tokenizer().to_hf_json()),
     "vocab.txt": words,
     "x.vocab.json": pair,
-    "tekken.json": lambda: Tokenizer.from_tekken(small.tekken()),
-    "x.gguf": lambda: Tokenizer.from_gguf(small.gguf()),
-    "rwkv_vocab.txt": lambda: Tokenizer.from_rwkv(small.rwkv()),
-    "claude.json": lambda: Tokenizer.from_claude(small.claude()),
+    "tekken.json": lambda: from_tekken(small.tekken()),
+    "x.gguf": lambda: from_gguf(small.gguf()),
+    "rwkv_vocab.txt": lambda: from_rwkv(small.rwkv()),
+    "claude.json": lambda: from_claude(small.claude()),
 }
 """Names of files, and a tokenizer of the format that each name means."""
 
@@ -76,7 +86,7 @@ def test_what_a_format_does_not_hold_is_refused_with_every_reason(tmp_path: Path
     tree = json.loads(small.tokenizer().to_canonical())
     tree["normalizer"] = [{"type": "lowercase"}]
     tree["added_tokens"][0]["lstrip"] = True
-    tokenizer = Tokenizer.from_canonical(json.dumps(tree).encode())
+    tokenizer = from_canonical(json.dumps(tree).encode())
     path = tmp_path / "x.tiktoken"
     with pytest.raises(LossyConversionError) as caught:
         tokenizer.save(path)
@@ -249,7 +259,7 @@ def test_samples_do_not_change_the_fingerprint(tmp_path: Path) -> None:
 )
 def test_damaged_samples_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
-    save_file(Tokenizer.from_hf_json(small.tokenizer().to_hf_json()), path)
+    save_file(from_hf_json(small.tokenizer().to_hf_json()), path)
     (tmp_path / "x.jeton-samples.json").write_text(text, encoding="utf-8")
     with pytest.raises(FormatError, match=r"x\.jeton-samples\.json"):
         load_file(path)

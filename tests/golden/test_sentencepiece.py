@@ -9,6 +9,7 @@ import pytest
 import sentencepiece
 
 from jeton import Tokenizer, _core
+from jeton._core import from_canonical
 from scripts.conformance.sets import SETS, GoldenSet, read_set
 from tests.core.texts import from_vocabulary, glued
 
@@ -67,7 +68,7 @@ def test_begin_and_end_on_request(
 
 
 def test_written_and_read_back(tokenizer: Tokenizer) -> None:
-    again = Tokenizer.from_canonical(tokenizer.to_canonical())
+    again = from_canonical(tokenizer.to_canonical())
     assert again.fingerprint == tokenizer.fingerprint
     assert again.encode("Hello  wörld \u4e2d\u6587") == tokenizer.encode(
         "Hello  wörld \u4e2d\u6587"

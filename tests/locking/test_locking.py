@@ -17,7 +17,7 @@ from jeton.cli.app import app
 from jeton.errors import FormatError, UnknownPriceError, UsageError
 from jeton.findings import Basis
 from jeton.formats import save_file
-from jeton.locking import Behaviour, Lock, compare, make_lock, remake
+from jeton.locking import Behaviour, Lock, compare_locks, make_lock, remake
 from jeton.locking.workload import Traffic
 from jeton.probe import probe_texts
 from tests.auditing.tiny import documentation, train_tiny
@@ -40,7 +40,9 @@ def traffic() -> Traffic:
 
 
 def priced() -> Lock:
-    return make_lock(["tok.json"], canaries=CANARIES, inputs=["corpus.jsonl"], traffic=traffic())
+    return make_lock(
+        ["corpus.jsonl"], tokenizers=["tok.json"], canaries=CANARIES, traffic=traffic()
+    )
 
 
 def exchange(tokenizer: Tokenizer) -> None:
@@ -71,7 +73,7 @@ def test_nothing_changed(work: Path) -> None:
     again = Lock.read("jeton.lock")
     assert again == lock
     assert again.to_json() == (work / "jeton.lock").read_text(encoding="utf-8")
-    difference = compare(again, remake(again))
+    difference = compare_locks(again, remake(again))
     assert difference.is_same
     assert difference.is_workload_same
     assert [t.status for t in difference.tokenizers] == ["same"]
@@ -82,7 +84,7 @@ def test_an_exchanged_tokenizer_is_shown_and_priced(work: Path) -> None:
     old = jeton.load("tok.json")
     new = train_tiny(vocab_size=300)
     exchange(new)
-    (found,) = compare(lock, remake(lock)).tokenizers
+    (found,) = compare_locks(lock, remake(lock)).tokenizers
     assert found.status == "changed"
     assert found.files == ("tok.json",)
     assert {"vocab_size", "model.merges", "special_tokens"} <= {
@@ -114,7 +116,7 @@ def test_money_is_estimated_where_the_text_is_not_what_it_was(work: Path, gone: 
         corpus.unlink()
     else:
         corpus.write_text(corpus.read_text(encoding="utf-8") + '\n{"text": "more"}', "utf-8")
-    difference = compare(lock, remake(lock))
+    difference = compare_locks(lock, remake(lock))
     (found,) = difference.tokenizers
     assert not difference.is_workload_same
     assert found.usd_per_year is not None
@@ -125,13 +127,13 @@ def test_money_is_estimated_where_the_text_is_not_what_it_was(work: Path, gone: 
 
 
 def test_a_setting_is_named_with_both_values(work: Path) -> None:
-    lock = make_lock(["tok.json"])
+    lock = make_lock(tokenizers=["tok.json"])
 
     def special(plain: dict[str, Any]) -> None:
         plain["added_tokens"][0]["lstrip"] = True
 
     edit(work / "tok.json", special)
-    (found,) = compare(lock, remake(lock)).tokenizers
+    (found,) = compare_locks(lock, remake(lock)).tokenizers
     assert [name for name, _, _ in found.settings] == ["added_tokens"]
     assert '"lstrip": false' in found.settings[0][1]
     assert '"lstrip": true' in found.settings[0][2]
@@ -140,9 +142,9 @@ def test_a_setting_is_named_with_both_values(work: Path) -> None:
 
 
 def test_other_bytes_of_the_same_tokenizer_are_seen(work: Path) -> None:
-    lock = make_lock(["tok.json"])
+    lock = make_lock(tokenizers=["tok.json"])
     edit(work / "tok.json", lambda plain: None)
-    (found,) = compare(lock, remake(lock)).tokenizers
+    (found,) = compare_locks(lock, remake(lock)).tokenizers
     assert (found.status, found.files, found.settings) == ("changed", ("tok.json",), ())
     assert not found.changed_texts
 
@@ -153,19 +155,22 @@ def test_folders_are_locked_with_their_chat_template(work: Path) -> None:
     (work / "tok.json").rename(folder / "tokenizer.json")
     (folder / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
     (folder / "README.md").write_text("not of it", encoding="utf-8")
-    lock = make_lock(["model/"])
+    lock = make_lock(tokenizers=["model/"])
     assert [f.name for f in lock.tokenizers[0].files] == ["chat_template.jinja", "tokenizer.json"]
     (folder / "chat_template.jinja").write_text("{{ bos }}{{ messages }}", encoding="utf-8")
-    (found,) = compare(lock, remake(lock)).tokenizers
+    (found,) = compare_locks(lock, remake(lock)).tokenizers
     assert found.files == ("chat_template.jinja",)
 
 
 def test_added_removed_and_libraries(work: Path) -> None:
-    one, two = make_lock(["tok.json"]), make_lock(["tok.json", "jeton-code-32k"])
-    assert [t.status for t in compare(one, two).tokenizers] == ["same", "added"]
-    assert [t.status for t in compare(two, one).tokenizers] == ["same", "removed"]
+    one, two = (
+        make_lock(tokenizers=["tok.json"]),
+        make_lock(tokenizers=["tok.json", "jeton-code-32k"]),
+    )
+    assert [t.status for t in compare_locks(one, two).tokenizers] == ["same", "added"]
+    assert [t.status for t in compare_locks(two, one).tokenizers] == ["same", "removed"]
     other = Lock(one.tokenizers, one.canaries, {**one.libraries, "tokenizers": "0.0.1"})
-    difference = compare(other, one)
+    difference = compare_locks(other, one)
     assert difference.is_same, "a version of another library changes nothing here"
     assert [name for name, _, _ in difference.libraries] == ["tokenizers"]
     assert one.libraries["jeton"] == jeton.__version__
@@ -173,11 +178,11 @@ def test_added_removed_and_libraries(work: Path) -> None:
 
 def test_bad_requests(work: Path) -> None:
     with pytest.raises(UsageError, match="no tokenizer"):
-        make_lock([])
+        make_lock(tokenizers=[])
     with pytest.raises(UsageError, match="given twice"):
-        make_lock(["tok.json", "tok.json"])
+        make_lock(tokenizers=["tok.json", "tok.json"])
     with pytest.raises(UsageError, match="--corpus"):
-        make_lock(["tok.json"], traffic=traffic())
+        make_lock(tokenizers=["tok.json"], traffic=traffic())
     with pytest.raises(UnknownPriceError):
         Traffic.find("no-such-model-at-all", requests_per_day=1)
     with pytest.raises(UsageError, match="above 0"):

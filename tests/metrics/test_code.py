@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_vocab_txt
 from jeton.errors import EmptyCorpusError, MissingExtraError, UsageError
 from jeton.metrics import code_use, identifier_parts
 from jeton.metrics.code import MAX_SOURCE_CHARS
@@ -91,7 +91,7 @@ def test_cuts_at_parts() -> None:
 
 
 def test_a_tokenizer_that_loses_white_space_breaks_python() -> None:
-    tokenizer = Tokenizer.from_vocab_txt(
+    tokenizer = from_vocab_txt(
         "\n".join(["[UNK]", *"()=:+", "def", "f", "##f", "x", "return", "1"]).encode()
     )
     use = code_use(tokenizer, ["x=1\nx=1\n", "x=1"], language="python")

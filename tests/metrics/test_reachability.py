@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jeton._core import TextBatch, Tokenizer
+from jeton._core import TextBatch, Tokenizer, from_tiktoken
 from jeton.errors import UsageError
 from jeton.metrics import Category, reachability, undertrained_tokens
 from jeton.metrics.undertrained import MIN_NEIGHBOUR_COUNT
@@ -27,7 +27,7 @@ def with_dead_tokens() -> Tokenizer:
         base64.b64encode(token) + f" {n_lines + place}\n".encode()
         for place, token in enumerate(dead)
     )
-    return Tokenizer.from_tiktoken(lines + more, pattern="gpt2")
+    return from_tiktoken(lines + more, pattern="gpt2")
 
 
 def test_tokens_that_a_pattern_never_lets_through() -> None:

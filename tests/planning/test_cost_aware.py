@@ -38,7 +38,7 @@ def texts(n: int = 600, seed: int = 0) -> list[str]:
 OPTIONS: dict[str, Any] = {
     "model": "llama-3.2-1b",
     "vocab_sizes": (290, 400),
-    "output_tokens": 50,
+    "output_tokens_per_request": 50,
     "algorithms": ("trimmed-bpe", "min-token-unigram"),
 }
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
+from jeton._core import from_tiktoken, from_vocab_txt
 from jeton.planning import NestedVocabularies
 
 TEXTS = [
@@ -53,7 +54,7 @@ def test_what_is_not_nested_is_refused() -> None:
         LARGEST.tokens_of_ids(341)
     with pytest.raises(jeton.UsageError, match="got 3 counts for 340 ids"):
         LARGEST.tokens_at_every_size([1, 2, 3])
-    words = jeton.Tokenizer.from_vocab_txt(b"[UNK]\na\n##b\n")
+    words = from_vocab_txt(b"[UNK]\na\n##b\n")
     with pytest.raises(jeton.UsageError, match="not a plain byte-level BPE"):
         NestedVocabularies.of(words)
 
@@ -63,6 +64,6 @@ def test_ids_in_another_order_are_refused() -> None:
     import base64
 
     data = b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(ranks))
-    odd = jeton.Tokenizer.from_tiktoken(data, pattern="gpt2", name="odd")
+    odd = from_tiktoken(data, pattern="gpt2", name="odd")
     with pytest.raises(jeton.UsageError, match="odd"):
         NestedVocabularies.of(odd)

@@ -74,7 +74,7 @@ def test_domains_that_share_nothing_want_their_own(tmp_path: Path) -> None:
         patterns=("gpt2",),
         algorithms=("bpe",),
         documents="line",
-        domains_by="folder",
+        domains="folder",
     )
     assert {domain.domain for domain in found.domains} == {"english", "russian"}
     for domain in found.domains:
@@ -85,7 +85,7 @@ def test_domains_that_share_nothing_want_their_own(tmp_path: Path) -> None:
 
 def test_the_same_whatever_the_order_and_the_threads() -> None:
     texts = documents(ENGLISH)
-    some = {"vocab_sizes": SIZES, "patterns": ("gpt2", "qwen"), "models": ["llama-3.2-1b"]}
+    some = {"vocab_sizes": SIZES, "patterns": ("gpt2", "qwen"), "model": ["llama-3.2-1b"]}
     first = recommend(iter(texts), **some)  # type: ignore[arg-type]
     second = recommend(iter(texts), num_threads=1, **some)  # type: ignore[arg-type]
     assert json.dumps(first.to_dict()) == json.dumps(second.to_dict())

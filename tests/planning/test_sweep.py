@@ -27,7 +27,10 @@ def texts(n: int = 400, seed: int = 0) -> list[str]:
 @pytest.fixture(scope="module")
 def found() -> Any:
     return sweep(
-        iter(texts()), vocab_sizes=(260, 280, 300), models=["llama-3.2-1b"], output_tokens=20
+        iter(texts()),
+        vocab_sizes=(260, 280, 300),
+        model=["llama-3.2-1b"],
+        output_tokens_per_request=20,
     )
 
 
@@ -66,7 +69,7 @@ def test_the_best_has_the_least_and_says_why(found: Any) -> None:
     by_memory = sweep(
         iter(texts()),
         vocab_sizes=(260, 300),
-        models=["llama-3.2-1b"],
+        model=["llama-3.2-1b"],
         minimise="weight_bytes",
     )
     assert by_memory.models[0].best == 260
@@ -77,8 +80,8 @@ def test_the_same_on_any_number_of_threads(found: Any) -> None:
     again = sweep(
         iter(texts()),
         vocab_sizes=(300, 260, 280, 280),
-        models=["llama-3.2-1b"],
-        output_tokens=20,
+        model=["llama-3.2-1b"],
+        output_tokens_per_request=20,
         num_threads=1,
     )
     assert again.to_dict() == found.to_dict()
@@ -110,7 +113,7 @@ def test_what_cannot_be_meant() -> None:
     with pytest.raises(jeton.EmptyCorpusError):
         sweep(iter([]), vocab_sizes=(260,))
     with pytest.raises(jeton.UnknownModelError):
-        sweep(iter(texts()), vocab_sizes=(260,), models=["lama"])
+        sweep(iter(texts()), vocab_sizes=(260,), model=["lama"])
     with pytest.raises(jeton.TrainingError):
         sweep(iter(texts()), vocab_sizes=(100,))
 

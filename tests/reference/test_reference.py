@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import TextBatch, Tokenizer, _core
+from jeton._core import from_tiktoken
 from jeton._reference.bpe import Pair, alphabet, encode_by_merges, encode_by_rank, train
 from jeton._reference.split import BLANKS, split_gpt2
 
@@ -67,7 +68,7 @@ def test_blanks_are_those_of_the_core() -> None:
 def splitter() -> Tokenizer:
     """A tokenizer of single bytes: only its split matters."""
     lines = [f"{base64.b64encode(bytes([byte])).decode()} {byte}" for byte in range(256)]
-    return Tokenizer.from_tiktoken("\n".join(lines).encode(), pattern="gpt2")
+    return from_tiktoken("\n".join(lines).encode(), pattern="gpt2")
 
 
 def counted(words: dict[str, int]) -> tuple[_core.PretokenCounts, dict[bytes, int]]:
@@ -127,7 +128,7 @@ def test_encoding_by_rank_equals_the_core(
     for token in [*more, *tokens]:
         ranks.setdefault(token, len(ranks))
     lines = [f"{base64.b64encode(token).decode()} {rank}" for token, rank in ranks.items()]
-    tokenizer = Tokenizer.from_tiktoken("\n".join(lines).encode(), pattern="gpt2")
+    tokenizer = from_tiktoken("\n".join(lines).encode(), pattern="gpt2")
     expected = [ranks[t] for p in split_gpt2(text) for t in encode_by_rank(p.encode(), ranks=ranks)]
     assert tokenizer.encode(text) == expected
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import jeton
+from jeton._core import from_compiled, from_tiktoken
 from jeton.formats.compiled import MAGIC
 from jeton.registry import compiled, index
 from tests.formats import small
@@ -35,9 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def source(tmp_path: Path) -> Path:
     """A tokenizer.json that was not touched for a while."""
     path = tmp_path / "mine.json"
-    tokenizer = jeton.Tokenizer.from_tiktoken(
-        small.ranks(), pattern="gpt2", special_tokens=small.SPECIAL
-    )
+    tokenizer = from_tiktoken(small.ranks(), pattern="gpt2", special_tokens=small.SPECIAL)
     path.write_bytes(tokenizer.to_hf_json())
     return settle(path)
 
@@ -110,14 +109,14 @@ def test_a_file_of_its_own(name: str, tmp_path: Path) -> None:
     again = jeton.load(path)
     assert again.name == "any"
     same(tokenizer.with_name("any"), again)
-    same(tokenizer, jeton.Tokenizer.from_compiled(path.read_bytes()))
+    same(tokenizer, from_compiled(path.read_bytes()))
     same(pickle.loads(pickle.dumps(again)), again)
     assert again.to_hf_json() == tokenizer.to_hf_json()
 
 
 def test_long_texts_and_many_words_are_the_same() -> None:
     tokenizer = jeton.load("jeton-general-32k")
-    again = jeton.Tokenizer.from_compiled(tokenizer.to_compiled())
+    again = from_compiled(tokenizer.to_compiled())
     words = " ".join(f"w{n}x{n * n}é" for n in range(20_000))
     assert again.encode(words) == tokenizer.encode(words)
     assert again.encode("a" * 5000) == tokenizer.encode("a" * 5000)

@@ -10,6 +10,7 @@ import pytest
 
 import jeton
 from jeton import FormatError, UnknownTokenizerError, UsageError, registry
+from jeton._core import from_tiktoken
 from jeton.formats import save_file
 from jeton.registry import finding
 from tests.formats import small
@@ -41,9 +42,7 @@ def test_a_name_in_the_vocabulary_folder(vocab_dir: Path) -> None:
 def test_bundled_comes_before_the_folder_and_the_folder_before_the_cache(
     vocab_dir: Path, bundled: Path
 ) -> None:
-    other = jeton.Tokenizer.from_tiktoken(
-        small.ranks(), pattern="gpt2", special_tokens={"<|other|>": 300}
-    )
+    other = from_tiktoken(small.ranks(), pattern="gpt2", special_tokens={"<|other|>": 300})
     cache = registry.cache_dir()
     save_file(other, cache / "x-v1.jeton.json.zst")
     assert "<|other|>" in jeton.load("x-v1").special_tokens
@@ -57,9 +56,7 @@ def test_bundled_comes_before_the_folder_and_the_folder_before_the_cache(
 def test_a_bundled_name_without_version_is_the_newest(bundled: Path) -> None:
     for version in (1, 9, 10):
         special = {f"<|v{version}|>": 300}
-        tokenizer = jeton.Tokenizer.from_tiktoken(
-            small.ranks(), pattern="gpt2", special_tokens=special
-        )
+        tokenizer = from_tiktoken(small.ranks(), pattern="gpt2", special_tokens=special)
         card = {"version": version}
         save_file(tokenizer, bundled / f"x-v{version}.jeton.json.zst", training_card=card)
     assert jeton.load("x").special_tokens == {"<|v10|>": 300}
@@ -127,7 +124,7 @@ def test_loading_twice_shares_the_tokenizer(vocab_dir: Path) -> None:
     save_file(small.tokenizer(), path)
     first = jeton.load("mine")
     assert jeton.load("mine") is first
-    other = jeton.Tokenizer.from_tiktoken(small.ranks(), pattern="gpt2", special_tokens={})
+    other = from_tiktoken(small.ranks(), pattern="gpt2", special_tokens={})
     save_file(other, path)
     assert jeton.load("mine") is not first
     assert jeton.load("mine").special_tokens == {}

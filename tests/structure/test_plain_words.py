@@ -6,10 +6,10 @@ from pathlib import Path
 
 from scripts import words
 
-MOST = 136
+MOST = 130
 """Riddles that are left, 2026-11-28. Lower it with every one that you mend."""
-MOST_WIDE = 220
-"""Wide comments that are left, all in jeton-py, whose docs come from `_core.pyi`."""
+MOST_WIDE = 0
+"""Wide comments that are left."""
 
 
 def test_no_new_doc_begins_with_a_riddle() -> None:

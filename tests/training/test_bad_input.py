@@ -45,7 +45,7 @@ def _trained(inputs: Any, how: str, *, vocab_size: int = 300, **more: Any) -> je
         base = jeton.train(iter(["the"] * 5), vocab_size=258)
         corpus = count_pretokens(inputs, base=base, **counting)
         settings = ContinueSettings(vocab_size=vocab_size, min_frequency=1)
-        return continue_from_counts(base, corpus, settings=settings).tokenizer
+        return continue_from_counts(corpus, base=base, settings=settings).tokenizer
     wanted = TrainSettings(algorithm=how, vocab_size=vocab_size, **more)
     corpus = count_pretokens(inputs, settings=wanted, **counting)
     return learn_from_counts(corpus, settings=wanted).tokenizer

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
-from jeton import _core
+from jeton._core import from_tiktoken, from_vocab_txt
 from jeton.cli.app import app
 from jeton.corpus import CorpusCare
 from jeton.errors import TrainingError
@@ -34,7 +34,7 @@ _DOMAIN = ["hydroxychloroquine lowers the slow flow\nof chloroquine (the chloro-
 
 def _as_ranks(tokenizer: jeton.Tokenizer) -> jeton.Tokenizer:
     """Write the tokenizer as a file of ranks, where any pair may merge whose bytes are a token."""
-    return _core.Tokenizer.from_tiktoken(
+    return from_tiktoken(
         tokenizer.to_tiktoken(), pattern="llama3", special_tokens={"<|endoftext|>": 300}
     )
 
@@ -49,7 +49,7 @@ def base(request: pytest.FixtureRequest) -> jeton.Tokenizer:
 
 
 def test_old_ids_keep_their_meaning(base: jeton.Tokenizer) -> None:
-    more = continue_training(base, iter(_DOMAIN), vocab_size=base.vocab_size + 12).tokenizer
+    more = continue_training(iter(_DOMAIN), base=base, vocab_size=base.vocab_size + 12).tokenizer
     assert more.vocab_size == base.vocab_size + 12
     for token, id in ((bytes([byte]), base.bytes_to_id(bytes([byte]))) for byte in range(256)):
         assert more.bytes_to_id(token) == id
@@ -60,7 +60,7 @@ def test_old_ids_keep_their_meaning(base: jeton.Tokenizer) -> None:
 
 
 def test_no_text_needs_more_tokens(base: jeton.Tokenizer) -> None:
-    more = continue_training(base, iter(_DOMAIN), vocab_size=base.vocab_size + 30).tokenizer
+    more = continue_training(iter(_DOMAIN), base=base, vocab_size=base.vocab_size + 30).tokenizer
 
     @settings(max_examples=80, deadline=None)
     @given(
@@ -84,7 +84,7 @@ def _undone(more: jeton.Tokenizer, base: jeton.Tokenizer, id: int) -> list[int]:
 
 
 def test_the_report_counts_what_it_says(base: jeton.Tokenizer) -> None:
-    found = continue_training(base, iter(_DOMAIN), vocab_size=base.vocab_size + 10)
+    found = continue_training(iter(_DOMAIN), base=base, vocab_size=base.vocab_size + 10)
     before = int(base.count_batch(_DOMAIN).sum())
     after = int(found.tokenizer.count_batch(_DOMAIN).sum())
     assert (found.n_tokens_before, found.n_tokens_after) == (before, after)
@@ -99,11 +99,11 @@ def test_the_report_counts_what_it_says(base: jeton.Tokenizer) -> None:
 def test_what_cannot_be_continued_says_why() -> None:
     base = jeton.train(iter(_GENERAL), vocab_size=270)
     with pytest.raises(TrainingError, match="vocab_size is 270, but the tokenizer to continue has"):
-        continue_training(base, iter(_DOMAIN), vocab_size=270)
+        continue_training(iter(_DOMAIN), base=base, vocab_size=270)
     tiny = b"[UNK]\na\n##b\n"
-    wordpiece = _core.Tokenizer.from_vocab_txt(tiny)
+    wordpiece = from_vocab_txt(tiny)
     with pytest.raises(TrainingError, match="only BPE on bytes can be continued"):
-        continue_training(wordpiece, iter(_DOMAIN), vocab_size=300)
+        continue_training(iter(_DOMAIN), base=wordpiece, vocab_size=300)
 
 
 def test_the_command_line(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_weights_count_in_documents_of_weight_one() -> None:
     thirds = CorpusCare(weights={"<texts>": Fraction(1, 3)})
     weighted = count_pretokens(iter(_DOMAIN * 3), base=base, care=thirds)
     settings = ContinueSettings(vocab_size=276, min_frequency=3)
-    one = continue_from_counts(base, plain, settings=settings)
-    other = continue_from_counts(base, weighted, settings=settings)
+    one = continue_from_counts(plain, base=base, settings=settings)
+    other = continue_from_counts(weighted, base=base, settings=settings)
     assert one.tokenizer.fingerprint == other.tokenizer.fingerprint
     assert (one.n_tokens_before, one.new_tokens) == (other.n_tokens_before, other.new_tokens)

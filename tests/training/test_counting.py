@@ -16,8 +16,8 @@ from jeton import _core
 from jeton.corpus import CorpusCare, HoldOut, InputFile
 from jeton.corpus.places import RecordPlaces
 from jeton.errors import CorpusError, EmptyCorpusError, FormatError, UsageError
+from jeton.progress import Progress
 from jeton.training import (
-    TrainProgress,
     TrainSettings,
     count_pretokens,
     load_counts,
@@ -103,11 +103,12 @@ def test_counts_that_do_not_fit_a_trainer_are_refused_with_a_hint(tmp_path: Path
     counts = _core.PretokenCounts(pattern=WORDS.pattern)
     counts.limit_memory(300_000, temp_dir=str(tmp_path))
     counts.add(_core.TextBatch.from_texts(texts_of(1500)))
-    kept, left_out = counts.at_least(3)
+    frequent = counts.at_least(3)
+    kept = frequent.counts
     assert not kept.is_on_disk
-    assert len(kept) + left_out[0] == len(counts)
-    assert kept.n_pretokens + left_out[1] == counts.n_pretokens
-    assert kept.n_bytes + left_out[2] == counts.n_bytes
+    assert len(kept) + frequent.n_distinct_left_out == len(counts)
+    assert kept.n_pretokens + frequent.n_pretokens_left_out == counts.n_pretokens
+    assert kept.n_bytes + frequent.n_bytes_left_out == counts.n_bytes
     assert all(count >= 3 for _, count in kept.items())
 
 
@@ -267,7 +268,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> Non
     path = tmp_path / "growing.txt"
     path.write_text("some text\n" * 10, encoding="utf-8")
 
-    def grow(progress: TrainProgress) -> None:
+    def grow(progress: Progress) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write("more\n")
 

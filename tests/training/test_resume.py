@@ -23,8 +23,8 @@ from jeton import _core
 from jeton.cli.app import app
 from jeton.corpus import CorpusCare, HoldOut, NearDuplicateSettings  # noqa: F401 - evaluated
 from jeton.errors import CorpusError, FormatError, UsageError
+from jeton.progress import Progress
 from jeton.training import (
-    TrainProgress,
     TrainSettings,
     count_pretokens,
     learn_from_counts,
@@ -131,7 +131,7 @@ def test_a_process_that_is_stopped_goes_on_to_the_same_file(
 def stop_at(n_calls: int) -> object:
     calls = 0
 
-    def on_progress(progress: TrainProgress) -> None:
+    def on_progress(progress: Progress) -> None:
         nonlocal calls
         calls += 1
         if calls == n_calls:
@@ -197,7 +197,7 @@ def test_learning_that_is_interrupted_goes_on_to_the_same_tokenizer(
     whole = learn_from_counts(corpus, settings=settings).tokenizer
     checkpoint = tmp_path / "part"
 
-    def stop(progress: TrainProgress) -> None:
+    def stop(progress: Progress) -> None:
         if progress.done > 400:
             raise KeyboardInterrupt
 
@@ -294,7 +294,7 @@ def test_a_command_that_holds_out_goes_on_to_the_same_files(
     assert CliRunner().invoke(app, command("whole")).exit_code == 0
     n_calls = 0
 
-    def stop(progress: TrainProgress) -> None:
+    def stop(progress: Progress) -> None:
         nonlocal n_calls
         n_calls += progress.stage == stage
         if n_calls == 3:
@@ -302,7 +302,7 @@ def test_a_command_that_holds_out_goes_on_to_the_same_files(
             time.sleep(0.01)
 
     with monkeypatch.context() as patch:
-        patch.setattr("jeton.cli.train.training_progress", lambda **_: nullcontext(stop))
+        patch.setattr("jeton.cli.train.progress_bar", lambda **_: nullcontext(stop))
         stopped = CliRunner().invoke(app, command("again"))
     assert stopped.exit_code == 130
     assert "again.part" in stopped.stderr

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import _core
+from jeton._core import from_hf_json
 from jeton.errors import TrainingError, UsageError
 from jeton.training import TrainSettings
 from jeton.training.algorithms.superbpe import PHRASE_PATTERNS
@@ -60,7 +61,7 @@ def test_tokenizers_gives_the_same_ids(phrases: str, whole_words: bool) -> None:
     hf = pytest.importorskip("tokenizers")
     ours = _train(phrases=phrases, whole_words=whole_words, transition_size=330)
     theirs = hf.Tokenizer.from_str(ours.to_hf_json().decode())
-    loaded = _core.Tokenizer.from_hf_json(ours.to_hf_json())
+    loaded = from_hf_json(ours.to_hf_json())
 
     @settings(max_examples=60, deadline=None)
     @given(
@@ -105,7 +106,7 @@ def test_a_run_that_was_interrupted_goes_on() -> None:
             transition_size=330,
             max_words=4,
             **hooks,
-        )[0]
+        ).tokenizer
 
     whole = learn([])
     kept: list[list[tuple[int, int]]] = []

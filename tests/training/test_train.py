@@ -20,8 +20,8 @@ from jeton.errors import (
     TrainingError,
     UsageError,
 )
+from jeton.progress import Progress
 from jeton.training import (
-    TrainProgress,
     TrainSettings,
     count_pretokens,
     train,
@@ -107,7 +107,7 @@ def test_sources_say_what_was_read(tmp_path: Path) -> None:
 def test_progress_goes_through_both_stages(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("\n".join(TEXTS), encoding="utf-8")
-    seen: list[TrainProgress] = []
+    seen: list[Progress] = []
     train(path, vocab_size=300, on_progress=seen.append)
     stages = [progress.stage for progress in seen]
     assert stages == sorted(stages)
@@ -122,7 +122,7 @@ def test_an_exception_of_the_callback_stops_training(stage: str) -> None:
     class StopNowError(Exception):
         pass
 
-    def stop(progress: TrainProgress) -> None:
+    def stop(progress: Progress) -> None:
         if progress.stage == stage:
             raise StopNowError
 

@@ -59,10 +59,12 @@ fn array(source: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let capsules = capsules.cast::<PyTuple>()?;
     let schema = pointer::<FFI_ArrowSchema>(&capsules.get_item(0)?, c"arrow_schema")?;
     let array = pointer::<FFI_ArrowArray>(&capsules.get_item(1)?, c"arrow_array")?;
-    // SAFETY: the capsules have the names that the interface prescribes for these two structures and
-    // are alive in `capsules`. Moving the array out leaves a released one behind, as the interface asks.
+    // SAFETY: the capsules have the names that the interface prescribes for these two structures
+    // and are alive in `capsules`. Moving the array out leaves a released one behind, as the
+    // interface asks.
     let (array, schema) = unsafe { (FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
-    // SAFETY: the producer promises that the array fits its schema. Bytes are checked for UTF-8 below.
+    // SAFETY: the producer promises that the array fits its schema. Bytes are checked for UTF-8
+    // below.
     let data = unsafe { from_ffi(array, schema) };
     Ok(make_array(data.map_err(|error| {
         PyValueError::new_err(error.to_string())
@@ -106,8 +108,8 @@ fn stream(source: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     }
 }
 
-/// The array, with strings as bytes where only that makes them readable without a check: a producer may put bytes that
-/// are not UTF-8 into them. Buffers are shared.
+/// The array, with strings as bytes where only that makes them readable without a check: a producer
+/// may put bytes that are not UTF-8 into them. Buffers are shared.
 pub(crate) fn of_bytes(array: ArrayRef) -> PyResult<ArrayRef> {
     if array.null_count() > 0 {
         let first = (0..array.len()).find(|&i| array.is_null(i)).unwrap_or(0);
@@ -121,7 +123,8 @@ pub(crate) fn of_bytes(array: ArrayRef) -> PyResult<ArrayRef> {
     }
 }
 
-/// Calls `add` with the bytes of each string of an array that [`of_bytes`] gave; they lie in the array's buffers.
+/// Calls `add` with the bytes of each string of an array that [`of_bytes`] gave; they lie in the
+/// array's buffers.
 pub(crate) fn each<'a>(
     array: &'a ArrayRef,
     add: &mut dyn FnMut(&'a [u8]) -> PyResult<()>,

@@ -17,8 +17,8 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 /// measured yet.
 pub(crate) const SHORT_BYTES: usize = 16 << 10;
 
-/// Runs work of the core that may take long: other Python threads run meanwhile, Ctrl-C ends it (if it
-/// asks `keep_going` now and then), and errors become Python's.
+/// Runs work of the core that may take long: other Python threads run meanwhile, Ctrl-C ends it (if
+/// it asks `keep_going` now and then), and errors become Python's.
 pub(crate) fn enter<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T> + Send,
@@ -54,7 +54,8 @@ pub(crate) fn quick<T>(py: Python<'_>, result: Result<T>) -> PyResult<T> {
     result.map_err(|error| to_python(py, &error))
 }
 
-/// Goes through [`enter`] if texts are long together; for a few short ones, it would cost more than they do.
+/// Goes through [`enter`] if texts are long together; for a few short ones, it would cost more than
+/// they do.
 pub(crate) fn enter_if_long<T: Send>(
     py: Python<'_>,
     texts: &dyn Documents,

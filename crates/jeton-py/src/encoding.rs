@@ -74,7 +74,8 @@ impl Encoding {
     }
 
     /// True if a token was put around the text (``add_special_tokens``). As in ``tokenizers``, a
-    /// special token that stood in the text is not marked; ``Tokenizer.special_tokens_mask`` goes by id.
+    /// special token that stood in the text is not marked; ``Tokenizer.special_tokens_mask`` goes
+    /// by id.
     #[getter]
     fn special_tokens_mask<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<bool>> {
         crate::view::read_only(slf, &slf.get().special_tokens_mask)

@@ -175,8 +175,8 @@ pub(crate) fn io_to_python(py: Python<'_>, error: &IoError) -> PyErr {
     Exception { class, fields }.raise(py, &error.to_string())
 }
 
-/// One sample of each kind of error of the core, by name. A kind without a sample does not compile into
-/// `name`, and a test in Python asks for every one.
+/// One sample of each kind of error of the core, by name. A kind without a sample does not compile
+/// into `name`, and a test in Python asks for every one.
 fn samples() -> Vec<Error> {
     let reason = || "a reason".to_owned();
     vec![

@@ -1,7 +1,8 @@
 //! Ids as Python's integers: lists of ids, and back.
 //!
-//! A list of ids is made of integers that exist already: each id's is made when the id is met first and kept as long as
-//! the tokenizer, so that a list costs a count and a pointer for each id, not an allocation.
+//! A list of ids is made of integers that exist already: each id's is made when the id is met first
+//! and kept as long as the tokenizer, so that a list costs a count and a pointer for each id, not
+//! an allocation.
 
 #![allow(unsafe_code)] // borrowed integers in an array of pointers; each use says why it is sound
 
@@ -12,7 +13,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 
-/// Bytes of a small integer of `CPython` 3.11 (64 bits), as `sys.getsizeof` has it (28) and its allocator rounds it.
+/// Bytes of a small integer of `CPython` 3.11 (64 bits), as `sys.getsizeof` has it (28) and its
+/// allocator rounds it.
 const INTEGER_BYTES: usize = 32;
 
 /// The integers of a vocabulary's ids, made when they are met.
@@ -23,8 +25,8 @@ pub(crate) struct Integers {
 }
 
 impl Integers {
-    /// None is made yet. Where threads run at once without a global lock, none ever is: they would all wait
-    /// for the count of references of the same few integers.
+    /// None is made yet. Where threads run at once without a global lock, none ever is: they would
+    /// all wait for the count of references of the same few integers.
     pub(crate) fn new(py: Python<'_>, vocab_size: u32) -> Self {
         let slots = if shares_integers(py) {
             vocab_size as usize
@@ -33,8 +35,9 @@ impl Integers {
         };
         // Zeros that the system gives: memory that no id has touched is not there.
         let mut zeros = std::mem::ManuallyDrop::new(vec![0usize; slots]);
-        // SAFETY: the parts are those of a vector that is not dropped; `AtomicPtr` has size, alignment and bit
-        // validity of a pointer, those are a `usize`'s on every platform that Python runs on, and zero is null.
+        // SAFETY: the parts are those of a vector that is not dropped; `AtomicPtr` has size,
+        // alignment and bit validity of a pointer, those are a `usize`'s on every platform that
+        // Python runs on, and zero is null.
         let made: Vec<AtomicPtr<ffi::PyObject>> = unsafe {
             Vec::from_raw_parts(zeros.as_mut_ptr().cast(), zeros.len(), zeros.capacity())
         };
@@ -52,9 +55,9 @@ impl Integers {
     /// A list of ids.
     pub(crate) fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
         let n = isize::try_from(ids.len())?;
-        // SAFETY: Python's lock is held (`py`). A new list of `n` places is ours alone; each place is filled once, with
-        // a reference that the list takes over. If one cannot be made, the list is dropped with places that are
-        // null, which its destructor allows for.
+        // SAFETY: Python's lock is held (`py`). A new list of `n` places is ours alone; each place
+        // is filled once, with a reference that the list takes over. If one cannot be made, the
+        // list is dropped with places that are null, which its destructor allows for.
         unsafe {
             let list = Bound::from_owned_ptr_or_err(py, ffi::PyList_New(n))?;
             for (place, &id) in (0..n).zip(ids) {
@@ -74,14 +77,15 @@ impl Integers {
             let integer = slot.swap(std::ptr::null_mut(), Ordering::AcqRel);
             if !integer.is_null() {
                 self.n_made.fetch_sub(1, Ordering::Relaxed);
-                // SAFETY: the lock is held, so nobody is between reading this slot and counting its integer; the slot
-                // owned this reference, and is empty now.
+                // SAFETY: the lock is held, so nobody is between reading this slot and counting its
+                // integer; the slot owned this reference, and is empty now.
                 unsafe { ffi::Py_DECREF(integer) };
             }
         }
     }
 
-    /// A new reference to the integer of an id; null, with Python's error set, if there is no memory.
+    /// A new reference to the integer of an id; null, with Python's error set, if there is no
+    /// memory.
     ///
     /// # Safety
     /// Python's lock must be held.
@@ -96,7 +100,8 @@ impl Integers {
             // SAFETY: the caller holds the lock.
             return unsafe { self.make(slot, id) };
         }
-        // SAFETY: a slot that is not null holds an integer of which this owns a reference, so it is alive.
+        // SAFETY: a slot that is not null holds an integer of which this owns a reference, so it is
+        // alive.
         unsafe { ffi::Py_INCREF(known) };
         known
     }
@@ -105,9 +110,9 @@ impl Integers {
     /// Python's lock must be held.
     #[cold]
     unsafe fn make(&self, slot: &AtomicPtr<ffi::PyObject>, id: u32) -> *mut ffi::PyObject {
-        // SAFETY: the caller holds the lock; `new` is null or a reference of our own. It is put into the slot if
-        // that is still empty, and counted once more there; otherwise whoever calls gets it, and the slot
-        // keeps the one it has.
+        // SAFETY: the caller holds the lock; `new` is null or a reference of our own. It is put
+        // into the slot if that is still empty, and counted once more there; otherwise whoever
+        // calls gets it, and the slot keeps the one it has.
         unsafe {
             let new = ffi::PyLong_FromUnsignedLongLong(u64::from(id));
             if new.is_null() {
@@ -145,7 +150,8 @@ fn shares_integers(py: Python<'_>) -> bool {
     enabled.unwrap_or(true)
 }
 
-/// The numbers of a list; None if one is something else than an `int` from 0 to 2**32 - 1, which needs a closer look.
+/// The numbers of a list; None if one is something else than an `int` from 0 to 2**32 - 1, which
+/// needs a closer look.
 pub(crate) fn numbers(list: &Bound<'_, PyList>) -> Option<Vec<u32>> {
     let mut numbers = Vec::with_capacity(list.len());
     for item in list {
@@ -153,7 +159,8 @@ pub(crate) fn numbers(list: &Bound<'_, PyList>) -> Option<Vec<u32>> {
             return None;
         }
         let mut overflow: c_int = 0;
-        // SAFETY: the lock is held (`item` is bound) and `item` is an `int`, for which no error is set.
+        // SAFETY: the lock is held (`item` is bound) and `item` is an `int`, for which no error is
+        // set.
         let number = unsafe { ffi::PyLong_AsLongAndOverflow(item.as_ptr(), &raw mut overflow) };
         if overflow != 0 {
             return None;

@@ -1,8 +1,8 @@
 //! The Python module `jeton._core`: conversion and one door, nothing else.
 //!
 //! Every function here has the same shape: turn Python values into the core's, go through
-//! [`door::enter`] (which lets other threads run, watches for Ctrl-C and maps errors), turn the result
-//! back. What Python sees is written down in `python/jeton/_core.pyi`.
+//! [`door::enter`] (which lets other threads run, watches for Ctrl-C and maps errors), turn the
+//! result back. What Python sees is written down in `python/jeton/_core.pyi`.
 
 // The docstrings of what Python sees are written in Python's notation (scripts/core_docs.py).
 #![allow(
@@ -38,7 +38,8 @@ use jeton_core::cpu::dispatch::{Level, set_limit};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
-/// Uses no wider vector instructions than `$JETON_SIMD` names: for measurements, and where a machine has faulty ones.
+/// Uses no wider vector instructions than `$JETON_SIMD` names: for measurements, and where a
+/// machine has faulty ones.
 fn limit_vectors(py: Python<'_>) -> PyResult<()> {
     let Some(given) = std::env::var_os("JETON_SIMD") else {
         return Ok(());
@@ -54,8 +55,9 @@ fn limit_vectors(py: Python<'_>) -> PyResult<()> {
     PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
 }
 
-/// Finds out which `NumPy` this is, if the program has imported it: that takes a tenth of a millisecond, since the binding asks for the
-/// version in Python, and the first array would wait for it. Where it fails the first array says why.
+/// Finds out which `NumPy` this is, if the program has imported it: that takes a tenth of a
+/// millisecond, since the binding asks for the version in Python, and the first array would wait
+/// for it. Where it fails the first array says why.
 fn meet_numpy(py: Python<'_>) -> PyResult<()> {
     let modules = py.import("sys")?.getattr("modules")?;
     if modules.contains("numpy")? {
@@ -87,11 +89,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::DecodeStream>()?;
     module.add_class::<tokenizer::EncodeIterator>()?;
     module.add_class::<tokenizer::GrowingText>()?;
+    module.add_class::<tokenizer::Growth>()?;
+    module.add_class::<tokenizer::GuardedEncoding>()?;
     module.add_class::<tokenizer::NoncanonicalIds>()?;
     module.add_class::<tokenizer::ReadRanks>()?;
+    module.add_class::<tokenizer::RefusedToken>()?;
+    module.add_class::<tokenizer::Segmentation>()?;
     module.add_class::<tokenizer::SpecialToken>()?;
     module.add_class::<tokenizer::Tokenizer>()?;
     corpus::register(module)?;
+    tokenizer::register(module)?;
     train::register(module)?;
     module.add_function(wrap_pyfunction!(digest::sha256, module)?)?;
     module.add_function(wrap_pyfunction!(door::available_threads, module)?)?;

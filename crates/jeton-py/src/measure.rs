@@ -196,8 +196,8 @@ impl TokenStats {
         self.0.n_tokens
     }
 
-    /// Documents whose ids do not decode to the text after the tokenizer's own normalization, white space and U+2581
-    /// included.
+    /// Documents whose ids do not decode to the text after the tokenizer's own normalization, white
+    /// space and U+2581 included.
     #[getter]
     fn n_round_trip_failures(&self) -> u64 {
         self.0.n_round_trip_failures
@@ -215,8 +215,9 @@ impl TokenStats {
         self.0.n_unreturned_by_cause.iter().sum()
     }
 
-    /// The same by cause, each document once, under the worst: ``white_space`` (and nothing else is lost), ``u2581`` (it
-    /// came back as a space), ``normal_form`` (the normalizer changed characters), ``unknown``, ``other``.
+    /// The same by cause, each document once, under the worst: ``white_space`` (and nothing else is
+    /// lost), ``u2581`` (it came back as a space), ``normal_form`` (the normalizer changed
+    /// characters), ``unknown``, ``other``.
     #[getter]
     fn unreturned_by_cause<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -232,15 +233,16 @@ impl TokenStats {
         crate::view::read_only(slf, &slf.get().0.id_counts)
     }
 
-    /// uint32 (n_documents,): tokens of each document of the one batch that was measured with ``documents=True``; else
-    /// empty, after a merge too.
+    /// uint32 (n_documents,): tokens of each document of the one batch that was measured with
+    /// ``documents=True``; else empty, after a merge too.
     #[getter]
     fn document_tokens<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
         crate::view::read_only(slf, &slf.get().0.document_tokens)
     }
 
-    /// Documents whose tokens could be laid along their text (with ``words=True``); the counts below are of these
-    /// alone. Normalization that changes letters, and text without a token, leave a document out.
+    /// Documents whose tokens could be laid along their text (with ``words=True``); the counts
+    /// below are of these alone. Normalization that changes letters, and text without a token,
+    /// leave a document out.
     #[getter]
     fn n_laid_out_documents(&self) -> u64 {
         self.0.words.n_documents
@@ -327,8 +329,8 @@ impl TermCounter {
 
 /// Counts which beginnings documents share, block by block, in bounded memory (at most 160 MB).
 ///
-/// Documents are numbered in the order in which they are added, from 0. Ends of blocks may lie inside a
-/// character. Only whole blocks count, of a document the first 4,096.
+/// Documents are numbered in the order in which they are added, from 0. Ends of blocks may lie
+/// inside a character. Only whole blocks count, of a document the first 4,096.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct PrefixIndex(Mutex<core::PrefixIndex>);
 
@@ -352,8 +354,8 @@ impl PrefixIndex {
         })
     }
 
-    /// ``(bytes, documents, first document)`` of each beginning that so many documents share and no longer
-    /// beginning as often; by the bytes that repeat: length times further documents.
+    /// ``(bytes, documents, first document)`` of each beginning that so many documents share and no
+    /// longer beginning as often; by the bytes that repeat: length times further documents.
     #[pyo3(signature = (min_documents=2, limit=1000))]
     fn shared_prefixes(
         &self,
@@ -376,7 +378,8 @@ impl PrefixIndex {
         lock(&self.0).n_documents()
     }
 
-    /// Counts may be too small by so much, because beginnings were forgotten for want of room; 0: exact.
+    /// Counts may be too small by so much, because beginnings were forgotten for want of room; 0:
+    /// exact.
     #[getter]
     fn max_undercount(&self) -> u64 {
         lock(&self.0).max_undercount()

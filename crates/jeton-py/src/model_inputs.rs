@@ -1,7 +1,7 @@
 //! Model inputs as `NumPy` arrays.
 //!
-//! The ids are written when the texts are encoded; every other array follows from the layout, and is made when it
-//! is asked for, once.
+//! The ids are written when the texts are encoded; every other array follows from the layout, and
+//! is made when it is asked for, once.
 
 use jeton_core::error::{Error, Result};
 use jeton_core::inputs::{Layout, Number};
@@ -37,13 +37,15 @@ pub(crate) struct Places {
     pub(crate) word_ids: Py<PyAny>,
 }
 
-/// Ids of a batch with all that a model takes beside them, as ``Tokenizer.model_inputs`` gives them.
+/// Ids of a batch with all that a model takes beside them, as ``Tokenizer.model_inputs`` gives
+/// them.
 ///
-/// Arrays of tokens have the shape (n_rows, n_columns) if rows are padded, and else (n_ids,), rows one behind
-/// the other: row ``i`` is then ``[row_offsets[i]:row_offsets[i + 1]]``. They are NumPy arrays of the dtype that was
-/// asked for (int64 or int32) unless it is named, writable, made when they are first asked for and the same object
-/// each time. Any library that speaks DLPack takes them without a copy: ``torch.from_dlpack(inputs.input_ids)``, and
-/// ``torch.from_dlpack(inputs)`` is the same.
+/// Arrays of tokens have the shape (n_rows, n_columns) if rows are padded, and else (n_ids,), rows
+/// one behind the other: row ``i`` is then ``[row_offsets[i]:row_offsets[i + 1]]``. They are NumPy
+/// arrays of the dtype that was asked for (int64 or int32) unless it is named, writable, made when
+/// they are first asked for and the same object each time. Any library that speaks DLPack takes
+/// them without a copy: ``torch.from_dlpack(inputs.input_ids)``, and ``torch.from_dlpack(inputs)``
+/// is the same.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct ModelInputs {
     pub(crate) layout: Layout,
@@ -190,7 +192,8 @@ impl ModelInputs {
         self.make(py, &self.made.sequence_ids, Layout::sequence_ids)
     }
 
-    /// True if an id is the template's or padding. A special token that stood in the text is not marked.
+    /// True if an id is the template's or padding. A special token that stood in the text is not
+    /// marked.
     #[getter]
     fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.make(
@@ -208,7 +211,8 @@ impl ModelInputs {
         Ok(self.places(py)?.starts.bind(py).clone())
     }
 
-    /// One past the last code point of each token in its own text; 0 for the template's and padding.
+    /// One past the last code point of each token in its own text; 0 for the template's and
+    /// padding.
     #[getter]
     fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.places(py)?.ends.bind(py).clone())
@@ -275,7 +279,8 @@ impl ModelInputs {
 
     /// Arrays by name, ``input_ids`` and ``attention_mask`` unless others are named.
     ///
-    /// ``convert`` is called with each array: ``model(**inputs.to_dict(convert=torch.from_dlpack))``.
+    /// ``convert`` is called with each array:
+    /// ``model(**inputs.to_dict(convert=torch.from_dlpack))``.
     #[pyo3(signature = (names=None, *, convert=None))]
     fn to_dict<'py>(
         slf: &Bound<'py, Self>,

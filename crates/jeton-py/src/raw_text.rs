@@ -1,8 +1,8 @@
 //! Texts where Python, or an Arrow array, keeps them.
 //!
-//! A `str` is ASCII nearly always, and then its characters are its UTF-8: nothing is copied. Any other is written as UTF-8
-//! into memory of ours. Python's own way would leave a second copy inside the `str`, for as long as that lives; where somebody has
-//! left one, it is read.
+//! A `str` is ASCII nearly always, and then its characters are its UTF-8: nothing is copied. Any
+//! other is written as UTF-8 into memory of ours. Python's own way would leave a second copy inside
+//! the `str`, for as long as that lives; where somebody has left one, it is read.
 
 #![allow(unsafe_code)] // characters of a `str` without a copy; each use says why it is sound
 
@@ -39,8 +39,9 @@ impl<'a> Raw<'a> {
             if let Some(text) = ascii_text(text).or_else(|| utf8_copy(string)) {
                 return Ok(Self::Text(text));
             }
-            // SAFETY: what `data` gives are the characters of the `str` in the form that its kind tells. A `str` never
-            // changes, and `text` keeps it alive for as long as the slice lives.
+            // SAFETY: what `data` gives are the characters of the `str` in the form that its kind
+            // tells. A `str` never changes, and `text` keeps it alive for as long as the slice
+            // lives.
             return Ok(match unsafe { string.data() }? {
                 PyStringData::Ucs1(characters) => Self::Characters(Kept::One(characters)),
                 PyStringData::Ucs2(characters) => Self::Characters(Kept::Two(characters)),
@@ -64,7 +65,8 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The text if it is UTF-8 already; None if it must be written as such. Bytes that are not UTF-8 are an error.
+    /// The text if it is UTF-8 already; None if it must be written as such. Bytes that are not
+    /// UTF-8 are an error.
     #[inline]
     fn as_it_is(self) -> Result<Option<&'a str>> {
         match self {
@@ -74,7 +76,8 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The text, perhaps written into `room`. Half a surrogate pair is an error, as bytes that are not UTF-8 are.
+    /// The text, perhaps written into `room`. Half a surrogate pair is an error, as bytes that are
+    /// not UTF-8 are.
     fn text<'t>(self, room: &'t mut Vec<u8>) -> Result<&'t str>
     where
         'a: 't,
@@ -94,7 +97,8 @@ fn is_ascii(string: &Bound<'_, PyString>) -> bool {
     unsafe { ffi::PyUnicode_IS_ASCII(string.as_ptr()) != 0 }
 }
 
-/// The text of a `str` that is ASCII, without a result that is larger than it: most texts are, and short.
+/// The text of a `str` that is ASCII, without a result that is larger than it: most texts are, and
+/// short.
 #[inline]
 fn ascii_text<'a>(text: &'a Bound<'_, PyAny>) -> Option<&'a str> {
     let string = text
@@ -102,8 +106,8 @@ fn ascii_text<'a>(text: &'a Bound<'_, PyAny>) -> Option<&'a str> {
         .ok()
         .filter(|string| is_ascii(string))?;
     let object = string.as_ptr();
-    // SAFETY: a `str` that says it is ASCII has as many characters of one byte as it says. It never changes, and `text` keeps it alive
-    // for as long as the slice lives. ASCII is UTF-8.
+    // SAFETY: a `str` that says it is ASCII has as many characters of one byte as it says. It never
+    // changes, and `text` keeps it alive for as long as the slice lives. ASCII is UTF-8.
     unsafe {
         let length = usize::try_from(ffi::PyUnicode_GET_LENGTH(object)).ok()?;
         let characters = ffi::PyUnicode_DATA(object).cast::<u8>();
@@ -113,17 +117,19 @@ fn ascii_text<'a>(text: &'a Bound<'_, PyAny>) -> Option<&'a str> {
     }
 }
 
-/// The UTF-8 of a `str` that is not ASCII, if it has been asked for one before, by `PyUnicode_AsUTF8AndSize` say: most extensions that
-/// read a `str` do, once. Nothing is written here.
+/// The UTF-8 of a `str` that is not ASCII, if it has been asked for one before, by
+/// `PyUnicode_AsUTF8AndSize` say: most extensions that read a `str` do, once. Nothing is written
+/// here.
 #[inline]
 fn utf8_copy<'a>(string: &'a Bound<'_, PyString>) -> Option<&'a str> {
     if is_ascii(string) {
         return None;
     }
     let object = string.as_ptr().cast::<ffi::PyCompactUnicodeObject>();
-    // SAFETY: every `str` that is not compact ASCII begins with these fields, and this one is alive. Python writes the length before
-    // the pointer (which matters without the global lock, hence the order), and neither again while the `str` lives, which is for as
-    // long as the slice does. It makes the copy by encoding, so that it is UTF-8.
+    // SAFETY: every `str` that is not compact ASCII begins with these fields, and this one is
+    // alive. Python writes the length before the pointer (which matters without the global lock,
+    // hence the order), and neither again while the `str` lives, which is for as long as the slice
+    // does. It makes the copy by encoding, so that it is UTF-8.
     unsafe {
         let utf8 = AtomicPtr::from_ptr(&raw mut (*object).utf8).load(Ordering::Acquire);
         if utf8.is_null() {
@@ -145,7 +151,8 @@ thread_local! {
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Lends the UTF-8 of a `str` or of `bytes`; anything else, and what is not valid Unicode, is an error.
+/// Lends the UTF-8 of a `str` or of `bytes`; anything else, and what is not valid Unicode, is an
+/// error.
 #[inline]
 pub(crate) fn with_text<R>(
     text: &Bound<'_, PyAny>,
@@ -171,7 +178,8 @@ pub(crate) fn with_text<R>(
     result
 }
 
-/// A long text that is not UTF-8 where it lies: its characters. Anything else is for [`with_text`], which says what is wrong with it.
+/// A long text that is not UTF-8 where it lies: its characters. Anything else is for [`with_text`],
+/// which says what is wrong with it.
 #[inline]
 pub(crate) fn long_characters<'a>(text: &'a Bound<'_, PyAny>) -> Option<Kept<'a>> {
     if ascii_text(text).is_some() {
@@ -185,7 +193,8 @@ pub(crate) fn long_characters<'a>(text: &'a Bound<'_, PyAny>) -> Option<Kept<'a>
 
 /// Texts that stay where they are, held so that they do.
 pub(crate) struct GivenTexts {
-    /// They live as long as what owns them, below; nobody gets them for longer than the borrow of this.
+    /// They live as long as what owns them, below; nobody gets them for longer than the borrow of
+    /// this.
     texts: Vec<Raw<'static>>,
     objects: Vec<Py<PyAny>>,
     arrays: Vec<ArrayRef>,
@@ -226,8 +235,9 @@ impl GivenTexts {
                 type_error_at(&text, self.objects.len())
             }
         })?;
-        // SAFETY: the slice belongs to an object that never changes or moves its characters; the object lives at least
-        // as long as `self`, which owns a reference to it and gives the slice to nobody for longer.
+        // SAFETY: the slice belongs to an object that never changes or moves its characters; the
+        // object lives at least as long as `self`, which owns a reference to it and gives the slice
+        // to nobody for longer.
         self.texts
             .push(unsafe { std::mem::transmute::<Raw<'_>, Raw<'static>>(raw) });
         self.objects.push(text.unbind());
@@ -239,8 +249,9 @@ impl GivenTexts {
         let texts = &mut self.texts;
         texts.reserve(array.len());
         arrow::each(&array, &mut |bytes| {
-            // SAFETY: the bytes lie in a buffer of the array, which `self` owns; who made it promises not to change
-            // them (Arrow's arrays are immutable), and `self` gives the slice to nobody for longer than it lives.
+            // SAFETY: the bytes lie in a buffer of the array, which `self` owns; who made it
+            // promises not to change them (Arrow's arrays are immutable), and `self` gives the
+            // slice to nobody for longer than it lives.
             texts.push(unsafe { std::mem::transmute::<Raw<'_>, Raw<'static>>(Raw::Bytes(bytes)) });
             Ok(())
         })?;

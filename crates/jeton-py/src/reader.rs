@@ -18,14 +18,14 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Streams one file (``"-"``: standard input) as batches of documents; compressed or not.
 ///
 /// Compression (zstd, gzip, none) is detected from the first bytes. ``format="text"``: the file is
-/// one document (``documents="file"``) or one document a line (``documents="line"``; empty lines are
-/// skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots descend:
-/// ``"message.content"``); blank lines are skipped.
-/// A text document above ``max_document_bytes`` is cut at line ends (counted in ``n_cut_documents``).
+/// one document (``documents="file"``) or one document a line (``documents="line"``; empty lines
+/// are skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots
+/// descend: ``"message.content"``); blank lines are skipped. A text document above
+/// ``max_document_bytes`` is cut at line ends (counted in ``n_cut_documents``).
 ///
-/// Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file that
-/// decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size, ``InvalidTextError`` under ``strict``,
-/// ``OSError`` and its subclasses for the file itself.
+/// Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file
+/// that decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size,
+/// ``InvalidTextError`` under ``strict``, ``OSError`` and its subclasses for the file itself.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct DocumentReader {
     reader: Mutex<jeton_io::DocumentReader>,
@@ -130,8 +130,8 @@ impl DocumentReader {
 /// How often waiting looks for Ctrl-C.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Opens a file. A pipe that nobody writes to is waited for where Ctrl-C is seen: what is left of the wait then is a thread
-/// that ends with the process.
+/// Opens a file. A pipe that nobody writes to is waited for where Ctrl-C is seen: what is left of
+/// the wait then is a thread that ends with the process.
 fn open(py: Python<'_>, path: &str, options: ReaderOptions) -> PyResult<jeton_io::DocumentReader> {
     let to_error = |error| io_to_python(py, &error);
     let may_wait = |kind: std::fs::Metadata| !kind.is_file() && !kind.is_dir();
@@ -157,7 +157,8 @@ fn open(py: Python<'_>, path: &str, options: ReaderOptions) -> PyResult<jeton_io
     }
 }
 
-/// zstd or gzip by magic number; anything else is returned as it is. ``LimitError`` above max_bytes.
+/// zstd or gzip by magic number; anything else is returned as it is. ``LimitError`` above
+/// max_bytes.
 #[pyfunction]
 #[pyo3(signature = (data, *, max_bytes=MAX_FILE_BYTES, path=None))]
 pub(crate) fn decompress<'py>(

@@ -1,5 +1,5 @@
-//! A SentencePiece model as its own library shows it: pieces with kinds, normalized text with the way back,
-//! segmentations of the normalized text.
+//! A SentencePiece model as its own library shows it: pieces with kinds, normalized text with the
+//! way back, segmentations of the normalized text.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ type Spans = Vec<(u32, u32, u32)>;
 
 /// A SentencePiece model as its own library shows it, for what stands in for that library.
 ///
-/// Places are bytes. Spans are (id, start, end) in the normalized text; the bytes of one character share its range.
+/// Places are bytes. Spans are (id, start, end) in the normalized text; the bytes of one character
+/// share its range.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct SentencePieceModel(Arc<CoreTokenizer>);
 
@@ -197,7 +198,8 @@ impl SentencePieceModel {
         Ok(lists.map(|(list, score)| (spans(list), *score)).collect())
     }
 
-    /// A drawn segmentation of a text that is normalized: among the ``nbest_size`` best, or among all.
+    /// A drawn segmentation of a text that is normalized: among the ``nbest_size`` best, or among
+    /// all.
     #[pyo3(signature = (text, *, seed, nbest_size, alpha))]
     fn sample_normalized(
         &self,

@@ -57,7 +57,8 @@ pub(crate) fn surrogate_error(string: &Bound<'_, PyString>) -> PyErr {
     )
 }
 
-/// UTF-8 in which lone surrogates are written as three bytes each, as Python's `surrogatepass` does.
+/// UTF-8 in which lone surrogates are written as three bytes each, as Python's `surrogatepass`
+/// does.
 fn lossless_bytes(string: &Bound<'_, PyString>) -> PyResult<Vec<u8>> {
     string
         .call_method1("encode", ("utf-8", "surrogatepass"))?

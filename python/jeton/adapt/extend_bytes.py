@@ -86,7 +86,7 @@ def _learned(extension: Extension, joins: Joins) -> list[tuple[int, int, int, in
         min_frequency=extension.min_frequency,
         max_token_bytes=extension.max_token_bytes,
     )
-    _, found, _, _ = continue_bpe(counts, base=with_terms, options=options)
+    found = continue_bpe(counts, base=with_terms, options=options).new_tokens
     if 0 < len(found) + len(joins) < n_tokens:
         warnings.warn(
             f"the text is enough for {len(found) + len(joins):,} new tokens only, not for "
@@ -94,7 +94,7 @@ def _learned(extension: Extension, joins: Joins) -> list[tuple[int, int, int, in
             JetonWarning,
             stacklevel=5,
         )
-    return [(id, left, right, n_saved) for id, left, right, n_saved, _, _ in found]
+    return [(new.id, new.left, new.right, new.n_saved) for new in found]
 
 
 def _put(extension: Extension, joins: Joins) -> None:

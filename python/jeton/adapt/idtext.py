@@ -98,7 +98,7 @@ class IdText:
         counts: PretokenCounts, n_tokens: int, *, min_frequency: int
     ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Returns pairs of rows of ids to join, in merge order."""
-        points, *_ = counts.characters()
+        points = counts.characters().code_points
         options = {
             "model": "bpe",
             "vocab_size": len(points) + n_tokens,

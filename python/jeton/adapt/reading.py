@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.corpus import HoldOut, open_documents, require_text
-from jeton.corpus import Progress as ReadProgress
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOutSplit
+from jeton.progress import OnProgress
 
 __all__ = ["Corpus", "HeldOutText", "Reading"]
 
@@ -37,7 +37,7 @@ class Reading:
     on_bad_record: Literal["stop", "skip"] = "stop"
     hold_out: float = 0.05
     num_threads: int | None = None
-    on_progress: Callable[[ReadProgress], None] | None = None
+    on_progress: OnProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)

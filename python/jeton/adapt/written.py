@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_canonical
 
 __all__ = ["WrittenTokenizer"]
 
@@ -108,7 +108,7 @@ class WrittenTokenizer:
     def tokenizer(self, name: str | None = None) -> Tokenizer:
         """Returns the tokenizer that this says."""
         data = json.dumps(self.data).encode()
-        return Tokenizer.from_canonical(data, name=name or self._name)
+        return from_canonical(data, name=name or self._name)
 
 
 def _renumbered(value: Any, new_of: Callable[[int], int | None]) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from jeton.auditing.checks import CHECKS
 from jeton.auditing.measures.traffic import TraceOptions
 from jeton.auditing.measures.training import TrainingOptions
+from jeton.auditing.options.audit_options import AuditOptions
 from jeton.auditing.options.logs import LogOptions
 from jeton.auditing.options.pipeline import Pipeline, read_pipeline
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
@@ -19,6 +20,7 @@ __all__ = [
     "CHECKS",
     "SCHEMA_VERSION",
     "Audit",
+    "AuditOptions",
     "AuditReport",
     "LogOptions",
     "Pipeline",

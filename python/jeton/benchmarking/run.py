@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,12 +20,15 @@ from jeton.benchmarking.machine import describe_machine
 from jeton.benchmarking.processes import LibraryProcess, LibraryProcessError
 from jeton.benchmarking.result import SCHEMA_VERSION, BenchReport, LibraryResult, Status, Timing
 from jeton.benchmarking.worker import LIBRARIES
+from jeton.corpus import open_documents
 from jeton.errors import EmptyCorpusError, UsageError
-from jeton.workload.choice import TokenizerLike, choose_tokenizers
+from jeton.progress import OnProgress, tell_step
+from jeton.registry import TokenizerLike, resolve
+from jeton.workload.choice import choose_tokenizers
 from jeton.workload.digests import digests_of
 from jeton.workload.sampling.deep_sample import DeepSampler
 
-__all__ = ["MAX_BYTES", "N_ROUNDS", "TIMEOUT_S", "bench"]
+__all__ = ["MAX_BYTES", "N_ROUNDS", "TIMEOUT_S", "bench", "bench_texts"]
 
 MAX_BYTES = 4_000_000
 """Bytes of the text: half a second for a library of ten megabytes a second, so rounds stay short.
@@ -59,38 +62,81 @@ class _Contestant:
 
 
 def bench(
-    texts: Iterable[tuple[str, TextBatch]],
+    inputs: Any,
     *,
     tokenizer: TokenizerLike,
     libraries: Sequence[str] | None = None,
     max_bytes: int = MAX_BYTES,
     n_rounds: int = N_ROUNDS,
-    num_threads: int | None = None,
     timeout_s: float = TIMEOUT_S,
-    on_step: Callable[[str], None] | None = None,
+    field: str = "text",
+    documents: Literal["file", "line"] = "file",
+    format: Literal["text", "jsonl"] | None = None,
+    strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
+    num_threads: int | None = None,
+    on_progress: OnProgress | None = None,
 ) -> BenchReport:
-    """Time libraries on the same texts.
+    """Time the tokenization libraries that are installed on the user's own text.
 
     Args:
-        texts: Inputs and their documents, batch by batch (``open_documents`` gives them).
-        tokenizer: A name, a path, or a tokenizer.
-        libraries: Names of `LIBRARIES`; None: all that are installed.
-        max_bytes: Of more text than this, an even draw is encoded.
-        n_rounds: Rounds; their median counts.
-        num_threads: Of the batches; None: all.
-        timeout_s: For one answer of a library.
-        on_step: Told what is being done.
+        inputs: Paths, folders, globs, ``"-"``, or an iterable of texts.
+        tokenizer: The tokenizer: its name, its path, or an object.
+        libraries: Libraries by name; None: all that are installed.
+        max_bytes: Of more text than this an even draw is timed.
+        n_rounds: Rounds in which the libraries take turns.
+        timeout_s: Seconds for one answer of a library.
+        field: JSONL and Parquet: where the text is.
+        documents: Text files: the whole file is one document, or each line.
+        format: Format of all inputs; None: by their names.
+        strict: Text that is not valid Unicode is an error instead of being replaced.
+        on_bad_record: ``"skip"`` leaves out records that cannot be read.
+        num_threads: Threads of each library; None: as many as this process may use.
+        on_progress: Told each step, in words: stage ``"step"``.
 
     Raises:
         UsageError: A library is not known, or a number is out of range.
         EmptyCorpusError: There is no text.
+        CorpusError: A record cannot be read.
+        OSError: A file cannot be read.
     """
+    stream = open_documents(
+        inputs,
+        field=field,
+        documents=documents,
+        format=format,
+        strict=strict,
+        on_bad_record=on_bad_record,
+    )
+    return bench_texts(
+        ((file.path, batch) for file, batch in stream),
+        tokenizer=resolve(tokenizer),
+        libraries=libraries,
+        max_bytes=max_bytes,
+        n_rounds=n_rounds,
+        timeout_s=timeout_s,
+        num_threads=num_threads,
+        on_progress=on_progress,
+    )
+
+
+def bench_texts(
+    texts: Iterable[tuple[str, TextBatch]],
+    *,
+    tokenizer: Tokenizer,
+    libraries: Sequence[str] | None = None,
+    max_bytes: int = MAX_BYTES,
+    n_rounds: int = N_ROUNDS,
+    timeout_s: float = TIMEOUT_S,
+    num_threads: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> BenchReport:
+    """Time libraries on batches of documents with the names of their inputs; see ``bench``."""
     if n_rounds < 1 or max_bytes < 1 or timeout_s <= 0:
         raise UsageError("n_rounds, max_bytes and timeout_s are above 0; one of them is not")
     names = _names(libraries)
     (chosen, *_), _ = choose_tokenizers([tokenizer], current=None)
     threads = num_threads or available_threads()
-    say = on_step or (lambda words: None)
     sample, is_whole = _draw(texts, chosen.tokenizer, max_bytes)
     n_bytes = sum(len(text.encode()) for text in sample)
     with ExitStack() as stack:
@@ -105,7 +151,7 @@ def bench(
             if not _is_installed(name):
                 results.append(LibraryResult(name, "", "absent", "it is not installed"))
                 continue
-            say(f"loading {name}")
+            tell_step(on_progress, f"loading {name}")
             process = LibraryProcess(num_threads=threads, timeout_s=timeout_s)
             stack.callback(process.close)
             contestant = _Contestant(LibraryResult(name, _version(name), "ok"), process)
@@ -115,7 +161,7 @@ def bench(
                 results.append(contestant.result)
         reference = _judge(running, chosen.tokenizer)
         for number in range(n_rounds):
-            say(f"round {number + 1} of {n_rounds}")
+            tell_step(on_progress, f"round {number + 1} of {n_rounds}")
             for turn in range(len(running)):
                 _take_turn(running[(number + turn) % len(running)])
         for contestant in running:

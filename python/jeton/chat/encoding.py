@@ -170,11 +170,10 @@ def encode_rendered(
         InvalidTextError: The text has half a surrogate pair.
     """
     names = known_control_tokens(tok, rendered.literals, rendered.role_tokens, control)
-    encoding, refused = tok.encode_guarded(
-        rendered.text, rendered.trusted_spans, control_tokens=names
-    )
+    guarded = tok.encode_guarded(rendered.text, rendered.trusted_spans, control_tokens=names)
+    encoding = guarded.encoding
     starts, ends = encoding.starts, encoding.ends
-    texts = {token.id: token.content for token in tok.fixed_tokens()} if refused else {}
+    texts = {token.id: token.content for token in tok.fixed_tokens()} if guarded.refused else {}
     return ChatEncoding(
         ids=encoding.ids,
         starts=starts,
@@ -183,12 +182,12 @@ def encode_rendered(
         assistant_mask=_touched(starts, ends, rendered.generation_spans),
         look_alikes=tuple(
             LookAlike(
-                token=texts.get(number) or tok.id_to_token(number) or "",
-                id=number,
-                start=start,
-                end=end,
+                token=texts.get(refused.id) or tok.id_to_token(refused.id) or "",
+                id=refused.id,
+                start=refused.start,
+                end=refused.end,
             )
-            for start, end, number in refused
+            for refused in guarded.refused
         ),
         rendered=rendered,
     )

@@ -24,9 +24,9 @@ from jeton.checkpoint.vocabulary_tensors import (
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object
 
-__all__ = ["Contradiction", "contradictions", "ids_document", "vocabulary_tables"]
+__all__ = ["ID_FILES", "Contradiction", "contradictions", "ids_document", "vocabulary_tables"]
 
-_ID_FILES = (
+ID_FILES = (
     "config.json",
     "generation_config.json",
     "tokenizer_config.json",
@@ -35,6 +35,7 @@ _ID_FILES = (
     "processor_config.json",
     "adapter_config.json",
 )
+"""Files at the top of a model directory that name ids."""
 _FULL = frozenset({Role.INPUT, Role.HEAD, Role.BIAS, Role.BIAS_ROW})
 _MAX_SHOWN = 20
 
@@ -124,7 +125,7 @@ def ids_document(name: str, document: dict[str, object]) -> dict[str, object]:
 
 def _ids_out_of_range(path: Path, limit: int) -> list[Contradiction]:
     found = []
-    for name in _ID_FILES:
+    for name in ID_FILES:
         try:
             document = read_object(path / name)
         except JetonError as error:

@@ -1,7 +1,7 @@
 """Blocks of quantised values as ggml has them: to float32, and back.
 
-Layouts are those of ggml-quants.c (read 2026-11-28). Rounding of new values is that of the simple
-reference functions there: the largest value of a block sets its scale.
+Layouts are those of ggml-quants.c, compared with the `gguf` package (2026-11-28). Rounding of new
+values is that of the simple reference functions there: the largest value of a block sets its scale.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ids of tokens inside the small JSON files of a model directory.
 
-A field is known by its name, as transformers 5.23.0, vLLM and PEFT have them (read 2026-11-21). An
-id may stand alone, in a list, in lists of lists, beside a number, or be the key of an object.
+A field is known by its name, as transformers 5.23.0, vLLM and PEFT have them (notes of 2026-11-21).
+An id may stand alone, in a list, in lists of lists, beside a number, or be the key of an object.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from jeton.cli.audit_options import (
     TrainingSettings,
 )
 from jeton.cli.option_groups import GroupedCommand
-from jeton.cli.progress import corpus_progress
+from jeton.cli.progress import progress_bar
 from jeton.errors import RecordError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def audit(
         with (
             _hint_of_logs(logs),
             options.bad_records_explained(),
-            corpus_progress("reading", quiet=output.quiet) as on_progress,
+            progress_bar(reading="reading", quiet=output.quiet) as on_progress,
         ):
             report = run_audit(
                 list(paths), on_progress=on_progress, observers=observers, **arguments

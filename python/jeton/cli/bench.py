@@ -9,6 +9,7 @@ import click
 
 from jeton.cli import options, outputs, streams, tables
 from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton import TextBatch
@@ -132,7 +133,7 @@ def bench(
       jeton bench docs.jsonl -t o200k_base --library tiktoken --rounds 9
       jeton bench corpus.txt -t jeton-general-32k --json - | jq .libraries
     """
-    from jeton.benchmarking import bench as run_bench
+    from jeton.benchmarking.run import bench_texts
 
     outputs.check_outputs(json_file=json_file, markdown=markdown)
     tokenizer = options.load_tokenizer(
@@ -149,16 +150,19 @@ def bench(
         strict=strict,
         on_bad_record=on_bad_record,
     )
-    report = run_bench(
-        texts,
-        tokenizer=tokenizer,
-        libraries=libraries or None,
-        max_bytes=max(1, round(max_mb * 1_000_000)),
-        n_rounds=n_rounds,
-        num_threads=num_threads,
-        timeout_s=timeout_s,
-        on_step=None if quiet else lambda words: streams.say(f"{words} ..."),
-    )
+    with progress_bar(
+        quiet=quiet, say_step=lambda words: streams.say(f"{words} ...")
+    ) as on_progress:
+        report = bench_texts(
+            texts,
+            tokenizer=tokenizer,
+            libraries=libraries or None,
+            max_bytes=max(1, round(max_mb * 1_000_000)),
+            n_rounds=n_rounds,
+            num_threads=num_threads,
+            timeout_s=timeout_s,
+            on_progress=on_progress,
+        )
     _write(report, json_file=json_file, markdown=markdown, quiet=quiet)
     differs = any(item.status == "differs" for item in report.libraries)
     return EXIT_DIFFERENT if differs else EXIT_FINE

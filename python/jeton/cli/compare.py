@@ -8,7 +8,7 @@ import click
 
 from jeton.cli import options, outputs, streams, tables
 from jeton.cli.option_groups import SectionedCommand
-from jeton.cli.progress import corpus_progress
+from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton.comparing import Comparison
@@ -146,7 +146,7 @@ def compare(
         source = iter(list(streams.text_batch(text)))
     with (
         options.bad_records_explained(),
-        corpus_progress("reading", quiet=quiet) as on_progress,
+        progress_bar(reading="reading", quiet=quiet) as on_progress,
     ):
         comparison = run_compare(
             source,
@@ -159,7 +159,7 @@ def compare(
             on_bad_record=on_bad_record,
             domains=domains,
             domain_field=domain_field,
-            measure_quality=not no_quality,
+            quality=not no_quality,
             time_encoding=not no_speed,
             inspection=html is not None,
             sample_bytes=max(1, round(sample_mb * 1_000_000)),

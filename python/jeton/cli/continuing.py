@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jeton.cli import corpus_options, outputs, streams, training_corpus
 from jeton.cli.options import load_tokenizer
-from jeton.cli.progress import training_progress
+from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton.formats.targets import Target
@@ -66,7 +66,7 @@ def continue_tokenizer(
     counts_like(tokenizer)
     outputs.check_can_hold(training.TrainSettings(), target, base=tokenizer)
     with training_corpus.resumable(care) as held_out:
-        with training_progress(quiet=quiet) as on_progress:
+        with progress_bar(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
                 inputs,
                 held_out=held_out,
@@ -79,8 +79,8 @@ def continue_tokenizer(
                 on_progress=on_progress,
             )
             found = training.continue_from_counts(
-                tokenizer,
                 corpus,
+                base=tokenizer,
                 settings=settings,
                 name=name or name_of_file(Path(output).resolve()),
                 on_progress=on_progress,

@@ -11,7 +11,7 @@ import click
 
 from jeton.cli import options, outputs, planning_options, streams, tables
 from jeton.cli.option_groups import SectionedCommand
-from jeton.cli.progress import training_progress
+from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,12 +97,15 @@ def cost_aware(
     outputs.check_outputs(json_file=json_file)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
-    with options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
+    with (
+        options.bad_records_explained(),
+        progress_bar(quiet=quiet, say_step=streams.say) as on_progress,
+    ):
         found = learn(
             inputs,
             model=model,
             gpu=gpu,
-            output_tokens=output_tokens,
+            output_tokens_per_request=output_tokens,
             vocab_sizes=vocab_sizes,
             algorithms=algorithms,
             settings=TrainSettings(pattern=pattern),
@@ -112,7 +115,6 @@ def cost_aware(
             on_bad_record=on_bad_record,
             num_threads=num_threads,
             on_progress=on_progress,
-            on_step=None if quiet else streams.say,
         )
     corpus = found.corpus
     streams.warn_left_out(

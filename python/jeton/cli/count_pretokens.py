@@ -10,7 +10,7 @@ import click
 
 from jeton.cli import corpus_options, options, streams, training_corpus
 from jeton.cli.option_groups import SectionedCommand
-from jeton.cli.progress import training_progress
+from jeton.cli.progress import progress_bar
 
 __all__ = ["count_pretokens"]
 
@@ -156,7 +156,7 @@ def count_pretokens(
         },
     )
     with training_corpus.resumable(care) as held_out:
-        with training_progress(quiet=quiet) as on_progress:
+        with progress_bar(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
                 read,
                 held_out=held_out,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, streams, tables
-from jeton.cli.progress import search_progress
+from jeton.cli.progress import progress_bar
 from jeton.cli.token_rows import Token, terminal_width, token_lines, visible
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def explain(
     texts = _texts(
         inputs, text, field=field, documents=documents, file_format=file_format, strict=strict
     )
-    with search_progress(quiet=as_json) as on_progress:
+    with progress_bar(quiet=as_json) as on_progress:
         explanation = find_difference(
             a,
             b,

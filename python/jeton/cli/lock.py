@@ -116,14 +116,14 @@ def lock(
             name for name, value in _making(canary, inputs, price_model, requests_per_day) if value
         ],
     )
-    from jeton.locking import Lock, compare, make_lock, remake
+    from jeton.locking import Lock, compare_locks, make_lock, remake
 
     if other is not None:
-        return _say(compare(Lock.read(file), Lock.read(other)), as_json=as_json)
+        return _say(compare_locks(Lock.read(file), Lock.read(other)), as_json=as_json)
     if check or update:
         locked = Lock.read(file)
         today = remake(locked, num_threads=num_threads)
-        code = _say(compare(locked, today), as_json=as_json)
+        code = _say(compare_locks(locked, today), as_json=as_json)
         if not update:
             return code
         if today.workload is None and locked.workload is not None:
@@ -138,9 +138,9 @@ def lock(
 
         traffic = Traffic.find(price_model, requests_per_day=requests_per_day)
     made = make_lock(
-        tokenizers,
+        inputs,
+        tokenizers=tokenizers,
         canaries=[] if canary is None else _canaries(canary),
-        inputs=inputs,
         field=field,
         documents=documents,
         traffic=traffic,

@@ -8,71 +8,60 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from jeton.corpus import Progress
-    from jeton.explaining import Progress as SearchProgress
-    from jeton.training import TrainProgress
+    from jeton.progress import OnProgress, Progress
 
-__all__ = ["corpus_progress", "search_progress", "training_progress"]
+__all__ = ["progress_bar"]
 
-_Unit = Literal["bytes", "tokens", "texts"]
+_Unit = Literal["bytes", "tokens", "texts", "steps"]
 _Update = Callable[[str, int, int | None, _Unit], None]
 
+_TITLES = {"count": "counting", "merge": "merging", "prune": "pruning"}
+_SEARCHED = {
+    "texts": "your texts",
+    "probe": "probe",
+    "edge_texts": "generated texts",
+    "vocabulary": "vocabularies",
+    "special_tokens": "special tokens",
+}
+
 
 @contextmanager
-def corpus_progress(
-    title: str, *, quiet: bool = False
-) -> Iterator[Callable[[Progress], None] | None]:
-    """A bar for what ``jeton.corpus`` reports while it reads; None where no bar is wanted."""
+def progress_bar(
+    *,
+    reading: str = "reading",
+    quiet: bool = False,
+    say_step: Callable[[str], None] | None = None,
+) -> Iterator[OnProgress | None]:
+    """A bar for the progress of any function; None where nothing is to be told.
+
+    Args:
+        reading: The verb for reading inputs.
+        quiet: Tell nothing.
+        say_step: Told the words of each step; None: steps are not told.
+    """
+    say = None if quiet else say_step
     with _bar(quiet=quiet) as update:
-        if update is None:
+        if update is None and say is None:
             yield None
             return
-        draw = update
 
         def on_progress(progress: Progress) -> None:
-            words = f"{title} {progress.documents:,} documents"
-            draw(words, progress.bytes_done, progress.bytes_total, "bytes")
+            if progress.stage == "step":
+                if say is not None:
+                    say(progress.detail)
+            elif update is not None:
+                title = _title(progress, reading)
+                update(title, progress.done, progress.total, progress.unit)
 
         yield on_progress
 
 
-@contextmanager
-def training_progress(*, quiet: bool = False) -> Iterator[Callable[[TrainProgress], None] | None]:
-    """A bar for the stages of ``jeton.training``; None where no bar is wanted."""
-    with _bar(quiet=quiet) as update:
-        if update is None:
-            yield None
-            return
-        draw = update
-        titles = {"count": "counting", "merge": "merging", "prune": "pruning"}
-
-        def on_progress(progress: TrainProgress) -> None:
-            draw(titles[progress.stage], progress.done, progress.total, progress.unit)
-
-        yield on_progress
-
-
-@contextmanager
-def search_progress(*, quiet: bool = False) -> Iterator[Callable[[SearchProgress], None] | None]:
-    """A bar for the search of ``jeton.explaining``; None where no bar is wanted."""
-    with _bar(quiet=quiet) as update:
-        if update is None:
-            yield None
-            return
-        draw = update
-        titles = {
-            "texts": "your texts",
-            "probe": "probe",
-            "edge_texts": "generated texts",
-            "vocabulary": "vocabularies",
-            "special_tokens": "special tokens",
-        }
-
-        def on_progress(progress: SearchProgress) -> None:
-            words = f"comparing: {titles[progress.source]}"
-            draw(words, progress.n_texts, progress.n_texts_total, "texts")
-
-        yield on_progress
+def _title(progress: Progress, reading: str) -> str:
+    if progress.stage == "read":
+        return f"{reading} {progress.n_documents:,} documents"
+    if progress.stage == "search":
+        return f"comparing: {_SEARCHED[progress.detail]}"
+    return _TITLES[progress.stage]
 
 
 @contextmanager

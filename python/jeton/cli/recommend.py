@@ -13,7 +13,7 @@ import click
 from jeton._plain import counted
 from jeton.cli import options, outputs, planning_options, streams, tables
 from jeton.cli.option_groups import SectionedCommand
-from jeton.cli.progress import training_progress
+from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton.planning import Recommendation
@@ -105,27 +105,29 @@ def recommend(
 
     outputs.check_outputs(json_file=json_file)
 
-    def on_step(words: str) -> None:
-        if not quiet and sys.stderr.isatty():
+    def say_step(words: str) -> None:
+        if sys.stderr.isatty():
             streams.say(f"trying {words}")
 
-    with options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
+    with (
+        options.bad_records_explained(),
+        progress_bar(quiet=quiet, say_step=say_step) as on_progress,
+    ):
         found = run_recommend(
             inputs,
-            models=models,
+            model=models,
             gpu=gpu,
-            output_tokens=output_tokens,
+            output_tokens_per_request=output_tokens,
             vocab_sizes=vocab_sizes,
             field=field,
             documents=documents,
-            domains_by=domains,
+            domains=domains,
             domain_field=domain_field,
             hold_out_by=hold_out_by,
             strict=strict,
             on_bad_record=on_bad_record,
             num_threads=num_threads,
             on_progress=on_progress,
-            on_step=on_step,
         )
     outputs.write_output(json_file, lambda: safe_json(found.to_dict()))
     if not quiet and json_file != "-":

@@ -222,11 +222,11 @@ def _write_page(
     path: str, batches: Iterator[TextBatch], chosen: Sequence[Chosen], *, source: str
 ) -> None:
     from jeton._files import write_whole
-    from jeton.comparing import inspect_texts
+    from jeton.comparing.inspecting import inspect_batches
     from jeton.report.inspector import inspector_html
 
     name = "standard input" if source == "-" else source
-    inspection = inspect_texts(((name, batch) for batch in batches), chosen)
+    inspection = inspect_batches(((name, batch) for batch in batches), chosen)
     write_whole(path, inspector_html(inspection))
     n_shown, n_all = len(inspection.documents), inspection.n_documents
     how = "documents" if inspection.is_whole else "documents of an even draw"

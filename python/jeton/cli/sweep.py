@@ -10,7 +10,7 @@ import click
 
 from jeton.cli import options, outputs, planning_options, streams, tables
 from jeton.cli.option_groups import SectionedCommand
-from jeton.cli.progress import training_progress
+from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -125,14 +125,14 @@ def sweep(
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
     read = inputs_without_output(inputs, tokenizer=(output,))
-    with options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
+    with options.bad_records_explained(), progress_bar(quiet=quiet) as on_progress:
         found = run_sweep(
             read,
             vocab_sizes=vocab_sizes,
             heldout=list(heldout) or None,
-            models=models,
+            model=models,
             gpu=gpu,
-            output_tokens=output_tokens,
+            output_tokens_per_request=output_tokens,
             minimise=minimise,
             settings=TrainSettings(pattern=pattern),
             field=field,

@@ -12,7 +12,7 @@ from jeton.cli import corpus_options, options, outputs, streams, training_corpus
 from jeton.cli.held_out import check_held_out
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.planning_options import Size
-from jeton.cli.progress import training_progress
+from jeton.cli.progress import progress_bar
 
 __all__ = ["train"]
 
@@ -283,7 +283,7 @@ def train(
     if not from_counts or training_corpus.is_given("algorithm"):
         outputs.check_can_hold(settings, place, base=None)
     with training_corpus.resumable(care) as held_out:
-        with training_progress(quiet=quiet) as on_progress:
+        with progress_bar(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
                 read,
                 held_out=held_out,

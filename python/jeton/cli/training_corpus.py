@@ -13,10 +13,11 @@ import click
 from jeton.cli import corpus_options, options, streams
 from jeton.cli.held_out import HeldOutFile, held_out_file
 from jeton.errors import UsageError
+from jeton.progress import OnProgress
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
-    from jeton.training import CountedCorpus, TrainProgress, TrainSettings
+    from jeton.training import CountedCorpus, TrainSettings
 
 __all__ = [
     "ALGORITHMS",
@@ -167,7 +168,7 @@ def corpus_of(
     care: Mapping[str, Any],
     reading: Mapping[str, Any],
     num_threads: int | None,
-    on_progress: Callable[[TrainProgress], None] | None,
+    on_progress: OnProgress | None,
     held_out: HeldOutFile | None = None,
 ) -> CountedCorpus:
     """Count the inputs, or load them where they are files of counts.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,11 @@ from numpy.typing import NDArray
 from jeton._core import TextBatch, TextStats, Tokenizer
 from jeton.comparing.ranks import ranks_of
 from jeton.comparing.terms import TermCuts, worst_terms
+from jeton.corpus import open_documents
 from jeton.errors import EmptyCorpusError
 from jeton.metrics import script_use
-from jeton.workload.choice import Chosen
+from jeton.registry import TokenizerLike
+from jeton.workload.choice import Chosen, choose_tokenizers
 from jeton.workload.digests import digests_of
 from jeton.workload.languages import language_class
 from jeton.workload.sampling.deep_sample import (
@@ -38,6 +41,7 @@ __all__ = [
     "InspectedTokenizer",
     "Inspection",
     "TokenFacts",
+    "inspect_batches",
     "inspect_sample",
     "inspect_texts",
 ]
@@ -173,24 +177,63 @@ class Inspection:
 
 
 def inspect_texts(
-    texts: Iterable[tuple[str, TextBatch]],
+    inputs: Any,
+    *,
+    tokenizers: Iterable[TokenizerLike] | TokenizerLike,
+    sample_bytes: int = DEEP_SAMPLE_BYTES,
+    field: str = "text",
+    documents: Literal["file", "line"] = "file",
+    format: Literal["text", "jsonl"] | None = None,
+    strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
+) -> Inspection:
+    """Prepare the inspector: documents cut by every tokenizer, the worst documents and terms.
+
+    Args:
+        inputs: Paths, folders, globs, ``"-"``, or an iterable of texts.
+        tokenizers: One or more, each by its name, its path, or as an object.
+        sample_bytes: Of more text than this an even draw is looked at.
+        field: JSONL and Parquet: where the text is.
+        documents: Text files: the whole file is one document, or each line.
+        format: Format of all inputs; None: by their names.
+        strict: Text that is not valid Unicode is an error instead of being replaced.
+        on_bad_record: ``"skip"`` leaves out records that cannot be read.
+
+    Raises:
+        UnknownTokenizerError: A name is not known.
+        UsageError: No tokenizer was given, or one was given twice.
+        EmptyCorpusError: There is no text.
+        CorpusError: A record cannot be read.
+        OSError: A file cannot be read.
+
+    Example:
+        >>> found = inspect_texts(iter(["immunoglobulin"]), tokenizers="jeton-medical-32k")
+        >>> found.documents[0].n_tokens
+        (1,)
+    """
+    chosen, _ = choose_tokenizers(tokenizers, current=None)
+    stream = open_documents(
+        inputs,
+        field=field,
+        documents=documents,
+        format=format,
+        strict=strict,
+        on_bad_record=on_bad_record,
+    )
+    batches = ((file.path, batch) for file, batch in stream)
+    return inspect_batches(batches, chosen, sample_bytes=sample_bytes)
+
+
+def inspect_batches(
+    batches: Iterable[tuple[str, TextBatch]],
     tokenizers: Sequence[Chosen],
     *,
     sample_bytes: int = DEEP_SAMPLE_BYTES,
 ) -> Inspection:
-    """Prepare the inspector for texts that come with the name of their input.
-
-    Args:
-        texts: Inputs and their documents, batch by batch.
-        tokenizers: At least one.
-        sample_bytes: Of more text than this an even draw is looked at.
-
-    Raises:
-        EmptyCorpusError: There is no text.
-    """
+    """Prepare the inspector for batches with the names of their inputs; see `inspect_texts`."""
     sampler = DeepSampler(max_bytes=sample_bytes)
     n_bytes = 0
-    for source, batch in texts:
+    for source, batch in batches:
         sampler.add(source, batch, digests_of(batch))
         n_bytes += batch.n_bytes
     if not n_bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -18,14 +18,17 @@ from jeton.comparing.result import (
     TokenizerComparison,
 )
 from jeton.comparing.speed import measure_speed
-from jeton.corpus import Progress, open_documents
+from jeton.corpus import open_documents
 from jeton.errors import UsageError
 from jeton.metrics import compression, vocabulary_use, word_use
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
 from jeton.metrics.compression import WORD_SPLITTER
 from jeton.metrics.lengths import common_edges
-from jeton.metrics.quality import QualityMetrics, quality
-from jeton.workload.choice import Chosen, TokenizerLike, choose_tokenizers
+from jeton.metrics.quality import QualityMetrics
+from jeton.metrics.quality import quality as quality_of
+from jeton.progress import OnProgress
+from jeton.registry import TokenizerLike
+from jeton.workload.choice import Chosen, choose_tokenizers
 from jeton.workload.counting.counts import Counts, Setup
 from jeton.workload.counting.intervals import (
     MIN_GROUPS,
@@ -53,13 +56,13 @@ def compare(
     on_bad_record: Literal["stop", "skip"] = "stop",
     domains: Domains = "auto",
     domain_field: str = "",
-    measure_quality: bool = True,
+    quality: bool = True,
     time_encoding: bool = True,
     inspection: bool = False,
     sample_bytes: int = DEEP_SAMPLE_BYTES,
     seed: int = SEED,
     num_threads: int | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Comparison:
     """Measure tokenizers side by side on one text, streamed once, in bounded memory.
 
@@ -79,7 +82,7 @@ def compare(
         domains: What makes a domain: each file, each folder, nothing; by default files or folders
             where there are 2 to 20 of them.
         domain_field: Field that names the domain of a document.
-        measure_quality: Bits per byte, Rényi efficiency, stability ...: about a second for each
+        quality: Bits per byte, Rényi efficiency, stability ...: about a second for each
             tokenizer.
         time_encoding: Time every tokenizer on the sample, one thread.
         inspection: Prepare what the token inspector shows.
@@ -123,9 +126,9 @@ def compare(
     compared = []
     for place, item in enumerate(setup.chosen):
         of_item = None
-        if measure_quality:
+        if quality:
             stats = counts.token_stats[place]
-            of_item = quality(item.tokenizer, stats, sample, seed=seed, num_threads=num_threads)
+            of_item = quality_of(item.tokenizer, stats, sample, seed=seed, num_threads=num_threads)
         compared.append(_tokenizer(counts, place, of_item, speeds[place], seed))
     return Comparison(
         schema_version=SCHEMA_VERSION,

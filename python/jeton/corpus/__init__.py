@@ -13,7 +13,7 @@ from __future__ import annotations
 from jeton.corpus.care import CareTally, CorpusCare
 from jeton.corpus.characters import CharacterStatistics
 from jeton.corpus.dedup import NearDuplicateSettings
-from jeton.corpus.documents import DocumentStream, Progress, open_documents, require_text
+from jeton.corpus.documents import DocumentStream, open_documents, require_text
 from jeton.corpus.domains import DomainsBy
 from jeton.corpus.holdout import HoldOut
 from jeton.corpus.inputs import Format, InputFile, expand_inputs
@@ -39,7 +39,6 @@ __all__ = [
     "LogIssue",
     "ModelRequests",
     "NearDuplicateSettings",
-    "Progress",
     "RequestBatch",
     "RequestColumns",
     "RequestStream",

@@ -43,15 +43,15 @@ class CharacterStatistics:
         Raises:
             EmptyCorpusError: There are none.
         """
-        code_points, numbers, scripts, names, n_bad_bytes = counts.characters()
-        if not len(code_points):
+        table = counts.characters()
+        if not len(table.code_points):
             raise EmptyCorpusError("there are no characters: nothing was counted")
         totals = {
-            names[script]: sum(numbers[scripts == script].tolist())
-            for script in np.unique(scripts).tolist()
+            table.script_names[script]: sum(table.counts[table.scripts == script].tolist())
+            for script in np.unique(table.scripts).tolist()
         }
         ranked = dict(sorted(totals.items(), key=lambda item: (-item[1], item[0])))
-        return cls(code_points, numbers, ranked, n_bad_bytes)
+        return cls(table.code_points, table.counts, ranked, table.n_bad_bytes)
 
     @property
     def n_characters(self) -> int:

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -39,11 +39,11 @@ from jeton.errors import (
     RecordError,
     UsageError,
 )
+from jeton.progress import OnProgress, Progress
 
 __all__ = [
     "DEFAULT_BATCH_BYTES",
     "DocumentStream",
-    "Progress",
     "files_of",
     "open_documents",
     "require_text",
@@ -67,27 +67,12 @@ MEMORY = "<texts>"
 Inputs: TypeAlias = str | os.PathLike[str] | Iterable[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far reading has come.
-
-    Attributes:
-        bytes_done: Bytes read as stored (compressed), over all inputs.
-        bytes_total: Bytes there are to read; None where that is not known (a pipe, an iterable).
-        documents: Documents handed out so far.
-    """
-
-    bytes_done: int
-    bytes_total: int | None
-    documents: int
-
-    @classmethod
-    def of(cls, files: Sequence[InputFile], *, bytes_done: int, documents: int) -> Progress:
-        """The total is known where the size of every file is."""
-        sizes = [file.n_bytes for file in files]
-        known = [size for size in sizes if size is not None]
-        total = sum(known) if len(known) == len(sizes) else None
-        return cls(bytes_done=bytes_done, bytes_total=total, documents=documents)
+def read_progress(files: Sequence[InputFile], *, n_bytes: int, n_documents: int) -> Progress:
+    """Return the progress of reading; the total is known where the size of every file is."""
+    sizes = [file.n_bytes for file in files]
+    known = [size for size in sizes if size is not None]
+    total = sum(known) if len(known) == len(sizes) else None
+    return Progress("read", n_bytes, total, "bytes", n_documents=n_documents)
 
 
 class DocumentStream(Iterator[tuple[InputFile, TextBatch]]):
@@ -100,7 +85,7 @@ class DocumentStream(Iterator[tuple[InputFile, TextBatch]]):
         self,
         files: Sequence[InputFile],
         batches: Callable[[DocumentStream, InputFile], Iterator[TextBatch]],
-        on_progress: Callable[[Progress], None] | None,
+        on_progress: OnProgress | None,
         *,
         domains_by: DomainsBy | None = None,
         has_domain_field: bool = False,
@@ -155,7 +140,7 @@ class DocumentStream(Iterator[tuple[InputFile, TextBatch]]):
     def progress(self) -> Progress:
         """How far reading has come."""
         done = self._bytes_before + self._bytes_of_file
-        return Progress.of(self.files, bytes_done=done, documents=self.n_documents)
+        return read_progress(self.files, n_bytes=done, n_documents=self.n_documents)
 
     def require_text(self) -> None:
         """Refuse inputs in which there was nothing to measure; to be asked after the last batch.
@@ -257,7 +242,7 @@ def open_documents(
     with_places: bool = False,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_decompressed_bytes: int | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
     read_ahead: bool = False,
 ) -> DocumentStream:
     """Stream the documents of files or of Python objects as ``(input, batch)`` pairs.

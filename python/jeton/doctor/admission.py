@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,26 +23,27 @@ from jeton.formats.documents import read_object
 from jeton.formats.finding import folder_entries
 from jeton.formats.homes import cached_repository, snapshot_of
 from jeton.formats.names import user_path
-from jeton.registry import load
+from jeton.registry import TokenizerLike, load, resolve
+from jeton.registry.resolving import check_kind
 
 __all__ = ["admit", "diagnose", "own_settings"]
 
-_Batch = str | Path | InputBatch | Mapping[str, Any]
-_Output = str | Path | Output
+_Batch = str | os.PathLike[str] | InputBatch | Mapping[str, Any]
+_Output = str | os.PathLike[str] | Output
 
 
 def diagnose(
-    subject: str | Path | Tokenizer | None = None,
+    subject: TokenizerLike | None = None,
     *,
-    tokenizer: str | Path | Tokenizer | None = None,
-    model_dir: str | Path | None = None,
+    tokenizer: TokenizerLike | None = None,
+    model_dir: str | os.PathLike[str] | None = None,
     batches: Iterable[_Batch] = (),
     outputs: Iterable[_Output] = (),
     texts: Iterable[str] = (),
     training_texts: Iterable[str] = (),
-    against: str | Path | Tokenizer | None = None,
-    settings: str | Path | Settings | None = None,
-    embedder: str | Path | Tokenizer | None = None,
+    against: TokenizerLike | None = None,
+    settings: str | os.PathLike[str] | Settings | None = None,
+    embedder: TokenizerLike | None = None,
     embedder_max_tokens: int | None = None,
     embedder_prefix: str = "",
     task: Task | None = None,
@@ -109,6 +111,9 @@ def diagnose(
         max_output_tokens=max_output_tokens,
         chunk_tokens=chunk_tokens,
     )
+    for argument, other in (("against", against), ("embedder", embedder)):
+        if other is not None:
+            check_kind(other, argument)
     if embedder is not None:
         patient = replace(
             patient, embedder=_embedder(embedder, embedder_max_tokens, embedder_prefix)
@@ -125,13 +130,16 @@ def diagnose(
 
 
 def admit(
-    subject: str | Path | Tokenizer | None,
+    subject: TokenizerLike | None,
     *,
-    tokenizer: str | Path | Tokenizer | None = None,
-    model_dir: str | Path | None = None,
+    tokenizer: TokenizerLike | None = None,
+    model_dir: str | os.PathLike[str] | None = None,
     context_tokens: int | None = None,
 ) -> Patient:
     """Admit a subject: its tokenizer, its folder, its model. See ``diagnose``."""
+    for argument, given in (("subject", subject), ("tokenizer", tokenizer)):
+        if given is not None:
+            check_kind(given, argument)
     name = _name(subject if subject is not None else tokenizer or model_dir)
     found: Tokenizer | None = None
     folder: PretrainedFolder | None = None
@@ -156,7 +164,7 @@ def admit(
             if _is_gguf(path):
                 gguf = read_gguf(path)
             if tokenizer is None:
-                found = load(str(subject))
+                found = resolve(subject, argument="subject")
             folder = _beside(path)
     if tokenizer is not None:
         found, folder, load_error = _given(tokenizer)
@@ -192,7 +200,7 @@ def _name(subject: object) -> str:
     return "the case" if subject is None else str(subject)
 
 
-def _place(given: str | Path) -> Path:
+def _place(given: str | os.PathLike[str]) -> Path:
     """The path that a name in a cache, or a path, means; a name that is none stays as it is."""
     path = user_path(given)
     if path.exists():
@@ -229,7 +237,7 @@ def _pairs_inside(
 
 def _pair(
     patient: Patient,
-    given: str | Path | Tokenizer,
+    given: TokenizerLike,
     tokenizer: Tokenizer,
     folder: PretrainedFolder | None,
 ) -> tuple[GgufPair, ...]:
@@ -284,7 +292,7 @@ def _beside(path: Path) -> PretrainedFolder | None:
     return None
 
 
-def _given(given: str | Path | Tokenizer) -> tuple[Tokenizer | None, PretrainedFolder | None, str]:
+def _given(given: TokenizerLike) -> tuple[Tokenizer | None, PretrainedFolder | None, str]:
     if isinstance(given, Tokenizer):
         return given, None, ""
     path = _place(given)
@@ -294,7 +302,7 @@ def _given(given: str | Path | Tokenizer) -> tuple[Tokenizer | None, PretrainedF
             return None, folder, error
         tokenizer, error = _loaded(path, folder)
         return tokenizer, folder, error
-    return load(given), _beside(path), ""
+    return resolve(given), _beside(path), ""
 
 
 def _config(folder: Path) -> Mapping[str, Any]:
@@ -313,7 +321,7 @@ def _outputs(given: _Output) -> Sequence[Output]:
     return (given,) if isinstance(given, Output) else read_outputs(given)
 
 
-def _embedder(given: str | Path | Tokenizer, max_tokens: int | None, prefix: str) -> Embedder:
+def _embedder(given: TokenizerLike, max_tokens: int | None, prefix: str) -> Embedder:
     tokenizer, folder, error = _given(given)
     if tokenizer is None:
         raise FormatError(error or f"{given} holds no tokenizer", path=str(given))
@@ -330,12 +338,12 @@ def _embedder(given: str | Path | Tokenizer, max_tokens: int | None, prefix: str
     return Embedder(tokenizer, max_tokens, prefix)
 
 
-def _settings(given: str | Path | Settings) -> Settings:
+def _settings(given: str | os.PathLike[str] | Settings) -> Settings:
     return given if isinstance(given, Settings) else read_settings(given)
 
 
 def _against(
-    patient: Patient, against: str | Path | Tokenizer, settings: str | Path | Settings | None
+    patient: Patient, against: TokenizerLike, settings: str | os.PathLike[str] | Settings | None
 ) -> Patient:
     if not isinstance(against, Tokenizer) and _is_settings(user_path(against)):
         other = read_settings(against)

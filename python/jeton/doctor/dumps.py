@@ -6,6 +6,7 @@ Nothing is unpickled. Arrays are looked for under the names that model inputs ha
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -50,7 +51,7 @@ _SAFETENSORS_DTYPES = {
 _HINT = "hint: numpy.savez('batch.npz', **{k: v.cpu().numpy() for k, v in batch.items()})"
 
 
-def read_batches(path: str | Path) -> tuple[InputBatch, ...]:
+def read_batches(path: str | os.PathLike[str]) -> tuple[InputBatch, ...]:
     """Read a dump.
 
     ``.npz`` and ``.safetensors`` hold arrays by name, ``.npy`` the ids alone, JSON an object of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ class Output:
     pieces: tuple[str, ...] | None = None
 
 
-def read_outputs(path: str | Path) -> tuple[Output, ...]:
+def read_outputs(path: str | os.PathLike[str]) -> tuple[Output, ...]:
     """Read a file of outputs.
 
     JSON Lines have ``text`` (or ``output``, ``response``, ``content``), ``ids`` (or ``output_ids``,

@@ -147,7 +147,7 @@ def write_snapshot(path: str | Path, values: Mapping[str, Any]) -> None:
     write_whole(path, strict_json(document, indent=2) + "\n")
 
 
-def read_settings(path: str | Path) -> Settings:
+def read_settings(path: str | os.PathLike[str]) -> Settings:
     """Read a snapshot, or any JSON or TOML file of settings; nested names are joined by dots.
 
     Raises:

@@ -14,7 +14,6 @@ from jeton.explaining.result import (
     Exchange,
     Explanation,
     PartDifference,
-    Progress,
 )
 from jeton.explaining.run import DEFAULT_N_CASES, explain
 
@@ -26,6 +25,5 @@ __all__ = [
     "Exchange",
     "Explanation",
     "PartDifference",
-    "Progress",
     "explain",
 ]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_canonical
 from jeton.explaining.result import PartDifference
 
 __all__ = [
@@ -54,7 +54,7 @@ def tokenizer_of(tree: dict[str, Any]) -> Tokenizer:
     Raises:
         JetonError: There can be none.
     """
-    return Tokenizer.from_canonical(json.dumps(tree, ensure_ascii=False).encode("utf-8"))
+    return from_canonical(json.dumps(tree, ensure_ascii=False).encode("utf-8"))
 
 
 def children(a: Any, b: Any) -> Iterator[tuple[str | int, Any, Any]]:

@@ -14,7 +14,6 @@ __all__ = [
     "Exchange",
     "Explanation",
     "PartDifference",
-    "Progress",
     "Source",
     "Verdict",
 ]
@@ -34,21 +33,6 @@ Verdict = Literal["same_fingerprint", "no_difference_found", "different"]
 Direction = Literal["b_into_a", "a_into_b"]
 """Direction of an exchange: B's component into A (so that A should cut as B does), or A's into B.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a search is.
-
-    Attributes:
-        source: What is searched now.
-        n_texts: Texts of it that were compared.
-        n_texts_total: How many there are; None where that is not known.
-    """
-
-    source: Source
-    n_texts: int
-    n_texts_total: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from jeton._core import TextBatch, Tokenizer
+from jeton._core import TextBatch
 from jeton.errors import UsageError
 from jeton.explaining.comparing import Pair, cut
 from jeton.explaining.diagnosis import diagnose
 from jeton.explaining.parts import canonical_tree, differing_parts
-from jeton.explaining.result import By, Difference, Explanation, Progress
+from jeton.explaining.result import By, Difference, Explanation
 from jeton.explaining.searching import Found, search
 from jeton.explaining.shrinking import shrink, size
 from jeton.probe import probe_digest
+from jeton.progress import OnProgress
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["DEFAULT_N_CASES", "explain"]
 
@@ -25,14 +27,14 @@ _N_SHRUNK = 4
 
 
 def explain(
-    a: Tokenizer,
-    b: Tokenizer,
+    a: TokenizerLike,
+    b: TokenizerLike,
     *,
     texts: TextBatch | Iterable[str] | None = None,
     n_cases: int = DEFAULT_N_CASES,
     seed: int = 0,
     by: By = "ids",
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Explanation:
     """Find a smallest text on which two tokenizers differ, and the component that causes it.
 
@@ -42,7 +44,7 @@ def explain(
     two are exchanged one by one; the one that makes the difference go away is the cause.
 
     Args:
-        a: The first tokenizer.
+        a: The first tokenizer: its name, its path, or an object.
         b: The second.
         texts: Texts to try first; read as a stream.
         n_cases: How many generated texts to try.
@@ -52,13 +54,13 @@ def explain(
         on_progress: Called now and then.
 
     Raises:
+        UnknownTokenizerError: A name is not known.
         UsageError: A single string as ``texts``, or a negative ``n_cases``.
         InvalidTextError: One of the texts is not valid Unicode.
 
     Example:
         >>> import jeton
-        >>> a, b = jeton.load("jeton-general-32k"), jeton.load("jeton-code-32k")
-        >>> jeton.explain(a, b).verdict
+        >>> jeton.explain("jeton-general-32k", "jeton-code-32k").verdict
         'different'
     """
     if isinstance(texts, str | bytes):
@@ -67,6 +69,7 @@ def explain(
         raise UsageError(f"n_cases is {n_cases}; expected 0 or more")
     if by not in ("ids", "bytes"):
         raise UsageError(f"by is {by!r}; expected 'ids' or 'bytes'")
+    a, b = resolve(a, argument="a"), resolve(b, argument="b")
     found: Found | None = None
     difference: Difference | None = None
     a_tree, b_tree = canonical_tree(a), canonical_tree(b)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -11,8 +11,9 @@ from jeton.edge_texts import edge_texts
 from jeton.errors import UnknownTokenIdError
 from jeton.explaining.batching import batches
 from jeton.explaining.comparing import Pair
-from jeton.explaining.result import Progress, Source
+from jeton.explaining.result import Source
 from jeton.probe import probe_texts
+from jeton.progress import OnProgress, Progress
 
 __all__ = ["Found", "search"]
 
@@ -38,7 +39,7 @@ def search(
     *,
     n_cases: int,
     seed: int,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Found:
     """Compare until a batch of texts shows differences.
 
@@ -60,7 +61,7 @@ def search(
             done += len(batch)
             n_texts += len(batch)
             if on_progress is not None:
-                on_progress(Progress(source, done, total))
+                on_progress(Progress("search", done, total, "texts", detail=source))
             if places:
                 return Found(source, pair, [batch[place] for place in places], n_texts)
     return Found("special_tokens", special, [], n_texts)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_vocab_txt
 from jeton.formats.documents import read_object
 from jeton.formats.folder_tokens import token_text
 
@@ -49,7 +49,7 @@ def load_word_list(
         config = {}
         if lowercase is None and _name_is_usual(file):
             config = read_object(file.with_name("tokenizer_config.json")) or {}
-    return Tokenizer.from_vocab_txt(
+    return from_vocab_txt(
         data,
         lowercase=_lowercase(data, config) if lowercase is None else lowercase,
         strip_accents=_flag(config, "strip_accents"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_hf_json
 from jeton.errors import FormatError
 
 __all__ = ["CLIP_ROLES", "load_clip_pair"]
@@ -103,7 +103,7 @@ def load_clip_pair(
         },
     }
     data = json.dumps(tree, ensure_ascii=False).encode("utf-8")
-    return Tokenizer.from_hf_json(data, name=name, path=str(path))
+    return from_hf_json(data, name=name, path=str(path))
 
 
 def _byte_level(*, add_prefix_space: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_canonical
 from jeton.formats.documents import read_object
 from jeton.formats.folders import PretrainedFolder
 
@@ -58,7 +58,7 @@ def _promoted(tokenizer: Tokenizer, ids: set[int]) -> Tokenizer:
     tree: dict[str, Any] = json.loads(tokenizer.to_canonical())
     for token in tree["added_tokens"]:
         token["special"] = token["special"] or token["id"] in ids
-    made = Tokenizer.from_canonical(json.dumps(tree, ensure_ascii=False).encode("utf-8"))
+    made = from_canonical(json.dumps(tree, ensure_ascii=False).encode("utf-8"))
     return made if tokenizer.name is None else made.with_name(tokenizer.name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_gguf
 from jeton.formats.gguf import gguf_of_bytes
 from jeton.formats.gguf_pairs import ROLES_IN_GGUF, Value, with_pairs
 from jeton.formats.model_settings import ModelSettings
@@ -36,7 +36,7 @@ def with_settings(rendering: Rendering, settings: ModelSettings) -> Rendering:
     if not pairs:
         return rendering
     data = with_pairs(data, pairs)
-    read = Tokenizer.from_gguf(data, name=rendering.read.name)
+    read = from_gguf(data, name=rendering.read.name)
     return replace(rendering, files={**rendering.files, "": data}, read=read)
 
 

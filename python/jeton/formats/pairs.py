@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_gpt2_files
 from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat, detect
 from jeton.formats.names import COMPRESSED_SUFFIXES, partner_names
@@ -30,7 +30,7 @@ def load_pair(
         OSError: The other file cannot be read.
     """
     vocab, merges, other = pair_data(data, file, found)
-    return Tokenizer.from_gpt2_files(
+    return from_gpt2_files(
         vocab,
         merges,
         add_prefix_space=add_prefix_space,

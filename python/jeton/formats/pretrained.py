@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_canonical
 from jeton.errors import FormatError, JetonError, UsageError
 from jeton.formats.clip import CLIP_ROLES, load_clip_pair
 from jeton.formats.control import with_control_tokens
@@ -164,7 +164,7 @@ def _changed(tokenizer: Tokenizer, facts: PretrainedFolder, found: FileFormat) -
         tree["template"] = template
     if json.dumps([tree["added_tokens"], tree["template"]]) == before:
         return tokenizer
-    return Tokenizer.from_canonical(json.dumps(tree, ensure_ascii=False).encode("utf-8"))
+    return from_canonical(json.dumps(tree, ensure_ascii=False).encode("utf-8"))
 
 
 def _template(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from jeton import _published
-from jeton._core import ReadRanks, Tokenizer, published_patterns, sha256
+from jeton._core import (
+    ReadRanks,
+    Tokenizer,
+    from_hf_json,
+    from_tiktoken,
+    published_patterns,
+    sha256,
+)
 from jeton._published import PublishedVocabulary
 from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat
@@ -23,7 +30,7 @@ def load_ranks(data: bytes, file: Path, *, options: LoadOptions, name: str) -> T
     """
     pattern, special_tokens = options.pattern, options.special_tokens
     if pattern is not None:
-        tokenizer = Tokenizer.from_tiktoken(
+        tokenizer = from_tiktoken(
             data, pattern=pattern, special_tokens=special_tokens, name=name, path=str(file)
         )
     else:
@@ -54,7 +61,7 @@ def as_reference(
     """
     if reference != "hf":
         return tokenizer
-    return Tokenizer.from_hf_json(tokenizer.to_hf_json(), name=name)
+    return from_hf_json(tokenizer.to_hf_json(), name=name)
 
 
 def _published_for(data: bytes, ranks: ReadRanks, file: Path, *, name: str) -> PublishedVocabulary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from jeton._core import Tokenizer, decompress
+from jeton._core import Tokenizer, decompress, from_gguf, gguf_header_bytes
 from jeton.errors import FormatError, LimitError, RecordError
 
 __all__ = [
@@ -110,8 +110,9 @@ def load_gguf(data: bytes, file: Path, *, name: str) -> Tokenizer:
         LimitError: Its metadata is larger than ``MAX_FILE_BYTES``.
     """
     while True:
-        n_bytes, is_known = Tokenizer.gguf_header_bytes(data, path=str(file))
-        if is_known and n_bytes <= len(data):
+        header = gguf_header_bytes(data, path=str(file))
+        n_bytes = header.n_bytes
+        if header.is_whole and n_bytes <= len(data):
             break
         # Decompressed bytes are all there are.
         if not _is_stored_model(file) or n_bytes > file.stat().st_size:
@@ -128,7 +129,7 @@ def load_gguf(data: bytes, file: Path, *, name: str) -> Tokenizer:
         if len(longer) <= len(data):
             break
         data = longer
-    return Tokenizer.from_gguf(data, name=name, path=str(file))
+    return from_gguf(data, name=name, path=str(file))
 
 
 def _is_stored_model(file: Path) -> bool:

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jeton._core import Tokenizer
+from jeton._core import (
+    Tokenizer,
+    from_canonical,
+    from_claude,
+    from_clip,
+    from_compiled,
+    from_hf_json,
+    from_rwkv,
+    from_sentencepiece,
+    from_tekken,
+)
 from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat, detect, json_seen
 from jeton.formats.names import name_of_file
@@ -65,9 +75,9 @@ def _load(
 
             return load_ranks(data, file, options=options, name=name)
         case FileFormat.HF_JSON:
-            return Tokenizer.from_hf_json(data, name=name, path=where)
+            return from_hf_json(data, name=name, path=where)
         case FileFormat.SENTENCEPIECE:
-            return Tokenizer.from_sentencepiece(data, name=name, path=where)
+            return from_sentencepiece(data, name=name, path=where)
         case FileFormat.WORDPIECE_TXT:
             from jeton.formats.bert import load_word_list
 
@@ -83,20 +93,20 @@ def _load(
         case FileFormat.TEKKEN:
             from jeton.formats.ranks import as_reference
 
-            tokenizer = Tokenizer.from_tekken(data, name=name, path=where)
+            tokenizer = from_tekken(data, name=name, path=where)
             return as_reference(tokenizer, options.reference, name=name)
         case FileFormat.CLAUDE:
-            return Tokenizer.from_claude(data, name=name, path=where)
+            return from_claude(data, name=name, path=where)
         case FileFormat.CLIP:
-            return Tokenizer.from_clip(data, name=name, path=where)
+            return from_clip(data, name=name, path=where)
         case FileFormat.RWKV:
-            return Tokenizer.from_rwkv(data, name=name, path=where)
+            return from_rwkv(data, name=name, path=where)
         case FileFormat.GGUF:
             return load_gguf(data, file, name=name)
         case FileFormat.COMPILED:
-            return Tokenizer.from_compiled(data, name=name, path=where)
+            return from_compiled(data, name=name, path=where)
         case _:
-            return Tokenizer.from_canonical(data, name=name, path=where)
+            return from_canonical(data, name=name, path=where)
 
 
 def _unsupported(data: bytes, file: Path, found: FileFormat) -> FormatError:

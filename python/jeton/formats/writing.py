@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, file_formats, write_format
 from jeton.errors import FormatError, LossyConversionError, LossyConversionWarning, UsageError
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "warn",
 ]
 
-FORMATS: tuple[str, ...] = tuple(Tokenizer.file_formats())
+FORMATS: tuple[str, ...] = tuple(file_formats())
 """Names of the formats that can be written: ``"tokenizer.json"``, ``"tiktoken"`` ..."""
 
 
@@ -197,7 +197,7 @@ def _written(tokenizer: Tokenizer, name: str) -> dict[str, Any]:
         near = nearest(str(name), FORMATS)
         offer = f"; the nearest are {', '.join(near)}" if near else ""
         raise UsageError(f"unknown format {name!r}{offer}\nhint: one of {', '.join(FORMATS)}")
-    return tokenizer.write_format(name)
+    return write_format(tokenizer, name)
 
 
 def _label(tokenizer: Tokenizer) -> str:

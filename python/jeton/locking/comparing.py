@@ -13,7 +13,7 @@ from jeton.locking.lock import Lock, LockedTokenizer
 from jeton.locking.workload import LockedWorkload
 from jeton.probe import probe_texts
 
-__all__ = ["ChangedText", "LockDifference", "TokenizerDifference", "compare"]
+__all__ = ["ChangedText", "LockDifference", "TokenizerDifference", "compare_locks"]
 
 _READABLE_CHARS = 120
 """Texts up to this length are shown first: a line of a terminal."""
@@ -105,7 +105,7 @@ class LockDifference:
         }
 
 
-def compare(before: Lock, after: Lock) -> LockDifference:
+def compare_locks(before: Lock, after: Lock) -> LockDifference:
     """Compare two locks, tokenizer by tokenizer (by the name or path that was asked for)."""
     old = {tokenizer.asked: tokenizer for tokenizer in before.tokenizers}
     new = {tokenizer.asked: tokenizer for tokenizer in after.tokenizers}

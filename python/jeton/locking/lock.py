@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from jeton.locking.behaviour import Behaviour
 from jeton.locking.components import LockedFile, components_of, files_of, library_versions
 from jeton.locking.workload import LockedWorkload, Traffic, measure_workload
 from jeton.probe import probe_digest, probe_texts
-from jeton.registry import load
+from jeton.registry import TokenizerLike, resolve, several, written
 
 __all__ = ["LOCK_SCHEMA", "Lock", "LockedTokenizer", "make_lock", "remake"]
 
@@ -61,7 +61,14 @@ class LockedTokenizer:
     canary: Behaviour
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, *, asked: str, canaries: Sequence[str]) -> LockedTokenizer:
+    def of(
+        cls,
+        tokenizer: Tokenizer,
+        *,
+        asked: str,
+        files: tuple[LockedFile, ...],
+        canaries: Sequence[str],
+    ) -> LockedTokenizer:
         """Look at a tokenizer."""
         return cls(
             asked=asked,
@@ -69,7 +76,7 @@ class LockedTokenizer:
             fingerprint=tokenizer.fingerprint,
             algorithm=tokenizer.algorithm,
             vocab_size=tokenizer.vocab_size,
-            files=files_of(asked),
+            files=files,
             special_tokens=tuple(
                 sorted(tokenizer.special_tokens.items(), key=lambda item: (item[1], item[0]))
             ),
@@ -225,10 +232,10 @@ class Lock:
 
 
 def make_lock(
-    tokenizers: Sequence[str],
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     *,
+    tokenizers: Iterable[TokenizerLike] | TokenizerLike,
     canaries: Sequence[str] = (),
-    inputs: Sequence[str] = (),
     field: str = "text",
     documents: str = "file",
     traffic: Traffic | None = None,
@@ -237,9 +244,10 @@ def make_lock(
     """Lock tokenizers.
 
     Args:
-        tokenizers: Names or paths, each once.
+        inputs: Files whose tokens are counted, for the money of a change; none is needed.
+        tokenizers: Names, paths or objects, each once. An object without a file is locked by its
+            name and by what it does.
         canaries: Texts of one's own whose ids must not change unnoticed.
-        inputs: Files whose tokens are counted, for the money of a change.
         field: Field of the text in JSONL and Parquet.
         documents: ``file`` or ``line``: what a document is in plain text.
         traffic: Price and requests a day of such documents.
@@ -249,22 +257,33 @@ def make_lock(
         UnknownTokenizerError: A name is not known.
         UsageError: None was given, one twice, or too many canaries.
     """
-    if not tokenizers:
+    given = several(tokenizers)
+    if not given:
         raise UsageError("no tokenizer was given to lock; expected at least one")
-    if len(set(tokenizers)) != len(tokenizers):
+    names = [written(tokenizer) for tokenizer in given]
+    if len(set(names)) != len(names):
         raise UsageError("a tokenizer was given twice; expected each one once")
     if len(canaries) > MAX_CANARIES:
         raise UsageError(
             f"{len(canaries):,} canaries are too many; expected at most {MAX_CANARIES:,}\n"
             "hint: a corpus is counted with --corpus"
         )
-    if traffic is not None and not inputs:
+    one_or_more = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
+    paths = [os.fspath(path) for path in one_or_more]
+    if traffic is not None and not paths:
         raise UsageError("a price without a corpus prices nothing\nhint: --corpus names the files")
-    loaded = {asked: load(asked) for asked in tokenizers}
+    loaded = {
+        name: resolve(tokenizer, argument="tokenizers")
+        for name, tokenizer in zip(names, given, strict=True)
+    }
+    files = {
+        name: () if isinstance(of, Tokenizer) else files_of(name)
+        for name, of in zip(names, given, strict=True)
+    }
     workload = None
-    if inputs:
+    if paths:
         workload = measure_workload(
-            inputs,
+            paths,
             loaded,
             field=field,
             documents=documents,
@@ -273,7 +292,7 @@ def make_lock(
         )
     return Lock(
         tokenizers=tuple(
-            LockedTokenizer.of(tokenizer, asked=asked, canaries=canaries)
+            LockedTokenizer.of(tokenizer, asked=asked, files=files[asked], canaries=canaries)
             for asked, tokenizer in loaded.items()
         ),
         canaries=tuple(canaries),
@@ -296,9 +315,9 @@ def remake(lock: Lock, *, num_threads: int | None = None) -> Lock:
     if workload is not None and all(Path(path).exists() for path in workload.inputs):
         inputs = workload.inputs
     return make_lock(
-        [tokenizer.asked for tokenizer in lock.tokenizers],
+        inputs,
+        tokenizers=[tokenizer.asked for tokenizer in lock.tokenizers],
         canaries=lock.canaries,
-        inputs=inputs,
         field="text" if workload is None else workload.field,
         documents="file" if workload is None else workload.documents,
         traffic=workload.traffic if workload is not None and inputs else None,

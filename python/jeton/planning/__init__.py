@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from jeton.planning.cost_aware import ALGORITHMS_COMPARED, cost_aware
 from jeton.planning.cost_aware_results import CostAware, Judgement, PricedVocabulary
+from jeton.planning.machines import DEFAULT_GPU
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.recommend import recommend
 from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
-from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, sweep
+from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
 __all__ = [

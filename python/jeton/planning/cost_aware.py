@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from jeton._core import PretokenCounts, TextBatch, Tokenizer, text_digests
 from jeton.catalog import GpuFacts, ModelFacts
-from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
@@ -28,13 +27,14 @@ from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_sums
 from jeton.planning.cost_aware_results import CostAware, Judgement, PricedVocabulary
+from jeton.planning.machines import ModelLike, gpu_of
 from jeton.planning.nested import NestedVocabularies
-from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES
+from jeton.planning.sweep import DEFAULT_VOCAB_SIZES
 from jeton.planning.sweep_results import steps
+from jeton.progress import OnProgress, tell_step
 from jeton.training import (
     CountedCorpus,
     TrainingSource,
-    TrainProgress,
     TrainSettings,
     learn_from_counts,
 )
@@ -54,9 +54,9 @@ N_RESAMPLES = 100
 def cost_aware(
     inputs: Any,
     *,
-    model: str | ModelFacts,
-    gpu: str | GpuFacts = DEFAULT_GPU,
-    output_tokens: float = 0.0,
+    model: ModelLike,
+    gpu: str | GpuFacts | None = None,
+    output_tokens_per_request: float = 0.0,
     vocab_sizes: Sequence[int] = DEFAULT_VOCAB_SIZES,
     algorithms: Sequence[str] = ALGORITHMS_COMPARED,
     usd_per_hour: Decimal | None = None,
@@ -68,17 +68,16 @@ def cost_aware(
     seed: int = 0,
     num_threads: int | None = None,
     name: str | None = None,
-    on_progress: Callable[[TrainProgress], None] | None = None,
-    on_step: Callable[[str], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> CostAware:
     """Learn the vocabulary with the least bill, and judge it against plain BPE of the best size.
 
     Args:
         inputs: Text to train on and to measure, as ``jeton.train`` takes it: documents are prompts.
         model: The model that would have the vocabulary.
-        gpu: The GPU that it runs on.
-        output_tokens: Tokens generated after each document, counted with the best plain BPE; other
-            vocabularies need fewer or more in proportion.
+        gpu: The GPU that it runs on; None: `DEFAULT_GPU`.
+        output_tokens_per_request: Tokens generated after each document, counted with the best plain
+            BPE; other vocabularies need fewer or more in proportion.
         vocab_sizes: From the smallest to the largest of these, four sizes an octave are tried.
         algorithms: Ways to choose members besides plain BPE.
         usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
@@ -92,7 +91,7 @@ def cost_aware(
         num_threads: Threads; None: all there are. Does not change the result.
         name: What the tokenizer is called.
         on_progress: Called as ``jeton.train`` calls it.
-        on_step: Called with what is tried next, in words.
+            Each algorithm that is tried begins with stage ``"step"``.
 
     Raises:
         EmptyCorpusError: There is no text.
@@ -101,7 +100,7 @@ def cost_aware(
         UnknownModelError, UnknownGpuError: The catalog does not have it.
     """
     facts = find_model(model) if isinstance(model, str) else model
-    machine = find_gpu(gpu) if isinstance(gpu, str) else gpu
+    machine = gpu_of(gpu)
     if not vocab_sizes:
         raise UsageError("there is no vocabulary size to try; expected at least one")
     sizes = list(steps(min(vocab_sizes), max(vocab_sizes)))
@@ -110,7 +109,6 @@ def cost_aware(
     for algorithm in dict.fromkeys(algorithms):
         tried[algorithm] = replace(base, algorithm=algorithm)
         tried[algorithm].check()
-    say = on_step or (lambda _words: None)
     text = _read(
         inputs,
         tried,
@@ -137,7 +135,7 @@ def cost_aware(
             )
         return learned.tokenizer, dict(learned.facts)
 
-    say("plain BPE, all sizes")
+    tell_step(on_progress, "plain BPE, all sizes")
     nested = NestedVocabularies.of(learn(base)[0])
     sizes = [size for size in sizes if nested.n_base <= size <= nested.vocab_size]
     if not sizes:
@@ -149,13 +147,13 @@ def cost_aware(
     by_size = nested.tokens_of_documents(encoded, sizes)
     bill = _Bill(facts, machine, usd_per_hour)
     # Generated text is counted at the largest size first; what is generated stays the same text.
-    per_token = output_tokens / max(1, int(by_size[:, -1].sum()))
+    per_token = output_tokens_per_request / max(1, int(by_size[:, -1].sum()))
     plain_bills = [
         bill.usd(by_size[:, at], size, per_token * int(by_size[:, at].sum()))
         for at, size in enumerate(sizes)
     ]
     best_at = int(np.argmin(np.asarray(plain_bills, dtype=np.float64)))
-    per_token = output_tokens / max(1, int(by_size[:, best_at].sum()))
+    per_token = output_tokens_per_request / max(1, int(by_size[:, best_at].sum()))
     candidates = [
         PricedVocabulary(
             "bpe", size, int(tokens.sum()), bill.usd(tokens, size, per_token * tokens.sum())
@@ -177,7 +175,7 @@ def cost_aware(
         def measured(
             size: int, algorithm: str = algorithm
         ) -> tuple[PricedVocabulary, Tokenizer, TrainSettings, dict[str, Any]]:
-            say(f"{algorithm}, {size:,} ids")
+            tell_step(on_progress, f"{algorithm}, {size:,} ids")
             chosen = replace(tried[algorithm], vocab_size=size)
             tokenizer, learned = learn(chosen)
             tokens = tokenizer.count_batch(text.choosing, num_threads=num_threads)
@@ -209,7 +207,7 @@ def cost_aware(
             n_bytes=text.judging.n_bytes,
             sizes=(chosen.vocab_size, plain.vocab_size),
             bill=bill,
-            output_tokens=output_tokens,
+            output_tokens=output_tokens_per_request,
             seed=seed,
         ),
     )
@@ -326,7 +324,7 @@ def _read(
     reading: dict[str, Any],
     *,
     num_threads: int | None,
-    on_progress: Callable[[TrainProgress], None] | None,
+    on_progress: OnProgress | None,
 ) -> _Text:
     counts: dict[str, PretokenCounts] = {}
     for settings in tried.values():
@@ -362,7 +360,7 @@ def _read(
         )
         if on_progress is not None:
             read = stream.progress
-            on_progress(TrainProgress("count", read.bytes_done, read.bytes_total, "bytes"))
+            on_progress(replace(read, stage="count"))
     stream.require_text()
     if any(not any(texts) for texts in kept):
         raise UsageError(

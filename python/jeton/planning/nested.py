@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jeton._core import TokenBatch, Tokenizer
+from jeton._core import TokenBatch, Tokenizer, from_canonical
 from jeton.errors import UsageError
 
 __all__ = ["NestedVocabularies"]
@@ -165,7 +165,7 @@ class NestedVocabularies:
             "merges": self._canonical["model"]["merges"][: vocab_size - self.n_base],
         }
         data = json.dumps({**self._canonical, "model": model}).encode()
-        return Tokenizer.from_canonical(data, name=name)
+        return from_canonical(data, name=name)
 
     def _check(self, vocab_size: int) -> None:
         if not self.n_base <= vocab_size <= self.vocab_size:

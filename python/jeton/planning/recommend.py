@@ -8,16 +8,18 @@ interval is below none: the default is what most tools read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton.catalog import GpuFacts
 from jeton.corpus import DomainsBy
 from jeton.errors import TrainingError, UsageError
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
+from jeton.planning.machines import ModelLike
 from jeton.planning.recommend_results import (
     OWN_VOCABULARY_SAVING,
     Decision,
@@ -26,9 +28,10 @@ from jeton.planning.recommend_results import (
     Trial,
 )
 from jeton.planning.sampling import Sample, read_sample
-from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, sweep
+from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import Sweep
-from jeton.training import DEFAULT_PATTERN, TrainProgress, TrainSettings, train
+from jeton.progress import OnProgress, tell_step
+from jeton.training import DEFAULT_PATTERN, TrainSettings, train
 from jeton.training.algorithms import find_algorithm
 
 __all__ = ["ALGORITHMS_TRIED", "PATTERNS_TRIED", "recommend"]
@@ -55,39 +58,47 @@ MIN_DOMAIN_SHARE = 0.02
 def recommend(
     inputs: Any,
     *,
-    models: Sequence[str] = (),
-    gpu: str = DEFAULT_GPU,
-    output_tokens: float = 0.0,
+    model: ModelLike | Sequence[ModelLike] = (),
+    gpu: str | GpuFacts | None = None,
+    output_tokens_per_request: float = 0.0,
     vocab_sizes: Sequence[int] = DEFAULT_VOCAB_SIZES,
     patterns: Sequence[str] = PATTERNS_TRIED,
     algorithms: Sequence[str] = ALGORITHMS_TRIED,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
-    domains_by: DomainsBy | None = None,
+    domains: DomainsBy | None = None,
     domain_field: str = "",
     hold_out_by: Literal["document", "source"] = "document",
     strict: bool = False,
     on_bad_record: Literal["stop", "skip"] = "stop",
     seed: int = 0,
     num_threads: int | None = None,
-    on_progress: Callable[[TrainProgress], None] | None = None,
-    on_step: Callable[[str], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Recommendation:
     """Try what could be chosen on a sample of the corpus, and say what to train.
 
-    Args: inputs: The corpus, as `jeton.train` takes it. models: Models of the catalog that would
-        have the vocabulary; the first decides the size. gpu: The GPU that they run on.
-        output_tokens: Tokens generated after each document. vocab_sizes: Sizes to compare.
-        patterns: Split patterns to try; the first is the default. algorithms: Algorithms to try;
-        the first is the default. field: JSONL and Parquet: where the text is. documents: Text
-        files: the whole file is one document, or each line. domains_by: Files or folders are
-        domains (languages, say) that may want their own vocabulary. domain_field: JSONL and
-        Parquet: the field that names the domain. hold_out_by: Measure on documents of the same
-        sources as those of training, or on sources of their own. strict: Text that is not valid
-        Unicode is an error instead of being replaced. on_bad_record: A record that does not parse
-        or has no text: ``"stop"`` or ``"skip"``. seed: Of the intervals. num_threads: Threads;
-        None: all there are. Does not change the result. on_progress: Called as `jeton.train` calls
-        it, for each trial. on_step: Called with what is tried next, in words.
+    Args:
+        inputs: The corpus, as `jeton.train` takes it.
+        model: Models of the catalog that would have the vocabulary, one or several; the first
+            decides the size.
+        gpu: The GPU that they run on; None: `DEFAULT_GPU`.
+        output_tokens_per_request: Tokens generated after each document.
+        vocab_sizes: Sizes to compare.
+        patterns: Split patterns to try; the first is the default.
+        algorithms: Algorithms to try; the first is the default.
+        field: JSONL and Parquet: where the text is.
+        documents: Text files: the whole file is one document, or each line.
+        domains: ``"file"`` or ``"folder"``: files or folders are domains (languages, say) that may
+            want their own vocabulary.
+        domain_field: JSONL and Parquet: the field that names the domain.
+        hold_out_by: Measure on documents of the same sources as those of training, or on sources of
+            their own.
+        strict: Text that is not valid Unicode is an error instead of being replaced.
+        on_bad_record: A record that does not parse or has no text: ``"stop"`` or ``"skip"``.
+        seed: Seed of the intervals.
+        num_threads: Threads; None: all there are. Does not change the result.
+        on_progress: Called as `jeton.train` calls it, for each trial; the words of each trial come
+            as stage ``"step"``.
 
     Raises:
         EmptyCorpusError: There is no text.
@@ -104,7 +115,7 @@ def recommend(
             "strict": strict,
             "on_bad_record": on_bad_record,
         },
-        domains_by=domains_by,
+        domains_by=domains,
         domain_field=domain_field,
         hold_out_by=hold_out_by,
         num_threads=num_threads,
@@ -121,7 +132,7 @@ def recommend(
             f"no document has the field {domain_field!r} of domain_field\n"
             "hint: name a field that the records have (--domain-field)"
         )
-    run = _Runner(sample, num_threads, on_progress, on_step or (lambda _words: None), seed)
+    run = _Runner(sample, num_threads, on_progress, seed)
     base = TrainSettings(
         algorithm=algorithms[0], pattern=patterns[0], vocab_size=TRIAL_VOCAB_SIZE, seed=seed
     )
@@ -142,15 +153,15 @@ def recommend(
             reason=f"{algorithm.reason}; text does not come back as it was: runs of spaces become "
             "one, and rare characters unknown (byte_fallback=true keeps these)",
         )
-    domains = _domain_trials(run, base)
+    by_domain = _domain_trials(run, base)
     run.on_step("vocabulary sizes")
     sizes = sweep(
         iter(sample.train),
         vocab_sizes=vocab_sizes,
         heldout=iter(sample.held),
-        models=models,
+        model=model,
         gpu=gpu,
-        output_tokens=output_tokens,
+        output_tokens_per_request=output_tokens_per_request,
         settings=base,
         seed=seed,
         num_threads=num_threads,
@@ -165,8 +176,8 @@ def recommend(
     )
     return Recommendation(
         settings=chosen,
-        decisions=(pattern, normalization, algorithm, _sharing(domains), size),
-        domains=domains,
+        decisions=(pattern, normalization, algorithm, _sharing(by_domain), size),
+        domains=by_domain,
         sweep=sizes,
         n_documents=len(sample.train) + len(sample.held),
         n_bytes=sample.n_bytes,
@@ -195,12 +206,10 @@ class _Runner:
         self,
         sample: Sample,
         num_threads: int | None,
-        on_progress: Callable[[TrainProgress], None] | None,
-        on_step: Callable[[str], None],
+        on_progress: OnProgress | None,
         seed: int,
     ) -> None:
         self.sample = sample
-        self.on_step = on_step
         self._num_threads = num_threads
         self._on_progress = on_progress
         self._seed = seed
@@ -234,6 +243,10 @@ class _Runner:
         if key not in self._counted:
             self._counted[key] = self.tokens(settings, self.sample.train, self.sample.held)
         return self._counted[key]
+
+    def on_step(self, words: str) -> None:
+        """Tell the next trial."""
+        tell_step(self._on_progress, words)
 
     def choose(self, question: str, tried: Sequence[tuple[str, TrainSettings]]) -> Decision:
         """Try all; the first is the default."""
@@ -346,7 +359,7 @@ def _sharing(domains: Sequence[DomainTrial]) -> Decision:
         return Decision(
             question,
             "one",
-            "domains were not compared: name them with domains_by or domain_field (--domains, "
+            "domains were not compared: name them with domains or domain_field (--domains, "
             f"--domain-field), at least two with {MIN_DOMAIN_SHARE:.0%} of the text",
         )
     most = max(domains, key=lambda domain: domain.saving)
@@ -378,5 +391,5 @@ def _size(found: Sweep) -> Decision:
         question,
         f"{middle.vocab_size:,}",
         "no model was named, so no cost is known and none was minimised: this is the size nearest "
-        "to 32,000, common ground of many models; name a model (models=..., --model)",
+        "to 32,000, common ground of many models; name a model (model=..., --model)",
     )

@@ -10,7 +10,7 @@ what published laws call best for training.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
@@ -20,33 +20,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch, text_digests
-from jeton.catalog import GpuFacts, ModelFacts
-from jeton.catalog import gpu as find_gpu
-from jeton.catalog import model as find_model
+from jeton.catalog import GpuFacts
 from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.care import CareTally, CorpusCare
 from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_ratio
+from jeton.planning.machines import DEFAULT_GPU, ModelLike, gpu_of, models_of
 from jeton.planning.model_sweep import Minimise, model_sweep
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.sweep_results import Sweep, SweepPoint, dropped_words, steps
-from jeton.training import (
-    CountedCorpus,
-    TrainingSource,
-    TrainProgress,
-    TrainSettings,
-    train_from_counts,
-)
+from jeton.progress import OnProgress
+from jeton.training import CountedCorpus, TrainingSource, TrainSettings, train_from_counts
 
 __all__ = ["DEFAULT_GPU", "DEFAULT_VOCAB_SIZES", "sweep"]
 
 DEFAULT_VOCAB_SIZES = (8_000, 16_000, 32_000, 64_000, 128_000)
 """Octaves around what models ship with: 32,000 (Llama 2) to 128,256 (Llama 3)."""
 
-DEFAULT_GPU = "h100-sxm"
-"""A GPU that most clouds rent; name yours for its figures."""
 
 HELD_OUT_SHARE = 0.05
 """Share of the documents, where no held-out inputs are given."""
@@ -62,9 +54,9 @@ def sweep(
     *,
     vocab_sizes: Sequence[int] = DEFAULT_VOCAB_SIZES,
     heldout: Any = None,
-    models: Sequence[str | ModelFacts] = (),
-    gpu: str | GpuFacts = DEFAULT_GPU,
-    output_tokens: float = 0.0,
+    model: ModelLike | Sequence[ModelLike] = (),
+    gpu: str | GpuFacts | None = None,
+    output_tokens_per_request: float = 0.0,
     minimise: Minimise = "usd_per_request",
     usd_per_hour: Decimal | None = None,
     settings: TrainSettings | None = None,
@@ -74,7 +66,7 @@ def sweep(
     on_bad_record: Literal["stop", "skip"] = "stop",
     seed: int = 0,
     num_threads: int | None = None,
-    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Sweep:
     """Train once to the largest size, and measure all sizes on text kept apart.
 
@@ -83,10 +75,12 @@ def sweep(
         vocab_sizes: Sizes to compare.
         heldout: Text to measure on, as ``inputs``. None: `HELD_OUT_SHARE` of the documents of the
             inputs, chosen by their text; what is nearly alike is never on both sides.
-        models: Models of the catalog (names or facts) that would have this vocabulary. Without one
-            there is no cost, and nothing is recommended: tokens alone always want the largest size.
-        gpu: The GPU that they run on.
-        output_tokens: Tokens generated after each document, counted at the largest size.
+        model: Models of the catalog (names or facts) that would have this vocabulary, one or
+            several. Without one there is no cost, and nothing is recommended: tokens alone always
+            want the largest size.
+        gpu: The GPU that they run on; None: `DEFAULT_GPU`.
+        output_tokens_per_request: Tokens generated after each document, counted at the largest
+            size.
         minimise: What the best size has the least of.
         usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
         settings: How to train; ``vocab_size`` in it is not looked at.
@@ -107,8 +101,8 @@ def sweep(
     sizes = sorted(set(vocab_sizes))
     if not sizes:
         raise UsageError("there is no vocabulary size to try; expected at least one")
-    facts = [find_model(model) if isinstance(model, str) else model for model in models]
-    machine = find_gpu(gpu) if isinstance(gpu, str) else gpu
+    facts = models_of(model)
+    machine = gpu_of(gpu)
     chosen = replace(settings or TrainSettings(), vocab_size=sizes[-1])
     chosen.check()
     reading: dict[str, Any] = {
@@ -147,7 +141,9 @@ def sweep(
         )
     points = _points(found, sizes, seed=seed)
     curve = nested.tokens_at_every_size(found.id_counts)
-    workload = RequestLengths.of(found.document_tokens[:, -1], output_tokens=output_tokens)
+    workload = RequestLengths.of(
+        found.document_tokens[:, -1], output_tokens=output_tokens_per_request
+    )
     return Sweep(
         nested=nested,
         settings=chosen,
@@ -198,7 +194,7 @@ def _count(
     *,
     hold_out: bool,
     num_threads: int | None,
-    on_progress: Callable[[TrainProgress], None] | None,
+    on_progress: OnProgress | None,
 ) -> tuple[CountedCorpus, list[TextBatch], NDArray[np.uint64]]:
     """Count the pretokens of what is trained on; return the held-out documents beside them.
 
@@ -231,7 +227,7 @@ def _count(
         )
         if on_progress is not None:
             read = stream.progress
-            on_progress(TrainProgress("count", read.bytes_done, read.bytes_total, "bytes"))
+            on_progress(replace(read, stage="count"))
     stream.require_text()
     by_side = split.n_documents
     corpus = CountedCorpus(

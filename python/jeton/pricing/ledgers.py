@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from jeton.catalog.model_map import ModelMap, read_model_map
 from jeton.economics.ledger import Ledger, LedgerBuilder, LedgerIssue, UsageRows
 from jeton.economics.ledger.prices import Prices
+from jeton.progress import OnProgress
 
 if TYPE_CHECKING:
-    from jeton.corpus import Progress
     from jeton.corpus.requests import RequestInputs, RequestStream
 
 __all__ = ["ledger", "ledger_of_stream"]
@@ -32,7 +32,7 @@ def ledger(
     period: str = "",
     requests_per_day: int | float | Decimal | None = None,
     on: date | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Ledger:
     """Return what request logs cost: every request priced by its own model, provider and time.
 

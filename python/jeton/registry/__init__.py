@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from jeton.registry.folders import bundled_dir, cache_dir
     from jeton.registry.loading import load
     from jeton.registry.places import VocabularyEntry, list_vocabularies, training_card
+    from jeton.registry.resolving import TokenizerLike, resolve, several, written
 
 __all__ = [
+    "TokenizerLike",
     "VocabularyEntry",
     "add",
     "bundled_dir",
@@ -34,11 +36,15 @@ __all__ = [
     "list_vocabularies",
     "load",
     "place_of",
+    "resolve",
+    "several",
     "training_card",
+    "written",
 ]
 
 # Loaded when first asked for: who loads a tokenizer need not wait for what downloads one.
 _LAZY = {
+    "TokenizerLike": "jeton.registry.resolving",
     "VocabularyEntry": "jeton.registry.places",
     "add": "jeton.registry.adding",
     "bundled_dir": "jeton.registry.folders",
@@ -47,7 +53,10 @@ _LAZY = {
     "list_vocabularies": "jeton.registry.places",
     "load": "jeton.registry.loading",
     "place_of": "jeton.registry.finding",
+    "resolve": "jeton.registry.resolving",
+    "several": "jeton.registry.resolving",
     "training_card": "jeton.registry.places",
+    "written": "jeton.registry.resolving",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _LAZY)

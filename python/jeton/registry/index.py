@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from jeton._core import Tokenizer, __version__, sha256
+from jeton._core import Tokenizer, __version__, from_compiled_file, sha256
 from jeton.errors import JetonError
 from jeton.registry.folders import cache_dir
 
@@ -131,7 +131,7 @@ def read_entry(folder: Path, name: str) -> Tokenizer | None:
         return None
     file = os.path.join(folder, name + ENTRY_SUFFIX)  # noqa: PTH118
     try:
-        return Tokenizer.from_compiled_file(file) if _is_own(file) else None
+        return from_compiled_file(file) if _is_own(file) else None
     except (JetonError, OSError):
         return None
 

@@ -33,7 +33,6 @@ from jeton.training.settings import (
     DEFAULT_PATTERN,
     DEFAULT_SPECIAL_TOKENS,
     DEFAULT_VOCAB_SIZE,
-    TrainProgress,
     TrainSettings,
 )
 from jeton.training.trainer import Learned, learn_from_counts, train, train_from_counts
@@ -51,7 +50,6 @@ __all__ = [
     "LanguageCounts",
     "Learned",
     "NewToken",
-    "TrainProgress",
     "TrainSettings",
     "TrainingCard",
     "TrainingSource",

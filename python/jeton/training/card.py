@@ -241,7 +241,7 @@ class TrainingCard:
 
 def _made(corpus: CountedCorpus) -> dict[str, Any]:
     """How the text of a corpus was read and cared for, and what was left out."""
-    n_distinct, n_pretokens, n_bytes = corpus.rare
+    rare = corpus.rare
     tally = corpus.left_out.to_dict()
     return {
         "reading": dict(corpus.reading),
@@ -260,9 +260,9 @@ def _made(corpus: CountedCorpus) -> dict[str, Any]:
         "n_skipped_files": len(corpus.skipped),
         "min_count": corpus.min_count,
         "left_out_pretokens": {
-            "n_distinct": n_distinct,
-            "n_pretokens": n_pretokens,
-            "n_bytes": n_bytes,
+            "n_distinct": rare.n_distinct,
+            "n_pretokens": rare.n_pretokens,
+            "n_bytes": rare.n_bytes,
         },
     }
 

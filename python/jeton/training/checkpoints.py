@@ -158,8 +158,7 @@ class Checkpoint:
         """
         if not Path(self.path).exists():
             return None
-        _, text = PretokenCounts.describe_file(self.path)
-        info = json.loads(text)
+        info = json.loads(PretokenCounts.describe_file(self.path).info)
         if not isinstance(info, dict) or info.get("kind") != _KIND:
             raise UsageError(
                 f"{self.path} holds counts, but no checkpoint\n"

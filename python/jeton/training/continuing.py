@@ -7,16 +7,18 @@ and then only joins: no text needs more tokens than before.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from jeton._core import BpeOptions, Tokenizer, continue_bpe
 from jeton.errors import JetonWarning, UsageError
+from jeton.progress import OnProgress, Progress
+from jeton.registry import TokenizerLike, resolve
 from jeton.training.algorithms.base import check_at_least
 from jeton.training.counted import CountedCorpus
 from jeton.training.counting import count_pretokens, counts_like
-from jeton.training.progress import TrainProgress
+from jeton.training.settings import DEFAULT_MIN_FREQUENCY
 
 __all__ = [
     "ContinueSettings",
@@ -100,7 +102,7 @@ class ContinueSettings:
     """
 
     vocab_size: int
-    min_frequency: int = 2
+    min_frequency: int = DEFAULT_MIN_FREQUENCY
     max_token_bytes: int | None = None
     tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf"
     forbidden_tokens: Sequence[str] = ()
@@ -126,11 +128,11 @@ class ContinueSettings:
 
 
 def continue_training(
-    base: Tokenizer,
     inputs: Any,
     *,
+    base: TokenizerLike,
     vocab_size: int,
-    min_frequency: int = 2,
+    min_frequency: int = DEFAULT_MIN_FREQUENCY,
     max_token_bytes: int | None = None,
     tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf",
     forbidden_tokens: Sequence[str] = (),
@@ -139,13 +141,13 @@ def continue_training(
     strict: bool = False,
     num_threads: int | None = None,
     name: str | None = None,
-    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> ContinuedTokenizer:
     """Add tokens to a byte-level BPE tokenizer, learned from text.
 
     Args:
-        base: The tokenizer to continue; it stays as it is.
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts, as ``train`` takes them.
+        base: The tokenizer to continue: its name, its path, or an object, which stays as it is.
         vocab_size: Ids of the whole, old and new, special and added tokens included.
         min_frequency: Pairs that occur less often are not merged.
         max_token_bytes: Longest token that is made; None: any.
@@ -169,7 +171,7 @@ def continue_training(
     Example:
         >>> import jeton
         >>> base = jeton.train(iter(["low lower lowest"] * 9), vocab_size=261)
-        >>> more = continue_training(base, iter(["lowest slowest"] * 9), vocab_size=263)
+        >>> more = continue_training(iter(["lowest slowest"] * 9), base=base, vocab_size=263)
         >>> [new.token_bytes for new in more.new_tokens], more.n_tokens_before, more.n_tokens_after
         ([b'lowe', b'st'], 81, 45)
     """
@@ -183,6 +185,7 @@ def continue_training(
         else forbidden_tokens,
     )
     settings.check()
+    base = resolve(base, argument="base")
     corpus = count_pretokens(
         inputs,
         base=base,
@@ -196,18 +199,18 @@ def continue_training(
 
 
 def continue_from_counts(
-    base: Tokenizer,
     corpus: CountedCorpus,
     *,
+    base: TokenizerLike,
     settings: ContinueSettings,
     name: str | None = None,
-    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> ContinuedTokenizer:
     """Continue a tokenizer from counts: the part of ``continue_training`` after reading.
 
     Args:
-        base: The tokenizer to continue; it stays as it is.
-        corpus: What ``count_pretokens(..., base=base)`` gave, or files of such counts.
+        corpus: Counts of ``count_pretokens(..., base=base)``, or of files of such counts.
+        base: The tokenizer to continue: its name, its path, or an object, which stays as it is.
         settings: Hyper-parameters.
         name: What the new tokenizer is called.
         on_progress: Called now and then with stage ``"merge"``.
@@ -220,6 +223,7 @@ def continue_from_counts(
         UsageError: The counts were not cut as ``base`` cuts text.
     """
     settings.check()
+    base = resolve(base, argument="base")
     return _continue(base, corpus, settings, name, on_progress, stacklevel=3)
 
 
@@ -228,7 +232,7 @@ def _continue(
     corpus: CountedCorpus,
     settings: ContinueSettings,
     name: str | None,
-    on_progress: Callable[[TrainProgress], None] | None,
+    on_progress: OnProgress | None,
     *,
     stacklevel: int,
 ) -> ContinuedTokenizer:
@@ -249,11 +253,12 @@ def _continue(
 
     def on_merge(done: int, total: int) -> None:
         if on_progress is not None:
-            on_progress(TrainProgress("merge", done, total, "tokens"))
+            on_progress(Progress("merge", done, total, "tokens"))
 
-    tokenizer, new_tokens, before, after = continue_bpe(
+    continued = continue_bpe(
         corpus.counts, base=base, options=options, on_progress=on_merge, name=name
     )
+    tokenizer = continued.tokenizer
     if tokenizer.vocab_size < settings.vocab_size:
         warnings.warn(
             f"the text is enough for {tokenizer.vocab_size:,} tokens only, not for "
@@ -266,10 +271,14 @@ def _continue(
         tokenizer=tokenizer,
         new_tokens=tuple(
             NewToken(
-                id, tokenizer.id_to_bytes(id), round(n_saved / unit), round(n_uses / unit), n_old
+                new.id,
+                tokenizer.id_to_bytes(new.id),
+                round(new.n_saved / unit),
+                round(new.n_uses / unit),
+                new.n_old_tokens,
             )
-            for id, _, _, n_saved, n_uses, n_old in new_tokens
+            for new in continued.new_tokens
         ),
-        n_tokens_before=round(before / unit),
-        n_tokens_after=round(after / unit),
+        n_tokens_before=round(continued.n_tokens_before / unit),
+        n_tokens_after=round(continued.n_tokens_after / unit),
     )

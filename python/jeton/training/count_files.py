@@ -20,7 +20,7 @@ from jeton.errors import EmptyCorpusError, UsageError
 from jeton.pretokenizing.normalizers import normalizer_names
 from jeton.pretokenizing.rules import pattern_and_rules
 from jeton.training.count_memory import explained_full_disk, limit_memory
-from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
+from jeton.training.counted import CountedCorpus, LanguageCounts, RareCounts, TrainingSource
 from jeton.training.languages import LanguageCounter, LanguageSource, count_development
 from jeton.training.settings import TrainSettings
 
@@ -129,7 +129,7 @@ def load_counts(
         if sum(other.path == file.path for other in files) > 1:
             raise UsageError(f"the file of counts {file.path!r} was given twice")
     described = {file.path: PretokenCounts.describe_file(file.path) for file in files}
-    infos = {path: _info(path, json.loads(info)) for path, (_, info) in described.items()}
+    infos = {path: _info(path, json.loads(file.info)) for path, file in described.items()}
     indents = infos[files[0].path].indents
     for path, info in infos.items():
         if info.indents != indents:
@@ -139,10 +139,10 @@ def load_counts(
                 "hint: count both with or both without --indents"
             )
     first = files[0].path
-    for path, (cutting, _) in described.items():
-        if cutting != described[first][0]:
-            one = _named_cutting(infos[path], cutting)
-            other = _named_cutting(infos[first], described[first][0])
+    for path, file_of_counts in described.items():
+        if file_of_counts.cutting != described[first].cutting:
+            one = _named_cutting(infos[path], file_of_counts.cutting)
+            other = _named_cutting(infos[first], described[first].cutting)
             raise UsageError(
                 f"{path} and {first} were cut in different ways: {one} and {other}\n"
                 "hint: count both with the same algorithm, pattern, normalizer and rules"
@@ -154,7 +154,7 @@ def load_counts(
     # A file whose weights were made whole by a unit counts that many times too much.
     shares = {path: weight / infos[path].unit for path, (_, weight) in matched.items()}
     whole, unit = integer_weights({**shares, "": Fraction(1)})
-    counts = PretokenCounts.cut_by(described[files[0].path][0])
+    counts = PretokenCounts.cut_by(described[files[0].path].cutting)
     spoken: LanguageSource | None = None
     if settings is not None:
         settings = settings_of_counts(counts, settings)
@@ -192,7 +192,7 @@ def load_counts(
         "strict": strict,
         "on_bad_record": on_bad_record,
     }
-    rare = (0, 0, 0)
+    rare = RareCounts()
     languages: tuple[LanguageCounts, ...] = ()
     if settings is not None and spoken is not None and by_language is not None:
         if min_count > 1:
@@ -208,7 +208,13 @@ def load_counts(
             )
             languages = by_language.added_to(counts, development)
     elif min_count > 1:
-        counts, rare = counts.at_least(min_count)
+        frequent = counts.at_least(min_count)
+        counts = frequent.counts
+        rare = RareCounts(
+            n_distinct=frequent.n_distinct_left_out,
+            n_pretokens=frequent.n_pretokens_left_out,
+            n_bytes=frequent.n_bytes_left_out,
+        )
     if not counts.n_pretokens:
         raise EmptyCorpusError("the files of counts hold no pretokens")
     return CountedCorpus(

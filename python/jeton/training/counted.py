@@ -10,7 +10,7 @@ from jeton._core import PretokenCounts
 from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 
-__all__ = ["CountedCorpus", "LanguageCounts", "TrainingSource"]
+__all__ = ["CountedCorpus", "LanguageCounts", "RareCounts", "TrainingSource"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,21 @@ class LanguageCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class RareCounts:
+    """The pretokens that were left out because they are rare.
+
+    Attributes:
+        n_distinct: Distinct pretokens.
+        n_pretokens: Pretokens.
+        n_bytes: Their bytes.
+    """
+
+    n_distinct: int = 0
+    n_pretokens: int = 0
+    n_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CountedCorpus:
     """The pretokens of a corpus, and where they come from.
 
@@ -91,7 +106,7 @@ class CountedCorpus:
         reading: How inputs were read (field, documents ...), as plain JSON values.
         care: What was done with documents, as plain JSON values (``CorpusCare.to_dict``).
         min_count: Pretokens that occur less often were left out.
-        rare: Distinct pretokens, pretokens and bytes that this left out.
+        rare: Counts that this left out.
     """
 
     counts: PretokenCounts
@@ -109,4 +124,4 @@ class CountedCorpus:
     reading: Mapping[str, Any] = field(default_factory=dict)
     care: Mapping[str, Any] = field(default_factory=dict)
     min_count: int = 1
-    rare: tuple[int, int, int] = (0, 0, 0)
+    rare: RareCounts = RareCounts()

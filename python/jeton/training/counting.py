@@ -18,12 +18,13 @@ import numpy as np
 
 from jeton._core import PretokenCounts, TextBatch, Tokenizer, counts_for
 from jeton.corpus import InputFile, open_documents
-from jeton.corpus import Progress as ReadProgress
 from jeton.corpus.care import CareTally, CorpusCare, CorpusCarer
 from jeton.corpus.places import RecordPlaces
 from jeton.corpus.weights import balanced_weights
 from jeton.errors import CorpusError, EmptyCorpusError, TrainingError, UsageError
 from jeton.pretokenizing.indentation import texts_between_levels
+from jeton.progress import OnProgress, Progress
+from jeton.registry import TokenizerLike, resolve
 from jeton.training.checkpoints import (
     CHECKPOINT_SECONDS,
     Checkpoint,
@@ -34,7 +35,7 @@ from jeton.training.checkpoints import (
 from jeton.training.count_memory import explained_full_disk, limit_memory
 from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.languages import LanguageCounter, count_development
-from jeton.training.settings import TrainProgress, TrainSettings
+from jeton.training.settings import TrainSettings
 
 __all__ = ["OnHeldOut", "count_pretokens", "counts_like"]
 
@@ -65,7 +66,7 @@ def count_pretokens(
     inputs: Any,
     *,
     settings: TrainSettings | None = None,
-    base: Tokenizer | None = None,
+    base: TokenizerLike | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
@@ -80,7 +81,7 @@ def count_pretokens(
     resume: bool = False,
     keep_checkpoint: bool = False,
     digests: bool = False,
-    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> CountedCorpus:
     """Read inputs and count their pretokens.
 
@@ -126,7 +127,7 @@ def count_pretokens(
         counts = settings.method.new_counts(settings)
         spoken = settings.method.languages(settings)
     else:
-        counts = counts_like(base)
+        counts = counts_like(resolve(base, argument="base"))
         spoken = None
     reading: dict[str, Any] = {
         "field": field,
@@ -141,10 +142,9 @@ def count_pretokens(
     if care.temperature is not None:
         balanced = _balanced(inputs, care.temperature, reading)
 
-    def on_read(progress: ReadProgress) -> None:
+    def on_read(progress: Progress) -> None:
         if on_progress is not None:
-            done, total = progress.bytes_done, progress.bytes_total
-            on_progress(TrainProgress("count", done, total, "bytes"))
+            on_progress(replace(progress, stage="count"))
 
     stream = open_documents(
         inputs,

@@ -206,7 +206,7 @@ class LanguageCounter:
     def leave_out_rare(self, min_count: int) -> None:
         """Leave out pretokens that occur less often in a language, which makes room in memory."""
         for name, known in self._found.items():
-            kept, _ = known.counts.at_least(min_count)
+            kept = known.counts.at_least(min_count).counts
             self._found[name] = replace(known, counts=kept)
 
     def languages(

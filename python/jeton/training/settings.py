@@ -20,16 +20,17 @@ from jeton.pretokenizing.rules import RULES, check_rules
 from jeton.pretokenizing.segmenters import Segmenter, segmenter_name
 from jeton.training.algorithms import ALGORITHMS, find_algorithm
 from jeton.training.algorithms.base import Algorithm, check_at_least
-from jeton.training.progress import TrainProgress
 
 __all__ = [
     "ALGORITHMS",
     "DEFAULT_PATTERN",
     "DEFAULT_SPECIAL_TOKENS",
     "DEFAULT_VOCAB_SIZE",
-    "TrainProgress",
     "TrainSettings",
 ]
+
+DEFAULT_MIN_FREQUENCY = 1
+"""Pairs that occur less often are not merged: 1 leaves none out."""
 
 DEFAULT_VOCAB_SIZE = 32_000
 """The size of Llama 1, Llama 2 and Mistral 7B: common ground to start from. What pays depends on
@@ -95,7 +96,7 @@ class TrainSettings:
 
     algorithm: str = "bpe"
     vocab_size: int = DEFAULT_VOCAB_SIZE
-    min_frequency: int = 1
+    min_frequency: int = DEFAULT_MIN_FREQUENCY
     pattern: str = DEFAULT_PATTERN
     rules: Sequence[str] = ()
     segmenter: str | Segmenter | None = None

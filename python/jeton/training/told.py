@@ -64,7 +64,8 @@ def uncovered_words(tokenizer: Tokenizer, counts: PretokenCounts, settings: Trai
         if number not in special:
             known.update(tokenizer.id_to_bytes(number).decode("utf-8", "ignore"))
     known |= {" ", "\u2581"}
-    code_points, numbers, *_ = counts.characters()
+    table = counts.characters()
+    code_points, numbers = table.code_points, table.counts
     lost = np.asarray([chr(point) not in known for point in code_points.tolist()], dtype=np.bool_)
     n_lost = int(lost.sum())
     if not n_lost:

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from jeton._core import Tokenizer
 from jeton.errors import JetonWarning, UsageError
 from jeton.pretokenizing.segmenters import Segmenter, find_segmenter, segmented_counts
+from jeton.progress import OnProgress
 from jeton.training.algorithms.base import Learning
 from jeton.training.counted import CountedCorpus
 from jeton.training.counting import count_pretokens
 from jeton.training.languages import count_languages
 from jeton.training.merges_so_far import MergesSoFar, merges_path
 from jeton.training.settings import (
+    DEFAULT_MIN_FREQUENCY,
     DEFAULT_PATTERN,
     DEFAULT_VOCAB_SIZE,
-    TrainProgress,
     TrainSettings,
 )
 from jeton.training.told import (
@@ -56,7 +57,7 @@ def train(
     *,
     algorithm: str = "bpe",
     vocab_size: int = DEFAULT_VOCAB_SIZE,
-    min_frequency: int = 1,
+    min_frequency: int = DEFAULT_MIN_FREQUENCY,
     pattern: str = DEFAULT_PATTERN,
     rules: Sequence[str] = (),
     segmenter: str | Segmenter | None = None,
@@ -71,7 +72,7 @@ def train(
     num_threads: int | None = None,
     normalizer: str | Sequence[str] | None = None,
     name: str | None = None,
-    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_progress: OnProgress | None = None,
     **options: Any,
 ) -> Tokenizer:
     """Train a tokenizer.
@@ -166,7 +167,7 @@ def train_from_counts(
     settings: TrainSettings,
     name: str | None = None,
     num_threads: int | None = None,
-    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Tokenizer:
     """Train on counts: what ``train`` does after reading. Counts may be used again.
 
@@ -196,7 +197,7 @@ def learn_from_counts(
     num_threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
-    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Learned:
     """As ``train_from_counts``, with what the algorithm has to say of its work.
 
@@ -233,7 +234,7 @@ def _learn(
     settings: TrainSettings,
     name: str | None,
     num_threads: int | None,
-    on_progress: Callable[[TrainProgress], None] | None,
+    on_progress: OnProgress | None,
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,

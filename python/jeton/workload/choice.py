@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jeton._core import Tokenizer
 from jeton.errors import UsageError
-from jeton.registry import load
+from jeton.registry import TokenizerLike, resolve, several, written
 
-__all__ = ["Chosen", "TokenizerLike", "choose_tokenizers"]
-
-TokenizerLike = str | os.PathLike[str] | Tokenizer
-"""A name, a path, or a tokenizer."""
+__all__ = ["Chosen", "choose_tokenizers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +34,11 @@ def choose_tokenizers(
         UnknownTokenizerError: A name is not known.
         UsageError: None was given, or one was given twice.
     """
-    if isinstance(tokenizers, str | os.PathLike | Tokenizer):
-        tokenizers = [tokenizers]
-    asked = list(tokenizers)
-    loaded = [_load(item) for item in asked]
+    asked = several(tokenizers)
+    loaded = [resolve(item, argument="tokenizers") for item in asked]
     index = 0
     if current is not None:
-        now = _load(current)
+        now = resolve(current, argument="current")
         same = [i for i, item in enumerate(loaded) if item.fingerprint == now.fingerprint]
         if same:
             index = same[0]
@@ -55,10 +49,10 @@ def choose_tokenizers(
         raise UsageError("no tokenizer was given; expected at least one")
     _refuse_duplicates(asked, loaded)
     own_names = [
-        tokenizer.name or _written(item) for item, tokenizer in zip(asked, loaded, strict=True)
+        tokenizer.name or written(item) for item, tokenizer in zip(asked, loaded, strict=True)
     ]
     chosen = [
-        Chosen(name if own_names.count(name) == 1 else _written(item), tokenizer, item)
+        Chosen(name if own_names.count(name) == 1 else written(item), tokenizer, item)
         for item, tokenizer, name in zip(asked, loaded, own_names, strict=True)
     ]
     names = [item.name for item in chosen]
@@ -71,22 +65,11 @@ def choose_tokenizers(
     return chosen, index
 
 
-def _load(item: TokenizerLike) -> Tokenizer:
-    return item if isinstance(item, Tokenizer) else load(item)
-
-
-def _written(item: TokenizerLike) -> str:
-    """Name that the user wrote; a tokenizer without a name is called by its fingerprint."""
-    if isinstance(item, Tokenizer):
-        return item.name or f"unnamed-{item.fingerprint[:8]}"
-    return os.fspath(item)
-
-
 def _refuse_duplicates(asked: list[TokenizerLike], loaded: list[Tokenizer]) -> None:
     first: dict[str, TokenizerLike] = {}
     for item, tokenizer in zip(asked, loaded, strict=True):
         if tokenizer.fingerprint in first:
-            written, earlier = _written(item), _written(first[tokenizer.fingerprint])
-            also = "" if earlier == written else f" (it is the same as {earlier!r})"
-            raise UsageError(f"tokenizer {written!r} was given twice{also}; expected each one once")
+            given, earlier = written(item), written(first[tokenizer.fingerprint])
+            also = "" if earlier == given else f" (it is the same as {earlier!r})"
+            raise UsageError(f"tokenizer {given!r} was given twice{also}; expected each one once")
         first[tokenizer.fingerprint] = item

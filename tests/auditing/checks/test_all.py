@@ -96,7 +96,7 @@ def test_a_drawn_sample_brackets_what_the_whole_says(
         for i in range(4000)
     ]
     whole = evidence_of(texts, tokenizers=[good])
-    drawn = evidence_of(texts, tokenizers=[good], deep_sample_bytes=200_000)
+    drawn = evidence_of(texts, tokenizers=[good], sample_bytes=200_000)
     assert whole.sample.is_whole
     assert not drawn.sample.is_whole
     (exact,) = CHECKS["json-layout"](whole)

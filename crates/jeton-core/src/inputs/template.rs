@@ -73,7 +73,33 @@ impl Default for Template {
     }
 }
 
+/// The size of what stands around one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TemplateSize {
+    /// Special tokens.
+    pub n_tokens: u64,
+    /// Places of the text: one, as a rule.
+    pub n_texts: u64,
+}
+
+impl TemplateSize {
+    /// Ids of a text with the template around it, from its ids alone.
+    pub fn with(self, n_ids: u64) -> u64 {
+        self.n_tokens + self.n_texts * n_ids
+    }
+}
+
 impl Template {
+    /// Counts the special tokens around one text.
+    pub fn single_size(&self) -> TemplateSize {
+        let is_text = |part: &&Part| matches!(part, Part::Text { .. });
+        let n_texts = self.single.iter().filter(is_text).count() as u64;
+        TemplateSize {
+            n_tokens: self.single.len() as u64 - n_texts,
+            n_texts,
+        }
+    }
+
     /// Ids before and after each text; the second text has the token type 1 where nothing stands
     /// around it, as in `tokenizers` without a post-processor.
     pub fn around(before: &[u32], after: &[u32]) -> Self {

@@ -5,7 +5,7 @@ use crate::documents::parallel::map_texts;
 use crate::documents::texts::Documents;
 use crate::documents::token_batch::TokenBatch;
 use crate::error::Result;
-use crate::inputs::template::Template;
+use crate::inputs::template::{Template, TemplateSize};
 use crate::special::Allow;
 use crate::text::code_points::code_point_ranges;
 
@@ -27,6 +27,11 @@ pub struct SpanBatch {
 }
 
 impl Tokenizer {
+    /// Returns the size of what `add_special_tokens` puts around one text.
+    pub fn template_size(&self) -> TemplateSize {
+        self.template.single_size()
+    }
+
     /// Returns the tokenizer with another template; its rule for trimming offsets stays.
     pub fn with_template(&self, template: Template) -> Result<Self> {
         let mut config = self.to_config();

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use super::trim::{Runs, White, trim};
 use super::{Scratch, Tokenizer};
+use crate::documents::parallel::map_texts;
+use crate::documents::texts::Documents;
 use crate::engine::EngineScratch;
 use crate::error::Result;
 use crate::inputs::template::{Part, TrimOffsets};
@@ -133,6 +135,32 @@ impl Tokenizer {
             Ok(())
         })?;
         Ok(encoding)
+    }
+
+    /// Encodes many texts with offsets on several threads, and makes something of each encoding.
+    ///
+    /// `how`: allowed special tokens, `add_special_tokens` and `trim` of
+    /// [`Self::encode_with_offsets`].
+    pub fn encode_batch_with_offsets<T: Send>(
+        &self,
+        documents: &dyn Documents,
+        (allow, add_special_tokens, trim): (&Allow, bool, bool),
+        threads: usize,
+        keep_going: &mut dyn FnMut() -> bool,
+        make: &(dyn Fn(Encoding, &str) -> T + Sync),
+    ) -> Result<Vec<T>> {
+        let parts = map_texts(documents, threads, keep_going, &|range| {
+            let mut room = Vec::new();
+            range
+                .map(|index| {
+                    let text = documents.text(index, &mut room)?;
+                    let encoding =
+                        self.encode_with_offsets(text, allow, add_special_tokens, trim)?;
+                    Ok(make(encoding, text))
+                })
+                .collect::<Result<Vec<T>>>()
+        })?;
+        Ok(parts.into_iter().flatten().collect())
     }
 
     pub(super) fn align_text(

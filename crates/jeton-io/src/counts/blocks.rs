@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! block   u32 bytes of the payload (not 0), u32 entries, u64 checksum, payload
-//! entry   varint bytes shared with the pretoken before, varint bytes that follow, those bytes, varint count
+//! entry   varint bytes shared with the pretoken before, varint bytes that follow, those bytes,
+//!         varint count
 //! end     u32 0, u32 0, u64 checksum, the five u64 of `Sums`
 //! ```
 //!

@@ -2,7 +2,8 @@
 //! stopped run leaves.
 //!
 //! ```text
-//! file    "JTCOUNTS", u32 version, u32 bytes of the header, header (JSON), u64 checksum of the header, blocks
+//! file    "JTCOUNTS", u32 version, u32 bytes of the header, header (JSON),
+//!         u64 checksum of the header, blocks
 //! header  {"recipe": what cut the text into pretokens, "info": whatever the writer wants to say}
 //! ```
 //!

@@ -60,7 +60,8 @@ impl Undecodable {
     }
 }
 
-/// Ids that are decoded before their texts are made: decoding lets other Python threads run, which making texts cannot.
+/// Ids that are decoded before their texts are made: decoding lets other Python threads run, which
+/// making texts cannot.
 const IDS_PER_PORTION: usize = 1 << 18;
 
 impl Tokenizer {
@@ -102,12 +103,13 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
-    /// The text of ids.
+    /// Returns the text of ids.
     ///
     /// Args:
     ///     ids: Ids, or an array of them.
-    ///     skip_special_tokens: Leave special tokens out.
-    ///     errors: What becomes of bytes that are no text: ``"replace"`` puts U+FFFD there, ``"strict"`` raises.
+    ///     skip_special_tokens: Leaves special tokens out.
+    ///     errors: Treatment of bytes that are no text: ``"replace"`` puts U+FFFD there,
+    ///         ``"strict"`` raises.
     ///
     /// Raises:
     ///     UnknownTokenIdError: An id has no token.
@@ -118,6 +120,8 @@ impl Tokenizer {
     ///     >>> tok = jeton.load("jeton-general-32k")
     ///     >>> tok.decode(tok.encode("Hello there"))
     ///     'Hello there'
+    ///     >>> tok.decode([0, *tok.encode("Hello")], skip_special_tokens=True)
+    ///     'Hello'
     #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace"))]
     fn decode<'py>(
         &self,
@@ -129,25 +133,31 @@ impl Tokenizer {
         Undecodable::of(errors)?.text(ids.py(), &bytes)
     }
 
-    /// The texts of many rows of ids, each as ``decode`` gives it.
-    #[pyo3(signature = (batch, *, skip_special_tokens=false, errors="replace"))]
+    /// Returns the text of each row of ids, as ``decode`` gives it.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.decode_batch(tok.encode_batch(["Hello", "there"]))
+    ///     ['Hello', 'there']
+    #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace"))]
     fn decode_batch<'py>(
         &self,
-        batch: &Bound<'py, PyAny>,
+        ids: &Bound<'py, PyAny>,
         skip_special_tokens: bool,
         errors: &str,
     ) -> PyResult<Vec<Bound<'py, PyString>>> {
-        let py = batch.py();
+        let py = ids.py();
         let undecodable = Undecodable::of(errors)?;
-        let mut texts = Vec::with_capacity(batch.len().unwrap_or(0));
-        if let Ok(batch) = batch.cast::<TokenBatch>() {
+        let mut texts = Vec::with_capacity(ids.len().unwrap_or(0));
+        if let Ok(batch) = ids.cast::<TokenBatch>() {
             let rows = batch.get().rows();
             self.texts(py, rows, skip_special_tokens, undecodable, &mut texts)?;
             return Ok(texts);
         }
         let mut rows: Vec<Vec<u32>> = Vec::new();
         let mut n_ids = 0;
-        for row in batch.try_iter()? {
+        for row in ids.try_iter()? {
             let row = row?;
             if row.is_instance_of::<PyInt>() {
                 return Err(PyTypeError::new_err(
@@ -169,7 +179,13 @@ impl Tokenizer {
         Ok(texts)
     }
 
-    /// True if each id is that of a special token, wherever it came from: bool (n_tokens,).
+    /// Returns True for each id of a special token, wherever it came from: bool (n_tokens,).
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.special_tokens_mask([0, *tok.encode("Hello")]).tolist()
+    ///     [True, False]
     fn special_tokens_mask<'py>(
         &self,
         ids: &Bound<'py, PyAny>,
@@ -178,7 +194,7 @@ impl Tokenizer {
         Ok(mask.into_pyarray(ids.py()))
     }
 
-    /// The bytes of ids: the decoded text as UTF-8, but parts of characters as the bytes that they are.
+    /// Returns the bytes of ids: the decoded text as UTF-8, parts of characters as they are.
     ///
     /// Example:
     ///     >>> import jeton

@@ -49,7 +49,8 @@ impl Tokenizer {
         Ok(room)
     }
 
-    /// Encodes a text and makes something of its ids: short texts without letting other Python threads run.
+    /// Encodes a text and makes something of its ids: short texts without letting other Python
+    /// threads run.
     #[inline]
     fn with_ids<R>(
         &self,
@@ -98,36 +99,47 @@ struct Constructors<R, L: FnOnce(&[u32]) -> PyResult<R>, O: FnOnce(Vec<u32>) -> 
 
 #[pymethods]
 impl Tokenizer {
-    /// Ids of a text, as a list.
+    /// Returns the ids of a text as a list.
     ///
-    /// Text that looks like a special token stays text unless that token is allowed. A model whose own vocabulary
-    /// has it as a piece or word (Unigram, whole words) makes it of text as the reference does; ``encode_guarded``
-    /// never does.
+    /// Text that looks like a special token stays text unless that token is allowed. A model whose
+    /// own vocabulary has it as a piece or word follows its reference and may give that id;
+    /// ``encode_guarded`` never does.
     ///
     /// Args:
     ///     text: ``str``, or UTF-8 as ``bytes``.
-    ///     add_special_tokens: Put around it what the file puts around texts (``[CLS]``, ``<s>`` ...).
-    ///     allow_special: Special tokens that may come from the text, by name; ``"all"``: every one.
-    ///     num_threads: How many threads share a text of more than half a megabyte (None: as many as this process may
-    ///         use). The ids are the same.
+    ///     add_special_tokens: Adds the special tokens that the file puts around texts (``[CLS]``).
+    ///     allow_special: Special tokens that may come from the text, by name; ``"all"``: every
+    ///         one.
+    ///     num_threads: Threads that share a text of more than half a megabyte; None: as many as
+    ///         this process may use. The ids do not depend on it.
     ///
-    /// The list's integers are made when an id is met first and kept as long as the tokenizer: 32 bytes for
-    /// each id met, and 8 for each id of the vocabulary (``integers_used_bytes``). Not where Python runs
-    /// without its global lock, where threads would wait for one another at them.
+    /// The integers of the list are kept as long as the tokenizer: 32 bytes for each id met, and 8
+    /// for each id of the vocabulary (``integers_used_bytes``).
     ///
     /// Raises:
-    ///     EncodeError: The vocabulary has no token for a part of the text, and none for unknown text.
+    ///     EncodeError: The vocabulary has no token for a part of the text, and none for unknown
+    ///         text.
     ///     UnknownSpecialTokenError: A name in ``allow_special`` is no special token.
     ///     InvalidTextError: The text has half a surrogate pair, or bytes that are not UTF-8.
     ///     LimitError: The tokenizer's file makes the text far longer (``set_growth_limit``).
     ///
-    /// Example:
+    /// Examples:
     ///     >>> import jeton
     ///     >>> tok = jeton.load("jeton-general-32k")
-    ///     >>> ids = tok.encode("Hello there")
-    ///     >>> len(ids), tok.decode(ids)
-    ///     (2, 'Hello there')
-    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
+    ///     >>> tok.encode("Hello world")
+    ///     [10631, 1423]
+    ///     >>> tok.encode(b"Hello world") == tok.encode("Hello world")
+    ///     True
+    ///     >>> tok.decode(tok.encode("Grüße, 世界!"))
+    ///     'Grüße, 世界!'
+    ///     >>> len(tok.encode("<|endoftext|>"))
+    ///     7
+    ///     >>> tok.encode("<|endoftext|>", allow_special={"<|endoftext|>"})
+    ///     [0]
+    ///     >>> framed = tok.with_template("<|endoftext|> $A")
+    ///     >>> framed.encode("Hello world", add_special_tokens=True)
+    ///     [0, 10631, 1423]
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn encode<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -144,14 +156,16 @@ impl Tokenizer {
         self.with_ids(text, add_special_tokens, allow_special, num_threads, made)
     }
 
-    /// Returns the ids as an array, uint32 (n_tokens,); ``num_threads`` as in ``encode``.
+    /// Returns the ids as an array, uint32 (n_tokens,); arguments as of ``encode``.
     ///
     /// Example:
     ///     >>> import jeton
     ///     >>> tok = jeton.load("jeton-general-32k")
     ///     >>> tok.encode_array("Hello there").dtype
     ///     dtype('uint32')
-    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
+    ///     >>> tok.encode_array("Hello there").shape
+    ///     (2,)
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn encode_array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -167,24 +181,26 @@ impl Tokenizer {
         self.with_ids(text, add_special_tokens, allow_special, num_threads, made)
     }
 
-    /// Ids of many texts, with several threads (None: as many as this process may use).
+    /// Returns the ids of many texts, made by several threads; arguments as of ``encode``.
     ///
-    /// Texts are read where they are, be it a ``str``, ``bytes`` or an Arrow array: none is copied, but a ``str``
-    /// that is not ASCII is written as UTF-8 into memory that is used again. A text that is much longer than
-    /// a thread's share is shared, too; the ids do not depend on the number of threads.
+    /// Texts are read in place: a ``str``, ``bytes`` or an Arrow array is not copied. A long text
+    /// is shared among the threads, too; the ids do not depend on their number.
     ///
     /// Example:
     ///     >>> import jeton
-    ///     >>> batch = jeton.load("jeton-general-32k").encode_batch(["Hello", "Hello there"])
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> batch = tok.encode_batch(["Hello", "Hello there"])
     ///     >>> [len(ids) for ids in batch]
     ///     [1, 2]
-    #[pyo3(signature = (texts, *, num_threads=None, add_special_tokens=false, allow_special=None))]
+    ///     >>> batch.offsets.tolist()
+    ///     [0, 1, 3]
+    #[pyo3(signature = (texts, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn encode_batch(
         &self,
         texts: &Bound<'_, PyAny>,
-        num_threads: Option<isize>,
         add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
+        num_threads: Option<isize>,
     ) -> PyResult<TokenBatch> {
         let py = texts.py();
         let threads = threads_at_most(num_threads)?;
@@ -198,13 +214,19 @@ impl Tokenizer {
         Ok(TokenBatch::new(encoded, self.integers(py)))
     }
 
-    /// Ids with where each comes from.
+    /// Returns the ids with the range of text that each comes from.
     ///
-    /// ``trim_offsets=False`` leaves white space in the ranges where the file wants it left out.
+    /// Args:
+    ///     text: ``str``, or UTF-8 as ``bytes``.
+    ///     add_special_tokens: Adds the special tokens that the file puts around texts.
+    ///     allow_special: Special tokens that may come from the text, by name; ``"all"``: every
+    ///         one.
+    ///     trim_offsets: False leaves white space in the ranges where the file wants it left out.
     ///
     /// Example:
     ///     >>> import jeton
-    ///     >>> encoding = jeton.load("jeton-general-32k").encode_with_offsets("Hello there")
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> encoding = tok.encode_with_offsets("Hello there")
     ///     >>> encoding.starts.tolist(), encoding.ends.tolist()
     ///     ([0, 5], [5, 11])
     #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, trim_offsets=true))]
@@ -235,16 +257,59 @@ impl Tokenizer {
         })
     }
 
-    /// The number of ids of a text; ``num_threads`` as in ``encode``.
+    /// Returns the ``Encoding`` of each text, as ``encode_with_offsets`` gives it.
+    ///
+    /// Args:
+    ///     texts: Texts, as ``encode_batch`` takes them.
+    ///     add_special_tokens: Adds the special tokens that the file puts around texts.
+    ///     allow_special: Special tokens that may come from the texts, by name; ``"all"``: every
+    ///         one.
+    ///     trim_offsets: False leaves white space in the ranges where the file wants it left out.
+    ///     num_threads: Threads; None: as many as this process may use. The result does not depend
+    ///         on it.
     ///
     /// Example:
     ///     >>> import jeton
-    ///     >>> jeton.load("jeton-general-32k").count("Hello there")
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> encodings = tok.encode_batch_with_offsets(["Hello there", "Hi"])
+    ///     >>> [encoding.ends.tolist() for encoding in encodings]
+    ///     [[5, 11], [2]]
+    #[pyo3(signature = (texts, *, add_special_tokens=false, allow_special=None, trim_offsets=true, num_threads=None))]
+    fn encode_batch_with_offsets(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
+        allow_special: Option<&Bound<'_, PyAny>>,
+        trim_offsets: bool,
+        num_threads: Option<isize>,
+    ) -> PyResult<Vec<Encoding>> {
+        let py = texts.py();
+        let threads = threads_at_most(num_threads)?;
+        let allow = self.allow(allow_special)?;
+        let held = Texts::new(texts)?;
+        let documents = held.get();
+        let how = (&allow, add_special_tokens, trim_offsets);
+        enter_if_long(py, documents, |keep_going| {
+            let make = &|encoding, text: &str| Encoding::new(encoding, text);
+            self.core
+                .encode_batch_with_offsets(documents, how, threads, keep_going, make)
+        })
+    }
+
+    /// Returns the number of ids of a text, without making them; arguments as of ``encode``.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.count("Hello there")
     ///     2
-    #[pyo3(signature = (text, *, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, allow_special=None, num_threads=1)")]
+    ///     >>> tok.with_template("<|endoftext|> $A").count("Hello there", add_special_tokens=True)
+    ///     3
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn count(
         &self,
         text: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
         num_threads: Option<isize>,
     ) -> PyResult<u64> {
@@ -252,40 +317,58 @@ impl Tokenizer {
         let mut given = Allow::None;
         let allow = self.allow_in(&mut given, allow_special)?;
         let threads = threads_at_most(num_threads)?;
-        if let Some(characters) = long_characters(text) {
-            return enter(py, |keep_going| {
+        let counted = if let Some(characters) = long_characters(text) {
+            enter(py, |keep_going| {
                 self.core
                     .count_characters(characters, allow, threads, keep_going)
-            });
+            })
+        } else {
+            with_text(text, |text| {
+                if text.len() <= SHORT_BYTES {
+                    quick(py, self.core.count(text, allow))
+                } else {
+                    enter(py, |keep_going| {
+                        self.core.count_shared(text, allow, threads, keep_going)
+                    })
+                }
+            })
+        }?;
+        if add_special_tokens {
+            return Ok(self.core.template_size().with(counted));
         }
-        with_text(text, |text| {
-            if text.len() <= SHORT_BYTES {
-                quick(py, self.core.count(text, allow))
-            } else {
-                enter(py, |keep_going| {
-                    self.core.count_shared(text, allow, threads, keep_going)
-                })
-            }
-        })
+        Ok(counted)
     }
 
-    /// The number of ids of each text, int64 (n_texts,); arguments as of ``encode_batch``.
-    #[pyo3(signature = (texts, *, num_threads=None, allow_special=None))]
+    /// Returns the number of ids of each text, int64 (n_texts,); arguments as of ``encode_batch``.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.count_batch(["Hello", "Hello there"]).tolist()
+    ///     [1, 2]
+    #[pyo3(signature = (texts, *, add_special_tokens=false, allow_special=None, num_threads=None))]
     fn count_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
+        add_special_tokens: bool,
+        allow_special: Option<&Bound<'_, PyAny>>,
         num_threads: Option<isize>,
-        allow_special: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let py = texts.py();
         let threads = threads_at_most(num_threads)?;
         let allow = self.allow(allow_special)?;
         let held = Texts::new(texts)?;
         let documents = held.get();
-        let counts = enter_if_long(py, documents, |keep_going| {
+        let mut counts = enter_if_long(py, documents, |keep_going| {
             self.core
                 .count_batch(documents, &allow, threads, keep_going)
         })?;
+        if add_special_tokens {
+            let around = self.core.template_size();
+            for count in &mut counts {
+                *count = around.with(count.unsigned_abs()) as i64;
+            }
+        }
         Ok(counts.into_pyarray(py))
     }
 }

@@ -1,16 +1,12 @@
-//! Tokenizers from bytes and to bytes: one pair of methods a format, and pickling.
+//! Tokenizers to bytes and files, and pickling.
 
 use jeton_core::compiled;
-use jeton_core::format::gguf::HeaderBytes;
-use jeton_core::format::writing::{FileFormat, write};
-use jeton_core::format::{self, BertOptions, Gpt2Options};
+use jeton_core::format;
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
-use jeton_io::Places;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use super::{Tokenizer, ranks};
+use super::Tokenizer;
 use crate::door::enter;
 use crate::error::to_python_at;
 
@@ -31,232 +27,32 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
-    /// From the bytes of a ``.tiktoken`` rank file. ``pattern``: a published name
-    /// (see ``published_patterns()``) or a regular expression.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, pattern, special_tokens=None, normalizer=None, name=None, path=None))]
-    fn from_tiktoken(
-        py: Python<'_>,
-        data: &[u8],
-        pattern: &str,
-        special_tokens: Option<&Bound<'_, PyDict>>,
-        normalizer: Option<&str>,
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        let options = ranks::options(pattern, special_tokens, normalizer)?;
-        Self::load(py, name, path, || format::from_tiktoken(data, options))
-    }
-
-    /// From the bytes of a ``tokenizer.json``.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_hf_json(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::load(py, name, path, || format::from_hf_json(data))
-    }
-
-    /// From the bytes of a SentencePiece ``.model``.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_sentencepiece(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::load(py, name, path, || format::from_sentencepiece(data))
-    }
-
-    /// From the bytes of BERT's ``vocab.txt``; the keywords are what the file does not say.
-    ///
-    /// ``strip_accents`` is as ``lowercase`` unless it is given.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, lowercase=true, strip_accents=None, handle_chinese_chars=true, clean_text=true, unk_token=None, name=None, path=None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
-    fn from_vocab_txt(
-        py: Python<'_>,
-        data: &[u8],
-        lowercase: bool,
-        strip_accents: Option<bool>,
-        handle_chinese_chars: bool,
-        clean_text: bool,
-        unk_token: Option<String>,
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        let mut options = BertOptions {
-            lowercase,
-            strip_accents,
-            tokenize_chinese_chars: handle_chinese_chars,
-            clean_text,
-            ..BertOptions::default()
-        };
-        if let Some(unk_token) = unk_token {
-            options.unk_token = unk_token;
-        }
-        Self::load(py, name, path, || format::from_vocab_txt(data, &options))
-    }
-
-    /// From the bytes of RWKV's list of tokens.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_rwkv(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::load(py, name, path, || format::from_rwkv(data))
-    }
-
-    /// From the bytes of Mistral's ``tekken.json``.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_tekken(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::load(py, name, path, || format::from_tekken(data))
-    }
-
-    /// From the bytes of the JSON of Anthropic's old public tokenizer.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_claude(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::load(py, name, path, || format::from_claude(data))
-    }
-
-    /// From the bytes of CLIP's merges, decompressed.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_clip(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::load(py, name, path, || format::from_clip(data))
-    }
-
-    /// From the bytes of a GGUF file, or as much of its beginning as its header takes.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_gguf(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::load(py, name, path, || format::from_gguf(data))
-    }
-
-    /// Bytes that a GGUF file's header takes, and whether that is all.
-    ///
-    /// Of a beginning that is too short: the least that more of it takes, and False.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, path=None))]
-    fn gguf_header_bytes(py: Python<'_>, data: &[u8], path: Option<&str>) -> PyResult<(u64, bool)> {
-        match format::gguf::header_bytes(data) {
-            Ok(HeaderBytes::Exactly(bytes)) => Ok((bytes, true)),
-            Ok(HeaderBytes::AtLeast(bytes)) => Ok((bytes, false)),
-            Err(error) => Err(to_python_at(py, &error, path)),
-        }
-    }
-
-    /// From GPT-2's ``vocab.json`` and ``merges.txt``.
-    ///
-    /// ``before`` and ``after`` are special tokens that ``add_special_tokens`` puts around a text.
-    #[staticmethod]
-    #[pyo3(signature = (vocab, merges, *, add_prefix_space=false, special_tokens=None, unk_token=None, before=None, after=None, name=None, path=None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
-    fn from_gpt2_files(
-        py: Python<'_>,
-        vocab: &[u8],
-        merges: &[u8],
-        add_prefix_space: bool,
-        special_tokens: Option<Vec<String>>,
-        unk_token: Option<String>,
-        before: Option<Vec<String>>,
-        after: Option<Vec<String>>,
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        let options = Gpt2Options {
-            add_prefix_space,
-            special_tokens: special_tokens.unwrap_or_default(),
-            unk_token,
-            before: before.unwrap_or_default(),
-            after: after.unwrap_or_default(),
-        };
-        Self::load(py, name, path, || {
-            format::from_gpt2_files(vocab, merges, &options)
-        })
-    }
-
-    /// From the canonical written form, as ``to_canonical`` gives it.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_canonical(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::load(py, name, path, || format::from_canonical(data))
-    }
-
-    /// From what ``to_compiled`` of the same release gave; by default with the name in it.
-    ///
-    /// Damage, and what another release wrote, is a ``FormatError``.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name=None, path=None))]
-    fn from_compiled(
-        py: Python<'_>,
-        data: &[u8],
-        name: Option<String>,
-        path: Option<&str>,
-    ) -> PyResult<Self> {
-        let (core, own_name) = py
-            .detach(|| compiled::from_bytes(data))
-            .map_err(|error| to_python_at(py, &error, path))?;
-        Ok(Self::wrap(core, name.or(own_name)))
-    }
-
-    /// The same from a file, which does not lie in memory as a whole meanwhile.
-    ///
-    /// A file that cannot be opened is an ``OSError``.
-    #[staticmethod]
-    #[pyo3(signature = (path, *, name=None))]
-    fn from_compiled_file(py: Python<'_>, path: &str, name: Option<String>) -> PyResult<Self> {
-        let file = Places::open(path.as_ref())?;
-        let (core, own_name) = py
-            .detach(|| compiled::read(&file, file.n_bytes()))
-            .map_err(|error| to_python_at(py, &error, Some(path)))?;
-        Ok(Self::wrap(core, name.or(own_name)))
-    }
-
-    /// The tokenizer as it lies in memory, with its name: the quickest to load.
+    /// Returns the tokenizer as it lies in memory, with its name: the quickest form to load.
     ///
     /// It is for this release only. A SentencePiece model has no such form (``VocabularyError``).
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> data = tok.to_compiled()
+    ///     >>> data[:5]
+    ///     b'\x93JETO'
     fn to_compiled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let name = self.name.as_deref();
         let bytes = enter(py, |_| compiled::to_bytes(&self.core, name))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Write ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it.
+    /// Writes ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> import tempfile, pathlib
+    ///     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.jeton"
+    ///     >>> tok.save_compiled(path)
+    ///     >>> jeton.load(path) == tok
+    ///     True
     fn save_compiled<'py>(slf: &Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
         let module = slf.py().import("jeton.formats.compiled")?;
         module
@@ -265,7 +61,14 @@ impl Tokenizer {
             .map(|_| ())
     }
 
-    /// The canonical form: JSON that says all of it, the same bytes for equal tokenizers.
+    /// Returns the canonical form: complete JSON, the same bytes for equal tokenizers.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> import json
+    ///     >>> json.loads(tok.to_canonical())["model"]["type"]
+    ///     'bpe'
     fn to_canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -273,7 +76,16 @@ impl Tokenizer {
         ))
     }
 
-    /// A ``.tiktoken`` rank file. Raises ``FormatError`` where it cannot hold the tokenizer.
+    /// Returns a ``.tiktoken`` rank file.
+    ///
+    /// Raises:
+    ///     FormatError: The format cannot hold the tokenizer.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> len(tok.to_tiktoken().splitlines())
+    ///     31999
     fn to_tiktoken<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -281,7 +93,17 @@ impl Tokenizer {
         ))
     }
 
-    /// A ``tokenizer.json``. Raises ``FormatError`` where it cannot hold the tokenizer.
+    /// Returns a ``tokenizer.json``.
+    ///
+    /// Raises:
+    ///     FormatError: The format cannot hold the tokenizer.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> import json
+    ///     >>> json.loads(tok.to_hf_json())["model"]["type"]
+    ///     'BPE'
     fn to_hf_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -289,73 +111,21 @@ impl Tokenizer {
         ))
     }
 
-    /// The tokenizer in a format: its ``files`` by role, the ``losses``, what makes it impossible
-    /// (``obstacles``; then there are no files), the ``options`` to read it with, what was
-    /// ``read``, and what the files say in other words (``rewordings``). For ``jeton.formats``,
-    /// which makes errors and warnings of it.
-    fn write_format<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
-        let Some(wanted) = FileFormat::by_name(format) else {
-            let known: Vec<&str> = FileFormat::ALL.iter().map(|format| format.name()).collect();
-            return Err(PyValueError::new_err(format!(
-                "unknown format {format:?}; the formats are {}",
-                known.join(", ")
-            )));
-        };
-        let written = enter(py, |_| Ok(write(&self.core, wanted)))?;
-        let result = PyDict::new(py);
-        let options = PyDict::new(py);
-        let files = PyList::empty(py);
-        let mut rewordings = Vec::new();
-        let (losses, obstacles) = match written {
-            Ok(written) => {
-                for file in &written.files {
-                    files.append((file.role, PyBytes::new(py, &file.bytes)))?;
-                }
-                let read = written.options;
-                if let Some(pattern) = read.pattern {
-                    options.set_item("pattern", pattern)?;
-                }
-                if let Some(tokens) = read.special_tokens {
-                    options.set_item("special_tokens", tokens.into_py_dict(py)?)?;
-                }
-                if let Some(lowercase) = read.lowercase {
-                    options.set_item("lowercase", lowercase)?;
-                }
-                if let Some(prefix) = read.add_prefix_space {
-                    options.set_item("add_prefix_space", prefix)?;
-                }
-                let again = Self::wrap(written.read, self.name.clone());
-                result.set_item("read", Bound::new(py, again)?)?;
-                rewordings = written.rewordings;
-                (written.losses, Vec::new())
-            }
-            Err(ledger) => (ledger.losses, ledger.obstacles),
-        };
-        let losses: Vec<_> = losses
-            .into_iter()
-            .map(|loss| (loss.component, loss.what, loss.effect))
-            .collect();
-        result.set_item("files", files)?;
-        result.set_item("options", options)?;
-        result.set_item("losses", losses)?;
-        result.set_item("obstacles", obstacles)?;
-        let rewordings: Vec<_> = rewordings
-            .into_iter()
-            .map(|rewording| (rewording.component, rewording.why))
-            .collect();
-        result.set_item("rewordings", rewordings)?;
-        Ok(result)
-    }
-
-    /// Names of the formats of ``write_format``.
-    #[staticmethod]
-    fn file_formats() -> Vec<&'static str> {
-        FileFormat::ALL.iter().map(|format| format.name()).collect()
-    }
-
-    /// The one file that the tokenizer is in a format, one of ``jeton.formats.FORMATS``.
+    /// Returns the bytes of the one file that holds the tokenizer in a format.
     ///
-    /// What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
+    /// Args:
+    ///     format: One of ``jeton.formats.FORMATS``.
+    ///     lossy: Warns about parts that the format cannot hold, instead of raising an error.
+    ///
+    /// Raises:
+    ///     LossyConversionError: The format does not hold everything; the error lists what it
+    ///         leaves out.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> len(tok.to_bytes("tiktoken", lossy=True)) > 100_000
+    ///     True
     #[pyo3(signature = (format, *, lossy=false))]
     fn to_bytes<'py>(
         slf: &Bound<'py, Self>,
@@ -370,11 +140,27 @@ impl Tokenizer {
             .call((slf, format), Some(&keywords))
     }
 
-    /// Write a file or a folder; the suffix, or ``format``, chooses the format.
+    /// Writes a file or a folder; the suffix, or ``format``, chooses the format.
     ///
-    /// What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
-    /// ``samples`` are texts whose ids are verified at every load (see
-    /// ``jeton.formats.save_file``).
+    /// Args:
+    ///     path: The file or folder.
+    ///     format: One of ``jeton.formats.FORMATS``.
+    ///     lossy: Warns about parts that the format cannot hold, instead of raising an error.
+    ///     samples: Texts whose ids are verified at every load (see ``jeton.formats.save_file``).
+    ///     training_card: The card to write beside it.
+    ///
+    /// Raises:
+    ///     LossyConversionError: The format does not hold everything; the error lists what it
+    ///         leaves out.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> import tempfile, pathlib
+    ///     >>> path = pathlib.Path(tempfile.mkdtemp()) / "tokenizer.json"
+    ///     >>> tok.save(path)
+    ///     >>> jeton.load(path).encode("Hello") == tok.encode("Hello")
+    ///     True
     #[pyo3(signature = (path, *, format=None, lossy=false, samples=None, training_card=None))]
     fn save<'py>(
         slf: &Bound<'py, Self>,

@@ -10,7 +10,8 @@ use super::Tokenizer;
 use crate::door::enter;
 use crate::error::to_python;
 
-/// Most rows of an output layer: far above any model's, and a bound to what a wrong number allocates.
+/// Most rows of an output layer: far above any model's, and a bound to what a wrong number
+/// allocates.
 const MAX_ROWS: u64 = 1 << 28;
 
 /// Where ids are not those that the tokenizer gives to their text.
@@ -18,8 +19,8 @@ const MAX_ROWS: u64 = 1 << 28;
 pub(crate) struct NoncanonicalIds {
     /// Index of the first id that differs.
     position: usize,
-    /// The ids from there to the next place at which both spellings have written the same bytes (to the
-    /// last difference, where decoding does not join bytes).
+    /// The ids from there to the next place at which both spellings have written the same bytes (to
+    /// the last difference, where decoding does not join bytes).
     ids: Vec<u32>,
     /// The ids that the tokenizer has there.
     canonical_ids: Vec<u32>,
@@ -83,18 +84,27 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
-    /// Which ids a model must never generate: bool (vocab_size,), True where it must not.
+    /// Returns the ids that a model must never generate: bool (vocab_size,), True where it must
+    /// not.
     ///
-    /// They are special tokens, ids without a token (rows behind the vocabulary, too), tokens reserved by name
-    /// (``[unused1]``, ``<|reserved_special_token_1|>``) or marked unused in a SentencePiece model, and the token for
-    /// unknown text.
+    /// Such ids are: special tokens; ids without a token, rows behind the vocabulary too; tokens
+    /// reserved by name (``[unused1]``, ``<|reserved_special_token_1|>``); tokens marked unused in
+    /// a SentencePiece model; the token for unknown text.
     ///
     /// Args:
     ///     vocab_size: Rows of the model's output layer; the tokenizer's own unless it is given.
-    ///     allow: Tokens that may be generated whatever they are, as texts or ids; ``end_token_ids`` unless it
-    ///         is given. With ``allow=()`` no text ever ends.
-    ///     allow_unknown: Let the token for unknown text be generated.
-    ///     allow_byte_tokens: Let tokens of single bytes (``<0x0A>``) be generated.
+    ///     allow: Tokens that may be generated in any case, as texts or ids; ``end_token_ids``
+    ///         unless it is given. With ``allow=()`` no text ever ends.
+    ///     allow_unknown: Lets the token for unknown text be generated.
+    ///     allow_byte_tokens: Lets tokens of single bytes (``<0x0A>``) be generated.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.never_generated_mask(vocab_size=32_064).sum()
+    ///     np.int64(64)
+    ///     >>> tok.never_generated_mask(allow=()).sum()
+    ///     np.int64(1)
     #[pyo3(signature = (vocab_size=None, *, allow=None, allow_unknown=false, allow_byte_tokens=true))]
     fn never_generated_mask<'py>(
         &self,
@@ -108,7 +118,14 @@ impl Tokenizer {
         Ok(mask.into_pyarray(py))
     }
 
-    /// ``never_generated_mask`` as numbers to add to logits: 0, and minus infinity where it is True.
+    /// Returns ``never_generated_mask`` as numbers to add to logits: 0, and minus infinity where
+    /// True.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.never_generated_bias(allow=())[:2].tolist()
+    ///     [-inf, 0.0]
     #[pyo3(signature = (vocab_size=None, *, allow=None, allow_unknown=false, allow_byte_tokens=true, dtype="float32"))]
     fn never_generated_bias<'py>(
         &self,
@@ -136,29 +153,63 @@ impl Tokenizer {
 
     /// Ids of tokens that end a text or a turn.
     ///
-    /// Those are the end token and the ids in generation_config.json of the folder that it was loaded from, special
-    /// tokens that published tokenizers name so, and a SentencePiece model's end of sentence.
+    /// They are the end token and the ids in generation_config.json of the folder that the
+    /// tokenizer was loaded from, special tokens of published names, and a SentencePiece model's
+    /// end of sentence.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.end_token_ids
+    ///     [0]
     #[getter]
     fn end_token_ids(&self) -> Vec<u32> {
         self.end_ids()
     }
 
-    /// The ids that the tokenizer gives to the text of some ids.
+    /// Returns the ids that the tokenizer gives to the text of some ids.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> ids = [tok.bytes_to_id(b"th"), tok.bytes_to_id(b"ere")]
+    ///     >>> tok.canonical_ids(ids) == tok.encode("there")
+    ///     True
     fn canonical_ids(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         let given = self.collect_ids(ids)?;
         enter(ids.py(), |_| self.core.canonical_ids(&given))
     }
 
-    /// True if the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
+    /// Returns True if the tokenizer gives these ids to their text: ``encode(decode(ids)) == ids``.
     ///
-    /// Special tokens among the ids stay what they are. Raises ``UnknownTokenIdError`` for an id without a token.
+    /// Special tokens among the ids stay special.
+    ///
+    /// Raises:
+    ///     UnknownTokenIdError: An id has no token.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.is_canonical(tok.encode("there"))
+    ///     True
+    ///     >>> tok.is_canonical([tok.bytes_to_id(b"th"), tok.bytes_to_id(b"ere")])
+    ///     False
     fn is_canonical(&self, ids: &Bound<'_, PyAny>) -> PyResult<bool> {
         let given = self.collect_ids(ids)?;
         let canonical = enter(ids.py(), |_| self.core.canonical_ids(&given))?;
         Ok(canonical == given)
     }
 
-    /// The first place at which ids are not canonical, with the ids that belong there.
+    /// Returns the first place at which ids are not canonical, with the ids that belong there.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> found = tok.first_noncanonical([tok.bytes_to_id(b"th"), tok.bytes_to_id(b"ere")])
+    ///     >>> found.position, found.canonical_ids == tok.encode("there")
+    ///     (0, True)
+    ///     >>> tok.first_noncanonical(tok.encode("there")) is None
+    ///     True
     fn first_noncanonical(&self, ids: &Bound<'_, PyAny>) -> PyResult<Option<NoncanonicalIds>> {
         let given = self.collect_ids(ids)?;
         let found = enter(ids.py(), |_| self.core.first_noncanonical(&given))?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use jeton_core::tokenizer::{Growing, Growth, Tokenizer as CoreTokenizer};
+use jeton_core::tokenizer::{Growing, Growth as CoreGrowth, Tokenizer as CoreTokenizer};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,11 +15,20 @@ use crate::text::utf8;
 
 type Ids<'py> = Bound<'py, PyArray1<u32>>;
 
+/// A change of a ``GrowingText``.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct Growth {
+    /// Ids at the beginning that are as before; later ids have been replaced.
+    n_kept: usize,
+    /// All ids after those, uint32 (n_ids,).
+    ids: Py<PyArray1<u32>>,
+}
+
 /// A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
 ///
-/// At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes again only what
-/// later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for which
-/// tokenizers it can be more. Not for use by several threads at once.
+/// At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes
+/// again only what later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for
+/// which tokenizers it can be more. Not for use by several threads at once.
 #[pyclass(module = "jeton._core")]
 pub(crate) struct GrowingText {
     tokenizer: Py<Tokenizer>,
@@ -41,7 +50,7 @@ fn byte_of(text: &str, char: usize) -> Option<usize> {
 }
 
 impl GrowingText {
-    fn append_text(&mut self, text: &Bound<'_, PyAny>) -> PyResult<Growth> {
+    fn append_text(&mut self, text: &Bound<'_, PyAny>) -> PyResult<CoreGrowth> {
         let py = text.py();
         let text = utf8(text)?;
         if text.len() <= SHORT_BYTES {
@@ -51,9 +60,12 @@ impl GrowingText {
         }
     }
 
-    fn changed<'py>(&self, py: Python<'py>, growth: Growth) -> (usize, Ids<'py>) {
+    fn changed(&self, py: Python<'_>, growth: CoreGrowth) -> Growth {
         let new = self.growing.ids().get(growth.n_kept..).unwrap_or_default();
-        (growth.n_kept, PyArray1::from_slice(py, new))
+        Growth {
+            n_kept: growth.n_kept,
+            ids: PyArray1::from_slice(py, new).unbind(),
+        }
     }
 
     /// Bytes of a range of characters.
@@ -78,15 +90,11 @@ impl GrowingText {
 
 #[pymethods]
 impl GrowingText {
-    /// Put text behind the text.
-    ///
-    /// Returns:
-    ///     How many ids at the beginning are what they were before, and all that come after them now. Where
-    ///     the first number is below the old number of ids, the ids from there on have been replaced.
+    /// Puts text behind the text, and returns the change of the ids.
     ///
     /// Raises:
     ///     EncodeError: The text cannot be encoded with it; then nothing has changed.
-    fn append<'py>(&mut self, text: &Bound<'py, PyAny>) -> PyResult<(usize, Ids<'py>)> {
+    fn append(&mut self, text: &Bound<'_, PyAny>) -> PyResult<Growth> {
         let growth = self.append_text(text)?;
         Ok(self.changed(text.py(), growth))
     }
@@ -96,12 +104,7 @@ impl GrowingText {
     /// Encodes again from a place shortly before ``start`` to one behind ``end`` from which on
     /// all is as it was. Returns and raises as ``append`` does. Places outside of the text are a
     /// ``ValueError``.
-    fn replace<'py>(
-        &mut self,
-        start: usize,
-        end: usize,
-        text: &Bound<'py, PyAny>,
-    ) -> PyResult<(usize, Ids<'py>)> {
+    fn replace(&mut self, start: usize, end: usize, text: &Bound<'_, PyAny>) -> PyResult<Growth> {
         let py = text.py();
         let range = self.bytes(start, end)?;
         let text = utf8(text)?;
@@ -110,7 +113,7 @@ impl GrowingText {
     }
 
     /// Keep the first ``n_chars`` characters. Returns and raises as ``append`` does.
-    fn truncate<'py>(&mut self, py: Python<'py>, n_chars: usize) -> PyResult<(usize, Ids<'py>)> {
+    fn truncate(&mut self, py: Python<'_>, n_chars: usize) -> PyResult<Growth> {
         let range = self.bytes(n_chars, n_chars)?;
         let growth = enter(py, |_| self.growing.truncate(range.start))?;
         Ok(self.changed(py, growth))
@@ -236,7 +239,17 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
-    /// A text that grows, with its ids: a conversation, or what a user is typing.
+    /// Returns a text that grows, with its ids: a conversation, or the input of a user who types.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> text = tok.grow("Hello")
+    ///     >>> growth = text.append(" there")
+    ///     >>> text.ids.tolist() == tok.encode("Hello there")
+    ///     True
+    ///     >>> len(text) == growth.n_kept + len(growth.ids)
+    ///     True
     #[pyo3(signature = (text=None, *, allow_special=None))]
     fn grow(
         slf: &Bound<'_, Self>,
@@ -250,10 +263,17 @@ impl Tokenizer {
         Ok(growing)
     }
 
-    /// The ids of the text that all pieces make together, as soon as they are certain: arrays, none empty.
+    /// Returns the ids of the text that all pieces make together, as soon as they are certain.
     ///
-    /// Keeps no more of the text than what later text can change the ids of. A piece may end anywhere between
-    /// two characters.
+    /// The ids come as arrays, none empty. Only text whose ids can still change is kept in memory.
+    /// A piece may end anywhere between two characters.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> arrays = list(tok.encode_iter(["Hel", "lo th", "ere"]))
+    ///     >>> [id for ids in arrays for id in ids.tolist()] == tok.encode("Hello there")
+    ///     True
     #[pyo3(signature = (pieces, *, allow_special=None))]
     fn encode_iter(
         slf: &Bound<'_, Self>,
@@ -273,30 +293,61 @@ impl Tokenizer {
         })
     }
 
-    /// The number of ids, or ``limit + 1`` if there are more than ``limit``.
+    /// Returns the number of ids, or ``limit + 1`` if there are more than ``limit``.
     ///
-    /// Stops as soon as that is certain, so that a long text costs what the limit does.
-    #[pyo3(signature = (text, limit, *, allow_special=None))]
+    /// Stops as soon as the answer is certain, so that a long text costs what the limit does.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.count_up_to("Hello there", 10)
+    ///     2
+    ///     >>> tok.count_up_to("Hello there" * 1_000, 10)
+    ///     11
+    #[pyo3(signature = (text, limit, *, add_special_tokens=false, allow_special=None))]
     fn count_up_to(
         &self,
         text: &Bound<'_, PyAny>,
         limit: usize,
+        add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let allow = self.allow(allow_special)?;
         let py = text.py();
         let text = utf8(text)?;
-        enter(py, |_| self.core.count_up_to(text, &allow, limit))
+        enter(py, |_| {
+            if !add_special_tokens {
+                return self.core.count_up_to(text, &allow, limit);
+            }
+            let around = self.core.template_size();
+            let within = (limit as u64)
+                .checked_sub(around.n_tokens)
+                .map(|room| room / around.n_texts.max(1));
+            let Some(within) = within else {
+                return Ok(limit.saturating_add(1));
+            };
+            let counted = self.core.count_up_to(text, &allow, within as usize)?;
+            Ok((around.with(counted as u64) as usize).min(limit.saturating_add(1)))
+        })
     }
 
-    /// True if a text has at most ``limit`` ids; reads no more of it than that takes.
-    #[pyo3(signature = (text, limit, *, allow_special=None))]
+    /// Returns True if a text has at most ``limit`` ids; reads no more of it than that takes.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.fits("Hello there", 2)
+    ///     True
+    ///     >>> tok.fits("Hello there", 2_000), tok.fits("Hello there" * 1_000, 1_000)
+    ///     (True, False)
+    #[pyo3(signature = (text, limit, *, add_special_tokens=false, allow_special=None))]
     fn fits(
         &self,
         text: &Bound<'_, PyAny>,
         limit: usize,
+        add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        Ok(self.count_up_to(text, limit, allow_special)? <= limit)
+        Ok(self.count_up_to(text, limit, add_special_tokens, allow_special)? <= limit)
     }
 }

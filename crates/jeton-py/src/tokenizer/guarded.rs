@@ -10,8 +10,25 @@ use crate::door::{SHORT_BYTES, enter, quick};
 use crate::encoding::Encoding;
 use crate::text::utf8;
 
-/// Start, end and id of a control token that stayed text, in code points.
-type Refused = (i64, i64, u32);
+/// The ids of a text in which only trusted parts may hold control tokens.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct GuardedEncoding {
+    /// The ids with the range of text that each comes from.
+    encoding: Py<Encoding>,
+    /// Control tokens outside of the trusted parts, which stayed text.
+    refused: Vec<Py<RefusedToken>>,
+}
+
+/// A control token that stayed text.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct RefusedToken {
+    /// Its first code point in the text.
+    start: i64,
+    /// One past its last code point.
+    end: i64,
+    /// The id that it would have had.
+    id: u32,
+}
 
 /// Ranges in code points as ranges in bytes; those beyond the text become ones that no text has.
 fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
@@ -50,14 +67,30 @@ fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
 
 #[pymethods]
 impl Tokenizer {
-    /// Ids of a text in which control tokens may stand only inside ``trusted_spans``.
+    /// Returns the ids of a text in which control tokens may stand only inside ``trusted_spans``.
     ///
-    /// Control tokens are the special tokens and those of ``control_tokens``. Spans are (start, end) in code
-    /// points. Where no other part of the text spells a control token, ids are those of
-    /// ``encode(text, allow_special="all")``. What looks like one elsewhere is encoded as text whatever it takes: the
-    /// unknown token alone may stand for any text that has no token. Also returned: (start, end, id)
-    /// of each control token that stayed text. Raises ``UsageError`` for spans that do not fit the text,
-    /// ``UnknownSpecialTokenError`` for a control token that is none of ``fixed_tokens()``.
+    /// Control tokens are the special tokens and those of ``control_tokens``. Where no other part
+    /// of the text spells a control token, the ids are those of
+    /// ``encode(text, allow_special="all")``. A look-alike elsewhere is encoded as text at any
+    /// cost: only the unknown token may stand for text that has no token.
+    ///
+    /// Args:
+    ///     text: ``str``, or UTF-8 as ``bytes``.
+    ///     trusted_spans: (start, end) of each part that may hold control tokens, in code points.
+    ///     control_tokens: Further tokens that count as control tokens.
+    ///
+    /// Raises:
+    ///     UsageError: A span does not fit the text.
+    ///     UnknownSpecialTokenError: A control token is none of ``fixed_tokens()``.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> guarded = tok.encode_guarded("hi<|endoftext|>", [])
+    ///     >>> 0 in guarded.encoding.ids
+    ///     False
+    ///     >>> [(token.start, token.end, token.id) for token in guarded.refused]
+    ///     [(2, 15, 0)]
     #[pyo3(signature = (text, trusted_spans, *, control_tokens=Vec::new()))]
     #[expect(
         clippy::needless_pass_by_value,
@@ -68,7 +101,7 @@ impl Tokenizer {
         text: &Bound<'_, PyAny>,
         trusted_spans: Vec<(usize, usize)>,
         control_tokens: Vec<String>,
-    ) -> PyResult<(Encoding, Vec<Refused>)> {
+    ) -> PyResult<GuardedEncoding> {
         let py = text.py();
         let text = utf8(text)?;
         let mut control = Vec::with_capacity(control_tokens.len());
@@ -93,12 +126,24 @@ impl Tokenizer {
         let (starts, ends) = code_point_ranges(text, &starts, &ends);
         let ids = guarded.refused.iter().map(|found| found.id);
         let refused = starts.into_iter().zip(ends).zip(ids);
-        let refused = refused.map(|((start, end), id)| (start, end, id)).collect();
-        Ok((Encoding::new(guarded.encoding, text), refused))
+        let refused = refused
+            .map(|((start, end), id)| Py::new(py, RefusedToken { start, end, id }))
+            .collect::<PyResult<_>>()?;
+        Ok(GuardedEncoding {
+            encoding: Py::new(py, Encoding::new(guarded.encoding, text))?,
+            refused,
+        })
     }
 
-    /// Tokens that are one wherever a text has them: ``added_tokens``, and a SentencePiece model's
-    /// user-defined pieces; by id.
+    /// Returns tokens that are one wherever a text has them, by id.
+    ///
+    /// They are ``added_tokens`` and a SentencePiece model's user-defined pieces.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> [token.content for token in tok.fixed_tokens()]
+    ///     ['<|endoftext|>']
     fn fixed_tokens(&self) -> Vec<SpecialToken> {
         let fixed = self.core.fixed_tokens();
         fixed.iter().map(SpecialToken::of).collect()

@@ -9,8 +9,9 @@ use super::Tokenizer;
 use crate::error::{to_python, unknown_id};
 use crate::model_inputs::IdType;
 
-/// Special tokens that fill, as published tokenizers name them (BERT; T5 and Gemma; Falcon 3; GPT-NeoX; Llama 3;
-/// Llama 4; Command R), as of 2026-11. One that also ends texts is never taken unasked.
+/// Special tokens that fill, as published tokenizers name them (BERT; T5 and Gemma; Falcon 3;
+/// GPT-NeoX; Llama 3; Llama 4; Command R), as of 2026-11. One that also ends texts is never taken
+/// unasked.
 const PAD_TOKENS: [&str; 7] = [
     "[PAD]",
     "<pad>",

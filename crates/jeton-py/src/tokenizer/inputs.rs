@@ -150,37 +150,53 @@ fn places(
 
 #[pymethods]
 impl Tokenizer {
-    /// Texts, or pairs of texts, as the arrays that a model takes: equal to ``transformers`` 5.23 with the
-    /// same settings.
+    /// Texts, or pairs of texts, as the arrays that a model takes: equal to ``transformers`` 5.23
+    /// with the same settings.
     ///
     /// Args:
     ///     texts: The first or only texts.
     ///     pairs: The second texts, as many as there are first ones.
-    ///     add_special_tokens: Put the template's tokens around the texts (``with_template`` gives one to a
-    ///         tokenizer whose file has none).
+    ///     add_special_tokens: Put the template's tokens around the texts (``with_template`` gives
+    ///         one to a tokenizer whose file has none).
     ///     allow_special: Special tokens that may stand in the texts; others stay text.
-    ///     padding: "longest" (or True) fills rows up to the longest of them, "max_length" to ``max_length``;
-    ///         "file" does what the tokenizer's file says, which may be nothing; else rows stay as long as they are.
-    ///     truncation: "longest_first" (or True) takes tokens from the longer text of a pair, "only_first" and
-    ///         "only_second" from that one alone; "file" does what the tokenizer's file says, which may be nothing.
+    ///     padding: "longest" (or True) fills rows up to the longest of them, "max_length" to
+    ///         ``max_length``; "file" does what the tokenizer's file says, which may be nothing;
+    ///         else rows stay as long as they are.
+    ///     truncation: "longest_first" (or True) takes tokens from the longer text of a pair,
+    ///         "only_first" and "only_second" from that one alone; "file" does what the tokenizer's
+    ///         file says, which may be nothing.
     ///     max_length: Most ids in a row, the template's included.
-    ///     stride: Tokens that neighbouring windows share; 0 (with ``truncation="file"`` the file's) unless it
-    ///         is given. No effect without ``overflow``.
-    ///     overflow: Give what is cut off in rows of its own, behind that of its text: each with the
-    ///         template; of two texts that are both cut, every window of the one with every window of the other.
+    ///     stride: Tokens that neighbouring windows share; 0 (with ``truncation="file"`` the
+    ///         file's) unless it is given. No effect without ``overflow``.
+    ///     overflow: Give what is cut off in rows of its own, behind that of its text: each with
+    ///         the template; of two texts that are both cut, every window of the one with every
+    ///         window of the other.
     ///     pad_to_multiple_of: Round the number of columns up to a multiple of this.
     ///     padding_side: The side that is filled; the file's, or else "right".
-    ///     truncation_side: The side that is cut; "right" (with ``truncation="file"`` the file's) unless it is given.
-    ///     pad_token: The token that fills, as text or id; the file's, or else the special token that is called
-    ///         ``[PAD]``, ``<pad>`` or the like.
+    ///     truncation_side: The side that is cut; "right" (with ``truncation="file"`` the file's)
+    ///         unless it is given.
+    ///     pad_token: The token that fills, as text or id; the file's, or else the special token
+    ///         that is called ``[PAD]``, ``<pad>`` or the like.
     ///     pad_type_id: The token type of padding; the file's, or else 0.
     ///     offsets: Tell where tokens come from: ``starts``, ``ends`` and ``word_ids``.
     ///     dtype: Of the ids, the mask, the types and the positions.
-    ///     num_threads: All that this process may use unless it is given. The result does not depend on it.
+    ///     num_threads: All that this process may use unless it is given. The result does not
+    ///         depend on it.
     ///
     /// Raises:
-    ///     UsageError: For settings that contradict one another, texts that cannot be cut as asked, more
-    ///         than 2**31 - 1 ids with padding and overlaps (``LimitError``), and what ``encode_batch`` raises.
+    ///     UsageError: For settings that contradict one another, texts that cannot be cut as asked,
+    ///         more than 2**31 - 1 ids with padding and overlaps (``LimitError``), and what
+    ///         ``encode_batch`` raises.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> texts = ["Hello", "Hello there"]
+    ///     >>> inputs = tok.model_inputs(texts, padding=True, pad_token="<|endoftext|>")
+    ///     >>> inputs.input_ids.shape
+    ///     (2, 2)
+    ///     >>> inputs.attention_mask.tolist()
+    ///     [[1, 0], [1, 1]]
     #[allow(clippy::too_many_arguments)] // those of the libraries that people come from
     #[pyo3(signature = (texts, pairs=None, *, add_special_tokens=true, allow_special=None, padding=None,
         truncation=None, max_length=None, stride=None, overflow=false, pad_to_multiple_of=None, padding_side=None,
@@ -253,10 +269,19 @@ impl Tokenizer {
         self.lay_out(py, &options, id_type, (&first, second.as_ref()), threads)
     }
 
-    /// ``model_inputs`` of texts that are ids already, a chat's for instance. Where the ids have all their
-    /// special tokens, ``add_special_tokens=False`` adds no others.
+    /// Returns ``model_inputs`` of texts that are ids already, those of a chat for instance.
     ///
-    /// Raises ``UnknownTokenIdError`` for an id that has no token.
+    /// Where the ids have all their special tokens, ``add_special_tokens=False`` adds no others.
+    ///
+    /// Raises:
+    ///     UnknownTokenIdError: An id has no token.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> ids = [tok.encode("Hello"), tok.encode("Hello there")]
+    ///     >>> tok.model_inputs_from_ids(ids).lengths.tolist()
+    ///     [1, 2]
     #[allow(clippy::too_many_arguments)] // as above
     #[pyo3(signature = (ids, pair_ids=None, *, add_special_tokens=true, padding=None, truncation=None,
         max_length=None, stride=None, overflow=false, pad_to_multiple_of=None, padding_side=None,
@@ -304,11 +329,24 @@ impl Tokenizer {
         self.lay_out(py, &options, id_type, (&first, second.as_ref()), threads)
     }
 
-    /// The same tokenizer with other special tokens around texts: ``"[CLS] $A [SEP]"`` and ``"[CLS] $A [SEP] $B:1
-    /// [SEP]:1"``, the notation of ``tokenizers``: ``$A`` and ``$B`` are the texts, a number behind a colon is a token
-    /// type. A list takes tokens that have spaces. Without ``pair`` both texts are wrapped as the single one is.
+    /// Returns the tokenizer with other special tokens around texts.
     ///
-    /// The new tokenizer has no name and its own fingerprint. Raises ``UsageError`` for a part that is neither.
+    /// The notation is that of ``tokenizers``: ``"[CLS] $A [SEP]"`` and
+    /// ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. ``$A`` and ``$B`` are the texts, a number behind a colon
+    /// is a token type. A list takes tokens that have spaces. Without ``pair`` both texts are
+    /// wrapped as the single one is.
+    ///
+    /// The new tokenizer has no name and its own fingerprint.
+    ///
+    /// Raises:
+    ///     UsageError: A part is neither a text nor a token of the vocabulary.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> framed = tok.with_template("$A <|endoftext|>")
+    ///     >>> framed.encode("Hello", add_special_tokens=True)[-1]
+    ///     0
     #[pyo3(signature = (single, pair=None))]
     fn with_template(
         &self,

@@ -9,14 +9,19 @@ mod growing;
 mod guarded;
 mod input_options;
 mod inputs;
+mod parsing;
 mod pretoken;
 mod ranks;
 mod sample;
 mod stream;
+mod vocabulary;
+mod writing;
 
 pub(crate) use generation::NoncanonicalIds;
-pub(crate) use growing::{EncodeIterator, GrowingText};
+pub(crate) use growing::{EncodeIterator, GrowingText, Growth};
+pub(crate) use guarded::{GuardedEncoding, RefusedToken};
 pub(crate) use ranks::ReadRanks;
+pub(crate) use sample::Segmentation;
 pub(crate) use stream::{DecodeIterator, DecodeStream};
 
 use std::collections::BTreeMap;
@@ -26,11 +31,11 @@ use jeton_core::error::{Error, ErrorKind};
 use jeton_core::pretokenize::StepConfig;
 use jeton_core::special::{AddedFlags, AddedToken};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::OnceLockExt;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyInt, PyList, PyString};
 
 use crate::batch::{TextBatch, collect};
 use crate::door::{enter, quick, threads};
@@ -51,6 +56,13 @@ pub(crate) struct Tokenizer {
     integers: Arc<OnceLock<Arc<Integers>>>,
     /// Letters, digits and scripts of each token, found out when words are first counted.
     outlines: Arc<OnceLock<jeton_measure::Outlines>>,
+}
+
+/// Adds the functions to the module that read and write files of other libraries.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    parsing::register(module)?;
+    module.add_function(wrap_pyfunction!(writing::file_formats, module)?)?;
+    module.add_function(wrap_pyfunction!(writing::write_format, module)?)
 }
 
 impl Tokenizer {
@@ -104,7 +116,8 @@ impl Tokenizer {
         self.integers.get_or_init_py_attached(py, make)
     }
 
-    /// Ids from a list or an integer array; what is no id of any tokenizer is an error, never wrapped around.
+    /// Ids from a list or an integer array; what is no id of any tokenizer is an error, never
+    /// wrapped around.
     fn collect_ids(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         if let Ok(list) = ids.cast_exact::<PyList>() {
             if let Some(numbers) = numbers(list) {
@@ -152,12 +165,24 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
-    /// The text as the model sees it, after normalization.
+    /// Returns the text after normalization, as the model sees it.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.normalize("Hello there")
+    ///     'Hello there'
     fn normalize(&self, text: &Bound<'_, PyAny>) -> PyResult<String> {
         Ok(quick(text.py(), self.core.normalize(utf8(text)?))?.into_owned())
     }
 
-    /// The pretokens of the normalized text (pieces of it; a piece that cuts a character cannot occur).
+    /// Returns the pretokens of the normalized text.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.pretokenize("Hello there, 2024")
+    ///     ['Hello', ' there', ',', ' ', '202', '4']
     fn pretokenize(&self, text: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let normalized = quick(text.py(), self.core.normalize(utf8(text)?))?;
         let pretokens = quick(text.py(), self.core.pretokenize(&normalized))?;
@@ -167,21 +192,32 @@ impl Tokenizer {
             .collect())
     }
 
-    /// Counts of the tokens of texts; special look-alikes are text.
+    /// Returns counts of the tokens of texts; special look-alikes are text.
     ///
-    /// texts: a ``TextBatch``, an iterable of ``str`` and ``bytes``, or an Arrow array.
-    /// round_trip: decode every document and compare. documents: note the tokens of each document
-    /// (``document_tokens``). words: lay the tokens along the text and count words kept as one token, digits
-    /// and scripts.
-    #[pyo3(signature = (texts, *, num_threads=None, round_trip=true, documents=false, words=false))]
+    /// Args:
+    ///     texts: A ``TextBatch``, an iterable of ``str`` and ``bytes``, or an Arrow array.
+    ///     round_trip: Decodes every document and compares.
+    ///     documents: Notes the tokens of each document (``document_tokens``).
+    ///     words: Lays the tokens along the text and counts words kept as one token, digits and
+    ///         scripts.
+    ///     num_threads: Threads; None: as many as this process may use. The counts do not depend on
+    ///         it.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> stats = tok.measure(["Hello there", "Hello"], documents=True)
+    ///     >>> stats.n_tokens, stats.document_tokens.tolist()
+    ///     (3, [2, 1])
+    #[pyo3(signature = (texts, *, round_trip=true, documents=false, words=false, num_threads=None))]
     fn measure(
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        num_threads: Option<isize>,
         round_trip: bool,
         documents: bool,
         words: bool,
+        num_threads: Option<isize>,
     ) -> PyResult<TokenStats> {
         let threads = threads(num_threads)?;
         let made;
@@ -207,132 +243,63 @@ impl Tokenizer {
         Ok(TokenStats(stats))
     }
 
-    /// The bytes of a token: those that it adds to a decoded text where others stand before and behind it.
-    ///
-    /// They do not depend on how the file spells tokens: ``▁the``, ``Ġthe``, ``the`` of a WordPiece vocabulary are
-    /// ``b" the"``, and ``<0xE2>`` is ``b"\xe2"``. A suffix that ends words (``</w>``) is a space. Special tokens, and the
-    /// one for unknown text, have the bytes of what they read.
-    ///
-    /// Raises:
-    ///     UnknownTokenIdError: The id has no token.
+    /// The name that the tokenizer was loaded by; None where it has none.
     ///
     /// Example:
     ///     >>> import jeton
     ///     >>> tok = jeton.load("jeton-general-32k")
-    ///     >>> [tok.id_to_bytes(id) for id in tok.encode("Hello there")]
-    ///     [b'Hello', b' there']
-    fn id_to_bytes<'py>(
-        &self,
-        py: Python<'py>,
-        id: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = self.collect_ids(PyTuple::new(py, [id])?.as_any())?;
-        // One id was given, so there is one.
-        let bytes = ids.first().and_then(|&id| self.core.token_bytes(id));
-        bytes
-            .map(|bytes| PyBytes::new(py, bytes))
-            .ok_or_else(|| unknown_id(id, self.core.vocab().size()))
-    }
-
-    /// The id whose token has exactly these bytes, as ``id_to_bytes`` gives them; None where there is none.
-    ///
-    /// Of several tokens of the same bytes it is the first that is no byte of last resort and no special token.
-    fn bytes_to_id(&self, token_bytes: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-        if let Ok(bytes) = token_bytes.cast::<PyBytes>() {
-            return Ok(self.core.bytes_to_token(bytes.as_bytes()));
-        }
-        let Ok(bytes) = token_bytes.extract::<Vec<u8>>() else {
-            return Err(PyTypeError::new_err(format!(
-                "token_bytes must be bytes, not {}\n\
-                 hint: text.encode() gives those of a text; token_to_id takes the string that the file has",
-                token_bytes.get_type().name()?
-            )));
-        };
-        Ok(self.core.bytes_to_token(&bytes))
-    }
-
-    /// Bytes of each id, uint32 (vocab_size,); 0 for ids without a token and for tokens that add no bytes.
-    fn token_lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        let length = |id| {
-            self.core
-                .token_bytes(id)
-                .map_or(0, |bytes| bytes.len() as u32)
-        };
-        let lengths: Vec<u32> = (0..self.core.vocab().size()).map(length).collect();
-        lengths.into_pyarray(py)
-    }
-
-    /// True if each id has a token, bool (vocab_size,).
-    fn is_token_mask<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        let vocab = self.core.vocab();
-        let is_token = |id| vocab.id_to_bytes(id).is_some();
-        let mask: Vec<bool> = (0..vocab.size()).map(is_token).collect();
-        mask.into_pyarray(py)
-    }
-
-    /// The string that the tokenizer's file has for an id, ``Ġthe`` or ``▁the``; None where it has no token.
-    ///
-    /// Its bytes are ``id_to_bytes``.
-    fn id_to_token(&self, id: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-        let ids = self.collect_ids(PyTuple::new(id.py(), [id])?.as_any())?;
-        Ok(ids.first().and_then(|&id| self.core.token_name(id)))
-    }
-
-    /// The id of such a string; None where there is none. Of several it is the first, added tokens before others.
-    fn token_to_id(&self, token: &str) -> Option<u32> {
-        self.core.name_to_token(token)
-    }
-
-    /// All tokens by the strings of ``id_to_token``, with their ids.
-    ///
-    /// Args:
-    ///     with_added_tokens: False leaves out special and other added tokens.
-    ///
-    /// Example:
-    ///     >>> import jeton
-    ///     >>> jeton.load("jeton-general-32k").get_vocab()["Hello"] < 32_000
-    ///     True
-    #[pyo3(signature = (*, with_added_tokens=true))]
-    fn get_vocab<'py>(
-        &self,
-        py: Python<'py>,
-        with_added_tokens: bool,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (id, name) in self.core.token_names(with_added_tokens) {
-            // Of several ids of one name the first counts, as in `token_to_id`.
-            if !dict.contains(&name)? {
-                dict.set_item(name, id)?;
-            }
-        }
-        Ok(dict)
-    }
-
-    /// The name it was loaded by; None where nobody gave one.
+    ///     >>> tok.with_name("mine").name
+    ///     'mine'
     #[getter]
     fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// One past the highest id: the rows that an embedding needs.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.vocab_size
+    ///     32000
     #[getter]
     fn vocab_size(&self) -> u32 {
         self.core.vocab().size()
     }
 
-    /// Ids that have a token (vocab_size less the holes).
+    /// Ids that have a token: ``vocab_size`` less the holes.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.n_tokens
+    ///     32000
     #[getter]
     fn n_tokens(&self) -> u32 {
         self.core.vocab().n_tokens()
     }
 
     /// The id that stands for text without a token; None where there is none.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.unknown_id is None
+    ///     True
     #[getter]
     fn unknown_id(&self) -> Option<u32> {
         self.core.unknown()
     }
 
     /// SHA-256 of the canonical form, 64 hexadecimal digits.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> len(tok.fingerprint)
+    ///     64
+    ///     >>> tok.with_name("other").fingerprint == tok.fingerprint
+    ///     True
     #[getter]
     fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
         if let Some(known) = self.fingerprint.get() {
@@ -343,6 +310,12 @@ impl Tokenizer {
     }
 
     /// Special tokens with their ids: they come from text only where they are allowed.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.special_tokens
+    ///     {'<|endoftext|>': 0}
     #[getter]
     fn special_tokens(&self) -> BTreeMap<String, u32> {
         let tokens = self.core.added_tokens().iter();
@@ -353,6 +326,12 @@ impl Tokenizer {
     }
 
     /// Special and other added tokens by id, with their flags.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> [(token.content, token.special) for token in tok.added_tokens]
+    ///     [('<|endoftext|>', True)]
     #[getter]
     fn added_tokens(&self) -> Vec<SpecialToken> {
         let tokens = self.core.added_tokens().iter();
@@ -360,12 +339,24 @@ impl Tokenizer {
     }
 
     /// The model's algorithm: ``bpe``, ``unigram``, ``wordpiece``, ``word`` ...
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.algorithm
+    ///     'bpe'
     #[getter]
     fn algorithm(&self) -> &'static str {
         self.core.algorithm()
     }
 
-    /// The pattern that cuts text into pretokens, where that is all that does; else None.
+    /// The pattern that cuts text into pretokens, if nothing else cuts it; else None.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> "+" in tok.split_pattern
+    ///     True
     #[getter]
     fn split_pattern(&self) -> Option<&str> {
         match self.core.pretokenizer_steps() {
@@ -374,13 +365,25 @@ impl Tokenizer {
         }
     }
 
-    /// Whose ids these equal: ``tiktoken``, ``hf``, ``sentencepiece`` or ``jeton``.
+    /// The library whose ids these equal: ``tiktoken``, ``hf``, ``sentencepiece`` or ``jeton``.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.reference
+    ///     'jeton'
     #[getter]
     fn reference(&self) -> &'static str {
         self.core.reference().name()
     }
 
-    /// The same tokenizer under another name.
+    /// Returns the tokenizer under another name.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.with_name("mine").name
+    ///     'mine'
     fn with_name(&self, name: String) -> Self {
         Self {
             name: Some(name),
@@ -388,12 +391,19 @@ impl Tokenizer {
         }
     }
 
-    /// The same tokenizer with ids that end a text or a turn, besides those of usual names: see ``end_token_ids``.
+    /// Returns the tokenizer with ids that end a text or a turn, besides those of usual names.
     ///
     /// They are no part of its identity: pickles carry them, files and the fingerprint do not.
+    /// ``end_token_ids`` lists all of them.
     ///
     /// Raises:
     ///     UnknownTokenIdError: An id has no token.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.with_end_tokens([300]).end_token_ids
+    ///     [0, 300]
     fn with_end_tokens(&self, ids: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut ends = self.collect_ids(ids)?;
         ends.sort_unstable();
@@ -412,26 +422,29 @@ impl Tokenizer {
         })
     }
 
-    /// A tokenizer with more added tokens; this one stays as it is.
+    /// Returns a tokenizer with more added tokens; this one stays as it is.
     ///
-    /// A token that the vocabulary has keeps its id, others get the next ones. One that is an added token already gets
-    /// the flags.
+    /// A token of the vocabulary keeps its id, others get the next ones. A token that is added
+    /// already gets the flags.
     ///
     /// Args:
-    ///     tokens: What they read.
-    ///     special: Found only where it is allowed, and left out of a decoding that skips special tokens.
+    ///     tokens: Texts of the tokens.
+    ///     special: Found only where it is allowed, and left out of a decoding that skips special
+    ///         tokens.
     ///     single_word: Found only where no word character touches it.
     ///     lstrip: Takes the white space before it along.
     ///     rstrip: Takes the white space behind it along.
-    ///     normalized: Found in the normalized text instead of the raw one; None: unless it is special.
+    ///     normalized: Found in the normalized text instead of the raw one; None: unless it is
+    ///         special.
     ///
     /// Raises:
     ///     UsageError: A token has no text.
     ///
     /// Example:
     ///     >>> import jeton
-    ///     >>> tok = jeton.load("jeton-general-32k").with_added_tokens(["<tool>"], special=True)
-    ///     >>> tok.decode(tok.encode("a<tool>b", allow_special="all"), skip_special_tokens=True)
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> more = tok.with_added_tokens(["<tool>"], special=True)
+    ///     >>> more.decode(more.encode("a<tool>b", allow_special="all"), skip_special_tokens=True)
     ///     'ab'
     #[pyo3(signature = (
         tokens, *, special=false, single_word=false, lstrip=false, rstrip=false, normalized=None,

@@ -1,4 +1,5 @@
-//! Rank files, which do not say what they are: read and hashed at once, made a tokenizer when that is known.
+//! Rank files, which do not say what they are: read and hashed at once, made a tokenizer when that
+//! is known.
 
 use std::sync::Mutex;
 
@@ -59,8 +60,7 @@ impl ReadRanks {
         &self.sha256
     }
 
-    /// As ``Tokenizer.from_tiktoken`` makes it of the same bytes; once. What is wrong with them
-    /// is raised here.
+    /// Returns the tokenizer as ``from_tiktoken`` makes it of the same bytes; once.
     #[pyo3(signature = (*, pattern, special_tokens=None, normalizer=None, name=None, path=None))]
     fn tokenizer(
         &self,

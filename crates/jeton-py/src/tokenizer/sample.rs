@@ -11,6 +11,15 @@ use crate::door::{SHORT_BYTES, enter, quick, threads};
 use crate::error::to_python;
 use crate::text::utf8;
 
+/// One of the best segmentations of a text.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct Segmentation {
+    /// Its ids.
+    ids: Vec<u32>,
+    /// Its score, a natural logarithm.
+    score: f64,
+}
+
 /// A seed; one that no stream has is an error, never wrapped around.
 fn seed_of(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     seed.extract().map_err(|error| {
@@ -67,16 +76,29 @@ impl Tokenizer {
 #[pymethods]
 #[allow(clippy::too_many_arguments)] // keywords in Python
 impl Tokenizer {
-    /// Ids of a segmentation that is drawn, the same for the same seed (0 to 2**64 - 1).
+    /// Returns the ids of a drawn segmentation, the same for the same seed (0 to 2**64 - 1).
     ///
-    /// ``sampling_methods`` lists what the tokenizer has; the first is used unless a parameter belongs to
-    /// another. ``"dropout"``: BPE leaves merges out with the probability ``dropout`` (0 to 1; the file's own,
-    /// or else 0.1), for good in SentencePiece models, with another chance in all others.
-    /// ``"uniform"``: all segmentations of a pretoken into tokens alike; a pretoken that has none is
-    /// encoded. ``"unigram"``: by probability to the power of ``alpha`` (0 or more; else 1). ``"nbest"``: the same
-    /// among the ``nbest`` best (1 to 1024) of each pretoken, or of the text in a SentencePiece model.
+    /// ``sampling_methods`` lists the methods of the tokenizer; the first is used unless a
+    /// parameter belongs to another.
     ///
-    /// Raises ``UsageError`` for a method that the tokenizer does not have and for parameters out of range.
+    /// ``"dropout"``: BPE leaves merges out with the probability ``dropout`` (0 to 1; the file's
+    /// own, or else 0.1), for good in SentencePiece models, with another chance in all others.
+    /// ``"uniform"``: all segmentations of a pretoken into tokens alike; a pretoken that has none
+    /// is encoded. ``"unigram"``: by probability to the power of ``alpha`` (0 or more; else 1).
+    /// ``"nbest"``: the same among the ``nbest`` best (1 to 1024) of each pretoken, or of the text
+    /// in a SentencePiece model.
+    ///
+    /// Raises:
+    ///     UsageError: The tokenizer does not have the method, or a parameter is out of range.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> ids = tok.sample("Hello there", seed=1, dropout=0.5)
+    ///     >>> tok.decode(ids)
+    ///     'Hello there'
+    ///     >>> tok.sample("Hello there", seed=1, dropout=0.5) == ids
+    ///     True
     #[pyo3(signature = (
         text, *, seed, method=None, dropout=None, alpha=None, nbest=None, add_special_tokens=false,
         allow_special=None
@@ -110,11 +132,20 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    /// ``sample`` for many texts. The draw of a text depends on the seed, its place in the batch and
-    /// the text alone, never on ``num_threads``; that of the first is what ``sample`` gives.
+    /// Returns a drawn segmentation of each text; arguments as of ``sample``.
+    ///
+    /// The draw of a text depends on the seed, its place in the batch and the text alone. The first
+    /// text gets the draw of ``sample``.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> batch = tok.sample_batch(["Hello there", "Hello there"], seed=1, dropout=0.5)
+    ///     >>> batch[0].tolist() == tok.sample("Hello there", seed=1, dropout=0.5)
+    ///     True
     #[pyo3(signature = (
-        texts, *, seed, method=None, dropout=None, alpha=None, nbest=None, num_threads=None,
-        add_special_tokens=false, allow_special=None
+        texts, *, seed, method=None, dropout=None, alpha=None, nbest=None,
+        add_special_tokens=false, allow_special=None, num_threads=None
     ))]
     fn sample_batch(
         &self,
@@ -124,9 +155,9 @@ impl Tokenizer {
         dropout: Option<f64>,
         alpha: Option<f64>,
         nbest: Option<&Bound<'_, PyAny>>,
-        num_threads: Option<isize>,
         add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
+        num_threads: Option<isize>,
     ) -> PyResult<TokenBatch> {
         let py = texts.py();
         let seed = seed_of(seed)?;
@@ -149,27 +180,46 @@ impl Tokenizer {
         Ok(TokenBatch::new(drawn, self.integers(py)))
     }
 
-    /// The values of ``method`` that ``sample`` takes, the usual one first; empty where every text has one
-    /// segmentation.
+    /// Values of ``method`` that ``sample`` takes, the usual one first.
+    ///
+    /// Empty where every text has one segmentation.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.sampling_methods
+    ///     ['dropout', 'uniform']
     #[getter]
     fn sampling_methods(&self) -> Vec<&'static str> {
         let methods = self.core.sampling_methods().iter();
         methods.map(|method| method.name()).collect()
     }
 
-    /// The ``n`` best segmentations (1 to 1024) with their scores (natural logarithms), best first.
+    /// Returns the ``n`` best segmentations (1 to 1024) of a text, best first.
     ///
-    /// Of the whole text: where a pre-tokenizer cuts it, all combinations of the pretokens' segmentations
-    /// count, and scores are sums. A SentencePiece model's list is that of ``sentencepiece``. Raises
-    /// ``UsageError`` for models that are not Unigram models.
-    fn nbest(
-        &self,
-        text: &Bound<'_, PyAny>,
-        n: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<(Vec<u32>, f64)>> {
+    /// The whole text counts: where a pre-tokenizer cuts it, all combinations of the pretokens'
+    /// segmentations are compared, and scores are sums. A SentencePiece model's list is that of
+    /// ``sentencepiece``.
+    ///
+    /// Raises:
+    ///     UsageError: The model is no Unigram model.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> texts = ["low lower lowest", "new newer newest"] * 20
+    ///     >>> small = jeton.train(iter(texts), algorithm="unigram", vocab_size=30)
+    ///     >>> best = small.nbest("lower", 2)
+    ///     >>> best[0].ids == small.encode("lower"), best[0].score >= best[1].score
+    ///     (True, True)
+    fn nbest(&self, text: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>) -> PyResult<Vec<Segmentation>> {
         let n = size_of(n, "n")?;
         let py = text.py();
         let text = utf8(text)?;
-        enter(py, |_| self.core.nbest(text, n))
+        let best = enter(py, |_| self.core.nbest(text, n))?;
+        let named = best
+            .into_iter()
+            .map(|(ids, score)| Segmentation { ids, score });
+        Ok(named.collect())
     }
 }

@@ -14,9 +14,10 @@ use crate::door::quick;
 /// All pushes and the flush together are what ``decode`` gives for all ids, and no push breaks a
 /// character: what later ids can change is held back. That is little (the bytes of a character, an
 /// end-of-word suffix, white space that is stripped at the end), but for: a run of byte tokens of a
-/// ``tokenizer.json``, which is text or U+FFFD as a whole and comes when it ends or breaks; and what is
-/// applied to the whole text and so comes with the flush (a regular expression or ``ByteLevel`` behind ``Fuse``,
-/// a SentencePiece model's charsmap for decoding). Not for use by several threads at once.
+/// ``tokenizer.json``, which is text or U+FFFD as a whole and comes when it ends or breaks; and
+/// what is applied to the whole text and so comes with the flush (a regular expression or
+/// ``ByteLevel`` behind ``Fuse``, a SentencePiece model's charsmap for decoding). Not for use by
+/// several threads at once.
 #[pyclass(module = "jeton._core")]
 pub(crate) struct DecodeStream {
     tokenizer: Py<Tokenizer>,
@@ -95,13 +96,26 @@ impl DecodeIterator {
 
 #[pymethods]
 impl Tokenizer {
-    /// Decoding for ids that come one by one.
+    /// Returns a decoder for ids that come one by one.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> stream = tok.decode_stream()
+    ///     >>> "".join(stream.push(id) for id in tok.encode("Hello ☃")) + stream.flush()
+    ///     'Hello ☃'
     #[pyo3(signature = (*, skip_special_tokens=false))]
     fn decode_stream(slf: &Bound<'_, Self>, skip_special_tokens: bool) -> DecodeStream {
         DecodeStream::new(slf, skip_special_tokens)
     }
 
-    /// The pieces of text, none empty, of ids that an iterator gives; each as soon as it is certain.
+    /// Returns the pieces of text of ids that an iterator gives, each as soon as it is certain.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> list(tok.decode_iter(iter(tok.encode("Hello there"))))
+    ///     ['Hello', ' there']
     #[pyo3(signature = (ids, *, skip_special_tokens=false))]
     fn decode_iter(
         slf: &Bound<'_, Self>,

@@ -1,4 +1,5 @@
-//! Training of vocabularies whose tokens are chosen after merging: without scaffolding, and for fewest tokens.
+//! Training of vocabularies whose tokens are chosen after merging: without scaffolding, and for
+//! fewest tokens.
 
 use jeton_core::error::{Error, ErrorKind, Result};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
@@ -11,8 +12,31 @@ use super::options::{BpeOptions, steps_of};
 use crate::door::{enter, quick, threads};
 use crate::tokenizer::Tokenizer;
 
-/// (tokenizer, tokens taken out, tokens that only whole pretokens become, tokens of the text, the same with plain BPE).
-type Trimmed<'py> = (Tokenizer, Vec<Bound<'py, PyBytes>>, usize, u64, u64);
+/// The result of ``train_trimmed_bpe``.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct TrimmedBpe {
+    /// The tokenizer.
+    tokenizer: Py<Tokenizer>,
+    /// Bytes of the tokens taken out.
+    removed: Vec<Py<PyBytes>>,
+    /// Tokens that only whole pretokens become.
+    n_whole_only: usize,
+    /// Tokens of the text.
+    n_tokens: u64,
+    /// Tokens of the text with plain BPE.
+    n_plain_tokens: u64,
+}
+
+/// The result of ``train_fewest_tokens``.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct FewestTokens {
+    /// The tokenizer.
+    tokenizer: Py<Tokenizer>,
+    /// Uses of each token in the text.
+    uses: Vec<u64>,
+    /// Tokens of the text.
+    n_tokens: u64,
+}
 
 fn of_training(error: Error) -> Error {
     match error.kind() {
@@ -30,23 +54,24 @@ fn wrapped(
     Ok(Tokenizer::wrap(tokenizer, name))
 }
 
-/// Train BPE without tokens that only lead to others: those used less often than this share, in
-/// thousandths, of what a place is worth. Also returns the tokens taken out, how many only whole
-/// pretokens become, tokens of the text, and the same with plain BPE.
+/// Trains BPE without tokens that only lead to others.
+///
+/// ``least_use_per_mille``: a token used less often than this share, in thousandths, of the worth
+/// of a place is taken out.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, least_use_per_mille, num_threads=None, on_progress=None, name=None,
 ))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python
-pub(crate) fn train_trimmed_bpe<'py>(
-    py: Python<'py>,
+pub(crate) fn train_trimmed_bpe(
+    py: Python<'_>,
     counts: &PretokenCounts,
     options: &BpeOptions,
     least_use_per_mille: u64,
     num_threads: Option<isize>,
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<Trimmed<'py>> {
+) -> PyResult<TrimmedBpe> {
     let (normalizer, pretokenizer) = quick(py, steps_of(counts))?;
     let threads = threads(num_threads)?;
     let trimmed = TrimmedOptions {
@@ -60,20 +85,21 @@ pub(crate) fn train_trimmed_bpe<'py>(
     let removed = trained
         .removed
         .iter()
-        .map(|token| PyBytes::new(py, token))
+        .map(|token| PyBytes::new(py, token).unbind())
         .collect();
-    Ok((
-        tokenizer,
+    Ok(TrimmedBpe {
+        tokenizer: Py::new(py, tokenizer)?,
         removed,
-        trained.n_whole_only,
-        trained.n_tokens,
-        trained.n_plain_tokens,
-    ))
+        n_whole_only: trained.n_whole_only,
+        n_tokens: trained.n_tokens,
+        n_plain_tokens: trained.n_plain_tokens,
+    })
 }
 
-/// Train a vocabulary with which text needs fewest tokens. In thousandths: candidates for each
-/// token wanted, and the share that a round keeps. ``min_saving``: tokens that losing any has to
-/// cost. Also returns how often each is used, and tokens of the text.
+/// Trains a vocabulary with which text needs fewest tokens.
+///
+/// ``seed_per_mille``: candidates for each token wanted; ``shrinking_per_mille``: the share that a
+/// round keeps; both in thousandths. ``min_saving``: tokens that losing any token has to cost.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, seed_per_mille, shrinking_per_mille, min_saving=0, num_threads=None,
@@ -90,7 +116,7 @@ pub(crate) fn train_fewest_tokens(
     num_threads: Option<isize>,
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<(Tokenizer, Vec<u64>, u64)> {
+) -> PyResult<FewestTokens> {
     let (normalizer, pretokenizer) = quick(py, steps_of(counts))?;
     let threads = threads(num_threads)?;
     let fewest = FewestOptions {
@@ -103,5 +129,9 @@ pub(crate) fn train_fewest_tokens(
         counts.with(|counts| core::train_fewest(counts, &fewest, threads, tell))
     })?;
     let tokenizer = wrapped(py, name, || trained.to_tokenizer(normalizer, pretokenizer))?;
-    Ok((tokenizer, trained.uses, trained.n_tokens))
+    Ok(FewestTokens {
+        tokenizer: Py::new(py, tokenizer)?,
+        uses: trained.uses,
+        n_tokens: trained.n_tokens,
+    })
 }

@@ -8,8 +8,35 @@ use super::options::BpeOptions;
 use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
-/// (id, left, right, tokens saved when it was chosen, uses in the end, old tokens in one use).
-type NewToken = (u32, u32, u32, u64, u64, u32);
+/// The result of ``continue_bpe``.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct ContinuedBpe {
+    /// The tokenizer with the new tokens.
+    tokenizer: Py<Tokenizer>,
+    /// The new tokens, by id.
+    new_tokens: Vec<Py<LearnedToken>>,
+    /// Tokens of the text with the old tokenizer.
+    n_tokens_before: u64,
+    /// Tokens of the text with the new tokenizer.
+    n_tokens_after: u64,
+}
+
+/// A token that continuing made.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct LearnedToken {
+    /// Its id.
+    id: u32,
+    /// The id of its left part.
+    left: u32,
+    /// The id of its right part.
+    right: u32,
+    /// Tokens saved when it was chosen.
+    n_saved: u64,
+    /// Uses in the text in the end.
+    n_uses: u64,
+    /// Old tokens that one use stands for.
+    n_old_tokens: u32,
+}
 
 /// Empty counts that cut text as a tokenizer does, for ``continue_bpe``.
 #[pyfunction]
@@ -17,8 +44,7 @@ pub(crate) fn counts_for(py: Python<'_>, base: &Tokenizer) -> PyResult<PretokenC
     PretokenCounts::of(py, quick(py, core::cutting_of(base.core()))?)
 }
 
-/// Continue byte-level BPE. Returns the new tokenizer; of each new token (id, left, right, tokens saved
-/// when it was chosen, uses in the end, old tokens in one use); tokens of the text before and after.
+/// Continues byte-level BPE on counts that ``counts_for`` cut.
 #[pyfunction]
 #[pyo3(signature = (counts, *, base, options, on_progress=None, name=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python
@@ -29,7 +55,7 @@ pub(crate) fn continue_bpe(
     options: &BpeOptions,
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<(Tokenizer, Vec<NewToken>, u64, u64)> {
+) -> PyResult<ContinuedBpe> {
     let cutting = quick(py, core::cutting_of(base.core()))?;
     if &cutting != counts.cutter.config() {
         return Err(pyo3::exceptions::PyValueError::new_err(
@@ -44,21 +70,21 @@ pub(crate) fn continue_bpe(
         .new_tokens
         .iter()
         .map(|new| {
-            (
-                new.id,
-                new.left,
-                new.right,
-                new.n_saved,
-                new.n_uses,
-                new.n_old_tokens,
-            )
+            let token = LearnedToken {
+                id: new.id,
+                left: new.left,
+                right: new.right,
+                n_saved: new.n_saved,
+                n_uses: new.n_uses,
+                n_old_tokens: new.n_old_tokens,
+            };
+            Py::new(py, token)
         })
-        .collect();
-    let (before, after) = (continued.n_tokens_before, continued.n_tokens_after);
-    Ok((
-        Tokenizer::wrap(continued.tokenizer, name),
+        .collect::<PyResult<_>>()?;
+    Ok(ContinuedBpe {
         new_tokens,
-        before,
-        after,
-    ))
+        n_tokens_before: continued.n_tokens_before,
+        n_tokens_after: continued.n_tokens_after,
+        tokenizer: Py::new(py, Tokenizer::wrap(continued.tokenizer, name))?,
+    })
 }

@@ -33,14 +33,42 @@ pub(crate) struct PretokenCounts {
     counts: Mutex<TextCounts>,
 }
 
-/// Characters, how often each occurs, the number of its script, the names of scripts, and bytes that are no text.
-type Characters<'py> = (
-    Bound<'py, PyArray1<u32>>,
-    Bound<'py, PyArray1<u64>>,
-    Bound<'py, PyArray1<u8>>,
-    Vec<&'static str>,
-    u64,
-);
+/// The characters of counted text, by falling count.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct CharacterTable {
+    /// Code points, uint32 (n_characters,).
+    code_points: Py<PyArray1<u32>>,
+    /// Their counts, uint64 (n_characters,).
+    counts: Py<PyArray1<u64>>,
+    /// Places of their scripts in ``script_names``, uint8 (n_characters,).
+    scripts: Py<PyArray1<u8>>,
+    /// Names of all Unicode scripts.
+    script_names: Vec<&'static str>,
+    /// Bytes that are no text.
+    n_bad_bytes: u64,
+}
+
+/// The header of a file of counts.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct CountsFile {
+    /// The way in which text was cut, as JSON: see ``PretokenCounts.cutting``.
+    cutting: String,
+    /// The description given by its writer, as JSON.
+    info: String,
+}
+
+/// Counts without rare pretokens.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct FrequentPretokens {
+    /// The pretokens that are frequent enough.
+    counts: Py<PretokenCounts>,
+    /// Distinct pretokens left out.
+    n_distinct_left_out: u64,
+    /// Pretokens left out.
+    n_pretokens_left_out: u64,
+    /// Bytes of the pretokens left out.
+    n_bytes_left_out: u64,
+}
 
 /// Goes through the door with work on files.
 fn run<T: Send>(
@@ -128,8 +156,8 @@ impl PretokenCounts {
         }
     }
 
-    /// How much memory a trainer has that can stream the counts, where it should: they, or what it would make of them,
-    /// do not fit in memory.
+    /// How much memory a trainer has that can stream the counts, where it should: they, or what it
+    /// would make of them, do not fit in memory.
     pub(super) fn memory_to_stream_in(&self) -> jeton_core::error::Result<Option<usize>> {
         let mut counts = self.lock();
         let Some(max_memory) = counts.max_memory() else {
@@ -179,12 +207,15 @@ impl PretokenCounts {
         Self::of(py, quick(py, CutConfig::from_json(config))?)
     }
 
-    /// How the text of a file of counts was cut (JSON), and what else the file says (JSON).
+    /// Returns the header of a file of counts.
     #[staticmethod]
-    fn describe_file(py: Python<'_>, path: &str) -> PyResult<(String, String)> {
+    fn describe_file(py: Python<'_>, path: &str) -> PyResult<CountsFile> {
         let reader = run(py, |_| Ok(CountsReader::open(path)?))?;
         let CountsHeader { recipe, info } = reader.header();
-        Ok((recipe.to_string(), info.to_string()))
+        Ok(CountsFile {
+            cutting: recipe.to_string(),
+            info: info.to_string(),
+        })
     }
 
     /// How text is cut, as JSON: equal descriptions mean counts that can be added up.
@@ -255,7 +286,8 @@ impl PretokenCounts {
             ));
         }
         run(py, |keep_going| {
-            // In the order of their places in memory, so that two threads that merge both ways do not wait forever.
+            // In the order of their places in memory, so that two threads that merge both ways do
+            // not wait forever.
             let (mut mine, mut theirs) = if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
                 let mine = self.lock();
                 (mine, other.lock())
@@ -302,9 +334,10 @@ impl PretokenCounts {
         })
     }
 
-    /// What occurs at least so often, in memory; and the distinct pretokens, pretokens and bytes
-    /// left out. No string occurs more often in what was left out than that has bytes.
-    fn at_least(&self, py: Python<'_>, min_count: u64) -> PyResult<(Self, (u64, u64, u64))> {
+    /// Returns the pretokens that occur at least so often, in memory.
+    ///
+    /// No string occurs more often in the rest than the rest has bytes.
+    fn at_least(&self, py: Python<'_>, min_count: u64) -> PyResult<FrequentPretokens> {
         let made = Self::of(py, self.cutter.config().clone())?;
         let left_out: LeftOut = run(py, |keep_going| {
             let mut counts = self.lock();
@@ -313,15 +346,15 @@ impl PretokenCounts {
             *made.lock() = TextCounts::from_counts(kept);
             Ok(left_out)
         })?;
-        let LeftOut {
-            n_distinct,
-            n_pretokens,
-            n_bytes,
-        } = left_out;
-        Ok((made, (n_distinct, n_pretokens, n_bytes)))
+        Ok(FrequentPretokens {
+            counts: Py::new(py, made)?,
+            n_distinct_left_out: left_out.n_distinct,
+            n_pretokens_left_out: left_out.n_pretokens,
+            n_bytes_left_out: left_out.n_bytes,
+        })
     }
 
-    /// Distinct pretokens of more than so many bytes, and how often they were counted together.
+    /// Counts the pretokens of more than ``n_bytes`` bytes: distinct ones, and all.
     fn longer_than(&self, py: Python<'_>, n_bytes: usize) -> PyResult<(u64, u64)> {
         let (mut n_distinct, mut n) = (0, 0);
         run(py, |keep_going| {
@@ -337,9 +370,8 @@ impl PretokenCounts {
         Ok((n_distinct, n))
     }
 
-    /// Code points by falling count, their counts, the numbers of their scripts, the names of
-    /// scripts, and bytes that are no text.
-    fn characters<'py>(&self, py: Python<'py>) -> PyResult<Characters<'py>> {
+    /// Returns the characters of the counted text.
+    fn characters(&self, py: Python<'_>) -> PyResult<CharacterTable> {
         let mut characters = CharacterCounts::default();
         run(py, |keep_going| {
             let mut counts = self.lock();
@@ -353,13 +385,13 @@ impl PretokenCounts {
         let points: Vec<u32> = sorted.iter().map(|&(c, ..)| u32::from(c)).collect();
         let counts: Vec<u64> = sorted.iter().map(|&(_, n, _)| n).collect();
         let scripts: Vec<u8> = sorted.iter().map(|&(.., script)| script).collect();
-        Ok((
-            points.into_pyarray(py),
-            counts.into_pyarray(py),
-            scripts.into_pyarray(py),
-            script_names().to_vec(),
-            characters.n_bad_bytes(),
-        ))
+        Ok(CharacterTable {
+            code_points: points.into_pyarray(py).unbind(),
+            counts: counts.into_pyarray(py).unbind(),
+            scripts: scripts.into_pyarray(py).unbind(),
+            script_names: script_names().to_vec(),
+            n_bad_bytes: characters.n_bad_bytes(),
+        })
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

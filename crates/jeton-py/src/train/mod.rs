@@ -17,6 +17,15 @@ use pyo3::prelude::*;
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PretokenCounts>()?;
     module.add_class::<options::BpeOptions>()?;
+    module.add_class::<chosen::FewestTokens>()?;
+    module.add_class::<chosen::TrimmedBpe>()?;
+    module.add_class::<continued::ContinuedBpe>()?;
+    module.add_class::<continued::LearnedToken>()?;
+    module.add_class::<counts::CharacterTable>()?;
+    module.add_class::<counts::CountsFile>()?;
+    module.add_class::<counts::FrequentPretokens>()?;
+    module.add_class::<parity::ParityBpe>()?;
+    module.add_class::<superwords::SuperwordBpe>()?;
     module.add_function(wrap_pyfunction!(bpe::train_bpe, module)?)?;
     module.add_function(wrap_pyfunction!(bpe::train_bpe_with, module)?)?;
     module.add_function(wrap_pyfunction!(superwords::train_superwords, module)?)?;

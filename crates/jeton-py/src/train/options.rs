@@ -16,10 +16,10 @@ use crate::tokenizer::Tokenizer;
 /// The first error of a function of the user's, which the core cannot carry.
 type Failed = Arc<Mutex<Option<PyErr>>>;
 
-/// Options of training byte-level BPE and what is made of it. ``forced_tokens`` are completed at the
-/// end; ``forbidden_tokens`` are never made; ``may_merge(left, right)`` is asked once for each pair
-/// that is the best; ``max_alphabet``: most characters learned from; ``resume``: merges, in order, of
-/// a run with the same counts and options that was interrupted.
+/// Options of training byte-level BPE and what is made of it. ``forced_tokens`` are completed at
+/// the end; ``forbidden_tokens`` are never made; ``may_merge(left, right)`` is asked once for each
+/// pair that is the best; ``max_alphabet``: most characters learned from; ``resume``: merges, in
+/// order, of a run with the same counts and options that was interrupted.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct BpeOptions {
     pub(super) core: BpeTrainOptions,
@@ -105,8 +105,8 @@ impl BpeOptions {
         }
     }
 
-    /// Runs training: `on_progress` is told (done, total), Ctrl-C ends it, and so does an error of one of the
-    /// user's functions, which is raised then.
+    /// Runs training: `on_progress` is told (done, total), Ctrl-C ends it, and so does an error of
+    /// one of the user's functions, which is raised then.
     pub(super) fn run<T: Send>(
         &self,
         py: Python<'_>,

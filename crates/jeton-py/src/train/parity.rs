@@ -9,15 +9,28 @@ use super::options::{BpeOptions, tokenizer_of};
 use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
-/// (what is learned from, what is measured, units of content in that).
+/// The result of ``train_parity_bpe``.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct ParityBpe {
+    /// The tokenizer.
+    tokenizer: Py<Tokenizer>,
+    /// Merges that went to each language.
+    n_merges_of: Vec<usize>,
+    /// Tokens of the measured text of each language.
+    n_tokens_of: Vec<u64>,
+}
+
+/// (counts to learn from, counts to measure, units of content in the latter).
 type Text<'py> = (
     PyRef<'py, PretokenCounts>,
     Option<PyRef<'py, PretokenCounts>>,
     u64,
 );
 
-/// Train parity-aware BPE. Of each language: what is learned from, what is measured (None: the same), units
-/// of content in that. Also returns merges that went to each language, and tokens of what is measured.
+/// Trains parity-aware BPE.
+///
+/// ``languages``: counts to learn from, counts to measure (None: the same), and units of content in
+/// the measured ones.
 #[pyfunction]
 #[pyo3(signature = (
     languages, *, options, n_global_merges=0, window=0, max_in_window=1, on_progress=None, name=None,
@@ -32,7 +45,7 @@ pub(crate) fn train_parity_bpe<'py>(
     max_in_window: usize,
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<(Tokenizer, Vec<usize>, Vec<u64>)> {
+) -> PyResult<ParityBpe> {
     let Some((first, ..)) = languages.first() else {
         return Err(PyValueError::new_err("there is no language to train on"));
     };
@@ -52,7 +65,8 @@ pub(crate) fn train_parity_bpe<'py>(
         window,
         max_in_window,
     };
-    // Copies, so that no lock is held while Python runs: one object may be both trained on and measured.
+    // Copies, so that no lock is held while Python runs: one object may be both trained on and
+    // measured.
     let copy = |counts: &PretokenCounts| quick(py, counts.with(|counts| Ok(counts.clone())));
     let texts = languages
         .iter()
@@ -73,5 +87,9 @@ pub(crate) fn train_parity_bpe<'py>(
         core::train_parity(&languages, &parity, tell)
     })?;
     let tokenizer = tokenizer_of(py, &trained.bpe, first, name)?;
-    Ok((tokenizer, trained.n_merges_of, trained.n_tokens_of))
+    Ok(ParityBpe {
+        tokenizer: Py::new(py, tokenizer)?,
+        n_merges_of: trained.n_merges_of,
+        n_tokens_of: trained.n_tokens_of,
+    })
 }

@@ -12,7 +12,16 @@ use crate::door::{quick, threads};
 use crate::recipe::Recipe;
 use crate::tokenizer::Tokenizer;
 
-/// Train superword BPE on counts of phrases. Also returns how many merges are those within words.
+/// The result of ``train_superwords``.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct SuperwordBpe {
+    /// The tokenizer.
+    tokenizer: Py<Tokenizer>,
+    /// Merges within words; the others join words.
+    n_word_merges: usize,
+}
+
+/// Trains superword BPE on counts of phrases.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, word_pattern, transition_size, max_words, whole_words=false, num_threads=None,
@@ -31,7 +40,7 @@ pub(crate) fn train_superwords(
     on_progress: Option<Py<PyAny>>,
     on_interrupt: Option<Py<PyAny>>,
     name: Option<String>,
-) -> PyResult<(Tokenizer, usize)> {
+) -> PyResult<SuperwordBpe> {
     quick(py, steps_of(counts))?;
     let threads = threads(num_threads)?;
     let split = Recipe::new(word_pattern, None)?.split();
@@ -62,5 +71,8 @@ pub(crate) fn train_superwords(
     tell_interrupted(py, so_far, on_interrupt.as_ref())?;
     let trained = trained?;
     let tokenizer = tokenizer_of(py, &trained.bpe, counts, name)?;
-    Ok((tokenizer, trained.n_word_merges))
+    Ok(SuperwordBpe {
+        tokenizer: Py::new(py, tokenizer)?,
+        n_word_merges: trained.n_word_merges,
+    })
 }

@@ -1,4 +1,5 @@
-//! Training besides byte-level BPE. Options come as JSON, checked by the core: Python's dataclasses have the same fields.
+//! Training besides byte-level BPE. Options come as JSON, checked by the core: Python's dataclasses
+//! have the same fields.
 
 use std::ops::ControlFlow;
 
@@ -44,7 +45,8 @@ impl PretokenCounts {
     }
 }
 
-/// Runs training, which tells a Python function how far it is and stops when that raises or Ctrl-C was pressed.
+/// Runs training, which tells a Python function how far it is and stops when that raises or Ctrl-C
+/// was pressed.
 fn run<T: Send>(
     py: Python<'_>,
     on_progress: Option<&Py<PyAny>>,
@@ -150,7 +152,8 @@ pub(crate) fn train_characters(
     Ok(Tokenizer::wrap(tokenizer, name))
 }
 
-/// Learn the pieces of a Unigram model, with log probabilities, from counts cut in any way. Ctrl-C works.
+/// Learn the pieces of a Unigram model, with log probabilities, from counts cut in any way. Ctrl-C
+/// works.
 #[pyfunction]
 #[pyo3(signature = (counts, options, *, num_threads=None, on_progress=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python

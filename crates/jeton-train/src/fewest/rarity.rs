@@ -29,7 +29,8 @@ fn log2_steps(n: u64) -> u64 {
 /// 2^19 tokens together are less than the cost of one.
 pub(super) const MAX_RARITY: u64 = (1 << 13) - 1;
 
-/// `256 * log2(total / uses)`, at most [`MAX_RARITY`]; what was never used counts as used half a time.
+/// `256 * log2(total / uses)`, at most [`MAX_RARITY`]; a token that was never used counts as used
+/// half a time.
 pub(super) fn rarity(uses: u64, total: u64) -> u64 {
     let octaves = match uses {
         0 => log2_steps(total) + (1 << STEPS_BITS),

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
-from jeton.checkpoint.belonging import ids_document
+from jeton.checkpoint.belonging import ID_FILES, ids_document
 from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
 from jeton.checkpoint.snapshot import INDEX_SUFFIX
 from jeton.errors import AdaptError, JetonError
@@ -185,7 +185,7 @@ class _Follower:
         try:
             document = read_object(file)
         except JetonError:
-            if PurePosixPath(self._name).name.endswith("config.json"):
+            if self._name in ID_FILES:
                 raise
             # Data of another kind, as a list of modules, names no ids.
             return None

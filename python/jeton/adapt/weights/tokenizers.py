@@ -7,6 +7,7 @@ from pathlib import Path
 from jeton._core import Tokenizer
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
 from jeton.errors import AdaptError, JetonError
+from jeton.formats.names import name_of_file
 from jeton.registry import load
 
 __all__ = ["Sides", "change_of_sides", "gone_special_tokens", "read_sides"]
@@ -72,8 +73,7 @@ def change_of_sides(sides: Sides, *, by_bytes: bool = False) -> VocabularyChange
         AdaptError: The change is of other tokenizers, or the bytes do not say which token is which.
         FormatError: A file is damaged.
     """
-    folder = sides.tokenizer if sides.tokenizer.is_dir() else sides.tokenizer.parent
-    file = folder / CHANGE_FILE
+    file = _change_file(sides.tokenizer)
     # A model that was adapted before keeps the file of that change beside its tokenizer.
     if not file.is_file() or sides.tokenizer.resolve() == sides.model.resolve():
         return _derived(sides)
@@ -110,6 +110,14 @@ def gone_special_tokens(sides: Sides, change: VocabularyChange) -> dict[str, int
         for text, old in sides.old.special_tokens.items()
         if old in gone and text not in kept
     }
+
+
+def _change_file(tokenizer: Path) -> Path:
+    """The place of the change: in the folder, or beside the file under its name."""
+    if tokenizer.is_dir():
+        return tokenizer / CHANGE_FILE
+    named = tokenizer.with_name(f"{name_of_file(tokenizer)}.{CHANGE_FILE}")
+    return named if named.is_file() else tokenizer.with_name(CHANGE_FILE)
 
 
 def _keeps_bytes(change: VocabularyChange, sides: Sides) -> bool:

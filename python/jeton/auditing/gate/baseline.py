@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._archives import HEAD_BYTES, refuse_archive
-from jeton._core import Tokenizer, compress_zstd, decompress
+from jeton._core import Tokenizer, compress_zstd, decompress, from_canonical
 from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
 from jeton.auditing.gate.collector import Collector
@@ -80,7 +80,7 @@ class TokenizerIdentity:
         """Load the tokenizer again; None if it is not at hand (no vocabulary of that name here)."""
         try:
             if self.canonical is not None:
-                found = Tokenizer.from_canonical(self.canonical, name=self.name)
+                found = from_canonical(self.canonical, name=self.name)
             else:
                 found = load(self.asked)
         except (JetonError, OSError):

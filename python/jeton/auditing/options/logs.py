@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from jeton._core import Tokenizer
 from jeton.auditing.measures.measuring import Facts
 from jeton.catalog import price as find_price
-from jeton.corpus import ChatRenderer, Progress, RequestsSummary, RequestStream, open_requests
+from jeton.corpus import ChatRenderer, RequestsSummary, RequestStream, open_requests
 from jeton.corpus.requests.reading import Turns
 from jeton.corpus.requests.records import RecordFormat
 from jeton.corpus.times import TimeUnit
 from jeton.economics.ledger import Ledger
 from jeton.errors import CatalogError
+from jeton.progress import OnProgress
 from jeton.workload.sampling.deep_sample import DeepSample
 
 __all__ = [
@@ -64,7 +65,7 @@ def open_logs(
     domain_field: str,
     domains_by: Any,
     strict: bool,
-    on_progress: Callable[[Progress], None] | None,
+    on_progress: OnProgress | None,
 ) -> RequestStream:
     """Open logs with the options of an audit; errors as those of `jeton.corpus.open_requests`."""
     template = options.template

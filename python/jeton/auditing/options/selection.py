@@ -7,11 +7,9 @@ priced one, or the one that the logs name. Where another one is named, what it c
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jeton._core import Tokenizer
 from jeton.auditing.options.model_tokenizers import (
     ModelTokenizer,
     is_same,
@@ -22,7 +20,8 @@ from jeton.auditing.options.model_tokenizers import (
 )
 from jeton.catalog import ApiPrice, ModelFacts
 from jeton.errors import UsageError
-from jeton.workload.choice import Chosen, TokenizerLike, choose_tokenizers
+from jeton.registry import TokenizerLike, several
+from jeton.workload.choice import Chosen, choose_tokenizers
 
 __all__ = ["FALLBACK", "MoneyTokenizer", "Selection", "is_given", "select"]
 
@@ -80,9 +79,7 @@ def is_given(
     tokenizers: Iterable[TokenizerLike] | TokenizerLike | None, current: TokenizerLike | None
 ) -> bool:
     """True if the user named a tokenizer."""
-    if isinstance(tokenizers, str | os.PathLike | Tokenizer):
-        return True
-    return current is not None or bool(list(tokenizers or ()))
+    return current is not None or bool(several(tokenizers))
 
 
 def select(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from jeton.cli import options
-from jeton.cli.progress import corpus_progress
+from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton.adapt.reading import HeldOutText, Reading
@@ -45,7 +45,7 @@ def reading_of(given: Mapping[str, Any], *, quiet: bool) -> Iterator[Reading]:
     """The options as a value, with a progress bar while documents are read."""
     from jeton.adapt.reading import Reading
 
-    with options.bad_records_explained(), corpus_progress("reading", quiet=quiet) as on_progress:
+    with options.bad_records_explained(), progress_bar(quiet=quiet) as on_progress:
         yield Reading(
             field=given["field"],
             documents=given["documents"],

@@ -57,7 +57,7 @@ class InputSettings:
             "num_threads": self.num_threads,
         }
         if self.deep_sample_mb is not None:
-            arguments["deep_sample_bytes"] = max(1, round(self.deep_sample_mb * 1_000_000))
+            arguments["sample_bytes"] = max(1, round(self.deep_sample_mb * 1_000_000))
         return arguments
 
     def _sampling(self) -> Sampling | None:

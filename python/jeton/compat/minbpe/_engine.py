@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from jeton._core import Tokenizer, published_patterns
+from jeton._core import Tokenizer, from_canonical, published_patterns
 from jeton.errors import VocabularyError
 
 __all__ = ["compile_merges", "split_step"]
@@ -54,7 +54,7 @@ def compile_merges(merges: Mapping[tuple[int, int], int], pattern: str) -> Token
             "missing": "fail",
         },
     }
-    return Tokenizer.from_canonical(json.dumps(form).encode(), name="minbpe")
+    return from_canonical(json.dumps(form).encode(), name="minbpe")
 
 
 def split_step(pattern: str) -> dict[str, Any]:

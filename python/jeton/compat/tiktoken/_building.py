@@ -6,7 +6,7 @@ import base64
 import json
 from typing import Any
 
-from jeton._core import Tokenizer, published_patterns
+from jeton._core import Tokenizer, from_canonical, published_patterns
 from jeton.compat.tiktoken.errors import VocabularyTypeError
 from jeton.errors import UsageError, VocabularyError
 
@@ -89,7 +89,7 @@ def build(
             "missing": "fail",
         },
     }
-    return Tokenizer.from_canonical(json.dumps(form).encode(), name=str(name))
+    return from_canonical(json.dumps(form).encode(), name=str(name))
 
 
 def pattern_of(tokenizer: Any) -> str:

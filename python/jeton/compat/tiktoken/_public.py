@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jeton import registry
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_tiktoken
 from jeton._published import published_vocabularies
 from jeton.compat.tiktoken import load
 from jeton.compat.tiktoken.core import Encoding
@@ -67,7 +67,7 @@ def _load(name: str, *, download: bool) -> Tokenizer:
     address = vocabulary.rank_file.url
     cached = load.cached_file(address, vocabulary.rank_file.sha256) if address else None
     if cached is not None:
-        return Tokenizer.from_tiktoken(
+        return from_tiktoken(
             cached,
             pattern=vocabulary.pattern,
             special_tokens=vocabulary.special_tokens,

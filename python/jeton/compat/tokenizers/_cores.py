@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_hf_json
 from jeton.compat.tokenizers.added_token import AddedToken
 
 __all__ = [
@@ -70,7 +70,7 @@ def document(
 
 def core_of(text: str) -> Tokenizer:
     """The core of a ``tokenizer.json``."""
-    return Tokenizer.from_hf_json(text.encode())
+    return from_hf_json(text.encode())
 
 
 def probe(

@@ -221,12 +221,13 @@ class Engine:
 
     def _guarded(self, text: GuardedText, type_id: int) -> Encoding:
         """A text with control tokens in its trusted parts alone."""
-        found, refused = self.core.encode_guarded(
+        guarded = self.core.encode_guarded(
             str.__str__(text), text.trusted_spans, control_tokens=text.control_tokens
         )
+        found = guarded.encoding
         ids: list[int] = found.ids.tolist()
         places = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
-        text.note(places, refused)
+        text.note(places, [(token.start, token.end, token.id) for token in guarded.refused])
         words: list[int | None] = found.word_ids.tolist()
         tokens = [self.strings.get(number, "") for number in ids]
         if -1 in words:

@@ -10,7 +10,7 @@ from typing import Any
 
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
-from jeton._core import Tokenizer
+from jeton._core import Tokenizer, from_hf_json
 from jeton.errors import JetonError, JetonWarning
 from jeton.formats.classes import text_steps
 from jeton.formats.reading import read
@@ -40,7 +40,7 @@ def warn_of_other_ids(tokenizer: Any, folder: str | os.PathLike[str], subfolder:
         built = json.loads(tokenizer.backend_tokenizer.to_str())
         if text_steps(tree) == text_steps(built) and _form(tree) == _form(built):
             return
-        ours, theirs = tokenizer.backend_tokenizer.tokenizer, Tokenizer.from_hf_json(data)
+        ours, theirs = tokenizer.backend_tokenizer.tokenizer, from_hf_json(data)
         text = _differing(ours, theirs)
     except (JetonError, ValueError, RecursionError, OSError):
         return  # loading has succeeded; what cannot be compared is not judged

@@ -19,7 +19,7 @@ from jeton.corpus.documents import (
     DEFAULT_BATCH_BYTES,
     MAX_TEXTS_PER_BATCH,
     MEMORY,
-    Progress,
+    read_progress,
 )
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
@@ -46,6 +46,7 @@ from jeton.corpus.requests.rows import Row
 from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
 from jeton.corpus.times import TimeUnit
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
+from jeton.progress import OnProgress, Progress
 
 __all__ = ["MAX_RECORD_BYTES", "RequestInputs", "RequestStream", "open_requests"]
 
@@ -75,7 +76,7 @@ class RequestStream(Iterator[RequestBatch]):
         batch_bytes: int,
         domains_by: DomainsBy | None,
         strict: bool,
-        on_progress: Callable[[Progress], None] | None,
+        on_progress: OnProgress | None,
         on_end: Callable[[], None],
     ) -> None:
         """Not for callers: see ``open_requests``."""
@@ -170,7 +171,7 @@ class RequestStream(Iterator[RequestBatch]):
     def progress(self) -> Progress:
         """How far reading has come."""
         done = self._bytes_before + self._bytes_of_file
-        return Progress.of(self.files, bytes_done=done, documents=self.n_requests)
+        return read_progress(self.files, n_bytes=done, n_documents=self.n_requests)
 
     def summary(self) -> RequestsSummary:
         """The log in figures, as far as it has been read."""
@@ -401,7 +402,7 @@ def open_requests(
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_decompressed_bytes: int | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> RequestStream:
     """Stream the requests of logs as batches of texts with columns.
 

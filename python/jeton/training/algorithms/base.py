@@ -12,7 +12,7 @@ from jeton._nearest import nearest
 from jeton.errors import UsageError
 from jeton.pretokenizing.normalizers import normalizer_steps
 from jeton.pretokenizing.rules import pretokenizer_steps
-from jeton.training.progress import TrainProgress
+from jeton.progress import OnProgress, Progress
 
 if TYPE_CHECKING:
     from jeton.training.counted import LanguageCounts
@@ -62,7 +62,7 @@ class Learning:
     """
 
     name: str | None = None
-    on_progress: Callable[[TrainProgress], None] | None = None
+    on_progress: OnProgress | None = None
     num_threads: int | None = None
     languages: tuple[LanguageCounts, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Learning:
 
         def tell(done: int, total: int) -> None:
             if self.on_progress is not None:
-                self.on_progress(TrainProgress(stage, done, total, "tokens"))  # type: ignore[arg-type]
+                self.on_progress(Progress(stage, done, total, "tokens"))  # type: ignore[arg-type]
 
         return tell
 

@@ -57,7 +57,7 @@ class MinTokenOptions(BpeOptions):
 
 def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: MinTokenOptions = settings.read_options()
-    tokenizer, _, n_tokens = train_fewest_tokens(
+    trained = train_fewest_tokens(
         counts,
         options=core_options(settings, options),
         seed_per_mille=round(options.seed_factor * 1000),
@@ -67,8 +67,8 @@ def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) 
         on_progress=learning.report("merge"),
         name=learning.name,
     )
-    learning.facts["n_training_tokens"] = n_tokens
-    return check_forced(tokenizer, options)
+    learning.facts["n_training_tokens"] = trained.n_tokens
+    return check_forced(trained.tokenizer, options)
 
 
 ALGORITHMS = {

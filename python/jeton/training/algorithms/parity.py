@@ -96,8 +96,8 @@ def _units(language: LanguageCounts, units: str) -> int:
         return 1
     if units == "bytes":
         return language.measured.n_bytes
-    _, counts, _, _, n_bad_bytes = language.measured.characters()
-    return int(counts.sum()) + n_bad_bytes
+    table = language.measured.characters()
+    return int(table.counts.sum()) + table.n_bad_bytes
 
 
 def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
@@ -116,7 +116,7 @@ def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) 
             "one another\nhint: give development, or compare by characters"
         )
     n_units = [_units(language, units) for language in languages]
-    tokenizer, n_merges, n_tokens = train_parity_bpe(
+    trained = train_parity_bpe(
         [
             (language.counts, language.development, max(1, n))
             for language, n in zip(languages, n_units, strict=True)
@@ -140,9 +140,11 @@ def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) 
             "bytes_per_token": language.measured.n_bytes / tokens if tokens else None,
             "tokens_per_unit": tokens / max(1, n),
         }
-        for language, n, merges, tokens in zip(languages, n_units, n_merges, n_tokens, strict=True)
+        for language, n, merges, tokens in zip(
+            languages, n_units, trained.n_merges_of, trained.n_tokens_of, strict=True
+        )
     ]
-    return check_forced(tokenizer, options)
+    return check_forced(trained.tokenizer, options)
 
 
 ALGORITHMS = {

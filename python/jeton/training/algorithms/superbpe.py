@@ -96,7 +96,7 @@ def _new_counts(settings: TrainSettings) -> PretokenCounts:
 
 def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: SuperBpeOptions = settings.read_options()
-    tokenizer, _ = train_superwords(
+    trained = train_superwords(
         counts,
         options=core_options(settings, options, merges=learning.merges),
         word_pattern=settings.pattern,
@@ -108,7 +108,7 @@ def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) 
         on_interrupt=learning.on_interrupt,
         name=learning.name,
     )
-    return check_forced(tokenizer, options)
+    return check_forced(trained.tokenizer, options)
 
 
 ALGORITHMS = {

