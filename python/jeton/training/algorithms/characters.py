@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from jeton._core import PretokenCounts, Tokenizer, from_canonical, train_characters
+from jeton._core import PretokenCounts, Tokenizer, train_characters
 from jeton.errors import TrainingError, UsageError
 from jeton.training.algorithms.base import (
     Algorithm,
