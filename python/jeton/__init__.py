@@ -63,7 +63,6 @@ from jeton.errors import (
     UsageError,
     VocabularyError,
 )
-from jeton.progress import Progress
 
 if TYPE_CHECKING:
     from jeton.auditing import audit
@@ -78,6 +77,7 @@ if TYPE_CHECKING:
     from jeton.planning.sweep import sweep
     from jeton.pricing import ledger, read_usage
     from jeton.probe import probe_digest
+    from jeton.progress import Progress
     from jeton.registry import list_vocabularies, load
     from jeton.training import continue_training, count_pretokens, train
 
@@ -149,8 +149,9 @@ __all__ = [
     "train",
 ]
 
-# Public functions that live in packages which take long to import.
+# Public names of modules that most programs do not need at once.
 _LAZY = {
+    "Progress": "jeton.progress",
     "audit": "jeton.auditing",
     "bench": "jeton.benchmarking",
     "compare": "jeton.comparing",

@@ -208,7 +208,7 @@ impl Tokenizer {
     ///     >>> import jeton
     ///     >>> tok = jeton.load("jeton-general-32k")
     ///     >>> texts = ["low lower lowest", "new newer newest"] * 20
-    ///     >>> small = jeton.train(iter(texts), algorithm="unigram", vocab_size=30)
+    ///     >>> small = jeton.train(iter(texts), algorithm="unigram", vocab_size=18)
     ///     >>> best = small.nbest("lower", 2)
     ///     >>> best[0].ids == small.encode("lower"), best[0].score >= best[1].score
     ///     (True, True)
