@@ -207,7 +207,8 @@ def test_interrupt(call: str, tmp_path: Path) -> None:
         f"""
         import random, sys
         from pathlib import Path
-        from jeton import TextBatch, Tokenizer
+        from jeton import TextBatch
+        from jeton._core import from_canonical
 
         tokenizer = from_canonical(Path(sys.argv[1]).read_bytes())
         # Long pretokens are slow and no cache helps.

@@ -254,7 +254,7 @@ def test_the_command_says_what_it_kept_and_goes_on(
         if stage == "counting":
             patch.setattr(Checkpoint, "is_due", interrupt)
         else:
-            patch.setattr("jeton.training.trainer._core.train_bpe_with", _interrupted)
+            patch.setattr("jeton.training.algorithms.bpe.train_bpe_with", _interrupted)
         found = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "t")])
     assert found.exit_code == 130
     assert f"jeton: interrupted: {part}" in found.stderr
