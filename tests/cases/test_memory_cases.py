@@ -141,9 +141,9 @@ def test_a_configuration_of_ones_own(case: dict[str, Any], tmp_path: Path) -> No
     for name, expected in case["expected"].items():
         if name == "kv_bytes_at":
             assert economics.kv_bytes(facts, expected[0]) == expected[1]
+            continue
         room = memory if hasattr(memory, name) else economics
         found = getattr(room, name)(facts)
-        found = getattr(economics, name)(facts)
         assert agrees(getattr(found, "total", found), expected), (name, found)
 
 
