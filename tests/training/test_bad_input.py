@@ -100,8 +100,8 @@ def test_one_line_without_any_space(how: str, tmp_path: Path) -> None:
     source = tmp_path / "a.txt"
     source.write_text("ab" * (n_bytes // 2) + TEXT, encoding="utf-8")
     if how == "sentencepiece-word":
-        with pytest.raises(TrainingError, match="has 200006 bytes; the limit is 8000"):
-            _trained([source], how)
+        with pytest.warns(JetonWarning, match="1 word of 8,000 bytes or more"):
+            assert _trained([source], how).count(" low") >= 1
         return
     assert _trained([source], how).count("abab") >= 1
 
