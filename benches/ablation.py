@@ -24,6 +24,7 @@ from time import perf_counter
 from typing import Any
 
 from benches import texts, vocabularies
+from benches.clock import seconds_of
 from benches.isolated import ROOT
 from benches.script_text import LANGUAGES
 
@@ -80,16 +81,6 @@ def _real_time(cpu: int | None, priority: int | None) -> None:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
-def _seconds(call: Any) -> tuple[float, Any]:
-    gc.collect()
-    gc.disable()
-    start = perf_counter()
-    result = call()
-    seconds = perf_counter() - start
-    gc.enable()
-    return seconds, result
-
-
 def _passes(tokenizer: Any, documents: list[str], warm_rounds: int) -> dict[str, Any]:
     """Time a first pass, and warm rounds over at least ``WARM_BYTES`` each."""
     import numpy as np
@@ -104,10 +95,10 @@ def _passes(tokenizer: Any, documents: list[str], warm_rounds: int) -> dict[str,
         for _ in range(repeats):
             encode()
 
-    first_s, batch = _seconds(encode)
+    first_s, batch = seconds_of(encode)
     digest = hashlib.blake2b(np.asarray(batch.ids).tobytes(), digest_size=8).hexdigest()
     del batch
-    warm = [_seconds(encode_again)[0] / repeats for _ in range(warm_rounds)]
+    warm = [seconds_of(encode_again)[0] / repeats for _ in range(warm_rounds)]
     return {
         "first": first_s,
         "warm": min(warm, default=float("nan")),

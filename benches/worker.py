@@ -17,6 +17,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from benches.clock import seconds_of
+
 __all__ = ["main"]
 
 
@@ -95,15 +97,8 @@ class Worker:
 
     def do_run(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Run what is ready, within the clock, the garbage collector at rest."""
-        run = self._prepared.run
         self._result = None
-        gc.collect()
-        gc.disable()
-        start = perf_counter()
-        result = run()
-        seconds = perf_counter() - start
-        gc.enable()
-        self._result = result
+        seconds, self._result = seconds_of(self._prepared.run)
         return {"seconds": seconds}
 
     def do_check(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -433,7 +433,7 @@ class ReadRanks:
     def __new__(cls, data: bytes) -> Self: ...
     @property
     def sha256(self) -> str:
-        """Of the bytes, in hexadecimal."""
+        """SHA-256 of the bytes, in hexadecimal."""
     def tokenizer(
         self,
         *,
@@ -451,7 +451,7 @@ class SpecialToken:
 
     @property
     def content(self) -> str:
-        """What it reads."""
+        """Text of the token."""
     @property
     def id(self) -> int:
         """Its id."""
@@ -473,7 +473,7 @@ class SpecialToken:
 
 @final
 class TextStats:
-    """What a text is before any tokenizer sees it. Mergeable: ``a.merge(b) == b.merge(a)``."""
+    """Measures of a text before any tokenizer sees it. Mergeable: ``a.merge(b) == b.merge(a)``."""
 
     def __new__(cls) -> Self: ...
     def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None:
@@ -535,11 +535,11 @@ class Surveyor:
 
 @final
 class Survey:
-    """What a `Surveyor` found in one batch."""
+    """Findings of a `Surveyor` in one batch."""
 
     @property
     def stats(self) -> TextStats:
-        """What the texts are."""
+        """Measures of the texts."""
     @property
     def digests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """The digest of each document, as ``text_digests`` gives it."""
@@ -563,7 +563,7 @@ class Survey:
 
 @final
 class TokenStats:
-    """What one tokenizer makes of texts. Mergeable integers only."""
+    """Measures of the tokens that one tokenizer makes of texts. Mergeable integers only."""
 
     def __new__(cls, vocab_size: int) -> Self: ...
     def merge(self, other: TokenStats) -> TokenStats:
@@ -587,9 +587,10 @@ class TokenStats:
         """Documents whose ids do not decode to the document, whatever the cause."""
     @property
     def unreturned_by_cause(self) -> dict[str, int]:
-        """The same by cause, each document once, under the worst: ``white_space`` (and nothing else is
-        lost), ``u2581`` (it came back as a space), ``normal_form`` (the normalizer changed
-        characters), ``unknown``, ``other``.
+        """Documents that do not come back, by the worst cause of each.
+
+        Causes: ``white_space`` (and nothing else is lost), ``u2581`` (it came back as a space),
+        ``normal_form`` (the normalizer changed characters), ``unknown``, ``other``.
         """
     @property
     def id_counts(self) -> NDArray[np.uint64]:
@@ -1914,7 +1915,7 @@ class SentencePieceModel:
     def __new__(cls, data: bytes, *, path: str | None = None) -> Self: ...
     @property
     def tokenizer(self) -> Tokenizer:
-        """The same model as a tokenizer; nothing is copied."""
+        """Model as a tokenizer; nothing is copied."""
     @property
     def model_type(self) -> Literal["unigram", "bpe", "word", "char"]:
         """``unigram``, ``bpe``, ``word`` or ``char``."""
@@ -1922,7 +1923,7 @@ class SentencePieceModel:
         """Bytes, score and kind of each id; kinds are numbered as in the file, 1 (normal) to 6 (byte)."""
     @property
     def unk_surface(self) -> str:
-        """What the unknown id decodes to."""
+        """Text that the unknown id decodes to."""
     @property
     def byte_fallback(self) -> bool:
         """True if text without a piece becomes bytes."""
@@ -1944,7 +1945,7 @@ class SentencePieceModel:
     def normalize(self, text: _Text) -> tuple[str, NDArray[np.int64]]:
         """The normalized text, and the byte that each of its bytes and its end come from."""
     def denormalize(self, text: _Text) -> str:
-        """What becomes of decoded text in the end."""
+        """Returns decoded text after the denormalizer."""
     def encode_normalized(self, text: _Text) -> list[tuple[int, int, int]]:
         """The spans of a text that is normalized."""
     def nbest_normalized(
@@ -1975,7 +1976,7 @@ class SentencePieceRules:
     def normalize(self, text: _Text) -> tuple[str, NDArray[np.int64]]:
         """The normalized text, and the byte that each of its bytes and its end come from."""
     def rules(self) -> list[tuple[str, str]]:
-        """What becomes what, sorted."""
+        """Rules of the normalizer (text, replacement), sorted."""
 
 def compile_charsmap(rules: Sequence[tuple[str, str]]) -> bytes:
     """Rules as a precompiled charsmap, as a SentencePiece model holds it; empty for none."""

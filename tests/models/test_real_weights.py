@@ -41,7 +41,7 @@ HEADS, KV_HEADS = 9, 3
 def packages() -> Path:
     place = os.environ.get("JETON_MODELS")
     if not place:
-        pytest.skip("needs packages with weights: make models")
+        pytest.fail("JETON_MODELS names no folder of packages with weights: run `make models`")
     return Path(place)
 
 

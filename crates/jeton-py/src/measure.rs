@@ -31,7 +31,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a text is before any tokenizer sees it. Mergeable: ``a.merge(b) == b.merge(a)``.
+/// Measures of a text before any tokenizer sees it. Mergeable: ``a.merge(b) == b.merge(a)``.
 #[pyclass(frozen, module = "jeton._core")]
 #[derive(Default)]
 pub(crate) struct TextStats(Mutex<core::TextStats>);
@@ -159,7 +159,7 @@ impl TextStats {
     }
 }
 
-/// What one tokenizer makes of texts. Mergeable integers only.
+/// Measures of the tokens that one tokenizer makes of texts. Mergeable integers only.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct TokenStats(pub(crate) core::TokenStats);
 
@@ -215,9 +215,10 @@ impl TokenStats {
         self.0.n_unreturned_by_cause.iter().sum()
     }
 
-    /// The same by cause, each document once, under the worst: ``white_space`` (and nothing else is
-    /// lost), ``u2581`` (it came back as a space), ``normal_form`` (the normalizer changed
-    /// characters), ``unknown``, ``other``.
+    /// Documents that do not come back, by the worst cause of each.
+    ///
+    /// Causes: ``white_space`` (and nothing else is lost), ``u2581`` (it came back as a space),
+    /// ``normal_form`` (the normalizer changed characters), ``unknown``, ``other``.
     #[getter]
     fn unreturned_by_cause<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);

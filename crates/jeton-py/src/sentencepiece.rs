@@ -59,7 +59,7 @@ impl SentencePieceModel {
         Ok(Self(Arc::new(core)))
     }
 
-    /// The same model as a tokenizer; nothing is copied.
+    /// Model as a tokenizer; nothing is copied.
     #[getter]
     fn tokenizer(&self) -> Tokenizer {
         Tokenizer::share(Arc::clone(&self.0))
@@ -100,7 +100,7 @@ impl SentencePieceModel {
             .collect())
     }
 
-    /// What the unknown id decodes to.
+    /// Text that the unknown id decodes to.
     #[getter]
     fn unk_surface(&self, py: Python<'_>) -> PyResult<String> {
         Ok(quick(py, self.parts())?.0.trainer.unk_surface.clone())
@@ -154,7 +154,7 @@ impl SentencePieceModel {
         Ok(normalized(py, processor.normalizer(), text))
     }
 
-    /// What becomes of decoded text in the end.
+    /// Returns decoded text after the denormalizer.
     fn denormalize(&self, text: &Bound<'_, PyAny>) -> PyResult<String> {
         let py = text.py();
         let text = utf8(text)?;
@@ -302,7 +302,7 @@ impl SentencePieceRules {
         Ok(normalized(text.py(), &self.normalizer, utf8(text)?))
     }
 
-    /// What becomes what, sorted.
+    /// Rules of the normalizer (text, replacement), sorted.
     fn rules(&self, py: Python<'_>) -> Vec<(String, String)> {
         py.detach(|| {
             self.charsmap

@@ -60,13 +60,13 @@ impl Surveyor {
     }
 }
 
-/// What a `Surveyor` found in one batch.
+/// Findings of a `Surveyor` in one batch.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct Survey(core::Survey);
 
 #[pymethods]
 impl Survey {
-    /// What the texts are.
+    /// Measures of the texts.
     #[getter]
     fn stats(&self) -> TextStats {
         TextStats::of(self.0.stats.clone())

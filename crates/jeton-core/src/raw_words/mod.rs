@@ -3,8 +3,8 @@
 //!
 //! Where such cuts are known (see [`plan`]), a word needs to be normalized, cut and segmented once:
 //! what became of it is kept under its raw bytes, and most words of most texts were seen before.
-//! What happens between two cuts is done by the same steps as ever, on that part of the text alone,
-//! so that cuts are all that has to be proved.
+//! Text between two cuts passes the ordinary steps, on that part alone. So only the cuts have to be
+//! proved.
 
 mod joined;
 mod masks;

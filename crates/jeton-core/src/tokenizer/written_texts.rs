@@ -134,7 +134,7 @@ impl Tokenizer {
     }
 
     /// Appends the ids of a part, from where the one before it ends to where the next one begins.
-    /// Whether there are such places.
+    /// Returns true if there are such places.
     fn encode_written(
         &self,
         (text, part, look): (Kept<'_>, Range<usize>, usize),

@@ -78,7 +78,7 @@ impl Tokenizer {
         &self.core
     }
 
-    /// The same tokenizer, another object.
+    /// Copies the handle: another object of one tokenizer.
     fn again(&self) -> Self {
         Self {
             core: Arc::clone(&self.core),
@@ -515,7 +515,7 @@ impl Tokenizer {
 /// A special or added token, with how it is found.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct SpecialToken {
-    /// What it reads.
+    /// Text of the token.
     content: String,
     /// Its id.
     id: u32,

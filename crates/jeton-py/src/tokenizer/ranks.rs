@@ -54,7 +54,7 @@ impl ReadRanks {
         }
     }
 
-    /// Of the bytes, in hexadecimal.
+    /// SHA-256 of the bytes, in hexadecimal.
     #[getter]
     fn sha256(&self) -> &str {
         &self.sha256

@@ -133,7 +133,7 @@ impl<T: Deref<Target = Tokenizer>> Growing<T> {
     }
 
     /// Hands over the ids that no later text can change, and forgets the text that they stand for.
-    /// What is left is a text that grows as before; its places and numbers count from there.
+    /// The rest is a text that grows as before; its places and numbers count from there.
     pub fn take_stable(&mut self) -> Vec<u32> {
         let (n_ids, at) = self.stable();
         let Some(mut mark) = self.marks.last().filter(|_| at > 0).cloned() else {

@@ -43,16 +43,16 @@ pub const MAX_AFFIX_BYTES: usize = 64;
 /// How characters become symbols, and which pretokens are never cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CharacterBpeOptions {
-    /// What becomes of a character that has neither a token nor tokens for its bytes. `Fail` is
-    /// what `tokenizers` does where an unknown token is named that the vocabulary lacks.
+    /// Treatment of a character that has neither a token nor tokens for its bytes. `Fail` is the
+    /// way of `tokenizers` where an unknown token is named that the vocabulary lacks.
     pub missing: Missing,
     /// True if unknown characters in a row become one token.
     pub fuse_unknown: bool,
     /// True if a character without a token is spelled in tokens of bytes, where all of these exist.
     pub byte_fallback: bool,
-    /// What stands before each character but the first; may be empty.
+    /// Prefix of each character but the first; may be empty.
     pub continuing_prefix: String,
-    /// What stands behind the last character; may be empty.
+    /// Suffix of the last character; may be empty.
     pub end_of_word_suffix: String,
     /// True if a pretoken that is a token is never cut (`ignore_merges`).
     pub whole_pretokens: bool,

@@ -1,7 +1,7 @@
 //! The token of a character by its place in the pretoken.
 //!
-//! Whether a character bears the prefix or the suffix depends on its place alone, so each place has
-//! a table of its own and no string is put together while encoding. A table is pages of 256
+//! The place alone decides if a character bears the prefix or the suffix. So each place has a table
+//! of its own, and no string is put together while encoding. A table is pages of 256
 //! characters; those without any token share one page. A page needs a token, so a table has 4 MB at
 //! most.
 
