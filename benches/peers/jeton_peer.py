@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +47,6 @@ class JetonPeer(Adapter):
         return self._tokenizer.encode
 
     def array_call(self) -> Callable[[str], Any]:
-        return self._tokenizer.encode_array
-
-    def document_call(self) -> Callable[[str], Any]:
-        call: Any = self._tokenizer.encode_array
-        if "num_threads" in signature(call).parameters:
-            return partial(call, num_threads=None)
         return self._tokenizer.encode_array
 
     def offsets_call(self) -> Callable[[str], Any]:

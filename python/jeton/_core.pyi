@@ -348,8 +348,9 @@ class GrowingText:
     """A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
 
     At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes
-    again only what later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for
-    which tokenizers it can be more. Not for use by several threads at once.
+    again only what later text can change: a few tokens as a rule. The page
+    ``docs/guides/growing-text.md`` says for which tokenizers it can be more. Not for use by several
+    threads at once.
     """
 
     def append(self, text: _Text) -> Growth:

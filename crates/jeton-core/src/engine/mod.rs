@@ -80,7 +80,8 @@ pub(crate) struct EngineScratch {
 }
 
 /// Memory for texts up to this many bytes is kept for the next; a longer one would leave its merges
-/// or paths, some 24 to 35 bytes for each of its own (docs/memory.md), behind in every thread's.
+/// or paths, some 24 to 35 bytes for each of its own, behind in every thread's
+/// (docs/guides/memory.md).
 const MAX_KEPT_TEXT_BYTES: usize = 1 << 20;
 
 impl EngineScratch {

@@ -8,7 +8,7 @@
 pub const GPT2: &str =
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
-/// Jeton's own pattern for source code; docs/code.md tells what each part is for.
+/// Jeton's own pattern for source code; docs/guides/code.md tells what each part is for.
 ///
 /// Identifiers are cut where the case changes and before underscores (one sign of those that are
 /// written close to names, and underscores, begin the part behind them), operators of several
@@ -90,7 +90,7 @@ pub const PATTERNS: &[(&str, &str, &str)] = &[
         ),
         "moonshotai Kimi-K2 tokenization_kimi.py",
     ),
-    ("code", CODE, "docs/code.md"),
+    ("code", CODE, "docs/guides/code.md"),
 ];
 
 /// The pattern of a published name.
