@@ -191,6 +191,8 @@ def _plans(
     embeddings = file.tensors.get("token_embd.weight")
     if embeddings is None or len(embeddings.shape) != 2:
         raise AdaptError(f"{file.path} has no token_embd.weight\nhint: name the first of its files")
+    head = file.tensors.get("output.weight")
+    is_one_table = head is None or _are_equal(file, head, embeddings, files)
     plans = []
     for tensor in file.tensors.values():
         is_input, is_head = tensor.name.endswith(_INPUT), tensor.name.endswith(_HEAD)
@@ -211,7 +213,10 @@ def _plans(
                 "--output-tensor-type q8_0"
             )
         is_tied = is_head and _are_equal(file, tensor, embeddings, files)
-        recipe = recipes.head if is_head and not is_tied else recipes.input
+        if is_tied or (is_input and is_one_table):
+            recipe = recipes.both
+        else:
+            recipe = recipes.head if is_head else recipes.input
         plans.append(_Plan(tensor, rows, BlockMatrix(file, tensor), recipe, int(is_head)))
     return plans
 
