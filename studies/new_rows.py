@@ -18,7 +18,7 @@ import itertools
 import json
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ HELD_OUT = 10
 
 
 def main() -> None:
+    """Measures what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("--domain", action="append", required=True, help="NAME=FILE")
@@ -113,6 +114,7 @@ def split(file: str, options: argparse.Namespace) -> tuple[list[str], list[str]]
 
 
 def documents(file: str) -> Iterator[str]:
+    """Returns the texts of a corpus file."""
     for _, batch, *_ in open_documents(file):
         for start, end in itertools.pairwise(batch.offsets):
             yield bytes(batch.data[start:end]).decode()
@@ -136,6 +138,7 @@ def bits(model: Path, tokenizer: jeton.Tokenizer, texts: Sequence[str]) -> NDArr
 
 
 def sizes(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Returns the bytes of each text."""
     return np.array([len(text.encode()) for text in texts], dtype=np.float64)
 
 
@@ -161,16 +164,10 @@ def untied(model: Path, place: Path) -> Path:
     head[0, 0] = np.nextafter(head[0, 0], np.inf, dtype=head.dtype)
     save_file({"lm_head.weight": head}, folder / "head.safetensors", {"format": "pt"})
     index["weight_map"]["lm_head.weight"] = "head.safetensors"
-    replaced: list[tuple[Path, Callable[[], str]]] = [
-        (index_file, lambda: json.dumps(index)),
-        (folder / "config.json", lambda: json.dumps(
-            {**json.loads((model / "config.json").read_text()), "tie_word_embeddings": False}
-        )),
-    ]  # fmt: skip
-    for file, content in replaced:
-        text = content()
+    config = json.loads((model / "config.json").read_text()) | {"tie_word_embeddings": False}
+    for file, document in ((index_file, index), (folder / "config.json", config)):
         file.unlink()
-        file.write_text(text)
+        file.write_text(json.dumps(document))
     return folder
 
 

@@ -249,9 +249,7 @@ def test_bytes_without_a_token_do_not_stop_learning(tmp_path: Path) -> None:
     texts = [*DOMAIN, *["\x04\x04\x7f steat\x04osis"] * 200]
     found = extend(base, iter(texts), n_tokens=9, terms=["zolpidem"], reading=ALL)
     whole = extend(BASES["bpe"], iter(DOMAIN), n_tokens=9, terms=["zolpidem"], reading=ALL)
-    assert [new.id for new in found.new_tokens] == list(
-        range(base.vocab_size, base.vocab_size + 9)
-    )
+    assert [new.id for new in found.new_tokens] == list(range(base.vocab_size, base.vocab_size + 9))
     assert all(not set(absent) & set(new.token_bytes) for new in found.new_tokens)
     for new in found.new_tokens:
         made_of = b"".join(base.id_to_bytes(part) for part in found.change.made_of(new.id))

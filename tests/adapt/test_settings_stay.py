@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jeton
@@ -12,8 +14,10 @@ from jeton.adapt.extending import extend
 from jeton.adapt.pruning import prune
 from jeton.adapt.reading import Reading
 from jeton.adapt.saving import adapted_target, save_adapted
+from jeton.adapt.weights import apply
 from jeton.formats.model_settings import settings_of
 from jeton.formats.origins import inherit
+from tests.adapt import tiny
 
 TEXT = ["a harbour pilot boards the ship before the harbour"] * 9
 TEMPLATE = "{% for m in messages %}<|turn|>{{ m.content }}<|over|>{% endfor %}"
@@ -39,7 +43,7 @@ def base_in(folder: Path, *, template_beside: bool) -> jeton.Tokenizer:
 
 @pytest.mark.parametrize("template_beside", [True, False])
 @pytest.mark.parametrize("way", ["extended", "pruned", "pruned after that"])
-def test_settings_of_the_folder_stay(way: str, template_beside: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_settings_of_the_folder_stay(way: str, template_beside: bool, tmp_path: Path) -> None:
     base = base_in(tmp_path / "base", template_beside=template_beside)
     if way == "pruned":
         pruned = prune(base, iter(TEXT), n_tokens=265, reading=ALL)
@@ -59,6 +63,39 @@ def test_settings_of_the_folder_stay(way: str, template_beside: bool, tmp_path: 
     assert (tmp_path / "new" / "chat_template.jinja").read_text() == TEMPLATE
     specials = {token["content"]: int(id) for id, token in config["added_tokens_decoder"].items()}
     assert specials == tokenizer.special_tokens
+
+
+def test_a_model_keeps_settings_that_the_new_tokenizer_does_not_know(tmp_path: Path) -> None:
+    """The tokenizer was made from the file alone: its folder knows of no limit and template."""
+    base_in(tmp_path / "model", template_beside=False)
+    rng = np.random.default_rng(1)
+    base = jeton.load(tmp_path / "model" / "tokenizer.json")
+    rows = tiny.stored("F32", tiny.random_values(rng, [base.vocab_size, 4]))
+    tiny.write_safetensors(
+        tmp_path / "model" / "model.safetensors", {"model.embed_tokens.weight": rows}, None
+    )
+    config = {"model_type": "llama", "vocab_size": base.vocab_size}
+    (tmp_path / "model" / "config.json").write_text(json.dumps(config))
+    found = extend(base, terms=["lighthouse"], reading=ALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        save_adapted(found.tokenizer, found.change, adapted_target(base, f"{tmp_path / 't'}/"))
+    assert "model_max_length" not in json.loads(
+        (tmp_path / "t" / "tokenizer_config.json").read_text()
+    )
+    apply(tmp_path / "model", tmp_path / "t", output=tmp_path / "o")
+    written = json.loads((tmp_path / "o" / "tokenizer_config.json").read_text())
+    assert written["model_max_length"] == 77
+    assert written["padding_side"] == "left"
+    assert written["chat_template"] == TEMPLATE
+    ids = {token["content"]: int(id) for id, token in written["added_tokens_decoder"].items()}
+    assert ids == found.tokenizer.special_tokens
+    # A template that the new tokenizer brings counts.
+    (tmp_path / "t" / "chat_template.jinja").write_text("other")
+    apply(tmp_path / "model", tmp_path / "t", output=tmp_path / "p")
+    written = json.loads((tmp_path / "p" / "tokenizer_config.json").read_text())
+    assert "chat_template" not in written
+    assert (tmp_path / "p" / "chat_template.jinja").read_text() == "other"
 
 
 def test_a_role_whose_token_is_gone_is_not_written(tmp_path: Path) -> None:

@@ -87,9 +87,8 @@ def test_a_causal_model_computes_what_it_computed(
     if to is None:
         assert all(len(saved.tokenizer.encode(f" {term}")) == 1 for term in TERMS)
         for text in NOTES[:1]:
-            assert (
-                tokenizer(text, add_special_tokens=False)["input_ids"]
-                == saved.tokenizer.encode(text)
+            assert tokenizer(text, add_special_tokens=False)["input_ids"] == saved.tokenizer.encode(
+                text
             )
 
 
