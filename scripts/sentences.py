@@ -31,6 +31,8 @@ _END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[A-Z`*_\[(\"0-9-])")
 _ABBREVIATION = re.compile(r"(?:e\.g|i\.e|cf|vs|etc|No|St|Dr)\.$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
+_ARGUMENT = re.compile(r"^\s{4,}\w+: (?=[A-Z`])")
+_FIELD = re.compile(r"\w+: (?=[A-Z`])")
 _TABLE = re.compile(r"^\s*\|")
 _PAGES = {"readme": ("README.md",), "guides": ("docs/guides",), "concepts": ("docs/concepts",)}
 _MIN_WORDS = 3
@@ -71,7 +73,7 @@ def _paragraphs(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
             line = ""
         if is_fenced or is_verbatim or not line.strip() or line.startswith(("#", "<!--")):
             line = ""
-        if block and (not line or _ITEM.match(line) or _TABLE.match(line)):
+        if block and (not line or _ITEM.match(line) or _ARGUMENT.match(line) or _TABLE.match(line)):
             yield block_line, " ".join(block)
             block = []
         if _TABLE.match(line):
@@ -88,10 +90,12 @@ def _judge(
 ) -> Iterator[Fault]:
     for index, sentence in enumerate(sentences(text)):
         bare = sentence.lstrip("*_\"'(")
-        is_riddle = _RIDDLE.match(bare) or (
-            is_message and index == 0 and _LOWER_RIDDLE.match(bare)
-        )
-        if is_riddle and len(sentence.split()) >= _MIN_WORDS and not bare.rstrip("*_\"')").endswith("?"):
+        is_riddle = _RIDDLE.match(bare) or (is_message and index == 0 and _LOWER_RIDDLE.match(bare))
+        if (
+            is_riddle
+            and len(sentence.split()) >= _MIN_WORDS + is_message
+            and not bare.rstrip("*_\"')").endswith("?")
+        ):
             yield Fault(place, "riddle", path, line, sentence)
         if is_limited and " = " not in sentence and len(sentence.split()) > MAX_WORDS:
             yield Fault(place, "long", path, line, sentence)
@@ -163,7 +167,10 @@ def _of_python(root: Path) -> Iterator[Fault]:
                 is_help = is_cli and id(node) in commands
                 place = "help" if is_help else "docstrings"
                 for line, text in _paragraphs(node.value.value.splitlines(), node.lineno):
-                    yield from _judge(place, name, line, text, is_limited=is_help)
+                    field = _FIELD.match(text)
+                    text = text[field.end() :] if field else text
+                    where = "fields" if field else place
+                    yield from _judge(where, name, line, text, is_limited=is_help)
         for line, text in _comments(source):
             yield from _judge("comments", name, line, text, is_limited=False)
         place = "help" if is_cli else "report" if "/report/" in name else "messages"
@@ -172,9 +179,7 @@ def _of_python(root: Path) -> Iterator[Fault]:
                 continue
             text = _literal(node)
             if text and len(text.split()) >= _MIN_WORDS and "\n" not in text.strip():
-                yield from _judge(
-                    place, name, node.lineno, text, is_limited=True, is_message=True
-                )
+                yield from _judge(place, name, node.lineno, text, is_limited=True, is_message=True)
 
 
 def faults(root: Path = ROOT) -> Iterator[Fault]:
