@@ -65,7 +65,9 @@ def sentences(text: str) -> Iterator[str]:
 
 def _paragraphs(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
     """Yield (line, paragraph) of Markdown or help; fences, headings and examples are skipped."""
-    is_fenced, is_verbatim, block, block_line = False, False, [], first
+    is_fenced = is_verbatim = False
+    block: list[str] = []
+    block_line = first
     for number, line in enumerate([*lines, ""], first):
         is_verbatim = line.strip() == "\b" or (is_verbatim and bool(line.strip()))
         if _FENCE.match(line):
@@ -118,7 +120,7 @@ def _literal(node: ast.AST) -> str | None:
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
         return "".join(
-            part.value if isinstance(part, ast.Constant) else "N" for part in node.values
+            str(part.value) if isinstance(part, ast.Constant) else "N" for part in node.values
         )
     return None
 
@@ -175,11 +177,11 @@ def _of_python(root: Path) -> Iterator[Fault]:
             yield from _judge("comments", name, line, text, is_limited=False)
         place = "help" if is_cli else "report" if "/report/" in name else "messages"
         for node in ast.walk(tree):
-            if id(node) in docs or id(node) in inner:
+            if not isinstance(node, ast.expr) or id(node) in docs or id(node) in inner:
                 continue
-            text = _literal(node)
-            if text and len(text.split()) >= _MIN_WORDS and "\n" not in text.strip():
-                yield from _judge(place, name, node.lineno, text, is_limited=True, is_message=True)
+            words = _literal(node)
+            if words and len(words.split()) >= _MIN_WORDS and "\n" not in words.strip():
+                yield from _judge(place, name, node.lineno, words, is_limited=True, is_message=True)
 
 
 def faults(root: Path = ROOT) -> Iterator[Fault]:
