@@ -56,15 +56,15 @@ class Asked:
     """Parts of the report that the user asked for beside figures.
 
     Attributes:
-        pipeline: What he says of his pipeline.
-        run_commands: Whether its command may be run.
-        limits: What a candidate may take at most.
-        quality: Whether the quality of the tokenizers is measured.
+        pipeline: The user's settings of the pipeline.
+        run_commands: True if its command may be run.
+        limits: Limits of a candidate.
+        quality: True if the quality of the tokenizers is measured.
         closed_model: The model whose provider counts the tokens; None: that of the price.
         quota: Limits of the API.
         growth_per_month: Growth of the traffic, as a share.
-        seed: Of the intervals.
-        num_threads: Of the core.
+        seed: Seed of the intervals.
+        num_threads: Threads of the core.
         trace: The trace that is replayed.
         training: The training run that is priced.
     """

@@ -94,7 +94,7 @@ def find_causes(
     """Return the causes of a difference, largest first; they add up to it to the cent.
 
     Args:
-        records: What was used, at list prices.
+        records: The usage, at list prices.
         billed: The bill's rows, models named as in the records.
         difference: Billed less computed.
         log_issues: Issues of the log by kind, with the number of requests that have them.
