@@ -260,8 +260,8 @@ def _without_text(
     if ledger is not None:
         facts = timed(facts, ledger, summary)
     said = (
-        f"None of the {summary.n_requests:,} requests shows what was sent: the bill is here, and "
-        "what needs text is left out (--prompt-field names the field, if there is one)."
+        f"None of the {summary.n_requests:,} requests shows its prompt: the bill is here, and "
+        "parts that need text are left out (--prompt-field names the field, if there is one)."
     )
     return AuditReport(
         schema_version=SCHEMA_VERSION,

@@ -58,9 +58,7 @@ def _domains(counts: Counts) -> Group:
         )
         for domain in counts.domains.reports()[:MAX_ROWS]
     )
-    return Group(
-        "domain", Basis.EXACT, "the file, the folder, or what the field of the record says", rows
-    )
+    return Group("domain", Basis.EXACT, "the file, the folder, or the field of the record", rows)
 
 
 def _scripts(counts: Counts) -> Group:

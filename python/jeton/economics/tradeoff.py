@@ -201,7 +201,7 @@ def _choose(
             point.name for point, of in zip(points, values, strict=True) if of[prefer] is None
         ]
         named = ", ".join(unknown[:_N_NAMED]) + (" ..." if len(unknown) > _N_NAMED else "")
-        missing = "none is known" if len(unknown) == len(points) else f"not known for {named}"
+        missing = "they are not known" if len(unknown) == len(points) else f"not known for {named}"
         reason += f"; {_UNITS[prefer]} are not compared: {missing}"
     return best.name, reason
 

@@ -321,7 +321,7 @@ def _info(path: str, info: Any) -> _Info:
         for source in sources:
             Fraction(source.weight)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise UsageError(f"{path}: what it says of its sources cannot be read: {error}") from error
+        raise UsageError(f"{path}: its sources cannot be read: {error}") from error
     if unit < 1:
         raise UsageError(f"{path}: its unit is {unit}; expected at least 1")
     return _Info(

@@ -255,7 +255,7 @@ class _Search:
                 cause = self._rounding(rest, n_rows, name) or self._doubt(rest, name)
             if cause is None:
                 times = f"{billed / computed:.3f} times" if computed else "more than"
-                title = f"{name}: no cause found; the bill is {times} what the records come to"
+                title = f"{name}: no cause found; the bill is {times} the sum of the records"
                 cause = self._cause("unknown", title, rest, model=name)
             causes.append(cause)
         return causes
