@@ -1,8 +1,8 @@
 """``convert``: a tokenizer from one file format to another, exactly, or with its losses listed.
 
-What is written is loaded again before it takes its place. Where the new file is the same tokenizer
-by fingerprint, nothing more is to be shown. Where its format says the same in other words (ranks as
-a list of merges, a SentencePiece model as BPE on characters), ids and decoded texts are compared on
+The new file is loaded again before it takes its place. Where the new file is the same tokenizer by
+fingerprint, nothing more is to be shown. Where its format says the same in other words (ranks as a
+list of merges, a SentencePiece model as BPE on characters), ids and decoded texts are compared on
 the probe texts and on generated texts at which tokenizers are known to differ; a difference that no
 listed loss accounts for is an error, and nothing is written.
 """
@@ -122,8 +122,8 @@ def convert(
 
     Args:
         source: A tokenizer: its name, its file or folder, or an object.
-        target: The file to write, whose name tells the format; or a folder, or a name without
-            a suffix, which becomes one as ``save_pretrained`` writes it. Of a source folder or GGUF
+        target: The file to write, whose name tells the format; or a folder, or a name without a
+            suffix, which becomes one as ``save_pretrained`` writes it. From a source folder or GGUF
             file the roles of special tokens, chat templates and settings come along; a GGUF file
             holds roles and templates, too.
         to: The format, where the name does not tell it: one of ``jeton.formats.FORMATS``.

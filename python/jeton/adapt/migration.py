@@ -42,8 +42,8 @@ _MAX_LENGTHS = 256
 
 _RISKS: Mapping[str, str] = {
     "nothing": "none",
-    "extension": "new rows begin as means of old ones and the layers stay: general text keeps its "
-    "cut where no new token fits; check bits per byte on domain and general text",
+    "extension": "new rows begin as means of old ones and the layers stay. General text keeps its "
+    "cut where no new token fits. Check bits per byte on domain and general text",
     "continued": "layers move too: 5,000 steps recover an exchanged vocabulary "
     "(arXiv:2506.03523); other abilities can be forgotten without general text in the mix",
     "pretraining": "a new model: nothing is carried over, all evaluations begin anew; where the "

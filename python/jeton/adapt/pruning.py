@@ -1,6 +1,6 @@
 """A tokenizer without the tokens that text of a domain does not need.
 
-Of BPE only leaves go: tokens that no other live token is made of. So both parts and the result of
+In BPE only leaves go: tokens that no other live token is made of. So both parts and the result of
 every merge that stays are there, and text that never had a token that goes is cut as before. Bytes,
 single characters, special and added tokens, and what the chat template writes never go.
 """

@@ -385,7 +385,7 @@ class ModelCost:
 class AuditReport:
     """The whole audit. ``findings`` are ranked; the first matter most.
 
-    What was not asked for or cannot be known is None, or empty.
+    A part that was not asked for or cannot be known is None, or empty.
 
     Attributes:
         schema_version: Name of the JSON schema.

@@ -80,8 +80,8 @@ def common_prefix(
 ) -> CommonPrefix:
     """The ids that two chats begin with, as their templates write them.
 
-    A chat that goes on need not begin as it did: templates drop earlier reasoning, for instance.
-    What a prefix cache can reuse, and where a mask by the prompt's length is right, this says.
+    A chat that goes on need not begin as it did: templates drop earlier reasoning, for instance. It
+    tells the part that a prefix cache can reuse, and where a mask by the prompt's length is right.
 
     Args:
         tok: The tokenizer.

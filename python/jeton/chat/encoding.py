@@ -122,8 +122,8 @@ def control_tokens(
     return with_role + tuple(found) + tuple(sorted(named - known))
 
 
-# What control_tokens gave, by tokenizer and template: chats of one model ask the same again and
-# again, and a tokenizer may have thousands of added tokens. By identity: equality is a digest.
+# The results of control_tokens, by tokenizer and template. Chats of one model ask again and again,
+# and a tokenizer may have thousands of added tokens. By identity: equality is a digest.
 _known: dict[int, tuple[weakref.ref[Tokenizer], dict[object, tuple[str, ...]]]] = {}
 _MAX_KNOWN = 16
 """Templates of a tokenizer that are kept."""

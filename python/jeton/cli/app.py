@@ -159,7 +159,7 @@ class _Root(click.Group):
         try:
             return self._run(program, words, extra)
         except BrokenPipeError:
-            # Whoever read our output has seen enough.
+            # The reader of our output has seen enough.
             _discard(sys.stdout)
             return EXIT_FINE
         except (KeyboardInterrupt, click.Abort) as error:
@@ -174,8 +174,8 @@ class _Root(click.Group):
         except OSError as error:
             _say_error(_os_message(error))
         except UnicodeEncodeError as error:
-            # Of an argument that is no text; such file names are legal, but the core has no way
-            # to open them.
+            # The argument is no text. Such file names are legal, but the core has no way to open
+            # them.
             quoted = ascii(error.object[:80])
             _say_error(f"{quoted} holds bytes that are not UTF-8\nhint: rename the file")
         except MemoryError:
@@ -262,7 +262,7 @@ def _discard(stream: TextIO) -> None:
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError):
-        # What is buffered and writable still goes out; the rest goes nowhere.
+        # Buffered output that can be written still goes out; the rest goes nowhere.
         try:
             stream.flush()
         finally:

@@ -115,7 +115,7 @@ _SECTIONS = {
     help="Which of two equally frequent pairs is merged first: as the tokenizers library does, "
     "or the one whose bytes come first.",
 )
-@click.option("--name", help="What to call the tokenizer.")
+@click.option("--name", help="Name of the tokenizer.")
 @click.option(
     "--from-counts",
     is_flag=True,

@@ -302,7 +302,7 @@ def _order(
     """Places of documents, the most telling first, from several lists in turn."""
     n = len(sizes)
     tokens_per_byte = counts / np.maximum(sizes, 1)[:, None]
-    # What is too short to be ranked comes last in its list.
+    # A document that is too short to be ranked comes last in its list.
     tokens_per_byte[sizes < _MIN_BYTES] *= 1e-6
     lists = [np.argsort(-column, kind="stable").tolist() for column in tokens_per_byte.T]
     if counts.shape[1] > 1:

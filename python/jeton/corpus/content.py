@@ -144,7 +144,7 @@ class Content:
 def look_at(path: Path) -> Content:
     """Look at the first bytes of a regular file, as stored and decompressed.
 
-    What cannot be read or decompressed is not judged here: reading it says what is wrong.
+    A file that cannot be read or decompressed is not judged here: reading it says what is wrong.
     """
     try:
         with path.open("rb") as file:

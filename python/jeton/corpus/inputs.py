@@ -383,7 +383,7 @@ def _nearest(path: Path) -> str:
     asks_hidden = path.name.startswith(".")
     names = [child.name for child in _children(parent)]
     siblings = [name for name in names if asks_hidden or not name.startswith(".")]
-    # The same name with another suffix is what people mistype most.
+    # A name with another suffix is the most frequent mistake.
     stem = path.name.split(".")[0]
     nearest = [name for name in siblings if stem and name.split(".")[0] == stem]
     if len(nearest) != 1:

@@ -5,8 +5,8 @@ even over the distinct texts, is the same for any order of the inputs, any machi
 of shards (``DocumentSampler.merge``), and a larger draw contains every smaller one. Copies of a
 text are drawn together and counted.
 
-What is then measured on the sample (tokens, say) is carried over to the whole by bytes, whose sum
-is known exactly: the ratio estimator, with its error by the jackknife and a finite population
+A figure measured on the sample (tokens, say) is carried over to the whole by bytes, whose sum is
+known exactly. This is the ratio estimator, with its error by the jackknife and a finite population
 correction (Cochran, Sampling Techniques, 3rd ed. 1977, chapters 2 and 6; the distinct texts are the
 units). Its bias falls with the number of texts; the error with its square root.
 

@@ -226,7 +226,7 @@ def _pairs_inside(
     names = [n for n in folder_entries(folder.path) if n.lower().endswith(".gguf")]
     pairs = []
     for name in names[:_MAX_PAIRS]:
-        # What cannot be read, or has no vocabulary (a projector, a later part), is none.
+        # A file that cannot be read, or has no vocabulary (a projector, a later part), is none.
         with suppress(JetonError, OSError):
             file = folder.path / name
             gguf = read_gguf(file)
@@ -326,7 +326,7 @@ def _embedder(given: TokenizerLike, max_tokens: int | None, prefix: str) -> Embe
     if tokenizer is None:
         raise FormatError(error or f"{given} holds no tokenizer", path=str(given))
     if max_tokens is None and folder is not None:
-        # What sentence-transformers cuts to counts more than what the tokenizer allows.
+        # The limit of sentence-transformers counts more than the limit of the tokenizer.
         stated = read_object(folder.path / "sentence_bert_config.json") or {}
         length = stated.get("max_seq_length")
         max_tokens = length if isinstance(length, int) and length > 0 else folder.model_max_length

@@ -161,7 +161,7 @@ def _short(pair: tuple[str, str]) -> tuple[str, str]:
     return x[near], y[near]
 
 
-# Whether a step would change a text; upper case alone stands for itself.
+# True if a step would change a text; upper case alone stands for itself.
 _TRAITS = (
     "NFC",
     "NFKC",

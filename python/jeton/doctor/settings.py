@@ -183,9 +183,9 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
 def differing(a: Settings, b: Settings) -> Iterator[tuple[str, Any, Any]]:
     """Settings that are not the same, as (name, value of a, value of b); ``NOT_SET`` for none.
 
-    What only one side has counts where both are of one kind and have others of its group: a side
-    without a tokenizer does not lack its settings. Sides of different kinds are compared by the
-    last part of names (``padding_side`` is ``tokenizer.padding_side``), where both have it.
+    A setting of one side alone counts where both are of one kind and have others of its group: a
+    side without a tokenizer does not lack its settings. Sides of different kinds are compared by
+    the last part of names (``padding_side`` is ``tokenizer.padding_side``), where both have it.
     """
     if a.kind != b.kind:
         one, two = _by_last_part(a.values), _by_last_part(b.values)

@@ -59,7 +59,7 @@ def load_file(
         reference=reference,
     )
     if file.is_dir():
-        # What folders and samples need is imported for them only: a file alone needs half of it.
+        # Modules for folders and samples are imported for them only: a file alone needs half of it.
         from jeton.formats.finding import find_tokenizer_file
         from jeton.formats.homes import resolve_folder
         from jeton.formats.pretrained import load_folder

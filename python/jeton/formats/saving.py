@@ -212,6 +212,6 @@ def _packed(data: bytes, path: Path) -> bytes:
     if name.endswith(".gz"):
         import gzip
 
-        # The same bytes on every day.
+        # Equal bytes on every day.
         return gzip.compress(data, mtime=0)
     return data

@@ -45,8 +45,8 @@ LENGTH = "length"
 
 _BITS = 240
 """Parts of single groups are kept as multiples of 2^-240 (1e-72): thousands of groups with
-unrelated denominators would otherwise give fractions of millions of digits. What this rounds is
-given to the largest part, so that the sum stays exact."""
+unrelated denominators would otherwise give fractions of millions of digits. The remainder of
+rounding is given to the largest part, so that the sum stays exact."""
 
 _GRID = 1 << _BITS
 
@@ -145,7 +145,7 @@ def decompose(
         shares = [
             Fraction(_weight(side), total) for side, total in zip(groups, totals, strict=True)
         ]
-        # Of a domain on one side only nothing else is known to have changed.
+        # If a domain is on one side only, nothing else is known to have changed.
         old, new = groups[0] or groups[1], groups[1] or groups[0]
         value = (_mean(old) + _mean(new)) / 2
         note(DOMAIN_MIX, domain, "", (shares[1] - shares[0]) * (value - centre))

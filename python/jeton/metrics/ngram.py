@@ -127,7 +127,7 @@ class KneserNey:
     def probabilities(self, ids: NDArray[np.integer]) -> NDArray[np.float64]:
         """The probability of each id after those before it, and of the end: float64 (n + 1,)."""
         windows = self._windows([ids])
-        # Of the vocabulary and the end, all alike.
+        # The vocabulary and the end, all alike.
         likely = np.full(len(windows), 1.0 / (self.vocab_size + 1))
         for k, table in enumerate(self._tables, start=1):
             likely = table.interpolate(windows[:, self.order - k :], likely)

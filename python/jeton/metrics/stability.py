@@ -1,8 +1,9 @@
 """Do ids stay when the text changes in ways that readers do not see, or hardly?
 
-Each change is applied to whole documents. What stays is the share of the ids that both have, with
-repetitions (the Dice coefficient of the two multisets): 1.0 when nothing changes, and a shift of
-all ids by one place costs nothing. Documents that a change leaves as they are do not count.
+Each change is applied to whole documents. The stable part is the share of the ids that both have,
+with repetitions (the Dice coefficient of the two multisets). It is 1.0 when nothing changes, and a
+shift of all ids by one place costs nothing. Documents that a change leaves as they are do not
+count.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Tokens cost time, and so does every row of the output layer and of the tables. Plain BPE of some
 size is one answer; here other ways to choose the members compete with it, each at the sizes where
-its bill is least. What wins on one part of the held-out text is judged on another part that nothing
-was chosen by, against plain BPE of the best size: so whether it pays is measured, not assumed.
+its bill is least. The winner on one part of the held-out text is judged on another part that
+nothing was chosen by, against plain BPE of the best size. So the gain is measured, not assumed.
 """
 
 from __future__ import annotations

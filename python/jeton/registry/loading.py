@@ -21,9 +21,9 @@ from jeton.registry.index import (
     state_of,
 )
 
-# What follows is imported where it is needed: who loads a compiled tokenizer, which takes some
-# milliseconds, should not wait ten times as long for the readers of files. For the same
-# reason no pattern is compiled before it is needed, and no class made that only type checkers see.
+# The other modules are imported where they are needed. A compiled tokenizer loads in some
+# milliseconds, and should not wait ten times as long for the readers of files. For the same reason
+# no pattern is compiled before it is needed, and no class made that only type checkers see.
 if TYPE_CHECKING:
     from typing import TypedDict
 
@@ -275,7 +275,7 @@ def _load_known(
     try:
         sources = sources_of(path)
     except OSError:
-        # Whatever it is, who reads the folder says it best.
+        # In any case the reader of the folder says it best.
         return _load_file(path, options=options, name=name)
     key = _key(path, sources, choices)
     if key is not None and state_of(path) is None:

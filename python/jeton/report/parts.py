@@ -1,6 +1,6 @@
 """The parts of the page: which there are, which stand open, and which are folded.
 
-Whoever pays the bill reads what stands open. Everything else is one press away, under "More".
+The payer of the bill reads the open parts. Everything else is one press away, under "More".
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
             data.get("requests"),
             Part(
                 "requests",
-                "What the log holds",
+                "Contents of the log",
                 "Log",
                 is_open=False,
                 hint="models, usage, problems in the records",

@@ -5,9 +5,9 @@ of documents counted. Taking it up again reads on behind those: the counts, and 
 from them, are those of a run that was never stopped. Counts by language lie in files beside it, one
 each, of two generations by turns: the header names those that belong to it.
 
-What was seen of documents (digests, signatures of near-duplicates, figures of quality) is not in
-it: the documents that were counted are looked at again, which gives the same, takes no room, and
-costs what looking at them costs.
+Facts about documents (digests, signatures of near-duplicates, figures of quality) are not in it.
+The counted documents are read again, which gives the same result, takes no room, and costs the
+reading.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def save_language_counts(folder: str | os.PathLike[str], corpus: CountedCorpus) 
     place.mkdir(exist_ok=True)
     files = []
     for language in corpus.languages:
-        # What came of which input is not known by language, and nobody asks for it again.
+        # The share of an input is not known by language, and nobody asks for it again.
         source = TrainingSource(language.name, language.n_documents, language.n_bytes)
         files.append(place / f"{language.name}.counts")
         save_counts(
@@ -168,7 +168,7 @@ def load_counts(
     by_language = LanguageCounter.of(
         settings or TrainSettings(), spoken, max_memory=max_memory, temp_dir=temp_dir
     )
-    # The same source may come with several weights.
+    # One source may come with several weights.
     sources: dict[tuple[str, str], TrainingSource] = {}
     with explained_full_disk(temp_dir):
         for file in files:

@@ -1,7 +1,7 @@
 """Settings of training: hyper-parameters, checked in one place.
 
-What several algorithms have in common is a field of ``TrainSettings``; what only one has is one of
-its ``options``. The settings are kept as they were given, since the training card has to tell them.
+A setting of several algorithms is a field of ``TrainSettings``; a setting of one is one of its
+``options``. The settings are kept as they were given, since the training card has to tell them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ DEFAULT_MIN_FREQUENCY = 1
 """Pairs that occur less often are not merged: 1 leaves none out."""
 
 DEFAULT_VOCAB_SIZE = 32_000
-"""The size of Llama 1, Llama 2 and Mistral 7B: common ground to start from. What pays depends on
-the text and the model, which only a comparison of sizes can tell."""
+"""The size of Llama 1, Llama 2 and Mistral 7B: common ground to start from. The best size depends
+on the text and the model; only a comparison of sizes can tell."""
 
 DEFAULT_PATTERN = "llama3"
 """Cuts as ``cl100k_base`` does (words with the space before them, numbers in groups of at most

@@ -1,8 +1,8 @@
 """From text to a tokenizer.
 
-What an algorithm is lies in ``jeton.training.algorithms``; here is what all of them have in common:
-counting, learning, and what is said when the text was not enough. The result depends on text and
-settings only: not on threads, batches, the order of documents, or the machine.
+The algorithms are in ``jeton.training.algorithms``. This module has their common parts: counting,
+learning, and the message when the text was not enough. The result depends on text and settings
+only: not on threads, batches, the order of documents, or the machine.
 """
 
 from __future__ import annotations

@@ -261,7 +261,7 @@ class _Group:
     def _recipe(self, name: str, role: Role, *, is_tied: bool) -> Recipe:
         recipes = self._request.recipes
         if role in _ADAPTER or ".lora_" in name:
-            # What an adapter adds to a row is linear in the row: the mean fits every method.
+            # The addition of an adapter to a row is linear in the row: the mean fits every method.
             return recipes_of("mean", self._request.change).input
         if role in (Role.HEAD, Role.BIAS, Role.BIAS_ROW) and not is_tied:
             return recipes.head

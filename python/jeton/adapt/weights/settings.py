@@ -1,8 +1,8 @@
 """Settings of a model directory follow a change: ids, sizes, ties, and which files stay.
 
-Files of the tokenizer come from the new one. What the new one lacks and the model has is followed
-where it is JSON; vocabulary files of the old tokenizer are left out, and so are weights in other
-formats, because both would contradict the output.
+Files of the tokenizer come from the new one. A setting that the new one lacks and the model has is
+followed where it is JSON. Vocabulary files of the old tokenizer and weights in other formats are
+left out, because both would contradict the output.
 """
 
 from __future__ import annotations

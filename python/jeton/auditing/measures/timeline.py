@@ -111,7 +111,7 @@ class Timeline:
     changes: tuple[Change, ...] = ()
     method: str = (
         "binary segmentation of the levels by day (by hour in less than 8 days), penalty 5 log n "
-        "times the noise between neighbours; changes of 5% and more; then the hour that fits best"
+        "times the noise between neighbours. Changes of 5% and more; then the hour that fits best"
     )
 
 

@@ -133,7 +133,7 @@ def _estimated(evidence: Evidence, name: str, money: MoneyTokenizer | None) -> P
             ),
         )
     if belongs.is_own and counted.name == evidence.current.name and money is not None:
-        # What the report counts is what the provider counts.
+        # The report counts the provider's tokens.
         return None
     workload = _workload(evidence, counted.name, n_tokens=counted.lengths.total)
     return provider_count(workload, _estimate(belongs, workload.n_tokens), model=name)

@@ -104,7 +104,7 @@ def template_renderer(path: str | os.PathLike[str]) -> ChatRenderer:
         else ChatTemplate.from_source(place.read_text(encoding="utf-8"))
     )
 
-    # What cannot be compiled is an error now, not an issue of every record.
+    # A pattern that cannot be compiled is an error now, not an issue of every record.
     template.render([{"role": "user", "content": "text"}], add_generation_prompt=True)
 
     def render(

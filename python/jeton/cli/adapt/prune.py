@@ -56,7 +56,7 @@ _N_SHOWN = 10
 def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     """Take tokens out that a text does not need, those first that cost it least.
 
-    Of BPE only tokens go that no other token is made of. Bytes, single characters, special and
+    In BPE only tokens go that no other token is made of. Bytes, single characters, special and
     added tokens, and what the chat template of a model's folder writes never go.
 
     \b

@@ -89,7 +89,7 @@ class Normalizer(Protocol):
 def normalize(normalizer: Normalizer, data: bytes) -> tuple[bytes, list[int]]:
     """The normalized text, and where each byte of it and its end come from, in bytes.
 
-    Of a text that is all spaces to strip nothing comes, not even an end.
+    If a text is all spaces to strip, nothing comes of it, not even an end.
     """
     text = spell(data)
     normalized, origins = normalizer.normalize(text.text)

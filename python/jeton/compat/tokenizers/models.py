@@ -418,7 +418,7 @@ class Unigram(Model, kind="Unigram"):
 
     def _vocab(self) -> Mapping[str, int]:
         if self._numbers is None:
-            # Of a piece that is there twice, the later id is found, as in the other library.
+            # If a piece is there twice, the later id is found, as in the other library.
             self._numbers = {piece: at for at, (piece, _) in enumerate(self._fields["vocab"])}
         return self._numbers
 

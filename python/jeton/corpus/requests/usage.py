@@ -158,7 +158,7 @@ def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usa
     scheme, given, output = _pair(amounts, total)
     get = rest.get
     if rest.keys() <= _PLAIN:
-        # What nearly all usages are: nothing cached, nothing to settle.
+        # The usual form of usage: nothing cached, nothing to settle.
         read, reasoning = get(READ_INSIDE, _UNKNOWN), get(REASONING, _UNKNOWN)
         if read <= 0 and reasoning <= 0:
             if total >= 0:

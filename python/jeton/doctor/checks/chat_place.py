@@ -158,8 +158,8 @@ def _no_block(patient: Patient) -> Iterator[Seen]:
         severity=Severity.INFO,
         name="the template writes earlier turns anew when a chat goes on",
         symptom="prefix caches miss after each turn; masks by the length of the prompt are off",
-        cause="what the template writes for a chat is no beginning of what it writes for the same "
-        "chat with more turns: it adds or drops reasoning in the last answer, for instance",
+        cause="the text of a chat is no beginning of the text of that chat with more turns. For "
+        "instance, the template adds or drops reasoning in the last answer",
         remedy="make masks from `{% generation %}` blocks (`assistant_mask`), not from lengths of "
         "prompts; `jeton.chat.common_prefix` says how many ids two chats share",
         needs=(EvidenceKind.TOKENIZER,),

@@ -90,7 +90,7 @@ def _missing(patient: Patient) -> Iterator[Seen]:
         cause="texts with their special tokens and the room for the answer take more tokens than "
         "the context has",
         remedy="count before sending (`tok.fits(text, limit)`), split with overlap, or cut from "
-        "the side that matters least; a cheap guess of 4 characters a token is wrong by a factor "
+        "the side that matters least. A cheap guess of 4 characters a token is wrong by a factor "
         "of two or more for other languages",
         needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
     )

@@ -19,7 +19,7 @@ _NEEDS = (EvidenceKind.TOKENIZER, EvidenceKind.EMBEDDER, EvidenceKind.TEXTS)
         area=Area.RETRIEVAL,
         severity=Severity.ERROR,
         name="the embedding model does not read whole chunks",
-        symptom="what stands at the end of chunks is never found, though it is stored",
+        symptom="text at the end of chunks is never found, though it is stored",
         cause="chunks are larger than what the embedding model reads; it cuts the rest off without "
         "a word. Chunk sizes were chosen in tokens of another tokenizer, or in characters",
         remedy="cut to the size that is recommended here, or measure chunks with the embedding "

@@ -259,7 +259,7 @@ def _pad_missing(patient: Patient) -> Iterator[Seen]:
         symptom="single prompts work, batches give short, empty or strange answers; embeddings "
         "of one text differ with its neighbours",
         cause="a decoder continues after the last column, so in generation padding belongs on the "
-        "LEFT; an encoder reads from its first column, where [CLS] and position 0 are, so its "
+        "LEFT. An encoder reads from its first column, where [CLS] and position 0 are, so its "
         "padding belongs on the RIGHT. (The rule is often told the other way round)",
         remedy="to generate with a decoder-only model: padding_side='left'; to train one, either "
         "side does, right is usual; encoders and the encoder of encoder-decoders: 'right'",

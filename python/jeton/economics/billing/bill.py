@@ -1,8 +1,8 @@
 """A provider's bill against what the ledger says it should be, with the rest broken down.
 
 The bill is explained as far as the ledger, at list prices, explains it. The difference is broken
-down into causes: models and days that nobody logged, charges that are not tokens, tariffs and
-cache rates that differ, rounding. What no cause explains is "unexplained".
+down into causes: models and days that nobody logged, charges that are not tokens, tariffs and cache
+rates that differ, rounding. An amount without a cause is "unexplained".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Cost of training a model under each tokenizer, and when a new tokenizer has paid for itself.
 
-The same text is fewer or more tokens under another tokenizer, and the tables and the head are
-smaller or larger: FLOPs, memory, GPU-hours and dollars follow. Against the cost of training stands
-what serving then saves, token by token.
+A text has fewer or more tokens under another tokenizer, and the tables and the head are smaller or
+larger. FLOPs, memory, GPU-hours and dollars follow. Against the cost of training stands what
+serving then saves, token by token.
 """
 
 from __future__ import annotations

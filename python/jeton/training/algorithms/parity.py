@@ -1,8 +1,8 @@
 """``"parity-bpe"``: byte-level BPE whose merges go to the language that is worst off.
 
 Foroutan et al. 2025, arXiv:2508.04796. Each step asks which language needs most tokens for a unit
-of content and merges the pair that occurs most in its text. What comes out is a plain list of
-merges: any library that reads byte-level BPE gives the same ids.
+of content and merges the pair that occurs most in its text. The result is a plain list of merges:
+any library that reads byte-level BPE gives the same ids.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ class RequestPortions:
 
     def __iter__(self) -> Iterator[Portion]:
         """Portion after portion, in the order of the inputs."""
-        # What was looked at beforehand is dropped as it is read.
+        # Documents that were read beforehand are dropped as they are read.
         peeked = (self._peeked.pop(0) for _ in range(len(self._peeked)))
         for batch in chain(peeked, self._batches):
             self._collector.add(batch, self._stream)
