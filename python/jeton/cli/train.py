@@ -44,26 +44,9 @@ _SECTIONS = {
     "Corpus": (
         "from_counts",
         "min_count",
-        "weights",
-        "balance",
-        "duplicates",
-        "near_duplicates",
-        "quality",
-        "hold_out",
-        "hold_out_by",
-        "held_out",
-        "strict",
-        "on_bad_record",
+        *training_corpus.CORPUS_OPTIONS,
     ),
-    "Run": (
-        "max_memory",
-        "temp_dir",
-        "checkpoint",
-        "resume",
-        "num_threads",
-        "quiet",
-        "as_json",
-    ),
+    "Run": training_corpus.RUN_OPTIONS,
 }
 
 
