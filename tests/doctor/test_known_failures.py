@@ -14,6 +14,7 @@ import pytest
 
 import jeton
 from jeton._core import Tokenizer, from_vocab_txt
+from jeton.adapt import VocabularyChange
 from jeton.doctor import Diagnosis, Output, Settings, diagnose, failures
 from jeton.doctor.settings import write_snapshot
 from jeton.errors import LossyConversionWarning
@@ -47,6 +48,20 @@ class Case:
 def directory(**changes: Any) -> Make:
     """A model directory with changes."""
     return lambda path: diagnose(model_dir(path / "model", **changes))
+
+
+def changed(fingerprint: str | None) -> Make:
+    """A model directory with the change that leads to a tokenizer; None: to its own."""
+
+    def make(path: Path) -> Diagnosis:
+        folder = model_dir(path / "model")
+        own = jeton.load(folder)
+        made = VocabularyChange.between(ward.tokenizer(special={}), own)
+        stated = made.to_json().replace(own.fingerprint, fingerprint or own.fingerprint)
+        (folder / "vocabulary_change.json").write_text(stated, encoding="utf-8")
+        return diagnose(folder)
+
+    return make
 
 
 def batch(
@@ -224,6 +239,15 @@ CASES: dict[str, Case] = {
     ),
     "config-vocab-size-wrong": Case(directory(config={"vocab_size": 300}), directory()),
     "head-rows-differ": Case(directory(tensors={"lm_head.weight": ward.matrix(300)}), directory()),
+    "vocabulary-tables-disagree": Case(
+        directory(tensors={"lm_head.bias": np.zeros(260, np.float32)}),
+        directory(tensors={"lm_head.bias": np.zeros(ward.N_ROWS, np.float32)}),
+    ),
+    "id-without-row": Case(
+        directory(generation={"suppress_tokens": [3, 999]}),
+        directory(generation={"suppress_tokens": [3, ward.N_ROWS - 1]}),
+    ),
+    "change-of-another-tokenizer": Case(changed("0" * 64), changed(None)),
     "head-missing": Case(
         directory(tensors={"lm_head.weight": REMOVE}),
         directory(tensors={"lm_head.weight": REMOVE}, config={"tie_word_embeddings": True}),
