@@ -99,7 +99,7 @@ def write_together(files: Mapping[Path, bytes], *, last: Path | None = None) -> 
     Folders that were made for files that could not be written are removed.
 
     Args:
-        files: What to write, by path; folders that are missing are made.
+        files: The bytes to write, by path; missing folders are made.
         last: The file that takes its place last: the one that makes the others count.
 
     Raises:

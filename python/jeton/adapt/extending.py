@@ -79,10 +79,10 @@ def extend(
         term_form: How a term stands in text: ``"space"`` behind a space, ``"bare"`` without one,
             ``"both"``: a token of each.
         spare: Ids to use first: holes, and reserved tokens that nobody uses.
-        min_frequency: What occurs less often is not learned.
+        min_frequency: Least occurrences of a learned token.
         max_token_bytes: Longest token that is learned; None: any. Byte-level BPE only.
         reading: How documents are read.
-        name: What the new tokenizer is called; None: as the old one.
+        name: Name of the new tokenizer; None: as the old one.
 
     Raises:
         AdaptError: The tokenizer is of a kind that cannot be extended; terms need more tokens than

@@ -52,7 +52,10 @@ _RISKS: Mapping[str, str] = {
 
 OTHER_CHANGES: tuple[tuple[str, str], ...] = (
     ("prompt caches", "entries of old ids never match again: empty them at each stage"),
-    ("RAG chunk budgets", "chunks of so many tokens hold more text: cut again, or keep old sizes"),
+    (
+        "RAG chunk budgets",
+        "chunks of equal tokens hold more text: cut again, or keep old sizes",
+    ),
     ("draft models", "a draft needs the same ids: apply the change to it too (jeton adapt apply)"),
     ("adapters", "LoRA with embeddings or added ids follows the change; others stay as they are"),
     ("stored token data", "exact where nothing is added (jeton adapt remap), else tokenize anew"),
@@ -66,7 +69,7 @@ STEPS: tuple[str, ...] = (
     "jeton adapt extend (or prune, replace): the tokenizer and its vocabulary_change.json",
     "jeton adapt apply --dry-run, then apply: the model with the new rows",
     "jeton adapt verify: rows as planned, all else byte-equal",
-    "train what the chosen way trains; compare bits per byte before and after",
+    "train the chosen way; compare bits per byte before and after",
     "jeton adapt shadow on logged traffic, then 1, 10, 50 and 100% of it",
 )
 

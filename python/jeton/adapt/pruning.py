@@ -86,7 +86,7 @@ def prune(
         keep_text: More text of that kind, such as a chat template.
         keep_ids: Ids stay as they are, and what goes leaves a hole; else ids become compact.
         reading: How documents are read.
-        name: What the new tokenizer is called; None: as the old one.
+        name: Name of the new tokenizer; None: as the old one.
 
     Raises:
         AdaptError: The tokenizer is of a kind that cannot be pruned, so few tokens cannot be

@@ -24,7 +24,7 @@ class SavedChange:
         files: The files of the tokenizer.
         change_file: The file of the change.
         change: The change, with the fingerprint that the files load as.
-        tokenizer: What the files load as.
+        tokenizer: The tokenizer that the files load as.
     """
 
     files: tuple[Path, ...]

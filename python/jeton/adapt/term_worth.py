@@ -64,7 +64,7 @@ class StopRule:
         usd_per_request_before: A request with no slot bought.
         usd_per_request_after: A request with ``n_slots``.
         usd_per_month: Money saved in a month; None where traffic is not known.
-        is_at_an_end: Whether it is the most slots that were looked at, so that more may pay.
+        is_at_an_end: True if it is the most slots that were looked at, so that more may pay.
         reason: The figures in a sentence.
     """
 

@@ -47,8 +47,8 @@ def remedies_of(
 
     Args:
         findings: Ranked.
-        evidence: What was measured; None: each is taken as if it were alone.
-        with_cache: Whether a price for tokens read from a cache is known.
+        evidence: The measured figures; None: each is taken as if it were alone.
+        with_cache: True if a price for tokens read from a cache is known.
     """
     proposed: dict[str, tuple[int, Remedy]] = {}
     # Changes of the vocabulary exclude one another: only the largest takes part.

@@ -36,7 +36,7 @@ class LookAlike:
     """A control token that somebody's text spells; it stayed text.
 
     Attributes:
-        token: What it reads.
+        token: Text of the token.
         id: The id that it did not become.
         start: First code point of it in the rendered text.
         end: One past the last.
@@ -56,8 +56,8 @@ class ChatEncoding:
         ids: uint32.
         starts: First code point of each token in the rendered text, int64.
         ends: One past the last.
-        template_mask: Whether the template wrote all of a token's text, bool.
-        assistant_mask: Whether a token has text of a ``{% generation %}`` block, bool.
+        template_mask: True if the template wrote all of a token's text, bool.
+        assistant_mask: True if a token has text of a ``{% generation %}`` block, bool.
         look_alikes: Control tokens in data that stayed text.
         rendered: The text that was encoded.
     """
@@ -82,7 +82,7 @@ def control_tokens(
 
     Args:
         tok: The tokenizer.
-        literals: What the template can write (``RenderedChat.literals``).
+        literals: Texts that the template can write (``RenderedChat.literals``).
         role_tokens: Tokens that the template knows by a name such as ``eos_token``
             (``RenderedChat.role_tokens``). They count whatever ``control`` says, since a token with
             a role is a special one, but for white space, which people type.
@@ -160,7 +160,7 @@ def encode_rendered(
 
     Args:
         tok: The tokenizer.
-        rendered: What ``ChatTemplate.render`` gave.
+        rendered: Result of ``ChatTemplate.render``.
         control: Which tokens only the template may write besides the special ones: see
             ``control_tokens``.
 

@@ -77,13 +77,13 @@ COMMANDS = {
         "doctor",
         "Diagnose known failures of a tokenizer, a model directory, a batch or two settings.",
     ),
-    "lock": ("lock", "lock", "Lock what a tokenizer is and does; say what changed, and its price."),
-    "info": ("info", "info", "Say what a tokenizer is."),
+    "lock": ("lock", "lock", "Lock what a tokenizer does; show later changes and their price."),
+    "info": ("info", "info", "Describe a tokenizer."),
     "vocab": ("vocab", "vocab", "List, add, fetch and compile vocabularies."),
     "memory": (
         "memory",
         "memory",
-        "Say what a model leaves for requests on a GPU, and the longest context.",
+        "Show the room that a model leaves for requests on a GPU, and the longest context.",
     ),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }

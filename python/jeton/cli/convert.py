@@ -29,7 +29,7 @@ EXIT_FINE, EXIT_LOSSY = 0, 1
 @click.option(
     "--lossy",
     is_flag=True,
-    help="Convert also what the format does not hold completely; what is lost is listed.",
+    help="Convert also if the format does not hold everything; losses are listed.",
 )
 @click.option(
     "--verify/--no-verify",

@@ -48,7 +48,7 @@ def info(
     special_tokens: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Say what a tokenizer is.
+    """Describe a tokenizer.
 
     T is a name, a file or a folder. The fingerprint is the SHA-256 of the canonical form: equal
     ones mean the same tokenizer. The probe digest is one of the ids of a fixed text: files that

@@ -92,7 +92,7 @@ def lock(
     num_threads: int | None,
     as_json: bool,
 ) -> int:
-    """Lock what a tokenizer is and does; say what changed, and its price.
+    """Lock what a tokenizer does; show later changes and their price.
 
     A lock records for each TOKENIZER (a name, file or folder) its files, its configuration, and its
     cuts of 500 probe texts and your canaries. With --corpus, --price-model and --requests-per-day a

@@ -66,7 +66,7 @@ class InputFile:
         n_bytes: Its size as stored; None where that is not known before reading (a pipe).
         skipped_because: Why it is not read (a binary file found in a folder); empty: it is read.
         encoding: ``"utf-16"`` or ``"utf-32"`` where its byte order mark says so; empty: UTF-8.
-        was_found: Whether it was found in a folder or by a glob, not named.
+        was_found: True if it was found in a folder or by a glob, false if it was named.
         list_field: Field of one JSON object that holds a list of records; empty: no such file.
     """
 

@@ -31,11 +31,11 @@ class Rule:
     """A figure that has to stay within bounds.
 
     Attributes:
-        name: What it is called in counts.
+        name: Name in counts.
         figure: The figure, one of ``quality_figures()`` of the core.
         at_least: Less is too little; None: no bound.
         at_most: More is too much; None: no bound.
-        origin: Who published it, and where.
+        origin: Publisher and place.
     """
 
     name: str

@@ -69,17 +69,16 @@ def diagnose(
             settings.
         settings: The settings of this side, where ``against`` is a file of settings.
         embedder: The tokenizer of an embedding model, to be compared on ``texts``.
-        embedder_max_tokens: What it reads, special tokens included; by default what its folder
-            says.
-        embedder_prefix: What is put before each text for it.
-        task: What batches are for: ``generate``, ``train`` or ``embed``.
+        embedder_max_tokens: Tokens that it reads, special tokens included; by default its folder's.
+        embedder_prefix: Text before each text for it.
+        task: Use of the batches: ``generate``, ``train`` or ``embed``.
         context_tokens: The context, where it is not that of the model.
         max_output_tokens: Room that is kept for the answer.
         chunk_tokens: Cut texts to chunks of this many tokens before embedding.
         ignore: Ids of failures to leave out.
 
     Returns:
-        What was found, and what could not be looked for.
+        The findings, and the failures that could not be looked for.
 
     Raises:
         UsageError: The arguments contradict one another, or nothing was given.

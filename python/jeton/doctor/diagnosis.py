@@ -60,9 +60,9 @@ class Diagnosis:
     """Findings of a diagnosis.
 
     Attributes:
-        name: What was examined.
-        examined: What was at hand, by kind, in words.
-        findings: What is wrong, the worst first.
+        name: Name of the examined tokenizer.
+        examined: The evidence at hand, by kind, in words.
+        findings: Faults, the worst first.
         looked_for: Ids of the failures that were looked for.
         not_looked_for: Ids of the others, with what was missing for each.
         ignored: Ids that the caller did not want.
@@ -130,7 +130,7 @@ def examine(patient: Patient, *, ignore: Iterable[str] = ()) -> Diagnosis:
     """Look for every known failure for which there is evidence.
 
     Args:
-        patient: What is at hand.
+        patient: The evidence at hand.
         ignore: Ids of failures to leave out.
 
     Raises:

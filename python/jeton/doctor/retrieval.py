@@ -30,10 +30,10 @@ class RetrievalFit:
     Attributes:
         n_chunks: How many chunks were looked at.
         chunk_tokens: The size that they were cut to, in tokens of the reader; None: as they came.
-        embedder_max_tokens: What the embedding model reads, special tokens included.
+        embedder_max_tokens: Tokens that the embedding model reads, special tokens included.
         n_overhead_tokens: Its special tokens and the prefix, for each chunk.
         ratio_median: Tokens of the embedder for one of the reader, median over the chunks.
-        ratio_p99: The same, exceeded by one chunk in a hundred.
+        ratio_p99: The ratio exceeded by one chunk in a hundred.
         n_truncated: Chunks that do not fit.
         tokens_lost: Tokens of the embedder that are cut off.
         tokens_total: All tokens of the embedder.
@@ -119,9 +119,10 @@ def retrieval_fit(
         texts: Chunks as they are stored, or documents with ``chunk_tokens``.
         reader: The tokenizer in whose tokens chunks are measured, the language model's as a rule.
         embedder: The tokenizer of the embedding model.
-        embedder_max_tokens: What the embedding model reads of a text, its special tokens included.
+        embedder_max_tokens: Tokens of a text that the embedding model reads, its special tokens
+            included.
         chunk_tokens: Cut the texts to chunks of this many tokens of ``reader`` first.
-        prefix: What is put before each chunk for the embedding model (``"passage: "``).
+        prefix: Text before each chunk for the embedding model (``"passage: "``).
 
     Raises:
         UsageError: There is no text, or a size is no size.

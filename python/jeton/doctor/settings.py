@@ -67,7 +67,7 @@ class Settings:
     """Settings by name.
 
     Attributes:
-        name: What to call the side that they are of.
+        name: Name of the side that they belong to.
         values: Plain values by dotted name (``"tokenizer.padding_side"``).
         kind: A snapshot of a machine, what a tokenizer and its folder say, or a file of settings.
     """

@@ -73,7 +73,7 @@ def diagnose(pair: Pair, text: str, *, a_tree: Any, b_tree: Any) -> DifferenceCa
             stage=stage,
             is_proven=False,
             cause=stages.get(stage, "the ids differ, and no stage shows why"),
-            proof="no exchange of components shows the cause; what is named is the first stage "
+            proof="no exchange of components shows the cause; the named one is the first stage "
             "whose result differs",
             trials=trials,
         )

@@ -59,7 +59,7 @@ class Group:
     """One group of documents on one side.
 
     Attributes:
-        weight: What its share is counted in (documents, bytes ...); above 0.
+        weight: Unit of its share (documents, bytes ...); above 0.
         length: Units of text per unit of weight; 1 where the metric has no length in it.
         rates: Value per unit of text, by the name of the part; the group's value is
             ``length x sum of rates``.
@@ -93,7 +93,7 @@ class Decomposition:
         before: The mean of the first corpus.
         after: The mean of the second.
         parts: Value by the name of the part; the sum is ``after - before``, exactly.
-        contributions: The same by group, the largest first; zeros are left out.
+        contributions: Contributions by group, the largest first; zeros are left out.
     """
 
     before: Fraction

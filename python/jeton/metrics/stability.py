@@ -75,8 +75,8 @@ class Stability:
     Attributes:
         change: Its name in `CHANGES`.
         n_documents: Documents that it changes.
-        kept_share: Of the ids of these documents, before and after, the share that both have, 0
-            to 1; 1.0 where it changes no document.
+        kept_share: Share of the ids of these documents that both have, before and after, 0 to 1;
+            1.0 where it changes no document.
         token_ratio: Tokens after over tokens before, of these documents; 1.0 without any.
     """
 

@@ -87,9 +87,9 @@ def cost_aware(
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
         on_bad_record: A record that cannot be used: ``"stop"``, or ``"skip"`` and count it.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         num_threads: Threads; None: all there are. Does not change the result.
-        name: What the tokenizer is called.
+        name: Name of the tokenizer.
         on_progress: Called as ``jeton.train`` calls it.
             Each algorithm that is tried begins with stage ``"step"``.
 

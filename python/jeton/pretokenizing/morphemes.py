@@ -156,7 +156,7 @@ class MorphemeLexicon:
         """Keep cuts.
 
         Args:
-            cuts: Of each word, where its morphemes begin, in code points, the first left out.
+            cuts: For each word: beginnings of its morphemes, in code points, the first left out.
             n_left_out: Words that were not laid out: told in ``repr``.
         """
         self.cuts = dict(cuts)
@@ -311,7 +311,7 @@ def learn_morphemes(
         max_epochs: Most rounds over all words.
         max_words: Learn from this many of the most frequent words; None: from all. The learned cuts
             hold for the others too.
-        seed: Of the order in which words are looked at.
+        seed: Seed of the order in which words are looked at.
 
     Raises:
         MissingExtraError: Morfessor is not installed.

@@ -64,8 +64,8 @@ def load_through(
 
     Args:
         path: The file or the folder.
-        sources: What ``sources_of`` says of it.
-        said: What else decides what it loads as: name and options.
+        sources: Result of ``sources_of``.
+        said: Other facts that decide the load: name and options.
         folder: The folder of the cache.
         load: Loads it without the cache.
     """

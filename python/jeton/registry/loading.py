@@ -72,14 +72,14 @@ def load(
         download: Fetch a published vocabulary that is not at hand.
         pattern: Split pattern of a rank file that is not a published one.
         special_tokens: Special tokens of a rank file, text to id.
-        lowercase: Whether a WordPiece vocab.txt wants text in lower case; None: what a
+        lowercase: True if a WordPiece vocab.txt wants text in lower case; None: what a
             tokenizer_config.json beside it says, else what its words look like.
-        add_prefix_space: Whether a vocab.json with merges.txt wants a space before a text.
-        reference: Whose ids to give, where another library than the file's own may run it
+        add_prefix_space: True if a vocab.json with merges.txt wants a space before a text.
+        reference: The library whose ids to give, where another one than the file's own may run it
             (``"hf"`` for rank files).
-        cache: Whether compiled tokenizers are kept in the user's cache, so that the next load
-            takes some milliseconds (docs/guides/loading.md); a path: in this folder. The
-            environment variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
+        cache: True if compiled tokenizers are kept in the user's cache, so that the next load takes
+            some milliseconds (docs/guides/loading.md); a path: in this folder. The environment
+            variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
 
     Raises:
         UnknownTokenizerError: No such name; the nearest names are offered.

@@ -34,7 +34,7 @@ class VocabularyEntry:
     """One vocabulary that has a name.
 
     Attributes:
-        name: What to pass to ``jeton.load``.
+        name: Argument for ``jeton.load``.
         where: The place it comes from; ``"published"``: known, but not at hand.
         path: The file; None where it is not at hand.
         size_bytes: The file's size as it is stored.

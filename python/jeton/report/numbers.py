@@ -78,7 +78,7 @@ class Shown:
         versus: Path of the number that ``text`` gives the change against.
         share_of: Path of the number that ``text`` gives the share of.
         minus: Path of the number that was taken off before ``text`` was written.
-        times: What the number (less ``minus``) was multiplied by.
+        times: The factor of the number (less ``minus``).
         basis: ``exact``, ``calibrated`` or ``estimated``.
     """
 

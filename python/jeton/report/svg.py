@@ -152,7 +152,7 @@ class Drawing:
         """Returns the chart as an element.
 
         Args:
-            alt: What the chart shows, with its numbers, for those who cannot see it.
+            alt: Description of the chart, with its numbers, for readers who cannot see it.
         """
         patterns = "".join(
             f'<pattern id="{self._name}-hatch{look}" width="{_TILE_PX}" height="{_TILE_PX}" '

@@ -148,7 +148,7 @@ class Checkpoint:
         """Load what an earlier run left into empty counts; None where there is nothing.
 
         Args:
-            counts: What the counts are added to.
+            counts: The counts to add to.
             part: Empty counts for a part of this name.
 
         Raises:

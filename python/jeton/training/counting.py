@@ -88,7 +88,7 @@ def count_pretokens(
     Args:
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts, as ``open_documents`` has
             it: a list of ``str`` is paths, so pass ``iter(texts)`` for texts.
-        settings: Of these, only what decides how text is cut matters here.
+        settings: Only the settings that decide how text is cut matter here.
         base: Cut text as this tokenizer does, to continue it; settings do not matter then.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.

@@ -37,8 +37,8 @@ class MergesSoFar:
     Attributes:
         path: The file.
         settings: Settings of learning.
-        counts: What is learned from.
-        unit: What a document of weight 1 counts.
+        counts: The counts to learn from.
+        unit: Counts of a document of weight 1.
     """
 
     path: Path

@@ -74,7 +74,7 @@ class TrainSettings:
     Attributes:
         algorithm: One of ``ALGORITHMS``.
         vocab_size: Tokens wanted, special tokens (and the 256 bytes, if there are some) included.
-        min_frequency: What occurs less often does not become a token.
+        min_frequency: Least occurrences of a token.
         pattern: Split pattern: the name of a published one, ``"code"``, or a regular expression.
         rules: Names from ``jeton.pretokenizing.RULES``: what is cut out before the pattern cuts.
         segmenter: Cuts pretokens further before they count: a name as
@@ -86,12 +86,13 @@ class TrainSettings:
         special_tokens: Take the ids 0, 1 ... in this order. None: the algorithm's own, which are
             here after construction.
         max_token_bytes: Longest token that is made; None: any.
-        tie_rule: Of two pairs with the same count, ``"hf"`` merges the one with the lower ids
-            first, as the ``tokenizers`` library does, ``"bytes"`` the one whose bytes come first,
-            ``"sentencepiece"`` the one with fewer characters, then whose bytes come first.
+        tie_rule: Rule for two pairs with equal counts. ``"hf"`` merges the one with the lower ids
+            first, as the ``tokenizers`` library does. ``"bytes"`` merges the one whose bytes come
+            first. ``"sentencepiece"`` merges the one with fewer characters, then whose bytes come
+            first.
         seed: Reserved for algorithms that sample; those there are do not, their result depends on
             text and settings only.
-        options: What only this algorithm has, by name.
+        options: Options of this algorithm alone, by name.
     """
 
     algorithm: str = "bpe"

@@ -43,8 +43,8 @@ class Request:
 
     Attributes:
         change: The change of vocabulary.
-        recipes: Of what new rows are made.
-        configuration: What config.json says; None where there is none.
+        recipes: The recipes of new rows.
+        configuration: Content of config.json; None where there is none.
         owned: int64, ascending: ids beyond the tokenizer's that the settings name.
         trained: Ids by module whose rows an adapter holds one by one.
         pad_to: Multiple that rows are rounded up to.

@@ -71,7 +71,7 @@ class SettingsPlan:
         copied: Source by name in the output.
         made: Content by name in the output.
         left_out: Why a file is not in the output, by its name in the model.
-        notes: What a reader of the report should know, one sentence each.
+        notes: Notes for a reader of the report, one sentence each.
     """
 
     copied: Mapping[str, Path]
@@ -98,7 +98,7 @@ def plan_settings(
         tokenizer: The new tokenizer, a file or a folder.
         change: The change of vocabulary.
         sizes: New size of a table by its old one.
-        ties: What ``tie_word_embeddings`` has to be; None where it stays.
+        ties: The value that ``tie_word_embeddings`` has to have; None where it stays.
         gone_tokens: Old ids of special tokens that the new vocabulary lacks, by their text.
 
     Raises:

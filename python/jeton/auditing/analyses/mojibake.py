@@ -47,7 +47,7 @@ class _CodePage:
     Attributes:
         byte_of: The byte of each character beyond ASCII.
         run: Sequences as UTF-8 has them, written in the characters of the code page.
-        every_run: Whether a single run is proof enough.
+        every_run: True if a single run is proof enough.
     """
 
     byte_of: dict[str, int]

@@ -91,7 +91,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         evidence,
         saved_tokens,
         f"{len(lines):,} lines of 40 and more characters that stand in at least {least} different "
-        "documents, taken out; beginnings that so many documents share stay",
+        "documents, taken out; beginnings that all these documents share stay",
         once=True,
     )
     if result.share < MIN_BOILERPLATE_SHARE:

@@ -232,7 +232,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             what="numbers with eight or more decimals cut to six",
             says="Digits after the sixth decimal use",
             cause="Numbers are printed with all their digits (15 to 17).",
-            do="Round numbers before you build the prompt, to what the question needs.",
+            do="Round numbers to the digits that the question needs, before you build the prompt.",
         ),
         "opaque-identifiers": RewriteCheck(
             with_aliases,

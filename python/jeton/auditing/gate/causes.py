@@ -189,7 +189,7 @@ def explain(
 
     Args:
         metric: Name of the figure.
-        sides: What was counted.
+        sides: The counts.
         domain: The domain that it is of; None: all.
         before: All figures of the baseline (of that domain).
         after: All figures of today.

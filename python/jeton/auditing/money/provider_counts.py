@@ -43,10 +43,10 @@ def provider_count_of(
     """The workload in the tokens of the provider; None where they are those that were counted.
 
     Args:
-        evidence: What was measured.
+        evidence: The measured figures.
         closed_model: The model as the user named it; None: that of the price.
-        money: What the price's tokens are counted with.
-        seed: Of the calibration's split and bootstrap.
+        money: The tokenizer that counts the price's tokens.
+        seed: Seed of the calibration's split and bootstrap.
     """
     price = evidence.traffic.price
     listed = price.model if price is not None and price.provider != USER_PROVIDER else None

@@ -72,7 +72,7 @@ _N_SHOWN = 25
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @options.json_option
 def terms(inputs: tuple[str, ...], **given: Any) -> None:
-    """Say what is worth a slot of the vocabulary, and where to stop.
+    """List the words that are worth a slot of the vocabulary, and where to stop.
 
     Tokens saved are counted by cutting the text again, each slot beyond those before it. The text
     is read two or three times; nothing is kept apart.

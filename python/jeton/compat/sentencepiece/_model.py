@@ -108,7 +108,7 @@ class Model:
 
     Attributes:
         core: The core's model.
-        tokenizer: The same as a tokenizer.
+        tokenizer: The model as a tokenizer.
         data: The file.
         pieces: Bytes of each id.
         scores: Score of each id.

@@ -275,7 +275,7 @@ def spelled(value: Any, *, most: int, longest: int | None, field: str = "") -> s
 
     Args:
         value: The description.
-        most: Of lists and objects, one less than this many elements are shown.
+        most: Limit of shown elements; lists and objects show one less.
         longest: The most characters of a text that are shown.
         field: The name under which it stands.
     """

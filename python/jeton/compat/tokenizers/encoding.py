@@ -345,8 +345,8 @@ class Encoding:
         """One encoding of several, one after the other.
 
         Args:
-            encodings: What is joined.
-            growing_offsets: Whether places go on counting from one to the next.
+            encodings: The encodings to join.
+            growing_offsets: True if places go on counting from one to the next.
         """
         if not isinstance(encodings, Sequence) or isinstance(encodings, str):
             raise TypeError("argument 'encodings': a list of Encoding is needed")

@@ -346,7 +346,7 @@ class Unigram(Model, kind="Unigram"):
     Args:
         vocab: Tokens with the logarithms of their probabilities; the place is the id.
         unk_id: The id of text without a token.
-        byte_fallback: Whether text without a token becomes byte tokens.
+        byte_fallback: True if text without a token becomes byte tokens.
         alpha: How far apart the probabilities of sampled cuts are. Kept; see ``nbest_size``.
         nbest_size: The number of cuts to sample from. Both are settings of training with
             subword regularization, which the file does not keep; encoding here takes the best cut

@@ -60,8 +60,8 @@ class ReadOptions(NamedTuple):
 
     Attributes:
         names: Fields that the user named.
-        turns: Whether a chat is one request or one for each of its answers.
-        time_unit: Of times that are numbers.
+        turns: A chat is one request, or one for each of its answers.
+        time_unit: Unit of times that are numbers.
     """
 
     names: FieldNames

@@ -128,7 +128,7 @@ def _not_read(patient: Patient) -> Iterator[Seen]:
         symptom="`return_assistant_tokens_mask` is all zeros; training on answers alone learns "
         "nothing and looks healthy",
         cause="the mask comes from `{% generation %}` blocks, and the template has none",
-        remedy="put `{% generation %}` and `{% endgeneration %}` around what the model writes, the "
+        remedy="put `{% generation %}` and `{% endgeneration %}` around the model's text, the "
         "token that ends a turn included; trl has such templates for common models",
         needs=(EvidenceKind.TOKENIZER,),
         source="transformers 5.23.0, utils/chat_template_utils.py",

@@ -170,8 +170,8 @@ def mojibake(text: str) -> str | None:
         "high",
         cause="bytes were decoded with the locale's encoding instead of UTF-8, somewhere between "
         "model and reader, or already in the data that the model was trained on",
-        remedy="open files with encoding='utf-8', set PYTHONUTF8=1, send `charset=utf-8`; what is "
-        "stored can be mended by `text.encode('cp1252').decode('utf-8')`",
+        remedy="open files with encoding='utf-8', set PYTHONUTF8=1, send `charset=utf-8`; stored "
+        "texts can be mended by `text.encode('cp1252').decode('utf-8')`",
         needs=_NEEDS,
     )
 )

@@ -76,7 +76,7 @@ def gpu_energy(
         watts: Measured power of one GPU; None: thermal design power x `POWER_SHARE`.
         power_usage_effectiveness: Building over computers, at least 1.
         grams_co2_per_kwh: Carbon of the electricity.
-        per: What the seconds belong to, for the unit.
+        per: The unit that the seconds belong to.
 
     Raises:
         UsageError: If a number is out of range.

@@ -43,17 +43,17 @@ class StepTimes:
 
     Attributes:
         n_layers: Attention layers.
-        n_window_layers: Of them, those with a window.
+        n_window_layers: Number of them with a window.
         window_tokens: The window; 0 without.
         decode_flop_seconds: Arithmetic of one output token without attention.
         prompt_flop_seconds: Arithmetic of one prompt token without attention and head.
         head_flop_seconds: Scores over the vocabulary at one position.
         decode_pair_seconds: Attention's arithmetic of one output token and one layer token.
-        prompt_pair_seconds: The same for prompt tokens.
+        prompt_pair_seconds: Seconds for prompt tokens.
         cache_seconds: Reading one layer token from memory.
         state_seconds: Reading the recurrent state of one request.
         weight_seconds: Reading the weights, for steps of so many tokens (`weights`).
-        overhead_seconds: What each step takes beside (launches, scheduling).
+        overhead_seconds: Time of each step beside (launches, scheduling).
     """
 
     n_layers: int

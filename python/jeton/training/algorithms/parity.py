@@ -38,7 +38,7 @@ class ParityOptions(BpeOptions):
         default_language: Language of records without that field; empty: they are an error.
         development: Paths of the text on which each language's cost is measured, with languages in
             the same way. Empty: the text that is learned from.
-        units: What makes languages comparable. ``"aligned"``: the development texts are
+        units: The unit that makes languages comparable. ``"aligned"``: the development texts are
             translations of one another, so tokens are compared as they are; ``"characters"``,
             ``"bytes"``: tokens for each of these. None: ``"aligned"`` with development text, else
             ``"characters"``.

@@ -59,7 +59,7 @@ def first_block_keys(survey: Survey, n_bytes: NDArray[np.int64]) -> NDArray[np.i
     """A key of the first block of each document; 0 for those that are shorter.
 
     Args:
-        survey: Of the documents, with blocks of `BLOCK_BYTES`.
+        survey: Survey of the documents, with blocks of `BLOCK_BYTES`.
         n_bytes: int64 (n,), their bytes.
     """
     keys = np.zeros(len(n_bytes), dtype=np.int64)
