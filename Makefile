@@ -50,7 +50,10 @@ $(VENV)/.built: $(VENV)/.maturin Cargo.toml Cargo.lock pyproject.toml $(RUST_SOU
 demo: setup  ## audit text found on this machine, write demo/report.html
 	@$(BIN)/python examples/demo.py
 
-test: setup static test-rust test-python  ## lint, test Rust and Python: the check before every commit
+# Rust compiles on one core for minutes: Python's tests use the other. Rust's output comes last.
+test: setup  ## lint, test Rust and Python: the check before every commit
+	@sh scripts/beside.sh "$(MAKE) --no-print-directory static-rust test-rust" \
+	    $(MAKE) --no-print-directory static-python test-python
 
 # Folders whose tests take some seconds each and touch every layer.
 QUICK_TESTS := structure docs/test_links.py docs/test_sizes.py reference probe catalog attribution checkpoint doctor report planning

@@ -70,7 +70,7 @@ def measured(
     if options.general:
         texts["general"] = split(options.general, options)[1]
     base = jeton.load(model / "tokenizer.json")
-    found = extend(base, iter(learn), n_tokens=options.add, reading=Reading(hold_out=0))
+    found = extend(iter(learn), base=base, n_tokens=options.add, reading=Reading(hold_out=0))
     folder = place / f"tokenizer-{name}"
     saved = save_adapted(found.tokenizer, found.change, adapted_target(base, f"{folder}/"))
     before = {kind: bits(model, base, part) for kind, part in texts.items()}

@@ -46,13 +46,13 @@ def base_in(folder: Path, *, template_beside: bool) -> jeton.Tokenizer:
 def test_settings_of_the_folder_stay(way: str, template_beside: bool, tmp_path: Path) -> None:
     base = base_in(tmp_path / "base", template_beside=template_beside)
     if way == "pruned":
-        pruned = prune(base, iter(TEXT), n_tokens=265, reading=ALL)
+        pruned = prune(iter(TEXT), base=base, n_tokens=265, reading=ALL)
         tokenizer, change = pruned.tokenizer, pruned.change
     else:
-        found = extend(base, terms=["lighthouse"], reading=ALL)
+        found = extend(base=base, terms=["lighthouse"], reading=ALL)
         tokenizer, change = found.tokenizer, found.change
         if way == "pruned after that":
-            pruned = prune(tokenizer, iter(TEXT), n_tokens=270, reading=ALL)
+            pruned = prune(iter(TEXT), base=tokenizer, n_tokens=270, reading=ALL)
             tokenizer, change = pruned.tokenizer, pruned.change
     save_adapted(tokenizer, change, adapted_target(base, str(tmp_path / "new")))
     config = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text())
@@ -76,7 +76,7 @@ def test_a_model_keeps_settings_that_the_new_tokenizer_does_not_know(tmp_path: P
     )
     config = {"model_type": "llama", "vocab_size": base.vocab_size}
     (tmp_path / "model" / "config.json").write_text(json.dumps(config))
-    found = extend(base, terms=["lighthouse"], reading=ALL)
+    found = extend(base=base, terms=["lighthouse"], reading=ALL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         save_adapted(found.tokenizer, found.change, adapted_target(base, f"{tmp_path / 't'}/"))

@@ -40,9 +40,9 @@ def adapted(model: Path, folder: Path, *, to: int | None = None) -> Any:
     reading = Reading(hold_out=0)
     found: Any
     if to is None:
-        found = extend(base, iter(NOTES), n_tokens=40, terms=TERMS, reading=reading)
+        found = extend(iter(NOTES), base=base, n_tokens=40, terms=TERMS, reading=reading)
     else:
-        found = prune(base, iter(KEPT), n_tokens=to, reading=reading)
+        found = prune(iter(KEPT), base=base, n_tokens=to, reading=reading)
     return save_adapted(found.tokenizer, found.change, adapted_target(base, f"{folder}/"))
 
 

@@ -61,8 +61,8 @@ def adapted(base: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, A
     """The tokenizer with more tokens, and with fewer."""
     folder = tmp_path_factory.mktemp("adapted")
     old = jeton.load(base)
-    more = extend(old, terms=["barge", "oarsman"], reading=ALL)
-    less = prune(old, iter([TEXT]), n_tokens=old.vocab_size - 9, reading=ALL)
+    more = extend(base=old, terms=["barge", "oarsman"], reading=ALL)
+    less = prune(iter([TEXT]), base=old, n_tokens=old.vocab_size - 9, reading=ALL)
     found = {}
     for name, made in (("extended", more), ("pruned", less)):
         target = adapted_target(old, f"{folder / name}/")

@@ -24,7 +24,7 @@ class SavedChange:
         files: The files of the tokenizer.
         change_file: The file of the change.
         change: The change, with the fingerprint that the files load as.
-        tokenizer: What the files load as.
+        tokenizer: The tokenizer that the files load as.
     """
 
     files: tuple[Path, ...]
@@ -55,7 +55,8 @@ def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target)
         FormatError: The format cannot hold the tokenizer.
         OSError: A file cannot be written.
     """
-    # What is loaded later may say less than what was made, and has another fingerprint then.
+    # A tokenizer loaded later may say less than the one that was made, and then has another
+    # fingerprint.
     read = render(tokenizer, target.format).read
     if read.vocab_size != tokenizer.vocab_size:
         raise AdaptError(

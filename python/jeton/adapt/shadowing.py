@@ -54,7 +54,7 @@ class AbortRules:
 
     Attributes:
         max_more_tokens: Share of tokens that the mean may rise by.
-        max_more_tokens_by_domain: The same for each domain.
+        max_more_tokens_by_domain: Limit of each domain.
         max_more_usd: Share of money that the mean may rise by.
         max_overflow_share: Share of requests that fit before and do not fit then.
         min_requests: Fewer requests of a stage, or of a domain, give no verdict.

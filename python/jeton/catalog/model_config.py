@@ -1,10 +1,10 @@
 """Shape of any model from its ``config.json``, as Hugging Face's transformers writes it.
 
 Read are the fields that memory and compute depend on: layers, heads, windows, latents, experts,
-states, and how the weights are quantized. What a class takes for granted where a field is missing
-is in `jeton.catalog.model_families`. Where a configuration has a part whose memory is not known
-here (per-layer embeddings, heads that differ by layer ...), it is refused by name: a shape that is
-half right would be a wrong capacity.
+states, and how the weights are quantized. The defaults of a class for missing fields are in
+`jeton.catalog.model_families`. Where a configuration has a part whose memory is not known here
+(per-layer embeddings, heads that differ by layer ...), it is refused by name: a shape that is half
+right would be a wrong capacity.
 """
 
 from __future__ import annotations

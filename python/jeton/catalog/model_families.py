@@ -21,22 +21,22 @@ class Family:
     Attributes:
         name: Its ``model_type``.
         gated_mlp: Three matrices in an MLP instead of two.
-        wide_mlp: Whether an MLP without a width is four times the hidden size.
+        wide_mlp: True if an MLP without a width is four times the hidden size.
         norm: As in `ModelFacts`.
         n_norms: Normalisations of a layer.
         qk_norm: As in `ModelFacts`.
         qkv_bias: Default of the bias of queries, keys and values.
         output_bias: Default of the bias of attention's output.
-        output_bias_follows: Whether that follows the configuration's ``attention_bias``.
+        output_bias_follows: True if that follows the configuration's ``attention_bias``.
         mlp_bias: Default of the MLP's bias.
-        tied: Whether the output head is the input table by default.
-        learned_positions: Whether positions are a table.
+        tied: True if the output head is the input table by default.
+        learned_positions: True if positions are a table.
         extra_positions: Rows of it beyond the positions.
-        multi_query: Whether all heads share one key-value head by default.
+        multi_query: True if all heads share one key-value head by default.
         windows: ``"all"`` layers have a window that is given; ``"switched"``: only with
             ``use_sliding_window``.
         window_period: Every so manieth layer has full attention; 0: none.
-        chunked: Whether windows are chunks (``attention_chunk_size``).
+        chunked: True if windows are chunks (``attention_chunk_size``).
         attention_sinks: As in `ModelFacts`.
         attention_gate: As in `ModelFacts`.
         router_bias: As in `Experts`.
@@ -45,8 +45,8 @@ class Family:
         mixer: Layers without attention; None without.
         attention_period: Every so manieth layer of a hybrid has attention; 0: none.
         context_tokens: Where the configuration has no limit; None: it must have.
-        is_encoder_decoder: Whether it reads one text and writes another.
-        note: What to say beside the source.
+        is_encoder_decoder: True if it reads one text and writes another.
+        note: A note beside the source.
     """
 
     name: str

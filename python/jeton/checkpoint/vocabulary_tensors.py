@@ -54,9 +54,9 @@ class Family:
     """Models whose tensors have the same names.
 
     Attributes:
-        name: What to call it.
+        name: Name for messages.
         types: Values of ``model_type`` in config.json.
-        prefixes: What may stand before the names.
+        prefixes: Prefixes that may stand before the names.
         tensors: Role by name; ``{n}`` is a number.
         extra_input_rows: Rows that the matrix of embeddings has beyond ``vocab_size``.
     """

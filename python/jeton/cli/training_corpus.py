@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALGORITHMS",
+    "CORPUS_OPTIONS",
+    "RUN_OPTIONS",
     "algorithm_options",
     "as_counted",
     "corpus_of",
@@ -32,6 +34,29 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+CORPUS_OPTIONS = (
+    "weights",
+    "balance",
+    "duplicates",
+    "near_duplicates",
+    "quality",
+    "hold_out",
+    "hold_out_by",
+    "held_out",
+    "strict",
+    "on_bad_record",
+)
+"""Names of the options that choose and weigh text, in the order of ``--help``."""
+RUN_OPTIONS = (
+    "max_memory",
+    "temp_dir",
+    "checkpoint",
+    "resume",
+    "num_threads",
+    "quiet",
+    "as_json",
+)
+"""Names of the options of a run, in the order of ``--help``."""
 ALGORITHMS = (
     "bpe",
     "superbpe",

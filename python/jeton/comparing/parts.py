@@ -31,10 +31,10 @@ def groups_of_text(
     """By domain, script and language, where there are two parts or more.
 
     Args:
-        counts: Of the pass over all of the text.
+        counts: Counts of the pass over all of the text.
         sample: For languages, which take a look at each document.
-        seed: Of the intervals.
-        num_threads: Of the core.
+        seed: Seed of the intervals.
+        num_threads: Threads of the core.
     """
     found = (
         _domains(counts),
@@ -58,9 +58,7 @@ def _domains(counts: Counts) -> Group:
         )
         for domain in counts.domains.reports()[:MAX_ROWS]
     )
-    return Group(
-        "domain", Basis.EXACT, "the file, the folder, or what the field of the record says", rows
-    )
+    return Group("domain", Basis.EXACT, "the file, the folder, or the field of the record", rows)
 
 
 def _scripts(counts: Counts) -> Group:

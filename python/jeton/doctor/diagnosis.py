@@ -22,6 +22,7 @@ from jeton.doctor.checks import retrieval as retrieval_checks
 from jeton.doctor.checks import row as row_checks
 from jeton.doctor.checks import settings as settings_checks
 from jeton.doctor.checks import special as special_checks
+from jeton.doctor.checks import tables as table_checks
 from jeton.doctor.checks import text as text_checks
 from jeton.doctor.failures import Area, Check, Failure, finding_of
 from jeton.doctor.patient import Patient
@@ -36,6 +37,7 @@ SCHEMA_VERSION = "jeton.doctor/1"
 CHECKS: tuple[Check, ...] = (
     *file_checks.CHECKS,
     *model_checks.CHECKS,
+    *table_checks.CHECKS,
     *row_checks.CHECKS,
     *special_checks.CHECKS,
     *chat_checks.CHECKS,
@@ -58,9 +60,9 @@ class Diagnosis:
     """Findings of a diagnosis.
 
     Attributes:
-        name: What was examined.
-        examined: What was at hand, by kind, in words.
-        findings: What is wrong, the worst first.
+        name: Name of the examined tokenizer.
+        examined: The evidence at hand, by kind, in words.
+        findings: Faults, the worst first.
         looked_for: Ids of the failures that were looked for.
         not_looked_for: Ids of the others, with what was missing for each.
         ignored: Ids that the caller did not want.
@@ -128,7 +130,7 @@ def examine(patient: Patient, *, ignore: Iterable[str] = ()) -> Diagnosis:
     """Look for every known failure for which there is evidence.
 
     Args:
-        patient: What is at hand.
+        patient: The evidence at hand.
         ignore: Ids of failures to leave out.
 
     Raises:

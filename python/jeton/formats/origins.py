@@ -1,8 +1,8 @@
 """The folder or model file that a tokenizer was loaded from: its small files, as they were then.
 
-A tokenizer has ids and no roles. What else its folder says (which token ends a turn, the chat
-template, the padding side) is kept beside it, so that saving it writes the same again. Of a folder
-the small files are held as bytes and read when somebody asks; of a GGUF file the path is.
+A tokenizer has ids and no roles. The other settings of its folder (the token that ends a turn, the
+chat template, the padding side) are kept beside it, so saving it writes them again. For a folder
+the small files are held as bytes and read when somebody asks; for a GGUF file the path is held.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ LENGTH = "length"
 
 _BITS = 240
 """Parts of single groups are kept as multiples of 2^-240 (1e-72): thousands of groups with
-unrelated denominators would otherwise give fractions of millions of digits. What this rounds is
-given to the largest part, so that the sum stays exact."""
+unrelated denominators would otherwise give fractions of millions of digits. The remainder of
+rounding is given to the largest part, so that the sum stays exact."""
 
 _GRID = 1 << _BITS
 
@@ -59,7 +59,7 @@ class Group:
     """One group of documents on one side.
 
     Attributes:
-        weight: What its share is counted in (documents, bytes ...); above 0.
+        weight: Unit of its share (documents, bytes ...); above 0.
         length: Units of text per unit of weight; 1 where the metric has no length in it.
         rates: Value per unit of text, by the name of the part; the group's value is
             ``length x sum of rates``.
@@ -93,7 +93,7 @@ class Decomposition:
         before: The mean of the first corpus.
         after: The mean of the second.
         parts: Value by the name of the part; the sum is ``after - before``, exactly.
-        contributions: The same by group, the largest first; zeros are left out.
+        contributions: Contributions by group, the largest first; zeros are left out.
     """
 
     before: Fraction
@@ -145,7 +145,7 @@ def decompose(
         shares = [
             Fraction(_weight(side), total) for side, total in zip(groups, totals, strict=True)
         ]
-        # Of a domain on one side only nothing else is known to have changed.
+        # If a domain is on one side only, nothing else is known to have changed.
         old, new = groups[0] or groups[1], groups[1] or groups[0]
         value = (_mean(old) + _mean(new)) / 2
         note(DOMAIN_MIX, domain, "", (shares[1] - shares[0]) * (value - centre))

@@ -2,8 +2,8 @@
 
 Tokens cost time, and so does every row of the output layer and of the tables. Plain BPE of some
 size is one answer; here other ways to choose the members compete with it, each at the sizes where
-its bill is least. What wins on one part of the held-out text is judged on another part that nothing
-was chosen by, against plain BPE of the best size: so whether it pays is measured, not assumed.
+its bill is least. The winner on one part of the held-out text is judged on another part that
+nothing was chosen by, against plain BPE of the best size. So the gain is measured, not assumed.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def cost_aware(
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
         on_bad_record: A record that cannot be used: ``"stop"``, or ``"skip"`` and count it.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         num_threads: Threads; None: all there are. Does not change the result.
-        name: What the tokenizer is called.
+        name: Name of the tokenizer.
         on_progress: Called as ``jeton.train`` calls it.
             Each algorithm that is tried begins with stage ``"step"``.
 

@@ -40,13 +40,13 @@ class Judgement:
         n_documents: Documents.
         n_bytes: Bytes of their text, UTF-8.
         n_tokens: Tokens with the chosen vocabulary.
-        n_plain_tokens: The same with plain BPE.
+        n_plain_tokens: Value with plain BPE.
         usd_per_request: The bill with the chosen vocabulary.
-        plain_usd_per_request: The same with plain BPE.
-        change: Of the bill, as a share: below 0 is cheaper.
+        plain_usd_per_request: Value with plain BPE.
+        change: Change of the bill, as a share: below 0 is cheaper.
         low: 95% interval of the change, over the documents (percentiles of resamples): from ...
         high: ... to.
-        tokens_change: Of the tokens, as a share.
+        tokens_change: Change of the tokens, as a share.
         tokens_interval: 95%, paired by document; None with fewer than two.
     """
 
@@ -82,10 +82,10 @@ class CostAware:
 
     Attributes:
         tokenizer: The vocabulary with the least bill on the text that was chosen by.
-        settings: What it was trained with.
-        facts: What its algorithm has to say.
+        settings: Settings of the training.
+        facts: Facts that its algorithm reports.
         plain_tokenizer: Plain BPE of the size with the least bill.
-        corpus: What both were trained on.
+        corpus: The corpus that both were trained on.
         model: Name of the model in the catalog.
         gpu: Name of the GPU.
         chosen: The tokenizer on the text that was chosen by.

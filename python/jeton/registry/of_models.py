@@ -75,7 +75,7 @@ def vocabulary_of_model(model: str, *, download: bool = False) -> str | None:
 
     Args:
         model: Its name, as its provider or a hub writes it.
-        download: Whether a published vocabulary will do that is not at hand.
+        download: True if a published vocabulary will do that is not at hand.
 
     Raises:
         UnknownTokenizerError: The vocabulary is known and not at hand, or not public.

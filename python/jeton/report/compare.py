@@ -226,7 +226,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         ]
     blocks.append(
         "**Bold** marks the best value; a tokenizer that does not restore the text is never the "
-        "best; \\~ marks what was estimated from a sample. Intervals are in the JSON. Made by "
+        "best; \\~ marks estimates from a sample. Intervals are in the JSON. Made by "
         f"Jeton {text(data['jeton_version'])}."
     )
     return "\n\n".join(blocks) + "\n"

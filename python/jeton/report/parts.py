@@ -1,6 +1,6 @@
 """The parts of the page: which there are, which stand open, and which are folded.
 
-Whoever pays the bill reads what stands open. Everything else is one press away, under "More".
+The payer of the bill reads the open parts. Everything else is one press away, under "More".
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Part:
         id: Anchor of the part; its template is ``_<id>.html.j2`` with underscores.
         title: Heading.
         link: Words of its link in the navigation.
-        is_open: Whether it stands open.
-        hint: What a folded part holds, in a few words.
+        is_open: True if it stands open.
+        hint: Content of a folded part, in a few words.
     """
 
     id: str
@@ -41,7 +41,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
     """Return the parts of a report, those that stand open first.
 
     Args:
-        context: What the templates get.
+        context: Values for the templates.
     """
     data = context["data"]
     n_tokenizers = len(data["tokenizers"])
@@ -111,7 +111,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
             data.get("requests"),
             Part(
                 "requests",
-                "What the log holds",
+                "Contents of the log",
                 "Log",
                 is_open=False,
                 hint="models, usage, problems in the records",

@@ -143,7 +143,7 @@ def sweep_words(found: Sweep) -> tuple[str, ...]:
     if n_seen:
         words.append(
             f"{n_seen:,} of the {counted(held['n_documents'], 'measured document')} "
-            f"{'was' if n_seen == 1 else 'were'} trained on: what is measured looks better than "
+            f"{'was' if n_seen == 1 else 'were'} trained on: their figures look better than "
             "other text will; give text that is not among the inputs"
         )
     if held["n_documents"] < 2:

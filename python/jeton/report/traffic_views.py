@@ -38,10 +38,10 @@ class ProviderView:
     """Token counts of a closed model's provider; numbers are None where there is no count.
 
     Attributes:
-        basis: Of the count.
+        basis: Basis of the count.
         change: The provider's tokens against those that were counted.
         usd: A month's, with its ends; None without a price or traffic.
-        usd_request: Of a request, where a month's is not known.
+        usd_request: Cost of a request, where a month's is not known.
     """
 
     basis: str

@@ -52,7 +52,7 @@ class WorkloadView:
         models: Paths of the names of the models, the dearest first.
         n_more_models: Models beyond those.
         price_date: Date of the price list in words; empty without a price.
-        price_date_iso: The same date as the report has it.
+        price_date_iso: The date as the report has it.
     """
 
     title: str

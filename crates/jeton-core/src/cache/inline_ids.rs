@@ -1,7 +1,7 @@
-//! Ids as entries for short words have them: three of four bytes each, or seven of two.
+//! Ids as entries for short pretokens have them: three of four bytes each, or seven of two.
 //!
-//! Where a vocabulary has at most 2^16 ids, words of four to seven of them need no larger entries
-//! in a cache of their own, in which they would be looked for after all others.
+//! Where a vocabulary has at most 2^16 ids, pretokens of four to seven of them need no larger
+//! entries in a cache of their own, in which they would be looked for after all others.
 
 use crate::cache::two_way::{Payload, payload_of};
 

@@ -18,10 +18,10 @@ static FIRST_BYTES: [[u64; 2]; 17] = {
 #[repr(u8)]
 pub(crate) enum Role {
     Pretoken = 0,
-    /// A bit that no length of a short word has, as the next.
+    /// A bit that no length of a short pretoken has, as the next.
     Unit = 0x80,
-    /// The first word of a text, which stands for itself where a model puts something in front of
-    /// it or takes something off.
+    /// The first pretoken of a text, which stands for itself where a model puts something in front
+    /// of it or takes something off.
     First = 0x40,
 }
 
@@ -33,8 +33,8 @@ pub struct Key<const W: usize>([u128; W]);
 
 impl<const W: usize> Key<W> {
     /// The length must fit behind the bytes.
-    pub(crate) const MAX_WORD_BYTES: usize = W * 16 - 1;
-    /// Key that neither a word nor an empty entry has.
+    pub(crate) const MAX_PRETOKEN_BYTES: usize = W * 16 - 1;
+    /// Key that neither a pretoken nor an empty entry has.
     pub const NONE: Self = Self([u128::MAX; W]);
 
     /// Key of an empty entry.
@@ -44,7 +44,7 @@ impl<const W: usize> Key<W> {
     #[inline(always)]
     pub fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
         let length = end - start;
-        if length > Self::MAX_WORD_BYTES {
+        if length > Self::MAX_PRETOKEN_BYTES {
             return None;
         }
         let mut key = [0; W];
@@ -107,10 +107,10 @@ impl<const W: usize> Key<W> {
     }
 }
 
-/// Keys that tell where a word is kept.
+/// Keys that tell where a pretoken is kept.
 pub(crate) trait Hashed {
-    /// Hash that tells the set of a word, however many sets there are. An attacker can make keys
-    /// that share a set; they push each other out, no more.
+    /// Hash that tells the set of a pretoken, however many sets there are. An attacker can make
+    /// keys that share a set; they push each other out, no more.
     fn hash(self) -> usize;
 }
 
@@ -157,7 +157,7 @@ mod tests {
         #[test]
         fn keys_are_one_to_one(text in "\\PC{0,12}", other in "\\PC{0,12}") {
             let key = |text: &str| Key::<1>::new(text.as_bytes(), 0, text.len());
-            // The same word inside a longer text has the same key.
+            // The same pretoken inside a longer text has the same key.
             let inside = format!("{text}{other}");
             prop_assert_eq!(key(&text), Key::<1>::new(inside.as_bytes(), 0, text.len()));
             // And at the end of one.

@@ -14,7 +14,7 @@ use crate::cache::budget::CacheBudget;
 use crate::cache::inline_ids::{IDS_PER_ENTRY, unpack};
 use crate::cache::key::{Key, Role};
 use crate::cache::records::MAX_RECORD_BYTES;
-use crate::cache::tiers::{PretokenCache, SHORT_IDS};
+use crate::cache::tiers::{FEW_IDS, PretokenCache};
 use crate::cpu::dispatch::Kernel;
 use crate::cpu::prefetch::prefetch_beginning;
 use crate::error::Result;
@@ -354,7 +354,7 @@ impl<M: Model> Pipeline<M> {
             for (key, place, end) in units.all(n) {
                 if let Some(known) = words.caches.few_ids.places().find(key, place) {
                     // All of them are written, as many as count stay: no loop, no branch.
-                    let counting = ids.len() + known[SHORT_IDS] as usize;
+                    let counting = ids.len() + known[FEW_IDS] as usize;
                     ids.extend_from_slice(known);
                     ids.truncate(counting);
                 } else {

@@ -52,8 +52,8 @@ class Plan:
         model: The model directory.
         change: The change of vocabulary.
         method: How rows of added tokens are made.
-        weights: What becomes of the weights.
-        settings: What becomes of the other files; None where all of them stay.
+        weights: The fate of the weights.
+        settings: The fate of the other files; None where all of them stay.
         files: Files of the model.
     """
 

@@ -46,7 +46,7 @@ class Method:
     """A way to make rows.
 
     Attributes:
-        says: What it does, in a few words.
+        says: The method in a few words.
         paper: Where it is described.
         needs_donor: True if it takes a model that has the added tokens.
     """

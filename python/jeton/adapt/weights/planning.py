@@ -43,8 +43,8 @@ class Request:
 
     Attributes:
         change: The change of vocabulary.
-        recipes: Of what new rows are made.
-        configuration: What config.json says; None where there is none.
+        recipes: The recipes of new rows.
+        configuration: Content of config.json; None where there is none.
         owned: int64, ascending: ids beyond the tokenizer's that the settings name.
         trained: Ids by module whose rows an adapter holds one by one.
         pad_to: Multiple that rows are rounded up to.
@@ -269,7 +269,7 @@ class _Group:
     def _recipe(self, name: str, role: Role, *, is_tied: bool) -> Recipe:
         recipes = self._request.recipes
         if role in _ADAPTER or ".lora_" in name:
-            # What an adapter adds to a row is linear in the row: the mean fits every method.
+            # The addition of an adapter to a row is linear in the row: the mean fits every method.
             return recipes_of("mean", self._request.change).input
         if is_tied or (role is Role.INPUT and self._is_one_table):
             return recipes.both

@@ -1,8 +1,8 @@
 """Settings of a model directory follow a change: ids, sizes, ties, and which files stay.
 
-Files of the tokenizer come from the new one. What the new one lacks and the model has is followed
-where it is JSON; vocabulary files of the old tokenizer are left out, and so are weights in other
-formats, because both would contradict the output.
+Files of the tokenizer come from the new one. A setting that the new one lacks and the model has is
+followed where it is JSON. Vocabulary files of the old tokenizer and weights in other formats are
+left out, because both would contradict the output.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SettingsPlan:
         copied: Source by name in the output.
         made: Content by name in the output.
         left_out: Why a file is not in the output, by its name in the model.
-        notes: What a reader of the report should know, one sentence each.
+        notes: Notes for a reader of the report, one sentence each.
     """
 
     copied: Mapping[str, Path]
@@ -100,7 +100,7 @@ def plan_settings(
         tokenizer: The new tokenizer, a file or a folder.
         change: The change of vocabulary.
         sizes: New size of a table by its old one.
-        ties: What ``tie_word_embeddings`` has to be; None where it stays.
+        ties: The value that ``tie_word_embeddings`` has to have; None where it stays.
         gone_tokens: Old ids of special tokens that the new vocabulary lacks, by their text.
 
     Raises:

@@ -44,7 +44,7 @@ class Verification:
         n_new_rows: Rows that the base does not have, over all tables.
         n_copied: Other tensors, compared byte by byte.
         n_bytes: Bytes that were compared.
-        problems: What contradicts; the first 100.
+        problems: Contradictions; the first 100.
     """
 
     n_tables: int
@@ -86,7 +86,7 @@ def verify(
         as_is: Names of tensors that were copied although an axis is as long as the vocabulary.
 
     Returns:
-        What was compared, and every contradiction.
+        The compared parts, and every contradiction.
 
     Raises:
         FormatError: A weight file is damaged, missing or at odds with an index.

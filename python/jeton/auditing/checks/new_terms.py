@@ -64,8 +64,8 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
                 "words chosen on one half of the sampled documents by occurrences x (tokens - 1), "
                 f"counted on the other half: {found.n_saved_tokens:,} of {found.n_tokens:,} "
                 "tokens; "
-                f"x {sample.n_tokens_of_all:,} tokens of the workload; tokens of a word after a "
-                "space, its other places may be cut differently"
+                f"x {sample.n_tokens_of_all:,} tokens of the workload. Tokens of a word after a "
+                "space; its other places may be cut differently"
             ),
         ),
         cause=f"{current.name} was made from text in which these words are rare.",

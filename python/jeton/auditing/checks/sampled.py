@@ -26,12 +26,12 @@ class Saved:
 
     Attributes:
         n_tokens: On the whole workload.
-        share: Of all its tokens.
+        share: Share of all its tokens.
         low: Lower end of the share's interval; the share itself where the sample is the workload.
         high: Upper end.
         basis: Exact where the sample is the workload.
         formula: How it was computed, with the numbers put in.
-        effects: What is left of each logged model's prompts; empty where there is one model.
+        effects: The rest of each logged model's prompts; empty where there is one model.
     """
 
     n_tokens: int
@@ -51,10 +51,10 @@ def saved(
     The interval is a bootstrap by document: a document is what was drawn.
 
     Args:
-        evidence: What the checks see.
+        evidence: The facts that checks see.
         saved_tokens: int64 (n_documents,), by document of the sample.
-        what: What was counted, for the formula.
-        once: Whether copies of a text save nothing more, because another finding has them.
+        what: The counted thing, for the formula.
+        once: True if copies of a text save nothing more, because another finding has them.
     """
     sample = evidence.sample
     # One entry of a draw stands for all copies of its text.

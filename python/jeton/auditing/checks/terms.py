@@ -52,8 +52,8 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.ESTIMATED,
             formula=(
                 f"sum of occurrences x (tokens - 1) over {len(shattered):,} terms with "
-                f"{n_occurrences:,} occurrences; tokens of a term as it is written in the list, "
-                "after a space (other spellings and places may be cut differently)"
+                f"{n_occurrences:,} occurrences. Tokens of a term as it is written in the list, "
+                "after a space. Other spellings and places may be cut differently"
             ),
         ),
         cause=(

@@ -73,8 +73,8 @@ def _other_size(evidence: Evidence, *, is_larger: bool) -> Iterator[Finding]:
             formula=(
                 f"1 - {candidate.n_tokens:,} tokens x {best.read_parameters:,} weights / "
                 f"({current.n_tokens:,} x {now.read_parameters:,}); one sequence at a time, where "
-                "reading weights takes all of the time; layers and output head, the input table is "
-                "only looked up"
+                "reading weights takes all of the time. Layers and output head count; the input "
+                "table is only looked up"
             ),
             source=model.cited_source,
         ),

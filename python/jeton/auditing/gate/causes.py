@@ -189,7 +189,7 @@ def explain(
 
     Args:
         metric: Name of the figure.
-        sides: What was counted.
+        sides: The counts.
         domain: The domain that it is of; None: all.
         before: All figures of the baseline (of that domain).
         after: All figures of today.
@@ -209,8 +209,8 @@ def explain(
     if rest:
         cause = max(parts, key=lambda c: abs(parts[c]))
         if metric.startswith("usd_") and abs(rest) > _ALIKE * abs(difference):
-            # Of money, what is not input tokens. Less than that is what figures of the report
-            # lose as decimal numbers or floats.
+            # The part of the money that is not input tokens. Less than that is what figures of the
+            # report lose as decimal numbers or floats.
             cause = OTHER_COST
         parts = {**parts, cause: parts.get(cause, Fraction(0)) + rest}
     return tuple(
@@ -350,7 +350,7 @@ class _Work:
         days = _PER_DAY[metric]
         requests = [side["requests_per_day"] * days for side in sides]
         usd = [side["usd_per_request"] for side in sides]
-        # What usd_per_request leaves over is left over here too, and lands in OTHER_COST.
+        # The remainder of usd_per_request is a remainder here too, and lands in OTHER_COST.
         factor = sum(requests, Fraction(0)) / 2
         money = {cause: value * factor for cause, value in money.items()}
         money[TRAFFIC] = (requests[1] - requests[0]) * sum(usd, Fraction(0)) / 2

@@ -46,9 +46,9 @@ def judge(
 
     Args:
         current: Today's figures (`Baseline.build`).
-        collector: What saw today's texts.
-        baseline: What to compare with.
-        budgets: What must not happen.
+        collector: The collector that saw today's texts.
+        baseline: The baseline to compare with.
+        budgets: The budgets that must hold.
         figures: Figures that are compared beside the budgets, where both sides have them.
         sides: Names of the baseline and of today's corpus; None: they have none.
 

@@ -43,7 +43,7 @@ class Facts:
         plan: How the model is held on the GPU.
         peak_to_mean: The busiest hour's traffic over the mean.
         taken_from_logs: Names of those of these that the request logs gave, not the user.
-        selection: What is counted with what.
+        selection: The tokenizers and the texts that each counts.
     """
 
     model: ModelFacts | None = None
@@ -91,12 +91,12 @@ def measured(
     """Finish the counts of each tokenizer, in the order given.
 
     Args:
-        counts: Of the pass.
+        counts: Counts of the pass.
         facts: With what they are priced.
         sample: Documents for what needs the text again.
         money: The money of the tokenizer at a place; None where there is none.
-        with_quality: Whether the quality of the tokenizers is measured too.
-        seed: Of the intervals.
+        with_quality: True if the quality of the tokenizers is measured too.
+        seed: Seed of the intervals.
         num_threads: Threads of the core; None: all.
     """
     found = []

@@ -42,7 +42,7 @@ class Span:
         n_requests: Requests.
         input_tokens: Reported (else counted) input tokens.
         output_tokens: Reported output tokens.
-        usd: What they cost in the ledger; None for a part of which the ledger keeps no time.
+        usd: Their cost in the ledger; None for a part of which the ledger keeps no time.
         bytes_per_token: Bytes of text for each input token, of requests that show both.
         tokens_per_request: Input tokens of a request, mean.
     """
@@ -72,12 +72,12 @@ class Change:
         since: First hour of the new level, ISO 8601 in UTC.
         measure: ``bytes_per_token`` or ``tokens_per_request``.
         scope: ``all``, ``model`` or ``domain``.
-        name: Of the model or domain; empty for all.
+        name: Name of the model or domain; empty for all.
         before: Level before.
         after: Level since then.
         change: After over before, less one.
         n_requests_after: Requests since then, up to the next change or the end.
-        text: The same in a sentence.
+        text: The change in a sentence.
     """
 
     since: str
@@ -111,7 +111,7 @@ class Timeline:
     changes: tuple[Change, ...] = ()
     method: str = (
         "binary segmentation of the levels by day (by hour in less than 8 days), penalty 5 log n "
-        "times the noise between neighbours; changes of 5% and more; then the hour that fits best"
+        "times the noise between neighbours. Changes of 5% and more; then the hour that fits best"
     )
 
 

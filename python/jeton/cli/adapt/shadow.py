@@ -61,7 +61,7 @@ __all__ = ["shadow"]
     metavar="SHARE",
     default=0.05,
     show_default=True,
-    help="The same for each domain.",
+    help="Abort if the mean of tokens of any domain surely rises by more.",
 )
 @click.option(
     "--max-more-usd",

@@ -22,7 +22,7 @@ EXIT_PROVEN, EXIT_FOUND = 0, 1
 )
 @options.json_option
 def verify(*, output: str, base: str | None, as_is: tuple[str, ...], as_json: bool) -> int:
-    """Read a model back and prove that it is what the change makes of its base.
+    """Read a model back and prove that the change made it from its base.
 
     Rows are as planned, surviving rows equal bit for bit, other tensors equal byte for byte, and
     every id in every file has a row. Without --base only the files of OUT are compared with one

@@ -46,7 +46,7 @@ def read_facts(
     """Complete a request with everything but its text.
 
     Args:
-        parsed: What was sent and what came back.
+        parsed: The prompt and the answer.
         record: As it stands in the log.
         places: Where facts are looked for.
         names: Fields that the user named.

@@ -2,7 +2,7 @@
 
 An answer is logged several times (blocks of a stream, resumed sessions, copies of files), a span is
 exported twice, a step's sum stands around its calls. Here each request stays one row, with the last
-counts of its stream. What was handed out already is corrected (``columns.Correction``).
+counts of its stream. A record that was handed out already is corrected (``columns.Correction``).
 
 Memory: about 150 bytes for each answer that is compared, up to ``MAX_ANSWERS`` of them, and for
 spans ``MAX_SPANS``; later repeats are counted as requests, and that is reported.

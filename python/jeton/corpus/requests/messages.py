@@ -135,7 +135,7 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
             if type(content) is str and (
                 is_short or ("role" in message and _EXTRAS.isdisjoint(message))
             ):
-                # What nearly all messages are.
+                # The usual form of a message.
                 chat.messages.append({"role": str(message["role"]), "content": content})
                 continue
             if is_short:

@@ -1,7 +1,7 @@
 """From a record to the requests in it, each as a row: all that needs nothing but the record.
 
 A record is one request, several (an export of spans, a chat by its turns), a piece of one, or none.
-What depends on the records before it is asked of ``stateful`` (pieces of streams, sessions).
+Facts that depend on the records before it are asked of ``stateful`` (pieces of streams, sessions).
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class ReadOptions(NamedTuple):
 
     Attributes:
         names: Fields that the user named.
-        turns: Whether a chat is one request or one for each of its answers.
-        time_unit: Of times that are numbers.
+        turns: A chat is one request, or one for each of its answers.
+        time_unit: Unit of times that are numbers.
     """
 
     names: FieldNames
@@ -262,7 +262,7 @@ class RecordReader:
             before = Chat(messages=chat.messages[:index], tools=chat.tools)
             text, overhead = self._text(parsed, before)
             said, _ = text_of({k: v for k, v in chat.messages[index].items() if k != "role"})
-            # What the provider counted is the last request's alone.
+            # The provider's count is the last request's alone.
             yield Row(
                 text,
                 said,

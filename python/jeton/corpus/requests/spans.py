@@ -219,9 +219,9 @@ class _Plan(NamedTuple):
     """Attributes that a span has, each list in the order in which it is looked up.
 
     Attributes:
-        paths: What holds an amount, with the path that it is.
+        paths: Mappings that hold an amount, with their path.
         beside: Of ``_BESIDE_FIELDS``.
-        usages: Of ``_JSON_USAGES``; so are the rest.
+        usages: Usages by ``_JSON_USAGES``; so are the rest.
         model: Of ``_MODEL_FIELDS``.
         asked: Of ``_ASKED_FIELDS``.
         provider: Of ``_PROVIDER_FIELDS``.

@@ -425,7 +425,7 @@ def open_requests(
         response_field: Where what came back is.
         model_field: Where the model's name is.
         time_field: Where the time is.
-        time_unit: Of times that are numbers; ``auto`` tells it by their size.
+        time_unit: Unit of times that are numbers; ``auto`` tells it by their size.
         domain_field: Where the domain's name is (a service, a route, a language); for spans the
             name of an attribute.
         domains_by: The domain is the ``file`` or the ``folder`` of a record instead.

@@ -56,11 +56,11 @@ class Usage(NamedTuple):
 
     Attributes:
         input: All input tokens.
-        cache_read: Of these, read from a cache.
-        cache_write: Of these, written to a cache.
-        cache_write_1h: Of these, kept for an hour.
+        cache_read: Tokens of these read from a cache.
+        cache_write: Tokens of these written to a cache.
+        cache_write_1h: Tokens of these kept for an hour.
         output: All output tokens.
-        reasoning: Of these, reasoning.
+        reasoning: Tokens of these for reasoning.
         convention: How the log counted: ``inclusive`` (cached tokens in the input), ``exclusive``
             (beside it), ``gemini``; empty if it does not matter.
         extras: Other amounts by name (``jeton.dimensions``).
@@ -114,11 +114,11 @@ def normalise_usage(
     """One convention out of many.
 
     Args:
-        usage: What the provider returned.
+        usage: The provider's usage.
         report: Called for counts that are negative, absurd, no numbers, or contradict each other,
             and for conventions that nothing decides.
-        is_nested: Whether it is a field for usage alone, in which short names mean tokens too.
-        provider: Who answered, where that is known; it decides where no total does.
+        is_nested: True if it is a field for usage alone, in which short names mean tokens too.
+        provider: The provider that answered, where that is known; it decides where no total does.
         model: The model's name; it stands in for the provider.
     """
     amounts = Amounts()
@@ -158,7 +158,7 @@ def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usa
     scheme, given, output = _pair(amounts, total)
     get = rest.get
     if rest.keys() <= _PLAIN:
-        # What nearly all usages are: nothing cached, nothing to settle.
+        # The usual form of usage: nothing cached, nothing to settle.
         read, reasoning = get(READ_INSIDE, _UNKNOWN), get(REASONING, _UNKNOWN)
         if read <= 0 and reasoning <= 0:
             if total >= 0:

@@ -50,10 +50,10 @@ class Amounts:
         inputs: By scheme (``usage_names.SCHEMES``).
         outputs: By scheme.
         rest: By name: an amount of ``jeton.dimensions``, or a constant of ``usage_names``.
-        words: Of the tariff: ``tier``, ``speed``, ``geo``.
+        words: Words of the tariff: ``tier``, ``speed``, ``geo``.
         unread: Paths that look like counts and are not known.
-        is_inside: Whether details of the input were there at all: they split it.
-        is_strict: Whether unknown paths are noted.
+        is_inside: True if details of the input were there at all: they split it.
+        is_strict: True if unknown paths are noted.
         tables: By the kind of an entry.
     """
 

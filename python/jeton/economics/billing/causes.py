@@ -94,7 +94,7 @@ def find_causes(
     """Return the causes of a difference, largest first; they add up to it to the cent.
 
     Args:
-        records: What was used, at list prices.
+        records: The usage, at list prices.
         billed: The bill's rows, models named as in the records.
         difference: Billed less computed.
         log_issues: Issues of the log by kind, with the number of requests that have them.
@@ -255,7 +255,7 @@ class _Search:
                 cause = self._rounding(rest, n_rows, name) or self._doubt(rest, name)
             if cause is None:
                 times = f"{billed / computed:.3f} times" if computed else "more than"
-                title = f"{name}: no cause found; the bill is {times} what the records come to"
+                title = f"{name}: no cause found; the bill is {times} the sum of the records"
                 cause = self._cause("unknown", title, rest, model=name)
             causes.append(cause)
         return causes

@@ -61,7 +61,7 @@ class PriceKey:
         model: The model's name in the list.
         logged_as: Its name in the log.
         tariff: Tariff as logged.
-        assumed: What had to be assumed.
+        assumed: Assumptions that had to be made.
         rates: The rates that hold; None for answers that cost nothing.
         logged_provider: Provider as logged.
     """
@@ -153,7 +153,7 @@ class Priced:
         keys: The prices.
         by_hour: Cells by (place in ``keys``, hour since 1970-01-01 UTC; None if not known).
         by_domain: Cells by (place in ``keys``, domain).
-        changes: What remedies do to the amounts, in order.
+        changes: Changes of the amounts by remedies, in order.
         book: Where other prices of the same models are found.
         noon_s: Moment of requests whose time is not known.
     """
@@ -296,7 +296,7 @@ class Priced:
         Args:
             tariff: The tariff; None: each request's own.
             model: Only this model, as logged, as listed, or ``PROVIDER:MODEL``.
-            last_step: Whether all prompts are charged as the longest ones are.
+            last_step: True if all prompts are charged as the longest ones are.
         """
         if self.book is None:
             return None

@@ -164,7 +164,7 @@ _ASSUMED = (
     (
         Assumed.OVERLAP,
         "cached_kind_not_stated",
-        "{models}: which of the cached input is audio, image or video is not stated; "
+        "{models}: the kind of the cached input (audio, image or video) is not stated; "
         "the dearest reading was taken",
     ),
     (

@@ -40,9 +40,9 @@ class GpuShares:
     """Shares of its datasheet that a GPU reaches.
 
     Attributes:
-        flops_share: Of the dense 16-bit rate.
-        bandwidth_share: Of the memory bandwidth.
-        overhead_seconds: What a step takes beside.
+        flops_share: Share of the dense 16-bit rate.
+        bandwidth_share: Share of the memory bandwidth.
+        overhead_seconds: Time that a step takes beside.
         n_points: Measurements it was fitted to.
     """
 
