@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from jeton.checkpoint.configuration import read_configuration
 from jeton.checkpoint.id_fields import id_places
@@ -24,7 +25,18 @@ from jeton.checkpoint.vocabulary_tensors import (
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object
 
-__all__ = ["ID_FILES", "Contradiction", "contradictions", "ids_document", "vocabulary_tables"]
+__all__ = [
+    "CHANGE_FILE",
+    "ID_FILES",
+    "Contradiction",
+    "contradictions",
+    "ids_document",
+    "recorded_change",
+    "vocabulary_tables",
+]
+
+CHANGE_FILE = "vocabulary_change.json"
+"""File beside an adapted tokenizer: its new ids by old ids, see ``jeton.adapt``."""
 
 ID_FILES = (
     "config.json",
@@ -40,6 +52,9 @@ _FULL = frozenset({Role.INPUT, Role.HEAD, Role.BIAS, Role.BIAS_ROW})
 _MAX_SHOWN = 20
 
 
+ContradictionKind = Literal["rows", "size", "id", "file", "other"]
+
+
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """Two files that cannot both be right.
@@ -47,10 +62,15 @@ class Contradiction:
     Attributes:
         where: File, or tensor, and place.
         what: The contradiction, as one sentence.
+        kind: A table with too few ``rows``, a wrong ``size`` in config.json, an ``id`` without a
+            row, or a ``file`` that cannot be read; ``other`` for all else.
+        field: Name of the field that holds such an id; empty otherwise.
     """
 
     where: str
     what: str
+    kind: ContradictionKind = "other"
+    field: str = ""
 
 
 def vocabulary_tables(
@@ -90,7 +110,7 @@ def contradictions(
     try:
         configuration = read_configuration(path / "config.json")
     except JetonError as error:
-        found.append(Contradiction("config.json", str(error).split("\n")[0]))
+        found.append(Contradiction("config.json", str(error).split("\n")[0], "file"))
     model_type = None if configuration is None else configuration.model_type
     family = family_of_type(model_type)
     extra = 0 if family is None else family.extra_input_rows
@@ -99,7 +119,9 @@ def contradictions(
         if n_rows < n_ids and not (extra and role is Role.HEAD):
             found.append(
                 Contradiction(
-                    tensor.name, f"has {n_rows:,} rows; the tokenizer has ids up to {n_ids - 1:,}"
+                    tensor.name,
+                    f"has {n_rows:,} rows; the tokenizer has ids up to {n_ids - 1:,}",
+                    "rows",
                 )
             )
     rows = sorted({n for tensor, role, n in tables if role is Role.INPUT})
@@ -111,10 +133,22 @@ def contradictions(
                     "config.json",
                     f"states vocab_size {configuration.vocab_size:,}; the embeddings have "
                     f"{', '.join(f'{n:,}' for n in rows)} rows",
+                    "size",
                 )
             )
     limit = max(rows) if rows else n_ids
     return [*found, *_ids_out_of_range(path, limit)][:_MAX_SHOWN]
+
+
+def recorded_change(folder: str | Path) -> str | None:
+    """Returns the fingerprint of the tokenizer that a folder's change leads to, if it has one."""
+    try:
+        document = read_object(Path(folder) / CHANGE_FILE)
+    except (JetonError, OSError):
+        return None
+    new = None if document is None else document.get("new")
+    fingerprint = new.get("fingerprint") if isinstance(new, dict) else None
+    return fingerprint if isinstance(fingerprint, str) else None
 
 
 def ids_document(name: str, document: dict[str, object]) -> dict[str, object]:
@@ -129,12 +163,17 @@ def _ids_out_of_range(path: Path, limit: int) -> list[Contradiction]:
         try:
             document = read_object(path / name)
         except JetonError as error:
-            found.append(Contradiction(name, str(error).split("\n")[0]))
+            found.append(Contradiction(name, str(error).split("\n")[0], "file"))
             continue
         if document is None:
             continue
         found += [
-            Contradiction(name, f"{place.words} is {place.id:,}; there are {limit:,} rows")
+            Contradiction(
+                name,
+                f"{place.words} is {place.id:,}; there are {limit:,} rows",
+                "id",
+                next((step for step in reversed(place.path) if isinstance(step, str)), ""),
+            )
             for place in id_places(ids_document(name, document))
             if place.id >= limit and place.path[-1] != "vocab_offset"
         ]

@@ -22,6 +22,7 @@ from jeton.doctor.checks import retrieval as retrieval_checks
 from jeton.doctor.checks import row as row_checks
 from jeton.doctor.checks import settings as settings_checks
 from jeton.doctor.checks import special as special_checks
+from jeton.doctor.checks import tables as table_checks
 from jeton.doctor.checks import text as text_checks
 from jeton.doctor.failures import Area, Check, Failure, finding_of
 from jeton.doctor.patient import Patient
@@ -36,6 +37,7 @@ SCHEMA_VERSION = "jeton.doctor/1"
 CHECKS: tuple[Check, ...] = (
     *file_checks.CHECKS,
     *model_checks.CHECKS,
+    *table_checks.CHECKS,
     *row_checks.CHECKS,
     *special_checks.CHECKS,
     *chat_checks.CHECKS,
