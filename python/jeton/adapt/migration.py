@@ -24,6 +24,7 @@ from jeton.economics.serving.parameters import count_parameters
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.training_costs import training_cost
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["OTHER_CHANGES", "ROLLBACK", "STEPS", "MigrationPlan", "Way", "migration_plan"]
 
@@ -140,10 +141,10 @@ class MigrationPlan:
 
 
 def migration_plan(
-    old: Tokenizer,
-    new: Tokenizer,
     inputs: Any,
     *,
+    old: TokenizerLike,
+    new: TokenizerLike,
     model: ModelFacts,
     gpu: GpuFacts,
     output_tokens: float = 0.0,
@@ -157,9 +158,9 @@ def migration_plan(
     """Lay the ways to a new vocabulary side by side.
 
     Args:
-        old: The model's tokenizer.
-        new: The one that it may get.
         inputs: Paths, folders, globs or texts: the traffic, a document a request.
+        old: The model's tokenizer: a name, a path or an object.
+        new: The one that it may get, given in the same ways.
         model: The model.
         gpu: The GPU for training and serving.
         output_tokens: Tokens generated after each document, in tokens of today.
@@ -174,6 +175,7 @@ def migration_plan(
         UsageError: A number is out of range, or the model does not fit.
         EmptyCorpusError: There is no text.
     """
+    old, new = resolve(old, argument="old"), resolve(new, argument="new")
     numbers = (extension_tokens, continued_tokens, pretraining_tokens or 1)
     if min(numbers) < 1:
         raise UsageError("amounts of training text must be at least one token")

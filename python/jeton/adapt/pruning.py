@@ -23,6 +23,7 @@ from jeton.adapt.reading import Corpus, HeldOutText, Reading
 from jeton.adapt.shrinking import shrink
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["Pruned", "RemovedToken", "prune"]
 
@@ -66,9 +67,9 @@ class Pruned:
 
 
 def prune(
-    base: Tokenizer,
     inputs: Any,
     *,
+    base: TokenizerLike,
     n_tokens: int,
     keep: Sequence[str] = (),
     keep_text: str = "",
@@ -79,8 +80,8 @@ def prune(
     """Take tokens out until so many are left, those first that cost the text least.
 
     Args:
-        base: The tokenizer to prune; it stays as it is.
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts.
+        base: The tokenizer to prune, a name, a path or an object; it stays as it is.
         n_tokens: Tokens that are to be left, special and added ones included.
         keep: Texts whose tokens stay, as they are cut alone and behind a space.
         keep_text: More text of that kind, such as a chat template.
@@ -97,10 +98,12 @@ def prune(
     Example:
         >>> import jeton
         >>> base = jeton.train(iter(["low lower lowest newer newest"] * 9), vocab_size=270)
-        >>> less = prune(base, iter(["low lower"] * 9), n_tokens=262, reading=Reading(hold_out=0))
+        >>> texts, whole = ["low lower"] * 9, Reading(hold_out=0)
+        >>> less = prune(iter(texts), base=base, n_tokens=262, reading=whole)
         >>> less.tokenizer.vocab_size, less.tokenizer.count("low lower")
         (262, 2)
     """
+    base = resolve(base, argument="base")
     if isinstance(keep, str):
         raise UsageError(f"keep is {keep!r:.60}; expected a list of strings")
     if n_tokens < 1:

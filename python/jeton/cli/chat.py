@@ -87,9 +87,9 @@ def chat(
     for one in chats:
         try:
             encoded = encode_chat(
-                tokenizer,
-                template,
                 one.messages,
+                tokenizer=tokenizer,
+                template=template,
                 add_generation_prompt=add_generation_prompt,
                 continue_final_message=continue_final_message,
                 template_name=template_name,

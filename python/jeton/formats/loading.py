@@ -30,8 +30,9 @@ def load_file(
         path: The file, compressed or not, or a folder that holds one (see ``read_folder``).
         pattern: Split pattern of a rank file that is not a published one: the name of a
             published pattern or a regular expression. Other formats carry their own.
-        special_tokens: Special tokens of a rank file, text to id. Given alone, they replace
-            those of a published vocabulary.
+        special_tokens: Special tokens of a rank file, a mapping from text to id, since the ids
+            are the model's. (``train``, which gives out ids, takes a list.) Given alone, they
+            replace those of a published vocabulary.
         lowercase: True if a WordPiece vocab.txt wants text in lower case. None: what
             ``do_lower_case`` in a tokenizer_config.json beside it says; without one the vocabulary
             decides: where one in a hundred of its words has a capital, it is cased.

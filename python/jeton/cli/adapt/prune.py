@@ -75,8 +75,8 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     keep = read_terms(given["keep_file"]) if given["keep_file"] else []
     with reading_of(given, quiet=given["quiet"]) as reading:
         found = prune_tokenizer(
-            base,
             list(inputs),
+            base=base,
             n_tokens=given["n_tokens"],
             keep=keep,
             keep_text=chat_template_text(tokenizer_name),

@@ -92,8 +92,8 @@ def terms(inputs: tuple[str, ...], **given: Any) -> None:
     model, gpu, folder = model_of(given["model_name"], given["gpu_name"])
     with reading_of(given, quiet=given["quiet"]) as reading:
         found = term_worth(
-            base,
             list(inputs),
+            base=base,
             terms=read_terms(given["terms_file"]) if given["terms_file"] else (),
             n_slots=given["n_slots"],
             term_form=given["term_form"],
