@@ -37,7 +37,7 @@ from jeton.checkpoint.gguf_file import (
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError, UsageError
 
-__all__ = ["GgufApplied", "apply_gguf"]
+__all__ = ["BlockMatrix", "GgufApplied", "apply_gguf", "is_table"]
 
 _INPUT = ("token_embd.weight", "per_layer_token_embd.weight", "nextn.embed_tokens.weight")
 _HEAD = ("output.weight", "nextn.shared_head_head.weight")
@@ -124,6 +124,12 @@ def _refuse_same(output: Path, model: Path) -> None:
         raise UsageError(f"the output {output} is the model itself\nhint: name another file")
 
 
+def is_table(name: str) -> bool:
+    """True if a tensor of this name has a row for each token."""
+    is_block = name.startswith("blk.") and ".nextn." not in name
+    return not is_block and name.endswith((*_INPUT, *_HEAD))
+
+
 class BlockMatrix:
     """Rows of a GGUF tensor as values."""
 
@@ -195,9 +201,8 @@ def _plans(
     is_one_table = head is None or _are_equal(file, head, embeddings, files)
     plans = []
     for tensor in file.tensors.values():
-        is_input, is_head = tensor.name.endswith(_INPUT), tensor.name.endswith(_HEAD)
-        is_block = tensor.name.startswith("blk.") and ".nextn." not in tensor.name
-        if is_block or not (is_input or is_head):
+        is_head = tensor.name.endswith(_HEAD)
+        if not is_table(tensor.name):
             if embeddings.shape[0] in tensor.shape and len(tensor.shape) <= 2:
                 raise AdaptError(
                     f"{tensor.name!r} {list(tensor.shape)} in {file.path}: an axis as long as the "
