@@ -218,7 +218,8 @@ def _plans(
                 "--output-tensor-type q8_0"
             )
         is_tied = is_head and _are_equal(file, tensor, embeddings, files)
-        if is_tied or (is_input and is_one_table):
+        is_per_layer = tensor.name.startswith("per_layer_")
+        if is_tied or (is_one_table and not is_head and not is_per_layer):
             recipe = recipes.both
         else:
             recipe = recipes.head if is_head else recipes.input
