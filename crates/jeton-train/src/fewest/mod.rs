@@ -201,7 +201,7 @@ fn to_keep(
     let mut may_go: Vec<usize> = (tokens.n_fixed()..n)
         .filter(|&id| !is_forced(tokens.bytes(id)))
         .collect();
-    // Those that are missed least first.
+    // Tokens in the order of their loss, the least first.
     may_go.sort_unstable_by_key(|&id| (found.losses[id], found.uses[id], std::cmp::Reverse(id)));
     let n_cheap = may_go.partition_point(|&id| found.losses[id] < options.min_saving);
     let n_should_go = n.saturating_sub(wanted).max(n_cheap);
