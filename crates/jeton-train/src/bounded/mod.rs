@@ -62,7 +62,7 @@ const FLOOR_STEP: u64 = 1 << 10;
 /// Words between two looks at whether to stop.
 const WORDS_PER_LOOK: u64 = 1 << 16;
 
-/// Learns merges as [`train_bpe`](super::train_bpe) does, in about `max_bytes` of memory. Returns
+/// Learns merges as [`train_bpe`](super::train_bpe) does, in about `max_memory` bytes. Returns
 /// how many rounds it took, too.
 ///
 /// # Errors
