@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.analyses.new_terms import find_new_terms
+from jeton.auditing.checks.adapting import extend_commands
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
@@ -70,8 +71,7 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
         ),
         cause=f"{current.name} was made from text in which these words are rare.",
         remedy=(
-            "With a model of your own: add these words to the tokenizer and train their "
-            f"embeddings, or choose a tokenizer that has them{price}."
+            f"Choose a tokenizer that has these words{price}. {extend_commands(evidence.current.name)}"
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
         saving_formula=evidence.traffic.formula(n_saved),
