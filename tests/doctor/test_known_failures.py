@@ -49,6 +49,30 @@ def directory(**changes: Any) -> Make:
     return lambda path: diagnose(model_dir(path / "model", **changes))
 
 
+def adapted(
+    *, n_old_ids: int | None = None, n_rows: int = ward.N_ROWS, leads_here: bool = True
+) -> Make:
+    """A model directory with the change file of a pruned tokenizer."""
+    own = ward.tokenizer()
+
+    def make(path: Path) -> Diagnosis:
+        names = ("model.embed_tokens.weight", "lm_head.weight")
+        tables = {name: ward.matrix(n_rows, seed=i) for i, name in enumerate(names)}
+        folder = model_dir(path / "model", config={"vocab_size": n_rows}, tensors=tables)
+        tokenizer = jeton.load(folder)
+        change = {
+            "old": {"n_ids": n_old_ids or own.vocab_size, "fingerprint": "0" * 64},
+            "new": {
+                "n_ids": own.vocab_size,
+                "fingerprint": tokenizer.fingerprint if leads_here else "1" * 64,
+            },
+        }
+        (folder / "vocabulary_change.json").write_text(json.dumps(change))
+        return diagnose(folder)
+
+    return make
+
+
 def batch(
     arrays: Any, *, task: Any = None, config: Any = None, tokens: Any = None, **more: Any
 ) -> Make:
@@ -482,6 +506,16 @@ CASES: dict[str, Case] = {
         directory(tokenizer_config={"tokenizer_class": "LlamaTokenizerFast"}),
         directory(tokenizer_config={"tokenizer_class": "GPT2TokenizerFast"}),
     ),
+    # tokenizer and weights
+    "table-lacks-rows": Case(
+        directory(tensors={"lm_head.bias": np.ones(200, np.float32)}),
+        directory(tensors={"lm_head.bias": np.ones(ward.N_ROWS, np.float32)}),
+    ),
+    "file-names-id-without-row": Case(
+        directory(config={"image_token_id": 9000}), directory(config={"image_token_id": 7})
+    ),
+    "vocabulary-change-differs": Case(adapted(leads_here=False), adapted()),
+    "weights-not-adapted": Case(adapted(n_old_ids=400, n_rows=400), adapted()),
     # texts
     "languages-cost-more": Case(
         texts("မြို့သို့သွားသောရထားသည်"), texts("only English here, and nothing else")

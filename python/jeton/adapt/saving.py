@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jeton._core import Tokenizer
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
 from jeton.errors import AdaptError
+from jeton.formats.model_settings import settings_of
 from jeton.formats.names import is_folder_name, name_of_file
 from jeton.formats.saving import write_files
 from jeton.formats.targets import Target, find_target
@@ -33,7 +35,7 @@ class SavedChange:
     tokenizer: Tokenizer
 
 
-def adapted_target(base: Tokenizer, path: str) -> Target:
+def adapted_target(base: Tokenizer, path: str | os.PathLike[str]) -> Target:
     """Returns where a tokenizer that is made from another one goes.
 
     A folder gets the format of the old tokenizer, so that it loads as that did.
@@ -41,15 +43,29 @@ def adapted_target(base: Tokenizer, path: str) -> Target:
     Raises:
         UsageError: The name tells no format.
     """
-    is_folder = path.endswith(("/", "\\")) or is_folder_name(Path(path))
+    name = os.fspath(path)
+    is_folder = name.endswith(("/", "\\")) or is_folder_name(Path(name))
     is_model = is_folder and base.reference == "sentencepiece"
-    return find_target(path, wanted="sentencepiece" if is_model else None)
+    return find_target(name, wanted="sentencepiece" if is_model else None)
 
 
-def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target) -> SavedChange:
+def save_adapted(
+    tokenizer: Tokenizer,
+    change: VocabularyChange,
+    target: Target,
+    *,
+    base: Tokenizer | None = None,
+) -> SavedChange:
     """Writes a tokenizer with its change beside it.
 
     The file is ``vocabulary_change.json`` in a folder, else ``NAME.vocabulary_change.json``.
+
+    Args:
+        tokenizer: The new tokenizer.
+        change: The change that leads to it.
+        target: The place of the files.
+        base: The tokenizer that it was made from: roles, chat templates and settings of its folder
+            are written, too. None: those of ``tokenizer`` itself.
 
     Raises:
         FormatError: The format cannot hold the tokenizer.
@@ -68,7 +84,13 @@ def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target)
         if target.folder is not None
         else target.main.with_name(f"{name_of_file(target.main)}.{CHANGE_FILE}")
     )
-    saved = write_files(tokenizer, target, lossy=False, beside={place: change.to_json().encode()})
+    saved = write_files(
+        tokenizer,
+        target,
+        lossy=False,
+        settings=None if base is None else settings_of(base),
+        beside={place: change.to_json().encode()},
+    )
     if saved.read.fingerprint != change.new_fingerprint:
         # A folder can say more than its tokenizer's file: what is loaded later counts.
         change = replace(change, new_fingerprint=saved.read.fingerprint)

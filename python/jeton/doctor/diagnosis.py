@@ -8,6 +8,7 @@ from typing import Any
 
 from jeton._nearest import nearest
 from jeton.doctor.checks import batch as batch_checks
+from jeton.doctor.checks import belonging as belonging_checks
 from jeton.doctor.checks import chat as chat_checks
 from jeton.doctor.checks import chat_place as chat_place_checks
 from jeton.doctor.checks import context as context_checks
@@ -36,6 +37,7 @@ SCHEMA_VERSION = "jeton.doctor/1"
 CHECKS: tuple[Check, ...] = (
     *file_checks.CHECKS,
     *model_checks.CHECKS,
+    *belonging_checks.CHECKS,
     *row_checks.CHECKS,
     *special_checks.CHECKS,
     *chat_checks.CHECKS,

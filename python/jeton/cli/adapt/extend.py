@@ -110,7 +110,7 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
             max_token_bytes=given["max_token_bytes"],
             reading=reading,
         )
-    saved = save_adapted(found.tokenizer, found.change, target)
+    saved = save_adapted(found.tokenizer, found.change, target, base=base)
     if given["as_json"]:
         streams.write_json(_as_json(found, saved))
     else:

@@ -83,7 +83,7 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
             keep_ids=given["keep_ids"],
             reading=reading,
         )
-    saved = save_adapted(found.tokenizer, found.change, target)
+    saved = save_adapted(found.tokenizer, found.change, target, base=base)
     if given["as_json"]:
         streams.write_json(_as_json(found, saved))
     else:
