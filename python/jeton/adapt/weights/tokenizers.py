@@ -6,13 +6,12 @@ from pathlib import Path
 
 from jeton._core import Tokenizer
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
+from jeton.checkpoint.adapted import has_fingerprint
 from jeton.errors import AdaptError, JetonError
 from jeton.formats.names import name_of_file
 from jeton.registry import load
 
 __all__ = ["Sides", "change_of_sides", "gone_special_tokens", "read_sides"]
-
-_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "spiece.model", "vocab.txt")
 
 
 class Sides:
@@ -78,13 +77,13 @@ def change_of_sides(sides: Sides, *, by_bytes: bool = False) -> VocabularyChange
     if not file.is_file() or sides.tokenizer.resolve() == sides.model.resolve():
         return _derived(sides)
     change = VocabularyChange.read(file)
-    if not _has_fingerprint(sides.tokenizer, change.new_fingerprint, sides.new):
+    if not has_fingerprint(sides.tokenizer, change.new_fingerprint, sides.new):
         raise AdaptError(
             f"{file} leads to another tokenizer than the one beside it (fingerprint "
             f"{change.new_fingerprint[:12]}, not {sides.new.fingerprint[:12]})\n"
             "hint: make the tokenizer again, or remove the file to have the change derived by bytes"
         )
-    if sides.has_old and not _has_fingerprint(sides.model, change.old_fingerprint, sides.old):
+    if sides.has_old and not has_fingerprint(sides.model, change.old_fingerprint, sides.old):
         if sides.old.fingerprint == change.new_fingerprint:
             # The model has the new tokenizer already.
             return VocabularyChange.identity(sides.old)
@@ -154,20 +153,3 @@ def _derived(sides: Sides) -> VocabularyChange:
     if old.fingerprint == sides.new.fingerprint:
         return VocabularyChange.identity(old)
     return VocabularyChange.between(old, sides.new)
-
-
-def _has_fingerprint(path: Path, wanted: str, loaded: Tokenizer) -> bool:
-    """True if a folder, or a tokenizer file in it, is the tokenizer of a fingerprint.
-
-    A folder's settings are part of its tokenizer; a change may have been made from the file alone.
-    """
-    if loaded.fingerprint == wanted:
-        return True
-    for name in _FILES if path.is_dir() else ():
-        if (path / name).is_file():
-            try:
-                if load(path / name).fingerprint == wanted:
-                    return True
-            except (JetonError, OSError):
-                continue
-    return False
