@@ -58,7 +58,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class DaySeries:
-    """The days of one model or domain."""
+    """The days of one model or domain.
+
+    Attributes:
+        name: Name of the model or domain.
+        days: Requests of one day or hour.
+    """
 
     name: str
     days: tuple[Span, ...]
