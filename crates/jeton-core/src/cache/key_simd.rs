@@ -16,7 +16,7 @@ pub(crate) struct KeyBatch<'a> {
     pub(crate) keys: &'a mut [Key<1>; EIGHT],
     /// Hashes of the keys.
     pub(crate) places: &'a mut [usize; EIGHT],
-    /// The numbers of those that are too long for a key come first.
+    /// Numbers of the pretokens that are too long for a key, from the front.
     pub(crate) long: &'a mut [usize; EIGHT],
 }
 
@@ -46,8 +46,8 @@ impl Kernel {
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
-    //! Called only where `Kernel::of` found AVX-512, which is all that makes the call unsafe, but
-    //! for the text: that is read where a comparison has shown that it goes on for sixteen bytes.
+    //! Called only where `Kernel::of` found AVX-512. Text is read only where a comparison has shown
+    //! that it goes on for sixteen bytes. Nothing else is unsafe here.
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{
@@ -135,9 +135,9 @@ mod avx512 {
             ]
         };
         let lengths = _mm512_sub_epi64(until, from);
-        // What does not fit a byte is long in any case.
+        // A length above 255 is cut to 255: long in either case.
         let in_bytes = _mm512_min_epu64(lengths, _mm512_set1_epi64(0xFF));
-        // What stands for a long pretoken has all bits anyway.
+        // The key of a long pretoken has all bits set anyway.
         let role = _mm512_maskz_set1_epi8(LAST_BYTES, role as i8);
         let [low, high] = [0, 1].map(|half| {
             let keys = four_keys(pretokens[half], in_bytes, &LENGTHS[half]);
@@ -162,9 +162,8 @@ mod avx512 {
         Some((long.count_ones() as usize, numbers_of(places)))
     }
 
-    /// A vector's numbers. Read from memory behind the vector, those of its upper half would wait
-    /// until it has arrived there: an Intel processor of 2023 hands on only what a lower half has
-    /// (4 and 8.5 ns, a throwaway program).
+    /// A vector's numbers. They are taken from registers: a store followed by loads of the upper
+    /// half waits for the cache (4 against 8.5 ns, an Intel processor of 2023, throwaway program).
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn numbers_of(vector: __m512i) -> [usize; EIGHT] {

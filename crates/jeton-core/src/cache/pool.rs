@@ -1,7 +1,7 @@
 //! A small pool of things that threads borrow for a call: pretoken caches above all.
 //!
-//! Lock-free, so that a fork while another thread holds one leaves nothing locked in the child:
-//! what was lent out at that moment is simply not there, and the child makes its own.
+//! The pool has no lock, so a fork leaves nothing locked in the child. Items that were lent at that
+//! moment are missing there, and the child makes new ones.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl<T: Pooled> Pool<T> {
         }
     }
 
-    // What slots hold is boxed.
+    // Slots hold boxes.
     #[allow(clippy::unnecessary_box_returns)]
     #[cold]
     fn make(&self) -> Box<T> {

@@ -43,8 +43,7 @@ pub(crate) struct Records {
     /// A power of two of them; none until the first pretoken is kept. The hash above the place
     /// where the record begins, counted from 1; 0 where there is none.
     slots: HugeSlice<u64>,
-    /// How many of the slots are in use, less one: no more than it takes for few texts that are
-    /// long, so that they stay in a cache that is near.
+    /// Slots in use, less one. Few records use few slots, which stay in the processor's cache.
     mask: usize,
     /// How many slots are taken.
     n_kept: usize,
@@ -59,8 +58,7 @@ pub(crate) struct Records {
     share: Share,
 }
 
-/// The hash of a pretoken: for one of 16 to 31 bytes that of its key, by which it may be kept
-/// elsewhere.
+/// Returns the hash of a pretoken. One of 16 to 31 bytes has the hash of its key in `medium`.
 #[inline(always)]
 pub(crate) fn hash(pretoken: &[u8]) -> u32 {
     if pretoken.len() > Key::<1>::MAX_PRETOKEN_BYTES
@@ -213,8 +211,8 @@ impl Records {
         self.seen.insert_seen(hash(pretoken))
     }
 
-    /// Makes room for a record of so many numbers: by more memory if the budget allows it, or else
-    /// by forgetting. Says whether there is any.
+    /// Makes room for a record of `len` numbers: by more memory if the budget allows it, else by
+    /// forgetting. False if there is none.
     #[cold]
     fn make_room(&mut self, len: usize) -> bool {
         if self.refused > 0 {
@@ -276,7 +274,7 @@ fn search<'r>(
     None
 }
 
-/// How many slots and how many numbers of records a cache of so many bytes has.
+/// Slots of a cache of `n_bytes`.
 fn n_slots(n_bytes: usize) -> usize {
     n_bytes / BYTES_PER_SLOT
 }
@@ -392,7 +390,7 @@ mod tests {
             let unit = phrases.find(&one, hash(&one), Role::Unit).and_then(RecordIds::ids);
             prop_assert_eq!(unit, Some(&[3][..]));
             prop_assert_eq!(found(&mut phrases, &one), Some(vec![1, 2]));
-            // Whatever the hash says.
+            // Equal hashes do not make equal pretokens.
             prop_assert_eq!(phrases.find(&other, hash(&one), Role::Pretoken).is_some(), one == other);
         }
     }
@@ -407,7 +405,7 @@ mod tests {
             kept += usize::from(found(&mut phrases, &pretoken) == Some(ids));
             assert!(phrases.n_bytes_of_records() <= MAX_BYTES);
         }
-        // All but those that are too long.
+        // All pretokens but the long ones.
         assert!(kept > 36_000, "{kept}");
         phrases.clear();
         assert_eq!(

@@ -1,7 +1,6 @@
 //! Cached pretokens of a thread: four caches, by length and number of ids.
 //!
-//! A few short pretokens with few ids are where those with more are: what a cache of medium size
-//! has no room for.
+//! `many_ids` also has the few pretokens with few ids that found no room in `few_ids`.
 
 use std::sync::Arc;
 
@@ -41,9 +40,8 @@ impl PretokenCache {
         self.records.set_budget(budget);
     }
 
-    /// Has entries for short pretokens keep ids of two bytes each, or of four. What was kept in the
-    /// other way is forgotten. Only who asks for [`Self::has_small_ids`] may look into entries
-    /// then.
+    /// Has entries for short pretokens keep ids of two bytes each, or of four. A change forgets all
+    /// entries. Callers ask [`Self::has_small_ids`] before they look into entries.
     #[inline]
     pub(crate) fn keep_small_ids(&mut self, small: bool) {
         if self.small_ids != small {
@@ -82,7 +80,7 @@ impl PretokenCache {
         self.are_crowded
     }
 
-    /// The ids of what may be a pretoken or something else.
+    /// Returns the ids of bytes in a role.
     #[inline]
     pub(crate) fn get(
         &mut self,
@@ -111,7 +109,7 @@ impl PretokenCache {
         self.records.get(&text[start..end], role)
     }
 
-    /// Remembers the ids of what may be a pretoken or something else.
+    /// Keeps the ids of bytes in a role.
     pub(crate) fn keep(&mut self, role: Role, pretoken: &[u8], ids: &[u32]) {
         if let Some(key) = Key::<1>::new(pretoken, 0, pretoken.len()) {
             return self.keep_short(key.of(role), role, pretoken, ids);
@@ -133,7 +131,7 @@ impl PretokenCache {
         {
             return;
         }
-        // Those with more ids, and a few for which the other cache has no room.
+        // Pretokens with more ids, and a few for which `few_ids` has no room.
         if let Some(payload) = payload_of(ids) {
             return self.many_ids.put(key, payload);
         }
@@ -174,7 +172,7 @@ mod tests {
     #[test]
     fn words_without_room_are_kept_in_the_next_tier() {
         let mut caches = PretokenCache::default();
-        // So many that the cache of short pretokens grows once more only.
+        // Enough pretokens that `few_ids` grows for the last time but one.
         for (pretoken, number) in pretokens(0..80_000) {
             caches.keep(Role::Pretoken, &pretoken, &[number]);
         }

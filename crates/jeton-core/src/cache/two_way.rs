@@ -1,4 +1,4 @@
-//! A cache of pretokens: what the model made of short pretokens.
+//! A cache of short pretokens and their ids, in sets of two.
 //!
 //! Each thread that encodes borrows a cache of its own, so that none waits for another; what they
 //! have together never exceeds the tokenizer's budget ([`crate::cache::budget`]).
@@ -21,14 +21,13 @@ pub(crate) type ManyIdsTier = TwoWayCache<1, 12>;
 /// characters that have spaces.
 pub(crate) type MediumTier = TwoWayCache<2, 8>;
 
-/// A cache grows when there are so many displaced pretokens for sixteen sets: soon, since what it
-/// loses is merged again and most texts have more pretokens, but for the last step, which takes
-/// memory that few texts need.
+/// Displaced pretokens for sixteen sets at which a cache grows. It grows early, because a lost
+/// pretoken is merged again. The last step comes late: few texts need its memory.
 const EARLY_DISPLACED: usize = 2;
 const LATE_DISPLACED: usize = 4;
-/// Growth limit of a large cache whose entries take a line each, which pretokens of many ids or
-/// bytes seldom fill. Zeroing four times as many sets takes as long as some thousand pretokens
-/// (docs/log/engine-2026-11.md).
+/// Displaced pretokens for sixteen sets at which a large cache grows if its entries take a line
+/// each. Pretokens of many ids or bytes seldom fill it. Zeroing four times as many sets takes as
+/// long as some thousand pretokens (docs/log/engine-2026-11.md).
 const LARGE_DISPLACED: usize = 6;
 const LARGE_BYTES: usize = 1 << 20;
 
@@ -58,7 +57,7 @@ pub(crate) fn payload_of<const P: usize>(ids: &[u32]) -> Option<Payload<P>> {
 // SAFETY: numbers only, and all zeros is the empty entry.
 unsafe impl<const W: usize, const P: usize> Zeroed for Set<W, P> {}
 
-/// Two entries, and a cache line for those of short pretokens.
+/// Two entries; those of short pretokens fill one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Set<const W: usize, const P: usize>([Entry<W, P>; 2]);
@@ -108,16 +107,15 @@ impl<const W: usize, const P: usize> Set<W, P> {
     }
 }
 
-/// A cache of pretokens: each has a set of two entries, and the set beside it in the same pair of
-/// cache lines for what does not find room in its own. An entry with key 0 is empty: no pretoken
-/// has that key, since the length of a pretoken is at least 1.
+/// A cache of pretokens. Each pretoken has a set of two entries. If that set is full, the
+/// neighbouring set in the same pair of cache lines takes it as a guest. An entry with key 0 is
+/// empty: a pretoken has at least one byte, so no key is 0.
 #[derive(Debug, Default)]
 pub(crate) struct TwoWayCache<const W: usize, const P: usize> {
     /// A power of two of them; none until the first pretoken is kept, so that a tokenizer that is
     /// only loaded costs nothing.
     sets: HugeSlice<Set<W, P>>,
-    /// Pretokens that are guests, were lost or were not kept, since the cache last grew or was not
-    /// allowed to.
+    /// Pretokens that became guests, were lost or were not kept since the cache last grew.
     displaced: usize,
     share: Share,
 }
@@ -129,7 +127,7 @@ impl<const W: usize, const P: usize> TwoWayCache<W, P> {
     const SET_BYTES: usize = size_of::<Set<W, P>>();
     const MIN_SETS: usize = MIN_BYTES / Self::SET_BYTES;
     const MAX_SETS: usize = MAX_BYTES / Self::SET_BYTES;
-    /// With so many it grows once more only, by two.
+    /// From this size the cache grows once more only, by two.
     const MANY_SETS: usize = Self::MAX_SETS / 2;
 
     /// Must be said before the first pretoken is kept.
@@ -185,9 +183,8 @@ where
         }
     }
 
-    /// Keeps a pretoken unless the cache is as large as those of most texts become; returns false
-    /// then. The pretoken that it would push out comes again in the next pass over a text, and
-    /// pushes out another one.
+    /// Keeps a pretoken if there is room. Returns false if the cache has `MANY_SETS` and both sets
+    /// are full: the pretoken that it pushes out would come again in the next pass.
     pub(crate) fn put_in_room(&mut self, key: Key<W>, payload: Payload<P>) -> bool {
         if !self.make_room() {
             return false;
@@ -209,7 +206,7 @@ where
         entries.filter(|entry| !entry.is_empty())
     }
 
-    /// How many pretokens may be displaced before a cache of so many sets grows.
+    /// Displaced pretokens at which a cache of `n_sets` grows.
     fn most_displaced(n_sets: usize) -> usize {
         let takes_lines = size_of::<Entry<W, P>>() == LINE_BYTES;
         let of_16 = if n_sets >= Self::MANY_SETS {
@@ -288,7 +285,7 @@ where
         }
     }
 
-    /// Asks for the set beside that of such a place, if there may be guests in it.
+    /// Prefetches the neighbouring set if it may have guests.
     #[inline(always)]
     pub(crate) fn fetch_beside(&self, place: usize) {
         let home = self.sets.get(place & self.sets.len().wrapping_sub(1));

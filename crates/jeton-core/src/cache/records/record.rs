@@ -28,7 +28,7 @@ fn by_four(pretoken: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Which bits of sixteen bytes differ from those of a record.
+/// Bits of sixteen bytes that differ from a record's.
 #[inline(always)]
 fn differing(there: &[u32; 4], here: &[u8; 16]) -> [u32; 4] {
     let (here, _) = here.as_chunks();
