@@ -355,8 +355,8 @@ mod tests {
     #[test]
     fn a_search_that_runs_far_and_comes_back_costs_no_more() {
         // Every search would run 20,000 bytes ahead for the long token and come back with one "a".
-        // A plain search would take two thousand million steps; this one takes as many as the text
-        // has bytes.
+        // A plain search would take two thousand million steps; here there is about one for each
+        // byte.
         let long = format!("{}b", "a".repeat(20_000));
         let tokens = ["a".to_owned(), long.clone()];
         let matcher = LongestMatch::new(pairs(&tokens), None).unwrap();

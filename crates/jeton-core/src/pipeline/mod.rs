@@ -1,7 +1,7 @@
 //! Text that needs no special tokens and no normalization any more: pretokens, cache, model.
 //!
-//! The cache belongs to the pipeline so that no model re-invents it: most pretokens of a text were
-//! seen before, and for those the work is one hash and one cache line.
+//! The cache belongs to the pipeline so that no model re-invents it. Most pretokens of a text were
+//! seen before, and a known pretoken takes one hash and one cache line.
 
 pub(crate) mod lookup;
 pub(crate) mod offsets;
@@ -50,7 +50,7 @@ pub struct WordScratch {
 }
 
 impl WordScratch {
-    /// The budget that the cache shares with those of other threads.
+    /// Sets the budget that the cache shares with the caches of other threads.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.caches.set_budget(budget);
     }
@@ -308,7 +308,7 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         let pretoken = &bytes[unknown.start..unknown.end];
         if let Some(id) = self.model.lookup_whole(pretoken, unknown.search) {
-            // What is a unit elsewhere is kept apart from it.
+            // Units have a role of their own: a whole pretoken is kept apart from an equal unit.
             words.keep_unknown(unknown, pretoken, &[id]);
             sink.take(&[id]);
             return Ok(());
@@ -334,8 +334,8 @@ impl<M: Model> Pipeline<M> {
         result
     }
 
-    /// A pretoken, the first `n` bytes of a text, unit by unit: most of those that are new have
-    /// units that are not. Appends its ids.
+    /// Encodes a pretoken, the first `n` bytes of a text, unit by unit. Most new pretokens have
+    /// known units. Appends its ids.
     fn units(
         &self,
         text: &[u8],
@@ -353,7 +353,8 @@ impl<M: Model> Pipeline<M> {
             units.make_keys(text, start, n, &words.caches);
             for (key, place, end) in units.all(n) {
                 if let Some(known) = words.caches.few_ids.places().find(key, place) {
-                    // All of them are written, as many as count stay: no loop, no branch.
+                    // The whole payload is written, then cut off behind its ids: no loop, no
+                    // branch.
                     let counting = ids.len() + known[FEW_IDS] as usize;
                     ids.extend_from_slice(known);
                     ids.truncate(counting);
@@ -394,7 +395,8 @@ impl<M: Model> Pipeline<M> {
         Ok(())
     }
 
-    /// Role of units for the caches: that of pretokens unless a pretoken may be a token as a whole.
+    /// Role of units for the caches: the role of pretokens unless a pretoken may be a token as a
+    /// whole.
     #[inline]
     fn role_of_units(&self) -> Role {
         if self.model.has_whole() {

@@ -4,19 +4,20 @@
 //! alone.* Merging only ever makes tokens. A merge crosses a boundary only if some token has,
 //! around a place inside it, the bytes around the boundary. Without such a token no merge crosses,
 //! and neither side depends on the other. Each side's merges run in the order of ranks, from the
-//! left, as if it stood alone. That holds for rank files and for merge lists. It does not hold
-//! beyond merges. A pretoken that is a token as a whole, although merges do not make it, is looked
-//! up first (`BpeModel::whole`). Where bytes without a token are left out, their neighbours meet,
-//! so such a model has no cuts. Dropout only leaves merges out, which would do no harm, but its
-//! random draws are counted from left to right over the whole pretoken: there are no cuts either.
+//! left, as if it stood alone. That holds for rank files and for merge lists. It holds for merges
+//! only. A pretoken that is a token as a whole, although merges do not make it, is looked up first
+//! (`BpeModel::whole`). Where bytes without a token are left out, their neighbours meet, so such a
+//! model has no cuts. Dropout only leaves merges out, which would do no harm, but its random draws
+//! are counted from left to right over the whole pretoken: there are no cuts either.
 //!
 //! Construction visits all places inside all tokens where a character begins. Left of such a place
 //! a token has a whole character, or begins in its midst; right of it a token has a whole
 //! character, or ends in its midst. That makes four sets of pairs. In cl100k 5,992 pairs are whole
 //! characters, 198 have a beginning of the right one, 42 an end of the left one, 3 both; in o200k
 //! 24,878, 483, 129, 7. A beginning is kept as its first byte, an end as its last. A set is a Bloom
-//! filter. The answer "straddled" may be wrong, at the price of a longer unit; "a cut" is always
-//! right. Two characters of one alphabet have a bit of their own instead ([`alphabets`]).
+//! filter with one bit for each pair. The answer "straddled" may be wrong, at the price of a longer
+//! unit; "a cut" is always right. Two characters of one alphabet have a bit of their own instead
+//! ([`alphabets`]).
 
 mod partial_characters;
 mod script_bitmaps;

@@ -1,8 +1,8 @@
 //! Merging with all candidates in vectors, which stay in registers.
 //!
-//! In memory a candidate is written alone and read together with the others. Such a read waits
-//! until the write has reached the cache. An unknown word of nine bytes takes a fifth less time
-//! with vectors (docs/log/engine-2026-11.md).
+//! In memory a candidate is written alone and read together with the others. The read waits until
+//! the write has reached the cache. An unknown word of nine bytes takes a fifth less time with
+//! vectors (docs/log/engine-2026-11.md).
 
 use super::merge_scalar::{Find, merge_by};
 use crate::cpu::dispatch::Kernel;

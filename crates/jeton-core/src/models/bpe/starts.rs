@@ -9,10 +9,10 @@
 //!
 //! *It is not too early.* Whatever merges with the whole character does so later, by rank, than the
 //! character is made. That is so of tables in which every pair comes after the pairs that make its
-//! two sides ([`MergeTable::is_in_order`]), as training makes them. Merging then applies one pair
-//! after the other to all of the text, each from the left. A pair that takes the character finds it
-//! there in its turn, whether the character was there from the start or not. No earlier pair asks
-//! for it.
+//! two sides ([`MergeTable::is_in_order`]), as training makes them. Merging then amounts to
+//! applying one pair after the other to all of the text, each from the left. A pair that takes the
+//! character finds it there in its turn, whether the character was there from the start or not. No
+//! earlier pair asks for it.
 //!
 //! Where either does not hold merging begins with bytes, as it is defined.
 

@@ -14,7 +14,7 @@
 //!
 //! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but
 //! a few percent of them without reading the table. The pairs met most often lie together in table
-//! and filter
+//! and filter ([`LowIdPartition`]).
 //!
 //! A merge makes two pairs: of the new token with what follows, and with what is before. A
 //! processor cannot guess whether either merges, and it repeats its work behind a wrong guess. So

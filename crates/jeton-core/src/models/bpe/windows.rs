@@ -8,10 +8,10 @@
 //! encoding of their own bytes. Suppose that merging the whole text does a merge across a boundary
 //! between two tokens. Look at the first such merge. All merges before it were inside tokens, so it
 //! crosses only one boundary. All that happened in the two tokens beside it happened as if these
-//! stood alone. Then that merge is also done when they stand alone, and they are not the encoding
-//! of their own bytes. So no merge crosses, and inside each token the merges make the token.
-//! Nothing here needs ranks that grow with length or ids that are ranks; it holds for each table of
-//! ranked pairs, equal ranks merging from the left.
+//! stood alone. Then that merge is also done when they stand alone, so they are not the encoding of
+//! their own bytes: a contradiction. So no merge crosses, and inside each token the merges make the
+//! token. Nothing here needs ranks that grow with length or ids that are ranks; it holds for each
+//! table of ranked pairs, equal ranks merging from the left.
 //!
 //! So an encoding of the bytes up to some place is continued like this: a window that begins with
 //! one of its last tokens is merged alone. Suppose that token comes out again as the first one.

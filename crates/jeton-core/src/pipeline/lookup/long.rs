@@ -33,8 +33,7 @@ impl BatchLookup {
         }
     }
 
-    /// Looks for one of them, and puts its ids behind those that are known so far; how many they
-    /// are.
+    /// Looks for a long pretoken, appends its ids to the known ones and returns their number.
     #[inline(never)]
     pub(super) fn known_long(
         &mut self,

@@ -6,9 +6,10 @@
 //! bytes (`<0xE4>`), becomes an unknown token, or is left out. Then neighbours merge as in any BPE.
 //!
 //! Ids and lengths agree with `tokenizers` 0.23.3, as found by running it:
-//! - An unknown token waits until the next character that has a token of its own (or the next
-//!   unknown one, if unknown ones are not fused). Bytes of characters spelled meanwhile come
-//!   *before* it.
+//!
+//! - An unknown token waits until the next character with a token of its own. If unknown ones are
+//!   not fused, it waits until the next unknown one at most. Bytes of characters spelled meanwhile
+//!   come *before* it.
 //! - Unknown tokens are fused across such bytes.
 //! - Prefix and suffix are spelled in bytes with their character, and all of these bytes must have
 //!   tokens.
