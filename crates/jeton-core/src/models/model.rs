@@ -19,14 +19,14 @@ pub trait Model: Send + Sync {
         out: &mut Vec<u32>,
     ) -> Result<()>;
 
-    /// The id of a pretoken that is a token, where that counts whatever its parts make: it may not
-    /// be what the same bytes become inside another pretoken. `search`: what
-    /// [`Self::prefetch_whole`] said of it, if it was asked.
+    /// Returns the id of a pretoken that is a token, where that counts whatever its parts make. The
+    /// same bytes inside another pretoken may become other tokens. `search`: the answer of
+    /// [`Self::prefetch_whole`], if it was asked.
     fn lookup_whole(&self, _pretoken: &[u8], _search: Search) -> Option<u32> {
         None
     }
 
-    /// Asks memory for what [`Self::lookup_whole`] looks at, where that is known before.
+    /// Prefetches the memory that [`Self::lookup_whole`] reads, where its place is known before.
     fn prefetch_whole(&self, _pretoken: &[u8]) -> Search {
         Search::NotBegun
     }

@@ -245,7 +245,7 @@ impl BatchLookup {
     }
 
     /// Looks pretokens up until one is not known ([`Self::unknown`] tells of it); says whether
-    /// there is one left in the batch. `search` asks memory for what the model will look at.
+    /// there is one left in the batch. `search` prefetches the memory that the model will look at.
     pub(crate) fn next_unknown(
         &mut self,
         text: &[u8],

@@ -1,4 +1,4 @@
-//! Byte-level BPE with where each id comes from, from the cache of words.
+//! Byte-level BPE with the offsets of each id, from the cache of pretokens.
 
 use crate::error::Result;
 use crate::models::Model;

@@ -27,7 +27,7 @@ const SAMPLE_INTERVAL: u32 = 16;
 ///
 /// Where units are short, most of them came before, and are found. Long units have 10 bytes in
 /// Russian under `cl100k_base` and 21 under `o200k_base`. Short ones have 3 to 5 bytes in Chinese,
-/// Japanese, Korean and Thai. Looking for long units takes longer than merging the word.
+/// Japanese, Korean and Thai. Looking for long units takes longer than merging the pretoken.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentLengthStats {
     bytes: u32,
@@ -113,7 +113,7 @@ impl Segments {
         caches: &PretokenCache,
     ) {
         let n = n.min(BATCH_SEGMENTS);
-        // The last eight are as many: what is behind them is empty.
+        // The last eight are filled up with empty units.
         let last = n.checked_sub(1).map_or(start, |last| self.ends[last]);
         self.ends[n..n.next_multiple_of(EIGHT)].fill(last);
         let short = caches.few_ids.places();

@@ -13,8 +13,8 @@
 //! - Unknown tokens are fused across such bytes.
 //! - Prefix and suffix are spelled in bytes with their character, and all of these bytes must have
 //!   tokens.
-//! - Neighbours of a character that is left out merge. Lengths are counted in order, so tokens
-//!   after such a character cover bytes too far left.
+//! - Neighbours of a dropped character merge. Lengths are counted in order, so tokens after such a
+//!   character cover bytes too far left.
 //! - The prefix's length is cut off the right token of a merge, whatever it begins with.
 //!
 //! Cost: two loads for each character; merging as in `merge`, O(n log n) for any text.
