@@ -19,8 +19,8 @@ pub trait Model: Send + Sync {
         out: &mut Vec<u32>,
     ) -> Result<()>;
 
-    /// Returns the id of a pretoken that is a token, where that counts whatever its parts make. The
-    /// same bytes inside another pretoken may become other tokens. `search`: the answer of
+    /// Returns the id of a pretoken that is a token, where that counts whatever its parts make. Its
+    /// bytes may become other tokens inside another pretoken. `search`: the answer of
     /// [`Self::prefetch_whole`], if it was asked.
     fn lookup_whole(&self, _pretoken: &[u8], _search: Search) -> Option<u32> {
         None
