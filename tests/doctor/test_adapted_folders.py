@@ -32,7 +32,7 @@ def wrong(folder: Path) -> set[str]:
 def test_applied_extensions_are_healthy_and_mixtures_are_not(tmp_path: Path) -> None:
     base = model_dir(tmp_path / "base")
     tokenizer = jeton.load(base)
-    found = extend(iter(TEXTS), tokenizer=tokenizer, n_tokens=10, reading=Reading(hold_out=0))
+    found = extend(iter(TEXTS), base=tokenizer, n_tokens=10, reading=Reading(hold_out=0))
     save_adapted(found.tokenizer, found.change, adapted_target(tokenizer, tmp_path / "more"))
     apply(base, tmp_path / "more", output=tmp_path / "applied")
     assert len(found.new_tokens) > 0
@@ -48,7 +48,7 @@ def test_a_pruned_tokenizer_over_the_old_weights_is_found(tmp_path: Path) -> Non
     base = model_dir(tmp_path / "base", config={"vocab_size": N_IDS}, tensors=rows)
     tokenizer = jeton.load(base)
     assert tokenizer.vocab_size == N_IDS
-    less = prune(iter(TEXTS), tokenizer=tokenizer, n_tokens=tokenizer.vocab_size - 3)
+    less = prune(iter(TEXTS), base=tokenizer, n_tokens=tokenizer.vocab_size - 3)
     save_adapted(less.tokenizer, less.change, adapted_target(tokenizer, tmp_path / "less"))
     apply(base, tmp_path / "less", output=tmp_path / "applied")
     assert wrong(tmp_path / "applied") == set()
