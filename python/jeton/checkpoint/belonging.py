@@ -1,7 +1,7 @@
 """Contradictions between a tokenizer and a checkpoint: tables that are too small, ids without rows.
 
-The same check stands behind ``jeton adapt verify`` and ``jeton doctor``. Only headers and small
-JSON files are read.
+``jeton adapt verify`` and ``jeton doctor`` share this check. Only headers and small JSON files are
+read.
 """
 
 from __future__ import annotations
