@@ -13,7 +13,6 @@ import numpy as np
 
 import jeton
 from jeton._core import Tokenizer, from_vocab_txt
-from jeton.adapt import VocabularyChange
 from jeton.doctor import Diagnosis, Output, Settings, diagnose
 from jeton.doctor.settings import write_snapshot
 from jeton.errors import LossyConversionWarning
@@ -38,15 +37,25 @@ def directory(**changes: Any) -> Make:
     return lambda path: diagnose(model_dir(path / "model", **changes))
 
 
-def changed(fingerprint: str | None) -> Make:
-    """A model directory with the change that leads to a tokenizer; None: to its own."""
+def adapted(
+    *, n_old_ids: int | None = None, n_rows: int = ward.N_ROWS, leads_here: bool = True
+) -> Make:
+    """A model directory with the change file of a pruned tokenizer."""
+    own = ward.tokenizer()
 
     def make(path: Path) -> Diagnosis:
-        folder = model_dir(path / "model")
-        own = jeton.load(folder)
-        made = VocabularyChange.between(ward.tokenizer(special={}), own)
-        stated = made.to_json().replace(own.fingerprint, fingerprint or own.fingerprint)
-        (folder / "vocabulary_change.json").write_text(stated, encoding="utf-8")
+        names = ("model.embed_tokens.weight", "lm_head.weight")
+        tables = {name: ward.matrix(n_rows, seed=i) for i, name in enumerate(names)}
+        folder = model_dir(path / "model", config={"vocab_size": n_rows}, tensors=tables)
+        tokenizer = jeton.load(folder)
+        change = {
+            "old": {"n_ids": n_old_ids or own.vocab_size, "fingerprint": "0" * 64},
+            "new": {
+                "n_ids": own.vocab_size,
+                "fingerprint": tokenizer.fingerprint if leads_here else "1" * 64,
+            },
+        }
+        (folder / "vocabulary_change.json").write_text(json.dumps(change))
         return diagnose(folder)
 
     return make

@@ -13,9 +13,9 @@ from jeton.doctor import Output, diagnose, failures
 from tests.doctor import ward
 from tests.doctor.makers import (
     Case,
+    adapted,
     against,
     batch,
-    changed,
     directory,
     gguf,
     gguf_against,
@@ -147,15 +147,6 @@ CASES: dict[str, Case] = {
     ),
     "config-vocab-size-wrong": Case(directory(config={"vocab_size": 300}), directory()),
     "head-rows-differ": Case(directory(tensors={"lm_head.weight": ward.matrix(300)}), directory()),
-    "vocabulary-tables-disagree": Case(
-        directory(tensors={"lm_head.bias": np.zeros(260, np.float32)}),
-        directory(tensors={"lm_head.bias": np.zeros(ward.N_ROWS, np.float32)}),
-    ),
-    "id-without-row": Case(
-        directory(generation={"suppress_tokens": [3, 999]}),
-        directory(generation={"suppress_tokens": [3, ward.N_ROWS - 1]}),
-    ),
-    "change-of-another-tokenizer": Case(changed("0" * 64), changed(None)),
     "head-missing": Case(
         directory(tensors={"lm_head.weight": REMOVE}),
         directory(tensors={"lm_head.weight": REMOVE}, config={"tie_word_embeddings": True}),
@@ -414,6 +405,16 @@ CASES: dict[str, Case] = {
         directory(tokenizer_config={"tokenizer_class": "LlamaTokenizerFast"}),
         directory(tokenizer_config={"tokenizer_class": "GPT2TokenizerFast"}),
     ),
+    # tokenizer and weights
+    "table-lacks-rows": Case(
+        directory(tensors={"lm_head.bias": np.ones(200, np.float32)}),
+        directory(tensors={"lm_head.bias": np.ones(ward.N_ROWS, np.float32)}),
+    ),
+    "file-names-id-without-row": Case(
+        directory(config={"image_token_id": 9000}), directory(config={"image_token_id": 7})
+    ),
+    "vocabulary-change-differs": Case(adapted(leads_here=False), adapted()),
+    "weights-not-adapted": Case(adapted(n_old_ids=400, n_rows=400), adapted()),
     # texts
     "languages-cost-more": Case(
         texts("မြို့သို့သွားသောရထားသည်"), texts("only English here, and nothing else")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.checkpoint.belonging import CHANGE_FILE
+from jeton.checkpoint.adapted import CHANGE_FILE
 from jeton.errors import AdaptError
 
 if TYPE_CHECKING:

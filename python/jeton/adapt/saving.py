@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,7 +34,7 @@ class SavedChange:
     tokenizer: Tokenizer
 
 
-def adapted_target(base: Tokenizer, path: str) -> Target:
+def adapted_target(base: Tokenizer, path: str | os.PathLike[str]) -> Target:
     """Returns where a tokenizer that is made from another one goes.
 
     A folder gets the format of the old tokenizer, so that it loads as that did.
@@ -41,9 +42,10 @@ def adapted_target(base: Tokenizer, path: str) -> Target:
     Raises:
         UsageError: The name tells no format.
     """
-    is_folder = path.endswith(("/", "\\")) or is_folder_name(Path(path))
+    name = os.fspath(path)
+    is_folder = name.endswith(("/", "\\")) or is_folder_name(Path(name))
     is_model = is_folder and base.reference == "sentencepiece"
-    return find_target(path, wanted="sentencepiece" if is_model else None)
+    return find_target(name, wanted="sentencepiece" if is_model else None)
 
 
 def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target) -> SavedChange:

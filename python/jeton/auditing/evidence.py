@@ -33,7 +33,7 @@ __all__ = [
     "RequestEvidence",
     "SampleDocument",
     "StepEffect",
-    "Traffic",
+    "TrafficCost",
     "percent",
 ]
 
@@ -44,7 +44,7 @@ _CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class TrafficCost:
     """From counted tokens to a year's dollars of the ledger.
 
     A counted token has its share of what prompts cost in the ledger: dollars follow from there and
@@ -176,7 +176,7 @@ class Evidence:
     n_removable_whitespace_bytes: int
     model: ModelFacts | None
     gpu: GpuFacts | None
-    traffic: Traffic
+    traffic: TrafficCost
     output_tokens_per_request: float
     stats: TextStats = field(default_factory=TextStats)
     sample: DeepSample = field(default_factory=lambda: DeepSample((), 0, 0, is_whole=False))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCHEMA_VERSION",
+    "Breakdown",
     "Comparison",
-    "Group",
     "GroupCell",
     "GroupKind",
     "GroupRow",
@@ -196,7 +196,7 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Breakdown:
     """The text cut into parts by one question, the largest part first.
 
     Attributes:
@@ -230,7 +230,7 @@ class Comparison:
     jeton_version: str
     text: TextSummary
     tokenizers: tuple[TokenizerComparison, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[Breakdown, ...]
     seed: int
     inspection: Inspection | None = None
 

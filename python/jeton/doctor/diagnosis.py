@@ -8,6 +8,7 @@ from typing import Any
 
 from jeton._nearest import nearest
 from jeton.doctor.checks import batch as batch_checks
+from jeton.doctor.checks import belonging as belonging_checks
 from jeton.doctor.checks import chat as chat_checks
 from jeton.doctor.checks import chat_place as chat_place_checks
 from jeton.doctor.checks import context as context_checks
@@ -22,7 +23,6 @@ from jeton.doctor.checks import retrieval as retrieval_checks
 from jeton.doctor.checks import row as row_checks
 from jeton.doctor.checks import settings as settings_checks
 from jeton.doctor.checks import special as special_checks
-from jeton.doctor.checks import tables as table_checks
 from jeton.doctor.checks import text as text_checks
 from jeton.doctor.failures import Area, Check, Failure, finding_of
 from jeton.doctor.patient import Patient
@@ -37,7 +37,7 @@ SCHEMA_VERSION = "jeton.doctor/1"
 CHECKS: tuple[Check, ...] = (
     *file_checks.CHECKS,
     *model_checks.CHECKS,
-    *table_checks.CHECKS,
+    *belonging_checks.CHECKS,
     *row_checks.CHECKS,
     *special_checks.CHECKS,
     *chat_checks.CHECKS,

@@ -27,7 +27,7 @@ from jeton.formats.samples import make_samples, written_samples
 from jeton.formats.targets import Target, find_target
 from jeton.formats.writing import Loss, Rendering, Rewording, lossy_error, render, warn
 
-__all__ = ["Judge", "Saved", "save_file", "write_files"]
+__all__ = ["Judge", "SavedFiles", "save_file", "write_files"]
 
 
 Judge: TypeAlias = Callable[[Tokenizer, tuple[Loss, ...]], tuple[Loss, ...]]
@@ -36,7 +36,7 @@ them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedFiles:
     """Files written.
 
     Attributes:
@@ -108,7 +108,7 @@ def write_files(
     judge: Judge | None = None,
     label: str | None = None,
     beside: Mapping[Path, bytes] | None = None,
-) -> Saved:
+) -> SavedFiles:
     """Write a tokenizer's files, once they load as what they should.
 
     Args:
@@ -158,7 +158,7 @@ def write_files(
     left: tuple[str, ...] = ()
     if settings is not None:
         left = left_behind(settings, is_folder=is_folder, is_gguf=target.format == "gguf")
-    return Saved(tuple(files), losses, options, read, rewordings, left)
+    return SavedFiles(tuple(files), losses, options, read, rewordings, left)
 
 
 def _loaded(

@@ -26,7 +26,7 @@ from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_sums
-from jeton.planning.cost_aware_results import CostAware, Judgement, PricedVocabulary
+from jeton.planning.cost_aware_results import CostAware, HeldOutJudgement, PricedVocabulary
 from jeton.planning.machines import ModelLike, gpu_of
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES
@@ -262,7 +262,7 @@ def _judge(
     bill: _Bill,
     output_tokens: float,
     seed: int,
-) -> Judgement:
+) -> HeldOutJudgement:
     def bills(places: NDArray[np.intp]) -> tuple[Decimal, Decimal]:
         mine, others = tokens[places], plain_tokens[places]
         share = int(mine.sum()) / max(1, int(others.sum()))
@@ -280,7 +280,7 @@ def _judge(
         changes.append(float(a / b) - 1)
     low, high = np.quantile(changes, [0.025, 0.975])
     sums = np.stack([tokens, plain_tokens], axis=1)
-    return Judgement(
+    return HeldOutJudgement(
         n_documents=n,
         n_bytes=n_bytes,
         n_tokens=int(tokens.sum()),

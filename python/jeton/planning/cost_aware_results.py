@@ -10,7 +10,7 @@ from jeton._core import Tokenizer, __version__
 from jeton.metrics.bootstrap import Interval
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["CostAware", "Judgement", "PricedVocabulary"]
+__all__ = ["CostAware", "HeldOutJudgement", "PricedVocabulary"]
 
 _SCHEMA_VERSION = "jeton.cost-aware/1"
 
@@ -33,7 +33,7 @@ class PricedVocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class HeldOutJudgement:
     """The chosen vocabulary and plain BPE of the best size, on text that nothing was chosen by.
 
     Attributes:
@@ -104,7 +104,7 @@ class CostAware:
     chosen: PricedVocabulary
     plain: PricedVocabulary
     candidates: tuple[PricedVocabulary, ...]
-    judgement: Judgement
+    judgement: HeldOutJudgement
 
     def best_of(self, algorithm: str) -> PricedVocabulary:
         """The cheapest size of one algorithm."""

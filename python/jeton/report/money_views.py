@@ -14,7 +14,7 @@ __all__ = [
     "BillModelRow",
     "BillRow",
     "BillView",
-    "Cause",
+    "CauseLine",
     "FactorView",
     "Product",
     "WaterfallRow",
@@ -134,7 +134,7 @@ class BillModelRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class CauseLine:
     """Cause of a part of the difference; ``usd`` where that is known."""
 
     path: str
@@ -162,7 +162,7 @@ class BillView:
     explained: Shown | None
     difference: Shown | None
     difference_share: Shown | None
-    causes: tuple[Cause, ...]
+    causes: tuple[CauseLine, ...]
     remarks: tuple[str, ...]
     price_sources: tuple[str, ...]
 
@@ -295,12 +295,12 @@ def _model_row(numbers: Numbers, index: int) -> BillModelRow:
     )
 
 
-def _cause(numbers: Numbers, index: int, cause: str | dict[str, Any]) -> Cause:
+def _cause(numbers: Numbers, index: int, cause: str | dict[str, Any]) -> CauseLine:
     path = f"bill.causes[{index}]"
     if isinstance(cause, str):
-        return Cause(path, None)
+        return CauseLine(path, None)
     usd = numbers.show(f"{path}.usd", "cents_change", basis=cause["basis"])
-    return Cause(f"{path}.title", usd)
+    return CauseLine(f"{path}.title", usd)
 
 
 def _factor(numbers: Numbers, index: int, factor: dict[str, Any]) -> FactorView:

@@ -1,8 +1,8 @@
-//! Pretokens by the batch: where many of them end, then all their keys, then what they are.
+//! Pretokens by the batch: first many ends, then all keys, then all lookups.
 //!
-//! Each step is a short loop whose turns do not wait for one another, whereas a pretoken that is
-//! cut and looked up before the next one is cut waits for memory each time: while keys are made,
-//! the sets of the cache where the pretokens would be are on their way already.
+//! Each step is a short loop whose turns do not wait for one another. Cutting and looking up one
+//! pretoken after the other would wait for memory each time. While keys are made, the cache sets
+//! where the pretokens would be are on their way already.
 
 mod long;
 
@@ -16,12 +16,11 @@ use crate::cpu::dispatch::{Kernel, Work, run_at, run_wide};
 use crate::pretokenize::TextPieces;
 use crate::vocab::Search;
 
-/// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block
-/// of 64 bytes, so that the ends of a block are always taken together.
+/// Most pretokens of a batch. It has at least 128 while the text has them, plus the pretokens of
+/// another block of 64 bytes. So the ends of a block are always taken together.
 pub(crate) const BATCH_PRETOKENS: usize = 192;
 
-/// Room for the ids of a batch: those of a hundred phrases or so, or of pretokens with many ids
-/// only.
+/// Room for the ids of a batch: a hundred phrases or so, or pretokens with many ids only.
 const ROOM: usize = BATCH_PRETOKENS * MANY_IDS + MANY_IDS + 1;
 
 /// A batch asks for the sets of `many_ids` ahead once one pretoken in this many was there before.
@@ -33,8 +32,7 @@ const MIXED_SHARE: usize = 6;
 
 /// Pieces that follow one another, by where they end.
 pub(crate) trait Ends {
-    /// Puts the next ends there, as many as fit, and returns how many there are: none when all were
-    /// given.
+    /// Writes the next ends into `ends` and returns their number: 0 when all were given.
     fn ends(&mut self, ends: &mut [usize]) -> usize;
 }
 
@@ -45,20 +43,21 @@ impl Ends for TextPieces<'_, '_> {
     }
 }
 
-/// A batch of pretokens, and the ids of those that are known. What is lent to one call after the
-/// other needs no clearing in between.
+/// A batch of pretokens, and the ids of the known ones. A batch lent to one call after the other
+/// needs no clearing in between.
 ///
 /// Arrays come first, and begin with cache lines: no vector is in two of them.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct BatchLookup {
     ends: [usize; BATCH_PRETOKENS],
-    /// The key of each that is short, and what tells its place in a cache. Long ones all have the
-    /// same, which is not there: whether a pretoken is long is seen behind a look at that place,
-    /// and to wait for memory there would be in vain.
+    /// The key of each short pretoken, and the number that tells its place in a cache. Long ones
+    /// share one place and one key, which no cache has. The lookup sees that a pretoken is long
+    /// only after a look at its place, and would wait for memory there in vain.
     keys: [Key<1>; BATCH_PRETOKENS],
     places: [usize; BATCH_PRETOKENS],
-    /// Which are long, and their hashes, by the same indices as all.
+    /// Indices of the long pretokens; `long_places` holds their places or hashes by the index of
+    /// the pretoken.
     long: [usize; BATCH_PRETOKENS + EIGHT],
     long_places: [usize; BATCH_PRETOKENS],
     n: usize,
@@ -156,8 +155,8 @@ impl BatchLookup {
                 pieces,
             },
         );
-        // There may be as many of them now. Where a text begins, the last batch is that of another
-        // one.
+        // The counts of the last batch predict this one. Where a text begins, the last batch
+        // belongs to another text.
         if batch.n > 0 {
             batch.has_many_ids = batch.n_many_ids * MANY_IDS_SHARE > batch.n;
             batch.is_mixed = batch.n_many_ids * MIXED_SHARE > batch.n;
@@ -176,8 +175,8 @@ impl BatchLookup {
 
     // `MANY`: pretokens with more ids are asked for, too, before it is known which these are.
     //
-    // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of
-    // memory, and what a turn needs fits the registers, as it would not beside the loop that cuts.
+    // Loops over indices of arrays, not over zipped iterators. All arrays are in one place of
+    // memory, and a turn's values fit the registers. They would not fit beside the loop that cuts.
     #[inline(always)]
     fn make_keys<const MANY: bool>(&mut self, text: &[u8], caches: &PretokenCache) -> usize {
         let (places, many) = (caches.few_ids.places(), caches.many_ids.places());
@@ -246,7 +245,7 @@ impl BatchLookup {
     }
 
     /// Looks pretokens up until one is not known ([`Self::unknown`] tells of it); says whether
-    /// there is one left in the batch. `search` asks memory for what the model will look at.
+    /// there is one left in the batch. `search` prefetches the memory that the model will look at.
     pub(crate) fn next_unknown(
         &mut self,
         text: &[u8],
@@ -348,8 +347,8 @@ impl BatchLookup {
         }
     }
 
-    /// Looks for a short pretoken where most are not, and puts its ids behind those that are known
-    /// so far; how many they are.
+    /// Looks for a short pretoken where most are not, appends its ids to the known ones and returns
+    /// their number.
     #[inline(never)]
     fn look_up_slow(
         &mut self,
@@ -391,8 +390,7 @@ impl BatchLookup {
         self.take_rich(n_known, payload)
     }
 
-    /// Puts ids of a pretoken that was among those with many behind those that are known so far;
-    /// how many they are.
+    /// Appends the ids of a pretoken with many to the known ones, and returns their number.
     #[inline(always)]
     fn take_rich(&mut self, n_known: usize, payload: &Payload<{ MANY_IDS + 1 }>) -> Option<usize> {
         let n_ids = payload[MANY_IDS] as usize;
@@ -500,7 +498,7 @@ mod tests {
         ) {
             let mut caches = PretokenCache::default();
             let mut batch = Box::<BatchLookup>::default();
-            // What has many ids is another pretoken.
+            // Pretokens with many ids have numbers of their own.
             let many = |at: usize| at / changes % 2 == 1;
             let pretokens: Vec<_> = numbers
                 .iter()

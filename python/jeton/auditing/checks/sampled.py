@@ -13,7 +13,7 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis
 from jeton.metrics.bootstrap import bootstrap_ratio
 
-__all__ = ["Saved", "measure", "remedy", "saved"]
+__all__ = ["TokensSaved", "measure", "remedy", "saved"]
 
 N_GROUPS = 256
 """Documents are drawn in at most so many random groups: the interval of a ratio of sums is the same
@@ -21,7 +21,7 @@ within a few percent, and takes milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class TokensSaved:
     """Tokens that would go, on the workload.
 
     Attributes:
@@ -45,7 +45,7 @@ class Saved:
 
 def saved(
     evidence: Evidence, saved_tokens: NDArray[np.int64], what: str, *, once: bool = False
-) -> Saved:
+) -> TokensSaved:
     """Carry what was saved on the sampled documents over to the workload.
 
     The interval is a bootstrap by document: a document is what was drawn.
@@ -69,14 +69,14 @@ def saved(
     )
     effects = _by_model(evidence, weighted, n_tokens)
     if sample.is_whole:
-        return Saved(n_saved, share, share, share, Basis.EXACT, formula + ", all)", effects)
+        return TokensSaved(n_saved, share, share, share, Basis.EXACT, formula + ", all)", effects)
     low, high = _interval(weighted, n_tokens)
     n_of_all = round(share * sample.n_tokens_of_all)
     formula += (
         f" drawn by digest) x {sample.n_tokens_of_all:,} tokens of the workload = {n_of_all:,}; "
         f"95% interval of the share by bootstrap over documents: {percent(low)} to {percent(high)}"
     )
-    return Saved(n_of_all, share, low, high, Basis.ESTIMATED, formula, effects)
+    return TokensSaved(n_of_all, share, low, high, Basis.ESTIMATED, formula, effects)
 
 
 def _by_model(

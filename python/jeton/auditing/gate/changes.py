@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from jeton.auditing.gate.causes import CONTENT, TOKENIZER, UNRESOLVED, WORDING, Sides
+from jeton.auditing.gate.causes import CONTENT, TOKENIZER, UNRESOLVED, WORDING, KnownTokenizers
 from jeton.auditing.gate.documents import Document
 from jeton.auditing.gate.matching import Matches
 from jeton.auditing.gate.rewriting import STEPS
@@ -55,7 +55,7 @@ class ChangedDocument:
 
 
 def changed_documents(
-    sides: Sides,
+    sides: KnownTokenizers,
     matches: Matches,
     *,
     domain: str | None,

@@ -29,7 +29,7 @@ from jeton.auditing.gate.statistics import (
     CLASSES,
     MAX_DOMAINS,
     OTHER_DOMAINS,
-    Cell,
+    DomainSums,
     Statistics,
 )
 from jeton.corpus.places import RecordPlaces
@@ -269,7 +269,7 @@ def _add_sums(
         groups.setdefault(key, []).append(i)
     for (domain, language), members in groups.items():
         statistics.cell(domain, language).add(
-            Cell(
+            DomainSums(
                 n_documents=len(members),
                 n_bytes=_sums(texts.n_bytes, members),
                 n_chars=_sums(texts.n_chars, members),

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from jeton.auditing.gate.budgets import Budget
-from jeton.auditing.gate.causes import CAUSES, KINDS, Part
+from jeton.auditing.gate.causes import CAUSES, KINDS, CauseEffect
 from jeton.auditing.gate.changes import ChangedDocument
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.intervals import ChangeInterval
@@ -23,7 +23,7 @@ GATE_SCHEMA = "jeton.gate/1"
 class Cause:
     """One part of a difference, for people too."""
 
-    part: Part
+    part: CauseEffect
     share: float | None
     detail: str
 

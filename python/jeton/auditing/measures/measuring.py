@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from jeton.auditing.evidence import Measured, Traffic
+from jeton.auditing.evidence import Measured, TrafficCost
 from jeton.auditing.options.selection import Selection
 from jeton.auditing.result import (
     EconomicsSummary,
@@ -66,10 +66,10 @@ class Facts:
         """Mean tokens generated per request; 0 where nothing is known."""
         return self.output_tokens_per_request or 0.0
 
-    def traffic(self, n_documents: int, *, ledger: Ledger | None, n_tokens: int) -> Traffic:
+    def traffic(self, n_documents: int, *, ledger: Ledger | None, n_tokens: int) -> TrafficCost:
         """From tokens of so many documents to the ledger's money."""
         daily = None if self.requests_per_day is None else Decimal(str(self.requests_per_day))
-        return Traffic(
+        return TrafficCost(
             n_documents=n_documents,
             requests_per_day=daily,
             price=self.price,
@@ -220,7 +220,7 @@ def _table_size(facts: Facts, index: int, vocab_size: int) -> int:
     return facts.model.vocab_size
 
 
-def term_reports(counts: Counts, traffic: Traffic) -> tuple[TermReport, ...]:
+def term_reports(counts: Counts, traffic: TrafficCost) -> tuple[TermReport, ...]:
     """The terms that occur, the dearest under the current tokenizer first."""
     reports = []
     for term, n_occurrences in zip(counts.setup.terms, counts.term_counts.tolist(), strict=True):

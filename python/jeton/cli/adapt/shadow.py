@@ -9,7 +9,7 @@ import click
 from jeton.cli import options, streams
 
 if TYPE_CHECKING:
-    from jeton.adapt.shadowing import Difference, Shadow, Side, Stage
+    from jeton.adapt.shadowing import PairedDifference, Shadow, Side, Stage
 
 __all__ = ["shadow"]
 
@@ -164,7 +164,7 @@ def _as_json(found: Shadow) -> dict[str, Any]:
     }
 
 
-def _difference(value: Difference | None) -> dict[str, float] | None:
+def _difference(value: PairedDifference | None) -> dict[str, float] | None:
     if value is None:
         return None
     return {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jeton.corpus.requests.messages import Chat
+from jeton.corpus.requests.messages import CountedChat
 from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage
 
 __all__ = ["ParsedRequest", "Report", "SpanPlace", "first", "is_messages"]
@@ -65,7 +65,7 @@ class ParsedRequest:
 
     shape: str
     prompt: str | None = None
-    chat: Chat | None = None
+    chat: CountedChat | None = None
     response: str | None = None
     model: str = ""
     model_asked: str = ""

@@ -17,8 +17,8 @@ from jeton.corpus.places import record_id
 from jeton.corpus.requests.exports import rows_of_bucket
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
 from jeton.corpus.requests.messages import (
-    Chat,
     ChatRenderer,
+    CountedChat,
     published_overhead,
     text_of,
 )
@@ -247,7 +247,7 @@ class RecordReader:
         return tuple(found)
 
     def _earlier_turns(
-        self, parsed: ParsedRequest, chat: Chat, time_s: float, domain: str | None
+        self, parsed: ParsedRequest, chat: CountedChat, time_s: float, domain: str | None
     ) -> Iterator[Row]:
         """A request for each answer inside a chat: what preceded it was sent then."""
         answers = [
@@ -259,7 +259,7 @@ class RecordReader:
             self._report("too_many_turns", f"{len(answers):,} turns")
             answers = answers[-MAX_TURNS:]
         for index in answers:
-            before = Chat(messages=chat.messages[:index], tools=chat.tools)
+            before = CountedChat(messages=chat.messages[:index], tools=chat.tools)
             text, overhead = self._text(parsed, before)
             said, _ = text_of({k: v for k, v in chat.messages[index].items() if k != "role"})
             # The provider's count is the last request's alone.
@@ -282,7 +282,7 @@ class RecordReader:
                 record_id=self.record_id,
             )
 
-    def _text(self, parsed: ParsedRequest, chat: Chat | None) -> tuple[str, int]:
+    def _text(self, parsed: ParsedRequest, chat: CountedChat | None) -> tuple[str, int]:
         """Returns the sent text, and the tokens that the chat's format adds."""
         if chat is None:
             return parsed.prompt or "", 0

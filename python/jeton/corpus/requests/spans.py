@@ -32,7 +32,7 @@ from jeton.corpus.requests.usage_names import (
     WRITE_INSIDE,
     snake,
 )
-from jeton.corpus.requests.usage_paths import Amounts, collect
+from jeton.corpus.requests.usage_paths import UsageAmounts, collect
 
 __all__ = ["USAGE_PREFIXES", "as_span", "parse_span", "spans_of_export"]
 
@@ -298,7 +298,7 @@ def _usage(
     *,
     has_no_output: bool,
 ) -> Usage:
-    amounts = Amounts()
+    amounts = UsageAmounts()
     if plan.paths:
         collect({path: attributes[key] for key, path in plan.paths}, amounts, report)
     for name in plan.usages:

@@ -15,7 +15,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from jeton.corpus.bills.items import CENT, BillItem
-from jeton.economics.billing.explanations import Explanation, explanations
+from jeton.economics.billing.explanations import BillHypothesis, explanations
 from jeton.economics.billing.models import SEARCHES, Records, UsedModel
 from jeton.findings import Basis
 
@@ -324,7 +324,7 @@ class _Search:
         doubt = self._doubt(difference, None)
         return [] if doubt is None else [doubt]
 
-    def _title(self, models: Sequence[UsedModel], explanation: Explanation) -> str:
+    def _title(self, models: Sequence[UsedModel], explanation: BillHypothesis) -> str:
         if len(models) == 1:
             return f"{models[0].name}: {explanation.title}"
         return explanation.title
@@ -333,7 +333,7 @@ class _Search:
 
     def _fitting(
         self, models: Sequence[UsedModel], difference: Decimal, rounding: Decimal, share: Decimal
-    ) -> list[Explanation]:
+    ) -> list[BillHypothesis]:
         found = []
         for explanation in explanations(self.records, models):
             if explanation.is_doubted_by(self.doubts) or abs(explanation.usd) <= 2 * rounding:

@@ -22,7 +22,7 @@ from jeton.errors import UsageError
 
 __all__ = [
     "GpuShares",
-    "Judgement",
+    "PointDeviation",
     "calibrate_shares",
     "foreseen_bytes",
     "foreseen_seconds",
@@ -53,7 +53,7 @@ class GpuShares:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PointDeviation:
     """A point against what was foreseen; deviations are foreseen over measured, less one."""
 
     point: MeasuredPoint
@@ -186,7 +186,7 @@ def judge(
     find_model: Callable[[str], ModelFacts],
     *,
     half: Literal["calibrate", "judge"] | None = "judge",
-) -> tuple[Judgement, ...]:
+) -> tuple[PointDeviation, ...]:
     """Hold measured points against what is foreseen; by default those kept apart."""
     judged = []
     for point in points:
@@ -196,7 +196,7 @@ def judge(
         seconds = foreseen_seconds(point, model, gpu, shares)
         memory = foreseen_bytes(point, model)
         judged.append(
-            Judgement(
+            PointDeviation(
                 point,
                 seconds,
                 seconds / point.seconds - 1,

@@ -8,7 +8,14 @@ from decimal import Decimal
 from jeton.economics.traffic.policies import PolicyName
 from jeton.economics.traffic.prediction import PredictionError
 
-__all__ = ["Capacity", "Spread", "TraceSummary", "TrafficReport", "TrafficRun", "TrafficSeries"]
+__all__ = [
+    "ServerCapacity",
+    "Spread",
+    "TraceSummary",
+    "TrafficReport",
+    "TrafficRun",
+    "TrafficSeries",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +177,7 @@ class TrafficRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class ServerCapacity:
     """How a server copes with its traffic.
 
     Attributes:
@@ -229,4 +236,4 @@ class TrafficReport:
     scaling: str
     seed: int
     runs: tuple[TrafficRun, ...]
-    capacity: Capacity | None = None
+    capacity: ServerCapacity | None = None

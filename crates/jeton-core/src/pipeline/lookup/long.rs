@@ -1,5 +1,4 @@
-//! The pretokens of a batch that are too long for a short key: where they would be, and what is
-//! known of them.
+//! The pretokens of a batch that are too long for a short key: their places and their lookup.
 
 use super::BatchLookup;
 use crate::cache::key::{Key, Role};
@@ -8,7 +7,7 @@ use crate::cache::tiers::{MEDIUM_IDS, PretokenCache};
 use crate::vocab::Search;
 
 impl BatchLookup {
-    /// Where they would be, and what is there on its way.
+    /// Computes the places of the long pretokens, and prefetches them.
     #[inline(never)]
     pub(super) fn fill_long(&mut self, text: &[u8], n_long: usize, caches: &PretokenCache) {
         let (pretokens, records) = (caches.medium.places(), &caches.records);
@@ -33,8 +32,7 @@ impl BatchLookup {
         }
     }
 
-    /// Looks for one of them, and puts its ids behind those that are known so far; how many they
-    /// are.
+    /// Looks for a long pretoken, appends its ids to the known ones and returns their number.
     #[inline(never)]
     pub(super) fn known_long(
         &mut self,
