@@ -24,7 +24,11 @@ from tests.models.tiny_networks import is_tied, load_network, logits
 torch = pytest.importorskip("torch", reason="torch is not installed beside jeton")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-pytestmark = [pytest.mark.models, pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.models,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.timeout(900),
+]
 
 TERMS = ["hydroxychloroquine", "thrombocytopenia", "estoppel"]
 NOTES = ["The patient was given hydroxychloroquine for thrombocytopenia."] * 5

@@ -49,6 +49,7 @@ _LISTED: dict[str, dict[str, Any]] = {
     "mobilebert": {"embedding_size": 16, "hidden_size": 32},
     "squeezebert": {"embedding_size": 32},
     "falcon": {"num_kv_heads": 4},
+    "t5": {"decoder_start_token_id": 0},
 }
 
 
