@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from jeton.adapt.weights.gguf_applying import BlockMatrix, is_table
 from jeton.adapt.weights.matrices import OpenFiles
-from jeton.adapt.weights.verification import MAX_PROBLEMS, Verification
-from jeton.checkpoint.belonging import Contradiction
+from jeton.adapt.weights.verification import Comparison, Verification
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
 from jeton.checkpoint.gguf_file import GgufFile, StoredTensor, read_gguf_file
 
@@ -44,7 +43,7 @@ def verify_gguf(
         OSError: A file cannot be read.
     """
     file = read_gguf_file(output)
-    found = _Comparison()
+    found = _GgufComparison()
     found.own_parts(file)
     if base is not None:
         other = read_gguf_file(base)
@@ -54,26 +53,8 @@ def verify_gguf(
     return found.result()
 
 
-class _Comparison:
-    """Counts equal parts and notes unequal ones."""
-
-    def __init__(self) -> None:
-        self._problems: list[Contradiction] = []
-        self._n_tables = self._n_kept = self._n_new = self._n_copied = self._n_bytes = 0
-
-    def note(self, where: str, what: str) -> None:
-        if len(self._problems) < MAX_PROBLEMS:
-            self._problems.append(Contradiction(where, what))
-
-    def result(self) -> Verification:
-        return Verification(
-            self._n_tables,
-            self._n_kept,
-            self._n_new,
-            self._n_copied,
-            self._n_bytes,
-            tuple(self._problems),
-        )
+class _GgufComparison(Comparison):
+    """Compares a file with its base, and its parts with one another."""
 
     def own_parts(self, file: GgufFile) -> None:
         """Compares the vocabulary of a file with its tables and special ids."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from jeton.checkpoint.belonging import Contradiction
 
-__all__ = ["MAX_PROBLEMS", "Verification"]
+__all__ = ["Comparison", "Verification"]
 
-MAX_PROBLEMS = 100
+_MAX_PROBLEMS = 100
 """Most contradictions that a result lists."""
 
 
@@ -49,3 +49,27 @@ class Verification:
             "compared_bytes": self.n_bytes,
             "problems": [{"where": p.where, "what": p.what} for p in self.problems],
         }
+
+
+class Comparison:
+    """Counts equal parts and notes unequal ones; the comparison of a format extends it."""
+
+    def __init__(self) -> None:
+        self.problems: list[Contradiction] = []
+        self._n_tables = self._n_kept = self._n_new = self._n_copied = self._n_bytes = 0
+
+    def note(self, where: str, what: str) -> None:
+        """Notes a contradiction, unless there are very many already."""
+        if len(self.problems) < _MAX_PROBLEMS:
+            self.problems.append(Contradiction(where, what))
+
+    def result(self) -> Verification:
+        """Returns the counts and contradictions so far."""
+        return Verification(
+            self._n_tables,
+            self._n_kept,
+            self._n_new,
+            self._n_copied,
+            self._n_bytes,
+            tuple(self.problems[:_MAX_PROBLEMS]),
+        )

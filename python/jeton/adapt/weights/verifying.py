@@ -18,8 +18,8 @@ from jeton.adapt.weights.planning import plan_weights
 from jeton.adapt.weights.tensor_plans import TensorPlan, WeightPlan
 from jeton.adapt.weights.ties import are_equal
 from jeton.adapt.weights.tokenizers import change_of_sides, read_sides
-from jeton.adapt.weights.verification import MAX_PROBLEMS, Verification
-from jeton.checkpoint.belonging import Contradiction, contradictions, ids_document
+from jeton.adapt.weights.verification import Comparison, Verification
+from jeton.checkpoint.belonging import contradictions, ids_document
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
 from jeton.checkpoint.elements import can_encode, decoded
 from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
@@ -70,7 +70,7 @@ def verify(
         if not sides.has_old and (folder / CHANGE_FILE).is_file()
         else change_of_sides(sides)
     )
-    found = _Comparison(change)
+    found = _DirectoryComparison(change)
     found.problems += contradictions(folder, groups, change.n_new_ids)
     old_groups = read_groups(sides.model)
     stated = _stated_rows(groups, old_groups)
@@ -106,27 +106,12 @@ def _stated_rows(
     return stated if has_other_rows else {}
 
 
-class _Comparison:
-    """Counts what is equal and notes what is not."""
+class _DirectoryComparison(Comparison):
+    """Compares a directory with what the change makes of its base."""
 
     def __init__(self, change: VocabularyChange) -> None:
+        super().__init__()
         self._change = change
-        self.problems: list[Contradiction] = []
-        self._n_tables = self._n_kept = self._n_new = self._n_copied = self._n_bytes = 0
-
-    def note(self, where: str, what: str) -> None:
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Contradiction(where, what))
-
-    def result(self) -> Verification:
-        return Verification(
-            self._n_tables,
-            self._n_kept,
-            self._n_new,
-            self._n_copied,
-            self._n_bytes,
-            tuple(self.problems[:MAX_PROBLEMS]),
-        )
 
     def weights(self, plan: WeightPlan, groups: tuple[WeightGroup, ...]) -> None:
         """Compares every tensor of the base with what became of it."""
