@@ -50,9 +50,12 @@ $(VENV)/.built: $(VENV)/.maturin Cargo.toml Cargo.lock pyproject.toml $(RUST_SOU
 demo: setup  ## audit text found on this machine, write demo/report.html
 	@$(BIN)/python examples/demo.py
 
-# Rust compiles on one core for minutes: Python's tests use the other. Rust's output comes last.
+# Rust compiles on one core for minutes: Python's tests use the other. Rust says much only if it
+# fails, so that the names of failed Python tests stay in sight.
 test: setup  ## lint, test Rust and Python: the check before every commit
-	@sh scripts/beside.sh "$(MAKE) --no-print-directory static-rust test-rust" \
+	@mkdir -p build
+	@sh scripts/beside.sh "$(MAKE) --no-print-directory static-rust test-rust >build/rust.log 2>&1 \
+	    && echo 'Rust: style, lints and tests passed' || { cat build/rust.log; exit 1; }" \
 	    $(MAKE) --no-print-directory static-python test-python
 
 # Folders whose tests take some seconds each and touch every layer.

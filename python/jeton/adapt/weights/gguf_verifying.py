@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jeton.adapt.weights.gguf_applying import BlockMatrix, is_table
 from jeton.adapt.weights.matrices import OpenFiles
-from jeton.adapt.weights.verification import Comparison, Verification
+from jeton.adapt.weights.verification import Verification, Verifier
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
 from jeton.checkpoint.gguf_file import GgufFile, StoredTensor, read_gguf_file
 
@@ -43,7 +43,7 @@ def verify_gguf(
         OSError: A file cannot be read.
     """
     file = read_gguf_file(output)
-    found = _GgufComparison()
+    found = _GgufVerifier()
     found.own_parts(file)
     if base is not None:
         other = read_gguf_file(base)
@@ -53,7 +53,7 @@ def verify_gguf(
     return found.result()
 
 
-class _GgufComparison(Comparison):
+class _GgufVerifier(Verifier):
     """Compares a file with its base, and its parts with one another."""
 
     def own_parts(self, file: GgufFile) -> None:

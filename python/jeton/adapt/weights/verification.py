@@ -7,7 +7,7 @@ from typing import Any
 
 from jeton.checkpoint.belonging import Contradiction
 
-__all__ = ["Comparison", "Verification"]
+__all__ = ["Verification", "Verifier"]
 
 _MAX_PROBLEMS = 100
 """Most contradictions that a result lists."""
@@ -51,7 +51,7 @@ class Verification:
         }
 
 
-class Comparison:
+class Verifier:
     """Counts equal parts and notes unequal ones; the comparison of a format extends it."""
 
     def __init__(self) -> None:

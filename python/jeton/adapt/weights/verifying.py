@@ -18,7 +18,7 @@ from jeton.adapt.weights.planning import plan_weights
 from jeton.adapt.weights.tensor_plans import TensorPlan, WeightPlan
 from jeton.adapt.weights.ties import are_equal
 from jeton.adapt.weights.tokenizers import change_of_sides, read_sides
-from jeton.adapt.weights.verification import Comparison, Verification
+from jeton.adapt.weights.verification import Verification, Verifier
 from jeton.checkpoint.belonging import contradictions, ids_document
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
 from jeton.checkpoint.elements import can_encode, decoded
@@ -70,7 +70,7 @@ def verify(
         if not sides.has_old and (folder / CHANGE_FILE).is_file()
         else change_of_sides(sides)
     )
-    found = _DirectoryComparison(change)
+    found = _DirectoryVerifier(change)
     found.problems += contradictions(folder, groups, change.n_new_ids)
     old_groups = read_groups(sides.model)
     stated = _stated_rows(groups, old_groups)
@@ -106,7 +106,7 @@ def _stated_rows(
     return stated if has_other_rows else {}
 
 
-class _DirectoryComparison(Comparison):
+class _DirectoryVerifier(Verifier):
     """Compares a directory with what the change makes of its base."""
 
     def __init__(self, change: VocabularyChange) -> None:
