@@ -2,7 +2,7 @@
 //!
 //! Lines are read as `tokenizers` 0.23.3 reads them: white space at the start of a line belongs to
 //! the token, white space at its end does not. If lines are equal, the last counts and the earlier
-//! ids have no token. (So one empty line at the end of a file costs an id that no text becomes.)
+//! ids have no token. So one empty line at the end of a file costs an id that no text becomes.
 //!
 //! The file says nothing else: whether text is put in lower case and which tokens are special comes
 //! from the caller.

@@ -258,7 +258,7 @@ fn has_all_bytes(vocab: &Vocab) -> bool {
     })
 }
 
-/// True if the first step is that of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no
+/// True if the first step is the one of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no
 /// pretoken has white space in it.
 pub(super) fn is_cut_at_white_space(steps: &[StepConfig]) -> bool {
     let [StepConfig::Split(split), ..] = steps else {

@@ -28,7 +28,7 @@ const NOTHING: u32 = u32::MAX;
 /// Most pairs of symbols that make a piece: five times the largest published vocabulary's, and a
 /// bound on memory for a hostile one.
 const MAX_PAIRS: usize = 1 << 24;
-/// Longest piece, in bytes, whose halves are looked up. Such pieces have few halves, and hashing
+/// Longest piece, in bytes, whose halves are looked up. Short pieces have few halves, and hashing
 /// them is quicker than making two tries of all symbols.
 const LOOKED_UP: usize = 64;
 /// Depth to which an unused piece is taken apart (`sentencepiece` 0.2.3); deeper pieces stay.

@@ -151,7 +151,7 @@ impl Tokenizer {
 
     /// True if every text comes back from its ids, byte by byte. Nothing may be rewritten or left
     /// out, and no added token may take white space with it. Every byte must be a token, and a
-    /// merge joins the bytes of its two tokens. Such texts are known without decoding.
+    /// merge joins the bytes of its two tokens. If so, a round trip need not be tried.
     pub fn returns_every_text(&self) -> bool {
         let Engine::Bpe(pipeline) = &self.engine else {
             return false;

@@ -19,8 +19,7 @@ use crate::memory::arena::{ArenaVec, HugeArena};
 pub(super) const EMPTY: u32 = u32::MAX;
 
 /// Slots that a lookup looks at. In a table at most half full, the longest way of a million random
-/// keys is about 70. (The formula is log n / (a - 1 - log a) with a = 1/2; Knuth, volume 3, section
-/// 6.4.)
+/// keys is about 70. Formula: log n / (a - 1 - log a) with a = 1/2; Knuth, volume 3, section 6.4.
 const MAX_PROBES: usize = 256;
 
 /// Seeds that are tried before a vocabulary is refused.
