@@ -1,11 +1,11 @@
 //! Pre-tokenization of a text that may go on: the places at which it can be taken up again.
 //!
-//! A place is good if, whatever follows, the pretokens before it stay as they are, and the
-//! pretokens after it are the ones of the text from there on by itself. Two kinds of place are
-//! good. At one, some step begins a new piece, which later steps then see apart from all before.
-//! The other lies inside a piece, and the step would go on in the same way if the text began there;
-//! it is good as far as that step goes. A place of the second kind passes to the next step, and
-//! after the last one to the model.
+//! A place is good if two things hold, whatever follows. The pretokens before it stay as they are,
+//! and the pretokens after it are the ones of the text from there on by itself. Two kinds of place
+//! are good. At one, some step begins a new piece, which later steps then see apart from all
+//! before. The other lies inside a piece, and the step would go on in the same way if the text
+//! began there; it is good as far as that step goes. A place of the second kind passes to the next
+//! step, and after the last one to the model.
 //!
 //! Why it holds, step by step:
 //! - A pattern's automaton looks from the start of a search to where it is dead, and never back. So
@@ -127,7 +127,7 @@ impl OpenSplit {
 impl ScriptSplitter {
     fn open_end(&self, text: &str) -> (OpenSplit, Vec<bool>) {
         let mut out = OpenSplit::whole(text.len(), Free::From(0));
-        // Text before the first character with a script is in no piece.
+        // True for each byte at which the text can be taken up again.
         let mut good = vec![false; text.len() + 1];
         let mut piece = None;
         for (at, c) in text.char_indices() {
@@ -135,8 +135,7 @@ impl ScriptSplitter {
                 continue;
             };
             good[at] = true;
-            // True if the pending piece is a match (as the behaviour sees it); None if no piece is
-            // pending.
+            // Text before the first character with a script is in no piece.
             if piece.replace(script) != Some(script) {
                 if at > 0 {
                     out.boundaries.push(at);
@@ -156,7 +155,8 @@ impl Splitter {
             return OpenSplit::whole(text.len(), Free::Never);
         };
         let (behavior, invert) = self.arrangement();
-        // Dropped text can be taken up anywhere.
+        // True if the pending piece is a match (as the behaviour sees it); None if no piece is
+        // pending.
         let mut pending: Option<bool> = None;
         let mut boundaries = Vec::new();
         let mut open = 0;
@@ -193,7 +193,7 @@ impl Splitter {
         }
         let dropped = behavior == Behavior::Removed && invert;
         if dropped && decided > position {
-            // Each piece is rewritten by itself, so decided pieces stay.
+            // Dropped text can be taken up anywhere.
             boundaries.push(decided);
             open = decided;
         }
@@ -317,7 +317,7 @@ impl PreTokenizer {
             };
         }
         if !self.text.is_empty() {
-            // Each piece is rewritten by itself, so those that are decided stay.
+            // Each piece is rewritten by itself, so decided pieces stay.
             return OpenPieces {
                 cuts: levels.cuts,
                 growing: None,
