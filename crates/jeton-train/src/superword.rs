@@ -16,7 +16,7 @@
 //! 3. It goes on with the same rules on phrases, with two more. No token has more than `max_words`
 //!    words (runs without white space). With `whole_words`, only sequences of two and more whole
 //!    words count: a token one end of which is within a word stops them. arXiv:2604.05192 (Faster
-//!    superword tokenization) learns superwords from counts in this way. Such sequences repeat, so
+//!    superword tokenization) learns superwords from counts in this way. These sequences repeat, so
 //!    they are few, and no superword is learned from the beginning of a longer word.
 //!
 //! # Cost

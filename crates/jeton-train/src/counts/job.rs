@@ -32,7 +32,7 @@ const PASSED_ENDS: usize = 16;
 /// How often each document counts.
 #[derive(Clone, Copy, Debug)]
 pub enum Weights<'a> {
-    /// The same weight for all of them.
+    /// One weight for all of them.
     All(u64),
     /// A weight for each of them; 0 leaves it out.
     Each(&'a [u64]),

@@ -9,9 +9,9 @@
 //! to l and r, too, by the same steps.
 //! Merging alone has no choice: l and r are the only pair from which t is ever made. Hence
 //!
-//! - the list of *every* pair, in the order of what they make, does what ranks do: at most one of
-//!   the pairs that make a token is ever met, so their order does not matter;
-//! - a shorter list in that order does what ranks do if and only if it merges the bytes of every
+//! - The list of *every* pair, in the order of what they make, does what ranks do: at most one of
+//!   the pairs that make a token is ever met, so their order does not matter.
+//! - A shorter list in that order does what ranks do if and only if it merges the bytes of every
 //!   token as ranks do. The first step at which the two would part on any text is a step at which
 //!   they part on a token.
 
