@@ -6,8 +6,8 @@
 //! Take a stretch of text whose ends no merge crosses. Merging inside it does not depend on the
 //! text outside: the steps of the whole that lie inside are the first steps that the stretch alone
 //! would take. Let two neighbours l and r of any text merge to t. Then the bytes of t alone merge
-//! to l and r, too, by the same steps.
-//! Merging alone has no choice: l and r are the only pair from which t is ever made. Hence
+//! to l and r, too, by the same steps. Merging alone has no choice: l and r are the only pair from
+//! which t is ever made. Hence
 //!
 //! - The list of *every* pair, in the order of what they make, does what ranks do: at most one of
 //!   the pairs that make a token is ever met, so their order does not matter.
