@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -102,9 +103,13 @@ class _Follower:
         """Raises if labels may be something else than ids."""
         if self.columns.labels is not None or len(labels) != len(ids):
             return
-        for wanted in (ids, np.append(ids[1:], labels[-1:])):
-            if ((labels == wanted) | (labels == IGNORED_LABEL)).all():
-                return
+        used = labels != IGNORED_LABEL
+        if (labels == ids)[used].all():
+            return
+        # Labels that were moved by one beforehand; the last of them is no id of this record.
+        moved = used[:-1]
+        if moved.any() and (labels[:-1] == ids[1:])[moved].all():
+            return
         raise AdaptError(
             f"{_LABELS!r} does not repeat {self.columns.ids[0]!r}, so it may hold classes of "
             "tokens instead of ids\n"
@@ -250,9 +255,13 @@ def _new_line(line: bytes, follower: _Follower, *, is_first: bool) -> bytes:
             follower.check_labels(numbers, _array(ids, columns.ids[0]))
         new = iter(follower.follow(numbers, is_label=is_label).tolist())
         pieces.append(text[done:begin])
-        pieces.append(_NUMBER.sub(lambda _, new=new: str(next(new)), text[begin:end]))
+        pieces.append(_NUMBER.sub(partial(_next_number, new), text[begin:end]))
         done = end
     return line[:start] + ("".join(pieces) + text[done:]).encode()
+
+
+def _next_number(new: Iterator[int], _: re.Match[str]) -> str:
+    return str(next(new))
 
 
 def _values(text: str) -> list[tuple[str, int, int, Any]]:
