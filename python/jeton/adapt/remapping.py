@@ -21,7 +21,7 @@ from jeton._files import write_whole, written_whole
 from jeton.adapt.change import VocabularyChange
 from jeton.adapt.remapping_columns import (
     JSONL_SUFFIXES,
-    Columns,
+    IdColumns,
     remap_jsonl,
     remap_parquet,
 )
@@ -70,8 +70,8 @@ def remap_file(
     """Writes a file of new ids, whole or not at all.
 
     ``.npy`` of NumPy, of any shape; ``.bin`` as plain numbers, or as Megatron's data if its
-    ``.idx`` lies beside it, which is then copied. Of Parquet and JSON lines (``.jsonl``, also with
-    ``.gz``), named columns change and all others stay.
+    ``.idx`` lies beside it, which is then copied. In Parquet and JSON lines (``.jsonl``, also with
+    ``.gz``) named columns change and all others stay.
 
     Args:
         change: The change of vocabulary.
@@ -80,7 +80,7 @@ def remap_file(
         dtype: Type of the numbers in a plain ``.bin``.
         ignore: Numbers that are no ids.
         as_cut: Also if the new vocabulary has new tokens: the text stays cut as it was.
-        columns: Columns of ids in Parquet and JSON lines.
+        columns: IdColumns of ids in Parquet and JSON lines.
         labels: Column of labels, in which -100 stays; empty: none. None: ``labels`` if it is there
             and repeats the ids.
 
@@ -103,7 +103,7 @@ def remap_file(
     if path.suffix == ".npy":
         return _remap_npy(change, path, out, ignore)
     if path.name.endswith((*JSONL_SUFFIXES, ".parquet")):
-        chosen = Columns(tuple(dict.fromkeys(columns)), labels)
+        chosen = IdColumns(tuple(dict.fromkeys(columns)), labels)
         is_parquet = path.suffix == ".parquet"
         write = remap_parquet if is_parquet else remap_jsonl
         return Remapped(out, *write(change, path, out, chosen, ignore), path.suffix[1:])

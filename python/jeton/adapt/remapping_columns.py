@@ -1,4 +1,4 @@
-"""Columns of token ids in JSONL and Parquet that follow a change of vocabulary.
+"""IdColumns of token ids in JSONL and Parquet that follow a change of vocabulary.
 
 All other columns stay as they are; of a JSON line, every byte outside of the ids. Labels keep -100.
 Lists of labels as long as the ids may be classes of tokens, as for names in text. Such a column is
@@ -29,7 +29,7 @@ from jeton.errors import AdaptError, FormatError, MissingExtraError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["IGNORED_LABEL", "JSONL_SUFFIXES", "Columns", "remap_jsonl", "remap_parquet"]
+__all__ = ["IGNORED_LABEL", "JSONL_SUFFIXES", "IdColumns", "remap_jsonl", "remap_parquet"]
 
 IGNORED_LABEL = -100
 """Number that trainers leave out of the loss (``ignore_index`` of PyTorch's cross-entropy)."""
@@ -42,11 +42,11 @@ _NUMBER = re.compile(r"-?\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Columns of a record that hold ids.
+class IdColumns:
+    """IdColumns of a record that hold ids.
 
     Attributes:
-        ids: Columns of ids; each record has them.
+        ids: IdColumns of ids; each record has them.
         labels: Column of labels; empty: none. None: ``labels`` where a record has it.
     """
 
@@ -69,7 +69,7 @@ class Columns:
 class _Follower:
     """Ids that follow a change, counted."""
 
-    def __init__(self, change: VocabularyChange, columns: Columns, ignore: Sequence[int]) -> None:
+    def __init__(self, change: VocabularyChange, columns: IdColumns, ignore: Sequence[int]) -> None:
         self.change = change
         self.columns = columns
         self.ignore = tuple(ignore)
@@ -118,7 +118,7 @@ class _Follower:
 
 
 def remap_jsonl(
-    change: VocabularyChange, path: Path, out: Path, columns: Columns, ignore: Sequence[int]
+    change: VocabularyChange, path: Path, out: Path, columns: IdColumns, ignore: Sequence[int]
 ) -> tuple[int, int]:
     """Writes JSON lines with new ids; returns how many ids and how many numbers that are none.
 
@@ -140,7 +140,7 @@ def remap_jsonl(
 
 
 def remap_parquet(
-    change: VocabularyChange, path: Path, out: Path, columns: Columns, ignore: Sequence[int]
+    change: VocabularyChange, path: Path, out: Path, columns: IdColumns, ignore: Sequence[int]
 ) -> tuple[int, int]:
     """Writes a Parquet file with new ids; returns how many ids and how many numbers are none.
 
@@ -313,7 +313,7 @@ def _array(numbers: list[Any], name: str) -> NDArray[np.int64]:
     return np.array(numbers, dtype=np.int64)
 
 
-def _ids_in(schema: pa.Schema, columns: Columns, path: Path) -> dict[str, bool]:
+def _ids_in(schema: pa.Schema, columns: IdColumns, path: Path) -> dict[str, bool]:
     """Returns the columns that change, each with True if it holds labels."""
     import pyarrow as pa
 

@@ -166,8 +166,8 @@ def shadow(
 ) -> Shadow:
     """Compare two sides on logged traffic.
 
-    Of request logs, the ledger prices each request on both sides: as it was used on side A, and
-    with the difference of both counts on side B. A side without a price of its own takes the
+    The ledger prices each request of a log on both sides: as it was used on side A, and with the
+    difference of both counts on side B. A side without a price of its own takes the
     request's model, provider, tariff and time.
 
     Args:
