@@ -1,4 +1,4 @@
-"""IdColumns of token ids in JSONL and Parquet that follow a change of vocabulary.
+"""Columns of token ids in JSONL and Parquet that follow a change of vocabulary.
 
 All other columns stay as they are; of a JSON line, every byte outside of the ids. Labels keep -100.
 Lists of labels as long as the ids may be classes of tokens, as for names in text. Such a column is
