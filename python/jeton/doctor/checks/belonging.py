@@ -210,8 +210,8 @@ def _weights(patient: Patient) -> Iterator[Seen]:
         name="the tokenizer was extended into spare rows, and nothing filled these rows",
         symptom="new tokens read as noise and are never generated, or generated at random, though "
         "nothing crashes",
-        cause="the files of the tokenizer were copied into the folder of a model with spare rows; "
-        "or other software saved the weights anew, without the mark of `jeton adapt apply`",
+        cause="files of the tokenizer were copied beside old weights with spare rows, or other "
+        "software saved the weights anew and dropped their mark",
         remedy="`jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT` with the model as it was. "
         "If the rows were trained elsewhere, `jeton adapt verify OUT --base MODEL_DIR` compares "
         f"the others; then remove {CHANGE_FILE}",
