@@ -187,7 +187,7 @@ def test_complaint_26_random_rows_need_no_covariance(model: Path, tmp_path: Path
 def test_complaint_27_width_of_numbers_goes_by_the_highest_id() -> None:
     """A vocabulary of few tokens with a high id does not fit into small numbers."""
     old_of = [0, 1, *[-1] * 298, 2]
-    sparse = change(old_of, n_old=3, holes=list(range(2, 300)))
+    sparse = change(old_of, n_old=3, holes=tuple(range(2, 300)))
     assert sparse.n_new_ids == 301
     with pytest.raises(UsageError, match="uint8 does not hold 301 ids"):
         remap_ids(sparse, np.array([0, 2], dtype=np.uint8))
