@@ -163,7 +163,7 @@ class DocumentReader:
 
 @final
 class TokenBatch:
-    """Ids of many texts: ``ids[offsets[i]:offsets[i + 1]]`` are those of text ``i``."""
+    """Ids of many texts: text ``i`` has ``ids[offsets[i]:offsets[i + 1]]``."""
 
     @property
     def ids(self) -> NDArray[np.uint32]:
@@ -242,7 +242,7 @@ class ModelInputs:
         """
     @property
     def sequence_ids(self) -> NDArray[np.int8]:
-        """0 and 1 for ids of the first and the second text; -1 for those of the template and padding."""
+        """0 and 1 for ids of the first and the second text; -1 for the template and padding."""
     @property
     def starts(self) -> NDArray[np.int64]:
         """First code point of each token in its own text; 0 for the template's and padding.
@@ -258,7 +258,7 @@ class ModelInputs:
         """Index of the pretoken in its own text; -1 for special tokens, the template's and padding."""
     @property
     def overflow_to_sample(self) -> NDArray[np.int64]:
-        """Which text or pair each row is from, int64 (n_rows,)."""
+        """Text or pair that each row is from, int64 (n_rows,)."""
     @property
     def n_tokens(self) -> NDArray[np.int64]:
         """Tokens of each text or pair before truncation, without the template's, int64 (n_texts,)."""
@@ -302,7 +302,7 @@ class ModelInputs:
 
 @final
 class NoncanonicalIds:
-    """Where ids are not those that the tokenizer gives to their text."""
+    """First place at which ids differ from the ids that the tokenizer gives to their text."""
 
     @property
     def position(self) -> int:
@@ -320,13 +320,14 @@ class NoncanonicalIds:
 class DecodeStream:
     """Ids to text as they come, as ``Tokenizer.decode_stream`` gives it.
 
-    All pushes and the flush together are what ``decode`` gives for all ids, and no push breaks a
-    character: what later ids can change is held back. That is little (the bytes of a character, an
-    end-of-word suffix, white space that is stripped at the end), but for: a run of byte tokens of a
-    ``tokenizer.json``, which is text or U+FFFD as a whole and comes when it ends or breaks; and
-    what is applied to the whole text and so comes with the flush (a regular expression or
-    ``ByteLevel`` behind ``Fuse``, a SentencePiece model's charsmap for decoding). Not for use by
-    several threads at once.
+    All pushes and the flush together equal ``decode`` of all ids, and no push breaks a character.
+    Text that later ids can change is held back. As a rule that is little: the bytes of a character,
+    an end-of-word suffix, white space that is stripped at the end.
+
+    Two kinds of text are held back longer. A run of byte tokens of a ``tokenizer.json`` is text or
+    U+FFFD as a whole, and comes when the run ends or breaks. Steps that need the whole text come
+    with the flush: a regular expression or ``ByteLevel`` behind ``Fuse``, and a SentencePiece
+    model's charsmap for decoding. Not for use by several threads at once.
     """
 
     def push(self, ids: int | Sequence[int] | NDArray[Any]) -> str:
@@ -347,8 +348,8 @@ class DecodeIterator:
 class GrowingText:
     """A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
 
-    At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes
-    again only what later text can change: a few tokens as a rule. The page
+    At every moment ``ids`` equal ``encode(text)``, for every tokenizer. Growing encodes again only
+    the tokens that later text can change: a few as a rule. The page
     ``docs/guides/growing-text.md`` says for which tokenizers it can be more. Not for use by several
     threads at once.
     """
@@ -414,8 +415,10 @@ class PrefixIndex:
     def shared_prefixes(
         self, min_documents: int = 2, limit: int = 1000
     ) -> list[tuple[int, int, int]]:
-        """``(bytes, documents, first document)`` of each beginning that so many documents share and no
-        longer beginning as often; by the bytes that repeat: length times further documents.
+        """Beginnings that many documents share: ``(bytes, documents, first document)`` of each.
+
+        A beginning is left out where a longer one is shared as often. The most repeated bytes
+        come first: length times further documents.
         """
     @property
     def n_documents(self) -> int:
@@ -800,8 +803,8 @@ class Tokenizer:
             add_special_tokens: Adds the special tokens that the file puts around texts (``[CLS]``).
             allow_special: Special tokens that may come from the text, by name; ``"all"``: every
                 one.
-            num_threads: Threads that share a text of more than half a megabyte; None: as many as
-                this process may use. The ids do not depend on it.
+            num_threads: Threads that share a text of more than half a megabyte; None: all cores
+                that this process may use. The ids do not depend on it.
 
         The integers of the list are kept as long as the tokenizer: 32 bytes for each id met, and 8
         for each id of the vocabulary (``integers_used_bytes``).
@@ -911,7 +914,7 @@ class Tokenizer:
             allow_special: Special tokens that may come from the texts, by name; ``"all"``: every
                 one.
             trim_offsets: False leaves white space in the ranges where the file wants it left out.
-            num_threads: Threads; None: as many as this process may use. The result does not depend
+            num_threads: Threads; None: all cores that this process may use. The result does not depend
                 on it.
 
         Example:
@@ -949,7 +952,7 @@ class Tokenizer:
 
         Args:
             texts: The first or only texts.
-            pairs: The second texts, as many as there are first ones.
+            pairs: The second texts, one for each first text.
             add_special_tokens: Put the template's tokens around the texts (``with_template`` gives
                 one to a tokenizer whose file has none).
             allow_special: Special tokens that may stand in the texts; others stay text.
@@ -962,9 +965,9 @@ class Tokenizer:
             max_length: Most ids in a row, the template's included.
             stride: Tokens that neighbouring windows share; 0 (with ``truncation="file"`` the
                 file's) unless it is given. No effect without ``overflow``.
-            overflow: Give what is cut off in rows of its own, behind that of its text: each with
-                the template; of two texts that are both cut, every window of the one with every
-                window of the other.
+            overflow: Gives the rest of a cut text in rows of its own, behind the first row. Each
+                row has the template. Two cut texts give every window of one with every window
+                of the other.
             pad_to_multiple_of: Round the number of columns up to a multiple of this.
             padding_side: The side that is filled; the file's, or else "right".
             truncation_side: The side that is cut; "right" (with ``truncation="file"`` the file's)
@@ -973,7 +976,7 @@ class Tokenizer:
                 that is called ``[PAD]``, ``<pad>`` or the like.
             pad_type_id: The token type of padding; the file's, or else 0.
             offsets: Tell where tokens come from: ``starts``, ``ends`` and ``word_ids``.
-            dtype: Of the ids, the mask, the types and the positions.
+            dtype: Type of the ids, the mask, the types and the positions.
             num_threads: All that this process may use unless it is given. The result does not
                 depend on it.
 
@@ -1013,7 +1016,7 @@ class Tokenizer:
         dtype: Literal["int64", "int32"] = "int64",
         num_threads: int | None = None,
     ) -> ModelInputs:
-        """Returns ``model_inputs`` of texts that are ids already, those of a chat for instance.
+        """Returns ``model_inputs`` of texts that are ids already, a chat's for instance.
 
         Where the ids have all their special tokens, ``add_special_tokens=False`` adds no others.
 
@@ -1032,7 +1035,7 @@ class Tokenizer:
     ) -> Tokenizer:
         """Returns the tokenizer with other special tokens around texts.
 
-        The notation is that of ``tokenizers``: ``"[CLS] $A [SEP]"`` and
+        The notation comes from ``tokenizers``: ``"[CLS] $A [SEP]"`` and
         ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. ``$A`` and ``$B`` are the texts, a number behind a colon
         is a token type. A list takes tokens that have spaces. Without ``pair`` both texts are
         wrapped as the single one is.
@@ -1060,7 +1063,7 @@ class Tokenizer:
         """Returns the ids that a model must never generate: bool (vocab_size,), True where it must
         not.
 
-        Such ids are: special tokens; ids without a token, rows behind the vocabulary too; tokens
+        They are: special tokens; ids without a token, rows behind the vocabulary too; tokens
         reserved by name (``[unused1]``, ``<|reserved_special_token_1|>``); tokens marked unused in
         a SentencePiece model; the token for unknown text.
 
@@ -1158,8 +1161,8 @@ class Tokenizer:
     ) -> GuardedEncoding:
         """Returns the ids of a text in which control tokens may stand only inside ``trusted_spans``.
 
-        Control tokens are the special tokens and those of ``control_tokens``. Where no other part
-        of the text spells a control token, the ids are those of
+        Control tokens are the special tokens and the tokens in ``control_tokens``. Where no other
+        part of the text spells a control token, the ids equal
         ``encode(text, allow_special="all")``. A look-alike elsewhere is encoded as text at any
         cost: only the unknown token may stand for text that has no token.
 
@@ -1269,8 +1272,8 @@ class Tokenizer:
         """Returns the ``n`` best segmentations (1 to 1024) of a text, best first.
 
         The whole text counts: where a pre-tokenizer cuts it, all combinations of the pretokens'
-        segmentations are compared, and scores are sums. A SentencePiece model's list is that of
-        ``sentencepiece``.
+        segmentations are compared, and scores are sums. A SentencePiece model's list equals
+        that of ``sentencepiece``.
 
         Raises:
             UsageError: The model is no Unigram model.
@@ -1525,7 +1528,7 @@ class Tokenizer:
             documents: Notes the tokens of each document (``document_tokens``).
             words: Lays the tokens along the text and counts words kept as one token, digits and
                 scripts.
-            num_threads: Threads; None: as many as this process may use. The counts do not depend on
+            num_threads: Threads; None: all cores that this process may use. The counts do not depend on
                 it.
 
         Example:
@@ -1663,7 +1666,7 @@ class Tokenizer:
             'ab'
         """
     def with_end_tokens(self, ids: Iterable[int] | NDArray[Any]) -> Tokenizer:
-        """Returns the tokenizer with ids that end a text or a turn, besides those of usual names.
+        """Returns the tokenizer with ids that end a text or a turn, besides the tokens of usual names.
 
         They are no part of its identity: pickles carry them, files and the fingerprint do not.
         ``end_token_ids`` lists all of them.
@@ -2050,7 +2053,7 @@ class PretokenCounts:
     def cutting(self) -> str:
         """How text is cut, as JSON: equal descriptions mean counts that can be added up."""
     def limit_memory(self, max_memory: int, *, temp_dir: str | None = None) -> None:
-        """From now on take at most so many bytes of memory; the rest goes to temporary files."""
+        """Take at most ``max_memory`` bytes from now on; the rest goes to temporary files."""
     def add(
         self,
         batch: TextBatch,
@@ -2066,7 +2069,7 @@ class PretokenCounts:
     def merge(self, other: PretokenCounts) -> None:
         """Add the counts of another one."""
     def add_file(self, path: str, *, weight: int = 1) -> str:
-        """Add the counts of a file so many times; returns what the file says of itself (JSON)."""
+        """Add the counts of a file ``weight`` times; returns the description in the file (JSON)."""
     def save(self, path: str, *, info: str = "{}") -> None:
         """Write a file of counts, whole or not at all; ``info`` (JSON) is what it says of itself."""
     def at_least(self, min_count: int) -> FrequentPretokens:
@@ -2096,7 +2099,7 @@ class PretokenCounts:
         """Bytes of memory that the counts take now."""
     @property
     def max_memory(self) -> int | None:
-        """Bytes of memory that they may take; None: as many as it takes."""
+        """Bytes of memory that the counts may take; None: no limit."""
     @property
     def is_on_disk(self) -> bool:
         """True if some of them are in temporary files."""
@@ -2116,10 +2119,10 @@ class NearDuplicates:
         keep_all: bool = False,
         num_threads: int | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """For each document the number of the earliest one that it resembles (-1: none), and its
-        side: that of what it resembles, else the one given; 255 where it resembles several sides.
+        """The number of the earliest document that each document resembles (-1: none), and sides.
 
-        With ``keep_all`` documents that resemble others are remembered, too."""
+        A document takes the side of the document that it resembles, else the side given; 255
+        where it resembles several sides. With ``keep_all`` documents that resemble others are remembered, too."""
     @property
     def memory_bytes(self) -> int:
         """Bytes that it takes."""

@@ -152,7 +152,7 @@ fn refuse_one(texts: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Ids of many texts: ``ids[offsets[i]:offsets[i + 1]]`` are those of text ``i``.
+/// Ids of many texts: text ``i`` has ``ids[offsets[i]:offsets[i + 1]]``.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct TokenBatch {
     ids: Vec<u32>,
@@ -161,7 +161,7 @@ pub(crate) struct TokenBatch {
 }
 
 impl TokenBatch {
-    /// `integers`: those of the tokenizer.
+    /// `integers`: Python integers that the tokenizer has made.
     pub(crate) fn new(batch: CoreTokenBatch, integers: &Arc<Integers>) -> Self {
         Self {
             ids: batch.ids,

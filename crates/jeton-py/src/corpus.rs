@@ -34,10 +34,10 @@ impl NearDuplicates {
         Ok(Self(Mutex::new(made)))
     }
 
-    /// For each document the number of the earliest one that it resembles (-1: none), and its
-    /// side: that of what it resembles, else the one given; 255 where it resembles several sides.
+    /// The number of the earliest document that each document resembles (-1: none), and sides.
     ///
-    /// With ``keep_all`` documents that resemble others are remembered, too.
+    /// A document takes the side of the document that it resembles, else the side given; 255
+    /// where it resembles several sides. With ``keep_all`` documents that resemble others are remembered, too.
     #[pyo3(signature = (batch, *, sides=None, keep_all=false, num_threads=None))]
     #[allow(clippy::needless_pass_by_value, clippy::type_complexity)] // extracted from Python
     fn place<'py>(

@@ -74,7 +74,7 @@ pub(crate) fn enter_if_long<T: Send>(
     enter(py, work)
 }
 
-/// The number of threads to use: as asked, or as many as this process may use.
+/// Number of threads to use: as asked, or all cores that this process may use.
 pub(crate) fn threads(asked: Option<isize>) -> PyResult<usize> {
     let Some(asked) = asked else {
         return Ok(jeton_core::documents::parallel::available_threads());

@@ -1,8 +1,8 @@
 //! Ids as Python's integers: lists of ids, and back.
 //!
-//! A list of ids is made of integers that exist already: each id's is made when the id is met first
-//! and kept as long as the tokenizer, so that a list costs a count and a pointer for each id, not
-//! an allocation.
+//! A list of ids is made of integers that exist already. The integer of an id is made when the id
+//! is met first, and is kept as long as the tokenizer. So a list costs a count and a pointer for
+//! each id, not an allocation.
 
 #![allow(unsafe_code)] // borrowed integers in an array of pointers; each use says why it is sound
 
@@ -35,7 +35,7 @@ impl Integers {
         };
         // Zeros that the system gives: memory that no id has touched is not there.
         let mut zeros = std::mem::ManuallyDrop::new(vec![0usize; slots]);
-        // SAFETY: the parts are those of a vector that is not dropped; `AtomicPtr` has size,
+        // SAFETY: the parts come from a vector that is not dropped; `AtomicPtr` has size,
         // alignment and bit validity of a pointer, those are a `usize`'s on every platform that
         // Python runs on, and zero is null.
         let made: Vec<AtomicPtr<ffi::PyObject>> = unsafe {

@@ -1,8 +1,8 @@
 //! The Python module `jeton._core`: conversion and one door, nothing else.
 //!
-//! Every function here has the same shape: turn Python values into the core's, go through
-//! [`door::enter`] (which lets other threads run, watches for Ctrl-C and maps errors), turn the
-//! result back. `python/jeton/_core.pyi` is the interface that Python sees.
+//! Every function here has the same shape. It turns Python values into the core's, goes through
+//! [`door::enter`], and turns the result back. The door lets other threads run, watches for Ctrl-C
+//! and maps errors. `python/jeton/_core.pyi` is the interface that Python sees.
 
 // The docstrings of what Python sees are written in Python's notation (scripts/core_docs.py).
 #![allow(
@@ -55,8 +55,9 @@ fn limit_vectors(py: Python<'_>) -> PyResult<()> {
     PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
 }
 
-/// Finds out which `NumPy` this is, if the program has imported it: that takes a tenth of a
-/// millisecond, since the binding asks for the version in Python, and the first array would wait
+/// Finds out the version of `NumPy`, if the program has imported it.
+///
+/// The binding asks in Python, which takes a tenth of a millisecond; the first array would wait
 /// for it. Where it fails the first array says why.
 fn meet_numpy(py: Python<'_>) -> PyResult<()> {
     let modules = py.import("sys")?.getattr("modules")?;

@@ -355,8 +355,10 @@ impl PrefixIndex {
         })
     }
 
-    /// ``(bytes, documents, first document)`` of each beginning that so many documents share and no
-    /// longer beginning as often; by the bytes that repeat: length times further documents.
+    /// Beginnings that many documents share: ``(bytes, documents, first document)`` of each.
+    ///
+    /// A beginning is left out where a longer one is shared as often. The most repeated bytes
+    /// come first: length times further documents.
     #[pyo3(signature = (min_documents=2, limit=1000))]
     fn shared_prefixes(
         &self,

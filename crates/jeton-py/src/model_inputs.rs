@@ -186,7 +186,7 @@ impl ModelInputs {
         numbers!(self, py, position_ids, position_ids)
     }
 
-    /// 0 and 1 for ids of the first and the second text; -1 for those of the template and padding.
+    /// 0 and 1 for ids of the first and the second text; -1 for the template and padding.
     #[getter]
     fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.make(py, &self.made.sequence_ids, Layout::sequence_ids)
@@ -224,7 +224,7 @@ impl ModelInputs {
         Ok(self.places(py)?.word_ids.bind(py).clone())
     }
 
-    /// Which text or pair each row is from, int64 (n_rows,).
+    /// Text or pair that each row is from, int64 (n_rows,).
     #[getter]
     fn overflow_to_sample<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         Self::vector(py, self.layout.samples())

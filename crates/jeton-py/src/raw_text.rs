@@ -127,9 +127,9 @@ fn utf8_copy<'a>(string: &'a Bound<'_, PyString>) -> Option<&'a str> {
     }
     let object = string.as_ptr().cast::<ffi::PyCompactUnicodeObject>();
     // SAFETY: every `str` that is not compact ASCII begins with these fields, and this one is
-    // alive. Python writes the length before the pointer (which matters without the global lock,
-    // hence the order), and neither again while the `str` lives, which is for as long as the slice
-    // does. It makes the copy by encoding, so that it is UTF-8.
+    // alive. Python writes the length before the pointer; without the global lock the order
+    // matters. It writes neither again while the `str` lives, and the `str` lives as long as the
+    // slice. It makes the copy by encoding, so that it is UTF-8.
     unsafe {
         let utf8 = AtomicPtr::from_ptr(&raw mut (*object).utf8).load(Ordering::Acquire);
         if utf8.is_null() {
@@ -235,9 +235,9 @@ impl GivenTexts {
                 type_error_at(&text, self.objects.len())
             }
         })?;
-        // SAFETY: the slice belongs to an object that never changes or moves its characters; the
-        // object lives at least as long as `self`, which owns a reference to it and gives the slice
-        // to nobody for longer.
+        // SAFETY: the slice belongs to an object that never changes or moves its characters. The
+        // object lives at least as long as `self`, which owns a reference to it. `self` gives the
+        // slice to nobody for longer.
         self.texts
             .push(unsafe { std::mem::transmute::<Raw<'_>, Raw<'static>>(raw) });
         self.objects.push(text.unbind());
@@ -249,9 +249,9 @@ impl GivenTexts {
         let texts = &mut self.texts;
         texts.reserve(array.len());
         arrow::each(&array, &mut |bytes| {
-            // SAFETY: the bytes lie in a buffer of the array, which `self` owns; who made it
-            // promises not to change them (Arrow's arrays are immutable), and `self` gives the
-            // slice to nobody for longer than it lives.
+            // SAFETY: the bytes lie in a buffer of the array, which `self` owns. Arrow's arrays
+            // are immutable, so their maker promises not to change them. `self` gives the slice
+            // to nobody for longer than it lives.
             texts.push(unsafe { std::mem::transmute::<Raw<'_>, Raw<'static>>(Raw::Bytes(bytes)) });
             Ok(())
         })?;

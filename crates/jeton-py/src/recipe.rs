@@ -8,8 +8,8 @@ use jeton_core::text::unicode::UnicodeVersion;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The Unicode version that Qwen's NFC follows: Python's own tables, those of 3.11, with which its
-/// published ids were checked.
+/// Unicode version that Qwen's NFC follows: the tables of Python 3.11, with which its published
+/// ids were checked.
 const PYTHON_NORMALIZATION: UnicodeVersion = UnicodeVersion(14, 0);
 
 /// The split pattern and normalization of a tokenizer that is made here.

@@ -110,8 +110,8 @@ impl Tokenizer {
     ///     add_special_tokens: Adds the special tokens that the file puts around texts (``[CLS]``).
     ///     allow_special: Special tokens that may come from the text, by name; ``"all"``: every
     ///         one.
-    ///     num_threads: Threads that share a text of more than half a megabyte; None: as many as
-    ///         this process may use. The ids do not depend on it.
+    ///     num_threads: Threads that share a text of more than half a megabyte; None: all cores
+    ///         that this process may use. The ids do not depend on it.
     ///
     /// The integers of the list are kept as long as the tokenizer: 32 bytes for each id met, and 8
     /// for each id of the vocabulary (``integers_used_bytes``).
@@ -265,7 +265,7 @@ impl Tokenizer {
     ///     allow_special: Special tokens that may come from the texts, by name; ``"all"``: every
     ///         one.
     ///     trim_offsets: False leaves white space in the ranges where the file wants it left out.
-    ///     num_threads: Threads; None: as many as this process may use. The result does not depend
+    ///     num_threads: Threads; None: all cores that this process may use. The result does not depend
     ///         on it.
     ///
     /// Example:

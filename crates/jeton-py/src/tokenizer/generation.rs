@@ -14,7 +14,7 @@ use crate::error::to_python;
 /// allocates.
 const MAX_ROWS: u64 = 1 << 28;
 
-/// Where ids are not those that the tokenizer gives to their text.
+/// First place at which ids differ from the ids that the tokenizer gives to their text.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct NoncanonicalIds {
     /// Index of the first id that differs.
@@ -87,7 +87,7 @@ impl Tokenizer {
     /// Returns the ids that a model must never generate: bool (vocab_size,), True where it must
     /// not.
     ///
-    /// Such ids are: special tokens; ids without a token, rows behind the vocabulary too; tokens
+    /// They are: special tokens; ids without a token, rows behind the vocabulary too; tokens
     /// reserved by name (``[unused1]``, ``<|reserved_special_token_1|>``); tokens marked unused in
     /// a SentencePiece model; the token for unknown text.
     ///

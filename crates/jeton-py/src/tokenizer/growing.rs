@@ -26,8 +26,8 @@ pub(crate) struct Growth {
 
 /// A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
 ///
-/// At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes
-/// again only what later text can change: a few tokens as a rule. The page
+/// At every moment ``ids`` equal ``encode(text)``, for every tokenizer. Growing encodes again only
+/// the tokens that later text can change: a few as a rule. The page
 /// ``docs/guides/growing-text.md`` says for which tokenizers it can be more. Not for use by several
 /// threads at once.
 #[pyclass(module = "jeton._core")]

@@ -69,8 +69,8 @@ fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
 impl Tokenizer {
     /// Returns the ids of a text in which control tokens may stand only inside ``trusted_spans``.
     ///
-    /// Control tokens are the special tokens and those of ``control_tokens``. Where no other part
-    /// of the text spells a control token, the ids are those of
+    /// Control tokens are the special tokens and the tokens in ``control_tokens``. Where no other
+    /// part of the text spells a control token, the ids equal
     /// ``encode(text, allow_special="all")``. A look-alike elsewhere is encoded as text at any
     /// cost: only the unknown token may stand for text that has no token.
     ///

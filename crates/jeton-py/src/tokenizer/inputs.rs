@@ -155,7 +155,7 @@ impl Tokenizer {
     ///
     /// Args:
     ///     texts: The first or only texts.
-    ///     pairs: The second texts, as many as there are first ones.
+    ///     pairs: The second texts, one for each first text.
     ///     add_special_tokens: Put the template's tokens around the texts (``with_template`` gives
     ///         one to a tokenizer whose file has none).
     ///     allow_special: Special tokens that may stand in the texts; others stay text.
@@ -168,9 +168,9 @@ impl Tokenizer {
     ///     max_length: Most ids in a row, the template's included.
     ///     stride: Tokens that neighbouring windows share; 0 (with ``truncation="file"`` the
     ///         file's) unless it is given. No effect without ``overflow``.
-    ///     overflow: Give what is cut off in rows of its own, behind that of its text: each with
-    ///         the template; of two texts that are both cut, every window of the one with every
-    ///         window of the other.
+    ///     overflow: Gives the rest of a cut text in rows of its own, behind the first row. Each
+    ///         row has the template. Two cut texts give every window of one with every window
+    ///         of the other.
     ///     pad_to_multiple_of: Round the number of columns up to a multiple of this.
     ///     padding_side: The side that is filled; the file's, or else "right".
     ///     truncation_side: The side that is cut; "right" (with ``truncation="file"`` the file's)
@@ -179,7 +179,7 @@ impl Tokenizer {
     ///         that is called ``[PAD]``, ``<pad>`` or the like.
     ///     pad_type_id: The token type of padding; the file's, or else 0.
     ///     offsets: Tell where tokens come from: ``starts``, ``ends`` and ``word_ids``.
-    ///     dtype: Of the ids, the mask, the types and the positions.
+    ///     dtype: Type of the ids, the mask, the types and the positions.
     ///     num_threads: All that this process may use unless it is given. The result does not
     ///         depend on it.
     ///
@@ -269,7 +269,7 @@ impl Tokenizer {
         self.lay_out(py, &options, id_type, (&first, second.as_ref()), threads)
     }
 
-    /// Returns ``model_inputs`` of texts that are ids already, those of a chat for instance.
+    /// Returns ``model_inputs`` of texts that are ids already, a chat's for instance.
     ///
     /// Where the ids have all their special tokens, ``add_special_tokens=False`` adds no others.
     ///
@@ -331,7 +331,7 @@ impl Tokenizer {
 
     /// Returns the tokenizer with other special tokens around texts.
     ///
-    /// The notation is that of ``tokenizers``: ``"[CLS] $A [SEP]"`` and
+    /// The notation comes from ``tokenizers``: ``"[CLS] $A [SEP]"`` and
     /// ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. ``$A`` and ``$B`` are the texts, a number behind a colon
     /// is a token type. A list takes tokens that have spaces. Without ``pair`` both texts are
     /// wrapped as the single one is.

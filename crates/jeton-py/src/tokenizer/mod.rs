@@ -200,7 +200,7 @@ impl Tokenizer {
     ///     documents: Notes the tokens of each document (``document_tokens``).
     ///     words: Lays the tokens along the text and counts words kept as one token, digits and
     ///         scripts.
-    ///     num_threads: Threads; None: as many as this process may use. The counts do not depend on
+    ///     num_threads: Threads; None: all cores that this process may use. The counts do not depend on
     ///         it.
     ///
     /// Example:
@@ -391,7 +391,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the tokenizer with ids that end a text or a turn, besides those of usual names.
+    /// Returns the tokenizer with ids that end a text or a turn, besides the tokens of usual names.
     ///
     /// They are no part of its identity: pickles carry them, files and the fingerprint do not.
     /// ``end_token_ids`` lists all of them.

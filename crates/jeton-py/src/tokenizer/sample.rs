@@ -198,8 +198,8 @@ impl Tokenizer {
     /// Returns the ``n`` best segmentations (1 to 1024) of a text, best first.
     ///
     /// The whole text counts: where a pre-tokenizer cuts it, all combinations of the pretokens'
-    /// segmentations are compared, and scores are sums. A SentencePiece model's list is that of
-    /// ``sentencepiece``.
+    /// segmentations are compared, and scores are sums. A SentencePiece model's list equals
+    /// that of ``sentencepiece``.
     ///
     /// Raises:
     ///     UsageError: The model is no Unigram model.

@@ -11,13 +11,14 @@ use crate::door::quick;
 
 /// Ids to text as they come, as ``Tokenizer.decode_stream`` gives it.
 ///
-/// All pushes and the flush together are what ``decode`` gives for all ids, and no push breaks a
-/// character: what later ids can change is held back. That is little (the bytes of a character, an
-/// end-of-word suffix, white space that is stripped at the end), but for: a run of byte tokens of a
-/// ``tokenizer.json``, which is text or U+FFFD as a whole and comes when it ends or breaks; and
-/// what is applied to the whole text and so comes with the flush (a regular expression or
-/// ``ByteLevel`` behind ``Fuse``, a SentencePiece model's charsmap for decoding). Not for use by
-/// several threads at once.
+/// All pushes and the flush together equal ``decode`` of all ids, and no push breaks a character.
+/// Text that later ids can change is held back. As a rule that is little: the bytes of a character,
+/// an end-of-word suffix, white space that is stripped at the end.
+///
+/// Two kinds of text are held back longer. A run of byte tokens of a ``tokenizer.json`` is text or
+/// U+FFFD as a whole, and comes when the run ends or breaks. Steps that need the whole text come
+/// with the flush: a regular expression or ``ByteLevel`` behind ``Fuse``, and a SentencePiece
+/// model's charsmap for decoding. Not for use by several threads at once.
 #[pyclass(module = "jeton._core")]
 pub(crate) struct DecodeStream {
     tokenizer: Py<Tokenizer>,

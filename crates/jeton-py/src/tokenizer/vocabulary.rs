@@ -149,7 +149,7 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (id, name) in self.core.token_names(with_added_tokens) {
-            // Of several ids of one name the first counts, as in `token_to_id`.
+            // The first of several ids of one name counts, as in `token_to_id`.
             if !dict.contains(&name)? {
                 dict.set_item(name, id)?;
             }

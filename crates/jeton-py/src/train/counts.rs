@@ -224,7 +224,7 @@ impl PretokenCounts {
         quick(py, self.cutter.config().to_json())
     }
 
-    /// From now on take at most so many bytes of memory; the rest goes to temporary files.
+    /// Take at most ``max_memory`` bytes from now on; the rest goes to temporary files.
     #[pyo3(signature = (max_memory, *, temp_dir=None))]
     fn limit_memory(
         &self,
@@ -300,7 +300,7 @@ impl PretokenCounts {
         })
     }
 
-    /// Add the counts of a file so many times; returns what the file says of itself (JSON).
+    /// Add the counts of a file ``weight`` times; returns the description in the file (JSON).
     #[pyo3(signature = (path, *, weight=1))]
     fn add_file(&self, py: Python<'_>, path: &str, weight: u64) -> PyResult<String> {
         let mut reader = run(py, |_| Ok(CountsReader::open(path)?))?;
@@ -432,7 +432,7 @@ impl PretokenCounts {
         self.lock().memory_bytes()
     }
 
-    /// Bytes of memory that they may take; None: as many as it takes.
+    /// Bytes of memory that the counts may take; None: no limit.
     #[getter]
     fn max_memory(&self) -> Option<usize> {
         self.lock().max_memory()
