@@ -48,7 +48,7 @@ class IdExpectation:
         """The expectation of a tokenizer; without one, of a vocabulary size."""
         if tokenizer is None:
             return cls(vocab_size, None, bos_id, eos_id, n_special)
-        mask = tokenizer.is_token_mask
+        mask = tokenizer.is_token_mask()
         return cls(tokenizer.vocab_size, mask, bos_id, eos_id, n_special)
 
 

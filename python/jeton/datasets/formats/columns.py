@@ -210,11 +210,14 @@ class _TableShard:
         )
         self._schema = schema
         self._file = ShardFile(layout.folder, name, layout.options.digest)
-        self._sink = pa.PythonFile(ShardSink(self._file), mode="w")
+        self._target = ShardSink(self._file)
+        self._sink = pa.PythonFile(self._target, mode="w")
+        open_table: Any = pq.ParquetWriter
+        open_stream: Any = pa.ipc.new_stream
         self._writer: Any = (
-            pq.ParquetWriter(self._sink, schema, compression="zstd", use_dictionary=False)
+            open_table(self._sink, schema, compression="zstd", use_dictionary=False)
             if is_parquet
-            else pa.ipc.new_stream(self._sink, schema)
+            else open_stream(self._sink, schema)
         )
         self._rows = RowBuffer()
 
@@ -258,6 +261,8 @@ class _TableShard:
         return (self._file.close(),)
 
     def abandon(self) -> None:
+        self._target.is_dropped = True
+        self._writer.close()
         self._file.abandon()
 
 
@@ -267,11 +272,14 @@ class ShardSink:
     def __init__(self, file: ShardFile) -> None:
         self._file = file
         self.closed = False
+        self.is_dropped = False
+        """The shard was abandoned: a writer that ends writes its end all the same."""
 
     def write(self, data: Any) -> int:
         """Add bytes."""
         view = memoryview(data)
-        self._file.write(view)
+        if not self.is_dropped:
+            self._file.write(view)
         return view.nbytes
 
     def tell(self) -> int:

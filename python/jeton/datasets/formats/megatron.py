@@ -197,7 +197,8 @@ def read_index(path: Path) -> MegatronIndex:
         size = np.dtype(kind).itemsize * n
         parts.append(mapped[at : at + size].view(kind))
         at += size
-    return MegatronIndex(MEGATRON_DTYPES[int(code)], parts[0], parts[1], parts[2])
+    dtype: Any = MEGATRON_DTYPES[int(code)]
+    return MegatronIndex(dtype, parts[0], parts[1], parts[2])
 
 
 def read_pair(bin_path: Path) -> Iterator[ShardIds]:

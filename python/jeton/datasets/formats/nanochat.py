@@ -74,7 +74,8 @@ class _TextShard:
 
         self._schema = pa.schema([("text", pa.string())])
         self._file = ShardFile(layout.folder, f"shard_{number:05d}.parquet", layout.options.digest)
-        self._sink = pa.PythonFile(ShardSink(self._file), mode="w")
+        self._target = ShardSink(self._file)
+        self._sink = pa.PythonFile(self._target, mode="w")
         self._writer = pq.ParquetWriter(
             self._sink,
             self._schema,
@@ -108,4 +109,6 @@ class _TextShard:
         return (self._file.close(),)
 
     def abandon(self) -> None:
+        self._target.is_dropped = True
+        self._writer.close()
         self._file.abandon()
