@@ -179,8 +179,8 @@ def tokenize(
 ) -> int | None:
     """Tokenize documents into files that training programs read.
 
-    INPUT is a file, a folder, a quoted glob, - for standard input, or an address such as
-    s3://bucket/file (with fsspec): text, JSON Lines, JSON, CSV or Parquet, compressed or not. The
+    INPUT is a file, a folder, a quoted glob, - for standard input, or with fsspec an address such
+    as s3://bucket/file. It holds text, JSON Lines, JSON, CSV or Parquet, compressed or not. The
     bytes depend on inputs, tokenizer and options alone, for any number of workers and after any
     interruption; manifest.json is written last. Documents without a token of their own are left
     out and counted.

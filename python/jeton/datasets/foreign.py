@@ -183,7 +183,7 @@ def _bounds(
     if bool((lengths < 0).any()):
         return None
     bounds = ends if is_bad else ends[documents]
-    # What is not there any more cannot be looked at.
+    # Documents beyond the end of the file cannot be read.
     return np.asarray(bounds[: int(np.searchsorted(bounds, n_bytes // size, side="right"))])
 
 
