@@ -152,7 +152,7 @@ def _check(ids: list[int], tokenizer: Tokenizer, place: str, number: int) -> Non
     wrong = next(i for i in ids if not 0 <= i < size)
     raise UnknownTokenIdError(
         f"{place}, line {number}: id {wrong} is out of range; {tokenizer.name or 'the tokenizer'} "
-        f"has ids 0 to {size - 1}",
+        f"has ids 0 to {size - 1}\nhint: decode with the tokenizer that made the ids",
         id=wrong,
         vocab_size=size,
     )
