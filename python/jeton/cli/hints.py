@@ -15,6 +15,7 @@ from jeton.errors import (
     ModelConfigError,
     PatternError,
     RecordError,
+    TemplateError,
 )
 
 __all__ = ["jeton_message", "os_message"]
@@ -27,6 +28,7 @@ _BY_CLASS: Mapping[type[JetonError], str] = {
     ModelConfigError: "give the model's config.json, as it was published",
     PatternError: "correct the pattern",
     RecordError: "correct that place of the file",
+    TemplateError: "correct the chat template",
 }
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -46,6 +48,10 @@ _BY_NUMBER: Mapping[int, str] = {
 _OTHERWISE = "look whether the file and its disk can be read and written"
 
 
+def _hint_of(number: int | None) -> str:
+    return _BY_NUMBER.get(number or 0, _OTHERWISE)
+
+
 def jeton_message(error: JetonError) -> str:
     """The words of an error of ours, with a hint."""
     message = str(error)
@@ -59,10 +65,12 @@ def os_message(error: OSError) -> str:
     """The words of an error of the system: the place, the reason, a hint."""
     reason = error.strerror
     if not reason:
-        return str(error) or type(error).__name__
+        text = str(error) or type(error).__name__
+        number = errno.ENOENT if isinstance(error, FileNotFoundError) else error.errno
+        return text if "\nhint: " in text else f"{text}\nhint: {_hint_of(number)}"
     text = reason[:1].lower() + reason[1:]
     if "\nhint: " not in text:
-        text += f"\nhint: {_BY_NUMBER.get(error.errno or 0, _OTHERWISE)}"
+        text += f"\nhint: {_hint_of(error.errno)}"
     if error.filename is None:
         return f"cannot write the output: {text}" if error.errno in _FULL else text
     places = [
