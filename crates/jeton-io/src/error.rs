@@ -1,7 +1,7 @@
 //! The closed list of errors of reading and writing files.
 //!
-//! Fields instead of prose: the binding crate matches on them; people read `Display`, which is one
-//! line and, where there is something to do about it, a second line that starts with `hint:`.
+//! Errors have fields instead of prose: the binding crate matches on them. People read `Display`,
+//! which is one line. If something can be done about it, a second line starts with `hint:`.
 
 use std::fmt;
 use std::io;

@@ -1,9 +1,9 @@
 //! SentencePiece's way from documents to pretokens: lines, its normalizer, words, scripts.
 //!
 //! `sentencepiece` 0.2.3 trains on lines, normalizes each, cuts them at U+2581, and refuses every
-//! piece that mixes scripts or holds a digit beside something else. Where no piece may cross a
-//! place whatever surrounds it, cutting there changes neither what can be learned nor how often it
-//! occurs, but makes far fewer distinct pretokens of the same text. Rules over more than two
+//! piece that mixes scripts or holds a digit beside something else. No piece may cross certain
+//! places, whatever surrounds them. Cutting there changes neither the learnable pieces nor how
+//! often they occur, but makes far fewer distinct pretokens of the text. Rules over more than two
 //! neighbours (a mark takes over the script before it) are left to [`PieceRules`], which decides
 //! about whole pieces.
 
@@ -29,7 +29,7 @@ pub(crate) fn is_never_learned(c: char) -> bool {
     matches!(c, RESERVED | BOUNDARY | '\0' | ' ')
 }
 
-/// How lines become pretokens. The names are those of SentencePiece's own settings.
+/// How lines become pretokens. The names are SentencePiece's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[allow(clippy::struct_excessive_bools)] // the settings of a published program
@@ -259,8 +259,8 @@ impl SentenceCutter {
     /// Compiles.
     pub fn new(config: &SentenceConfig) -> Result<Self> {
         // `sentencepiece` 0.2.3 normalizes the text it trains on without regard to symbols, and
-        // then looks for them as they were given: one that its rules or U+2581 change is found
-        // nowhere, and what it consists of is learned like other text.
+        // then looks for them as they were given. A symbol that its rules or U+2581 change is found
+        // nowhere, and its text is learned like other text.
         // A model of words has each symbol of the user with a space before it, too.
         let with_space = config
             .user_defined_symbols

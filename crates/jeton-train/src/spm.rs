@@ -24,7 +24,7 @@ use super::sentences::{PieceRules, SentenceConfig, is_never_learned};
 use super::symbols::{Spelling, Symbols};
 use super::unigram::{UnigramTrainOptions, train_unigram};
 
-/// Options of a SentencePiece model. The names and defaults are those of its own settings.
+/// Options of a SentencePiece model. The names and defaults are SentencePiece's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpmTrainOptions {

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from jeton.adapt.extending import Extended, extend
     from jeton.adapt.pruning import Pruned, prune
     from jeton.adapt.reading import Reading
-    from jeton.adapt.remapping import remap_file, remap_ids
+    from jeton.adapt.remapping import remap_file
+    from jeton.adapt.remapping_ids import remap_ids
     from jeton.adapt.replacing import Replacement, replacement
     from jeton.adapt.saving import adapted_target, save_adapted
     from jeton.adapt.term_worth import TermWorth, term_worth
@@ -49,7 +50,7 @@ _HOMES = {
     "extend": "jeton.adapt.extending",
     "prune": "jeton.adapt.pruning",
     "remap_file": "jeton.adapt.remapping",
-    "remap_ids": "jeton.adapt.remapping",
+    "remap_ids": "jeton.adapt.remapping_ids",
     "replacement": "jeton.adapt.replacing",
     "save_adapted": "jeton.adapt.saving",
     "term_worth": "jeton.adapt.term_worth",

@@ -77,9 +77,9 @@ impl Parts {
     }
 }
 
-/// Added tokens that `tokenizers` 0.23.3 does not decode to their own text, by id: it takes that of
-/// tokens found in normalized text as normalization leaves it, and reads it in GPT-2's alphabet
-/// where tokens are bytes.
+/// Added tokens, by id, that `tokenizers` 0.23.3 decodes to another text. A token found in
+/// normalized text decodes to its normalized content. Where tokens are bytes, the content is read
+/// in GPT-2's alphabet.
 fn respelled(
     added_tokens: &[AddedToken],
     normalizer: &Normalizer,
@@ -232,9 +232,9 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
-    /// A tokenizer with more added tokens. One that the vocabulary has keeps its id, others get the
-    /// next ones; those that are added tokens already get the flags. A SentencePiece model gets
-    /// control pieces, and user-defined ones for tokens that are not special.
+    /// A tokenizer with more added tokens. A token of the vocabulary keeps its id, a new one gets
+    /// the next id. Tokens that are added already get the flags. A SentencePiece model gets control
+    /// pieces, and user-defined ones for tokens that are not special.
     pub fn with_added_tokens(&self, contents: &[&str], flags: AddedFlags) -> Result<Self> {
         let mut config = self.to_config();
         let mut size = self.vocab().size();

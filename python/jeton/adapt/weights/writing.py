@@ -17,6 +17,7 @@ from jeton.adapt.weights.matrices import OpenFiles, rows_at_once, take_rows
 from jeton.adapt.weights.recipes import TableFacts, made_rows, table_facts
 from jeton.adapt.weights.row_maps import NEW
 from jeton.adapt.weights.tensor_plans import TensorPlan
+from jeton.checkpoint.adapted import marked_metadata
 from jeton.checkpoint.copying import (
     BLOCK_BYTES,
     copy_file,
@@ -66,7 +67,7 @@ def write_weight_file(
         return
     order = sorted(source.tensors.values(), key=lambda tensor: (tensor.offset, tensor.n_bytes))
     with OpenFiles() as files, synced(target) as out:
-        out.write(_header(source, [plans[tensor.name] for tensor in order]))
+        out.write(_header(source, [plans[tensor.name] for tensor in order], change))
         for tensor in order:
             TensorWriter(plans[tensor.name], change, files).write(out)
 
@@ -198,10 +199,11 @@ def _blocks(start: int, end: int, n_columns: int) -> Iterator[NDArray[np.int64]]
         yield np.arange(first, min(first + step, end))
 
 
-def _header(source: SafetensorsFile, plans: list[TensorPlan]) -> bytes:
+def _header(source: SafetensorsFile, plans: list[TensorPlan], change: VocabularyChange) -> bytes:
     """The header of the new file; tensors stay in the order of their bytes."""
     at = 0
-    entries: dict[str, Any] = {"__metadata__": dict(source.metadata)} if source.metadata else {}
+    metadata = marked_metadata(source.metadata, change.new_fingerprint)
+    entries: dict[str, Any] = {"__metadata__": metadata}
     for plan in plans:
         entries[plan.tensor.name] = {
             "dtype": plan.tensor.dtype,
