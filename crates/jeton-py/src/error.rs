@@ -49,7 +49,7 @@ pub(crate) fn to_python_at(py: Python<'_>, error: &Error, path: Option<&str>) ->
     raise(py, error, path, hint_for_file(error.kind()))
 }
 
-/// What to do about a file of a tokenizer that cannot be used.
+/// Returns the hint for a file of a tokenizer that cannot be used.
 fn hint_for_file(kind: &ErrorKind) -> Option<&'static str> {
     const CUT: [&str; 3] = ["EOF while parsing", "cut off", "are left"];
     match kind {
