@@ -7,7 +7,7 @@ folder opens with ``datasets.load_from_disk``: it has the two small JSON files o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -238,7 +238,7 @@ class _TableShard:
                 limit=MAX_LIST_TOKENS,
             )
         bounds = pa.array(offsets.astype(np.int32))
-        values = {
+        values: dict[str, Callable[[], NDArray[Any]]] = {
             "input_ids": lambda: ids.view(np.int32),
             "attention_mask": lambda: np.ones(len(ids), dtype=np.int8),
             "labels": lambda: ids.astype(np.int64),
