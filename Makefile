@@ -129,7 +129,7 @@ fuzz: toolchain  ## fuzz the parsers: [TARGET=name] [SECONDS=600] each
 asan: setup  ## run the tests of all unsafe code under AddressSanitizer (Linux; some minutes)
 	@PYTHON="$(CURDIR)/$(BIN)/python" sh scripts/asan.sh
 
-# Compiled twice, the second time by what the first one noted: docs/concepts/engine.md has what that brings.
+# Compiled twice, the second time by what the first one noted: docs/log/engine-2026-11.md has what that brings.
 wheel: build/wheels/.built  ## build the wheel to give away, by a profile (ten minutes)
 
 PACKAGE_SOURCES := $(shell find python -type f -not -path '*/__pycache__/*' -not -name '*.so' 2>/dev/null)

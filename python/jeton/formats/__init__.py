@@ -1,4 +1,4 @@
-"""Files to tokenizers and back: a thin face over the core's formats.
+"""Files to tokenizers and back: what a file is, folders, options; the core parses.
 
 ``load_file`` looks at what a file holds, not at what it is called; ``save_file`` chooses the
 format by the suffix and refuses one that does not hold everything, unless it is told otherwise;

@@ -1,4 +1,4 @@
-"""Steps before a model besides a split pattern: normalizers, rules, indentation, segmenters.
+"""Steps for training besides a split pattern: normalizers, rules, indentation, segmenters.
 
 ``normalizers`` and ``rules`` become steps of the tokenizer itself. The others are made of Python:
 ``indentation`` writes it with two special tokens, ``segmenters`` cut pretokens further, in training

@@ -1,5 +1,4 @@
-//! Putting a tokenizer together from its canonical form or from what a format's reader found, and
-//! taking it apart again.
+//! A tokenizer put together from its canonical form or a parsed file, and taken apart again.
 
 mod models;
 mod without;

@@ -1,5 +1,4 @@
-//! The processor: levels of vector instructions, prefetching, one thread that makes something for
-//! all.
+//! The processor: levels of vector instructions, prefetching, values made once for all threads.
 
 pub mod dispatch;
 pub(crate) mod once_per_process;

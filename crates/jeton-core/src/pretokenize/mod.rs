@@ -1,5 +1,6 @@
 //! Pre-tokenization: text to pretokens, the pieces that no token crosses.
 //!
+//! The published split patterns (how digits are grouped, for example) are in `published`.
 //! A pre-tokenizer is a sequence of splits, each applied to the pieces of the one before. Every
 //! scheme in use is such a sequence: the published patterns are one split; `tokenizer.json`
 //! combines several (digits apart, punctuation apart, GPT-2's pattern).

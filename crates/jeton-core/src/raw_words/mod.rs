@@ -1,5 +1,4 @@
-//! Words of the raw text: cuts at which normalization, pre-tokenization and the model all start
-//! afresh.
+//! Words of the raw text: cuts at which normalization, pre-tokenization and model start afresh.
 //!
 //! With such cuts (see [`plan`]), a word needs to be normalized, cut and segmented only once. The
 //! cache keeps its ids under its raw bytes, and most words of most texts were seen before. Text

@@ -1,5 +1,4 @@
-//! The tokenizer: special tokens, normalization, pre-tokenization, model, template; and the way
-//! back.
+//! The tokenizer: special tokens, normalization, pre-tokenization, model, template; the way back.
 
 mod batches;
 mod cache;

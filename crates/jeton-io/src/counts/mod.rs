@@ -1,5 +1,4 @@
-//! Counts of pretokens in bounded memory: what has no room is sorted and written to disk, and added
-//! up at the end.
+//! Counts of pretokens in bounded memory: the rest is sorted on disk and added up at the end.
 //!
 //! - [`TextCounts`]: counts texts; spills, saves, loads, merges.
 //! - [`CountsReader`], [`CountsWriter`]: files of counts, versioned, with checksums; nothing in

@@ -1,5 +1,7 @@
-//! The vocabulary with which text needs fewest tokens: each word is cut into as few as can be, and
-//! tokens that are missed least are taken out.
+//! The vocabulary with which text needs fewest tokens.
+//!
+//! Each word is cut into as few tokens as possible, and the tokens that are missed least are taken
+//! out.
 //!
 //! BPE chooses tokens by merging and cuts words by the same merges, which is not the shortest way.
 //! Here words are cut into the fewest tokens (`PathPiece`, arXiv:2402.18376; `MinGram`,

@@ -1,4 +1,6 @@
-//! The merge loop, short and long.
+//! The general merge loop: incomplete tables, characters, dropout, the rest of long pretokens.
+//!
+//! Byte-level pretokens with tables are merged by `merge_scalar` and `windows`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
