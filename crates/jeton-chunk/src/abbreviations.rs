@@ -27,12 +27,9 @@ pub(crate) fn of_language(code: &str) -> &'static [&'static str] {
     }
 }
 
-/// Languages in which a number with a full stop is an ordinal ("3. Oktober").
+/// Languages in which an ordinal ("3. Oktober") stands before words with capitals.
 pub(crate) fn has_ordinals(code: &str) -> bool {
-    matches!(
-        code,
-        "de" | "da" | "no" | "nb" | "nn" | "fi" | "cs" | "sk" | "hu" | "pl" | "tr" | "hr" | "sl"
-    )
+    code == "de"
 }
 
 const ANY: &[&str] = &[
@@ -92,6 +89,7 @@ const POLISH: &[&str] = &[
     "al", "art*", "dot", "dr", "gen", "godz*", "hab", "im", "in", "inż", "itd+", "itp+", "jw",
     "kpt", "ks", "lek", "m.in", "mec", "mgr", "min", "mjr", "nr*", "np", "ok", "os", "pkt*", "pl",
     "por", "prof", "płk", "r+", "red", "rys*", "s*", "sp", "str*", "św", "tel*", "tzn", "tzw",
+    "ul", "zob",
 ];
 
 const CZECH: &[&str] = &[

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr2;
+
 /// Iterator over the lines of a text as byte ranges that include the line end.
 pub(crate) struct Lines<'t> {
     bytes: &'t [u8],
@@ -26,7 +28,7 @@ impl Iterator for Lines<'_> {
         }
         let start = self.at;
         let rest = &self.bytes[start..];
-        let length = rest.iter().position(|&byte| byte == b'\n' || byte == b'\r');
+        let length = memchr2(b'\n', b'\r', rest);
         let end = match length {
             None => self.bytes.len(),
             Some(at) if rest[at] == b'\r' && rest.get(at + 1) == Some(&b'\n') => start + at + 2,

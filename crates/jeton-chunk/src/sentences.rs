@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use memchr::memchr3;
+use memchr::memmem::find_iter;
+
 use crate::abbreviations::{has_ordinals, of_language};
 use crate::boundary::{Boundary, Kind};
 use crate::characters::{closes, has_no_stops, opens};
@@ -27,10 +30,12 @@ pub struct Language {
     cased: bool,
 }
 
-/// Words that begin English sentences so often that an initial before them ends one.
-const STARTERS: [&str; 16] = [
+/// Words that begin English and German sentences so often that an initial or a number before them
+/// ends one.
+const STARTERS: [&str; 30] = [
     "The", "This", "That", "These", "It", "He", "She", "They", "We", "In", "But", "However", "If",
-    "When", "There", "A",
+    "When", "There", "A", "Der", "Die", "Das", "Es", "Er", "Sie", "Wir", "Ich", "Danach", "Dann",
+    "Im", "Am", "Und", "Aber",
 ];
 
 /// Bytes of text that tell whether it writes capitals.
@@ -65,15 +70,17 @@ impl Language {
         let mut many = false;
         let mut closed = false;
         while let Some(c) = text[at..end].chars().next() {
+            let after = at + c.len_utf8();
             if is_stop(c, self.greek) {
                 many = true;
-            } else if closes(c) {
+            } else if closes(c) && !(opens(c) && opens_next(mark, c, &text[after..end])) {
                 closed = true;
             } else {
                 break;
             }
-            at += c.len_utf8();
+            at = after;
         }
+        at += spaced_guillemet(&text[at..end]);
         let wide = !mark.is_ascii() && !matches!(mark, '\u{2026}' | '\u{203C}'..='\u{2049}');
         let rest = &text[at..end];
         let spaces = rest.len() - rest.trim_start().len();
@@ -117,15 +124,18 @@ impl Language {
         if word.bytes().all(|byte| byte.is_ascii_digit()) {
             let line_start = before[..start].trim_end_matches([' ', '\t']);
             let opens_line = line_start.is_empty() || line_start.ends_with(['\n', '\r']);
-            return !(opens_line || (self.ordinals && word.len() <= 2));
+            let ordinal = self.ordinals && word.len() <= 2 && !starts_sentence(next);
+            return !(opens_line || ordinal);
         }
         let lower = word.to_lowercase();
         if let Some(kind) = self.abbreviations.get(lower.as_str()) {
             return match kind {
                 Abbreviation::Inner => false,
                 Abbreviation::BeforeDigit => !first.is_numeric() && !is_roman(next),
-                Abbreviation::Last => !self.cased || first.is_uppercase() && !first.is_numeric(),
-            } && (self.cased || *kind != Abbreviation::Last);
+                // "the U.S. Army", "at 5 p.m. He left".
+                Abbreviation::Last if self.english && lower.contains('.') => starts_sentence(next),
+                Abbreviation::Last => self.cased && first.is_uppercase(),
+            };
         }
         // Initials: "J. Smith", "U.S. Army".
         let letter = word.rsplit('.').next().unwrap_or(word);
@@ -150,12 +160,16 @@ pub(crate) fn sentences_in(
     mut add: impl FnMut(usize),
 ) {
     let bytes = text.as_bytes();
+    let plain = bytes[range.clone()].is_ascii() && !language.greek;
     let mut at = range.start;
     while at < range.end {
-        let Some(step) = bytes[at..range.end]
-            .iter()
-            .position(|&byte| MAY_STOP[usize::from(byte)])
-        else {
+        let rest = &bytes[at..range.end];
+        let step = if plain {
+            memchr3(b'.', b'!', b'?', rest)
+        } else {
+            rest.iter().position(|&byte| MAY_STOP[usize::from(byte)])
+        };
+        let Some(step) = step else {
             return;
         };
         at += step;
@@ -233,7 +247,28 @@ pub fn scan_sentences(text: &str, language: &Language) -> Vec<Boundary> {
         &mut inner,
         &mut found,
     );
+    add_escaped_paragraphs(text, &mut found);
     found
+}
+
+/// Adds the paragraphs of text within strings of a program or of JSON: `\n\n`, spelled out.
+pub(crate) fn add_escaped_paragraphs(text: &str, found: &mut Vec<Boundary>) {
+    let before = found.len();
+    for at in find_iter(text.as_bytes(), br"\n\n") {
+        let at = at + 4;
+        if at < text.len() && !text[at..].starts_with(r"\n") {
+            found.push(Boundary {
+                at,
+                kind: Kind::Paragraph,
+            });
+        }
+    }
+    if found.len() > before {
+        // Of two at a place the one that was added stays.
+        found.reverse();
+        found.sort_by_key(|boundary| boundary.at);
+        found.dedup_by_key(|boundary| boundary.at);
+    }
 }
 
 /// Adds the sentences and lines of a paragraph in order; `lines` are the places of its lines, and
@@ -299,6 +334,26 @@ fn is_stop(c: char, greek: bool) -> bool {
             | 0x1362 | 0x1367 | 0x166E | 0x17D4 | 0x17D5 | 0x1803 | 0x1809 | 0x2026 | 0x203C
             | 0x203D | 0x2047..=0x2049 | 0x3002 | 0xFF01 | 0xFF0E | 0xFF1F | 0xFF61
         ),
+    }
+}
+
+/// True if a quotation mark that may open or close stands before a letter, where a space is due.
+fn opens_next(mark: char, quote: char, rest: &str) -> bool {
+    let closes_wide =
+        !mark.is_ascii() && matches!(quote, '\u{201D}' | '\u{2019}' | '"' | '*' | '_');
+    rest.starts_with(char::is_alphanumeric) && !closes_wide
+}
+
+/// Returns the bytes of a French closing mark and the space before it.
+fn spaced_guillemet(rest: &str) -> usize {
+    let mark = rest.trim_start_matches([' ', '\u{A0}', '\u{202F}']);
+    let Some(after) = mark.strip_prefix('\u{BB}') else {
+        return 0;
+    };
+    if mark.len() < rest.len() && (after.is_empty() || after.starts_with(char::is_whitespace)) {
+        rest.len() - after.len()
+    } else {
+        0
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::boundary::{Boundary, Kind};
 use crate::lines::Lines;
-use crate::sentences::{Language, paragraph_sentences};
+use crate::sentences::{Language, add_escaped_paragraphs, paragraph_sentences};
 
 /// What a line is, by itself.
 enum Line {
@@ -54,6 +54,7 @@ pub fn scan_structure(text: &str, language: &Language) -> Vec<Boundary> {
         state.take(line.start, &text[line], next);
     }
     state.close_prose(text.len());
+    add_escaped_paragraphs(text, &mut state.found);
     state.found
 }
 

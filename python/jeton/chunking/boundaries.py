@@ -42,10 +42,10 @@ for _kind, _cost in {
     _ITEM: 9,
     _SENTENCE: 16,
     _SENTENCE_LINE: 8,
-    _ROW: 24,
+    _ROW: 48,
     _TABLE_RULE: 90,
-    _CODE_LINE: 40,
-    _CODE_BLOCK: 28,
+    _CODE_LINE: 60,
+    _CODE_BLOCK: 48,
     _BODY: 60,
     _PHRASE: 30,
 }.items():

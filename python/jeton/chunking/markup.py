@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterator
 from typing import Literal
@@ -32,7 +33,6 @@ _BLOCKS = {
 _AFTER_HEADING = 60
 
 _JSON = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|\n', re.DOTALL)
-_JSON_START = re.compile(r'\s*(?:\{\s*(?:"|\})|\[\s*(?:[\[{"\d\]-]|true|false|null))')
 _HTML_START = re.compile(
     r"\s*(?:<!doctype html|<html\b|<(?:head|body|div|p|h[1-6]|article)\b)", re.I
 )
@@ -44,9 +44,20 @@ def markup_of(text: str) -> Literal["markdown", "html", "json"]:
     start = text[:_LOOKED_AT_CHARS]
     if _HTML_START.match(start):
         return "html"
-    if _JSON_START.match(start):
-        return "json"
-    return "markdown"
+    return "json" if _is_json(text) else "markdown"
+
+
+def _is_json(text: str) -> bool:
+    """True if a text is an object or array of JSON, or begins with one on a line of its own."""
+    body = text.lstrip()
+    if body[:1] not in ("{", "["):
+        return False
+    try:
+        _, end = json.JSONDecoder().raw_decode(body)
+    except (ValueError, RecursionError):
+        return False
+    rest = body[end:]
+    return not rest.strip() or rest.lstrip(" \t").startswith(("\n", "\r"))
 
 
 def markup_boundaries(text: str, markup: Literal["html", "json"], language: str) -> Boundaries:

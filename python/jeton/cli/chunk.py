@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["chunk"]
 
 _SECTIONS = {
-    "Most used": ("tokenizer", "max_tokens", "by", "overlap", "overlap_sentences", "output"),
+    "Most used": ("tokenizer_name", "max_tokens", "by", "overlap", "overlap_sentences", "output"),
     "Sent with each chunk": ("prefix", "template", "context", "no_special"),
     "Text": ("markup", "language", "code_language", "model2vec", "trim"),
     "Input": ("documents", "file_format", "field", "strict", "on_bad_record"),
@@ -150,7 +150,7 @@ class _Total:
 def chunk(
     *,
     inputs: tuple[str, ...],
-    tokenizer: str,
+    tokenizer_name: str,
     max_tokens: int,
     by: Literal["tokens", "sentences", "structure", "code", "semantic"],
     overlap: int,
@@ -189,7 +189,7 @@ def chunk(
     """
     from jeton.chunking import chunk as divide
 
-    known = options.load_tokenizer(tokenizer)
+    known = options.load_tokenizer(tokenizer_name)
     given: ChunkOptions = {
         "by": by,
         "overlap": overlap,
