@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton.adapt import VocabularyChange
-from jeton.adapt.remapping import remap_file, remap_ids
+from jeton.adapt.remapping import remap_file
+from jeton.adapt.remapping_ids import remap_ids
 from jeton.adapt.replacing import digit_rule, replacement
 from jeton.errors import AdaptError, FormatError, UsageError
 from tests.adapt.test_change import change, changes
@@ -151,5 +152,5 @@ def test_nothing_is_written_where_it_is_not_exact(tmp_path: Path) -> None:
     (tmp_path / "bad.npy").write_bytes(b"nothing")
     with pytest.raises(FormatError, match=r"not a \.npy of numbers"):
         remap_file(PERMUTED, tmp_path / "bad.npy", tmp_path / "x.npy")
-    with pytest.raises(UsageError, match=r"neither \.npy nor \.bin"):
+    with pytest.raises(UsageError, match=r"none of \.npy, \.bin"):
         remap_file(PERMUTED, tmp_path / "old.txt", tmp_path / "x.txt")

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -31,7 +32,7 @@ from jeton.corpus.record_documents import (
     check_on_bad_record,
     decoded_pieces,
     has_field,
-    with_field_hint,
+    with_hint,
 )
 from jeton.errors import (
     EmptyCorpusError,
@@ -214,6 +215,8 @@ def _watched(file: InputFile, batches: Iterator[TextBatch]) -> Generator[TextBat
     def tell() -> None:
         name = "standard input" if file.path == STANDARD_INPUT else file.path
         size = f"it has {n_bytes:,} bytes" if n_bytes else "it is no file with a known end"
+        if file.path != STANDARD_INPUT and Path(file.path).is_fifo():
+            size = "it is a pipe, and ends where its writer closes it"
         warnings.warn(
             f"{name} is still being read after {seconds:.0f} seconds: {size}; Ctrl-C stops",
             EndlessInputWarning,
@@ -363,7 +366,7 @@ def open_documents(
                 # The core stops at a null and at a bad record; a pipe cannot be read again.
                 is_null = "invalid type: null" in str(error)
                 if file.n_bytes is None or not (is_null or on_bad_record == "skip"):
-                    raise with_field_hint(error) from None
+                    raise with_hint(error) from None
                 yield from records(stream, file, n_read)
                 return
             stream.set_bytes_of_file(core_reader.n_bytes_read)

@@ -252,7 +252,9 @@ def _open(path: str, max_decompressed_bytes: int | None) -> tuple[Any, int]:
     data = decompress(data, max_bytes=limit, path=path)
     if not data.startswith(_MAGIC):
         raise RecordError(
-            f"{path}: not a Parquet file: it should start with {_MAGIC.decode()}", path=path
+            f"{path}: not a Parquet file: it should start with {_MAGIC.decode()}\n"
+            "hint: write it again, or name the format that it has (--format)",
+            path=path,
         )
     return pa.BufferReader(data), n_bytes
 
@@ -294,7 +296,9 @@ class _explained:
         if isinstance(error, pa.ArrowException) or damaged:
             first_line = (str(error).splitlines() or ["unknown"])[0]
             raise RecordError(
-                f"{self._path}: not a readable Parquet file: {first_line}", path=self._path
+                f"{self._path}: not a readable Parquet file: {first_line}\n"
+                "hint: fetch or write the file again",
+                path=self._path,
             ) from error
 
 
