@@ -10,7 +10,7 @@ use crate::boundary::{Boundary, Kind};
 use crate::characters::{closes, has_no_stops, opens};
 use crate::lines::Lines;
 
-/// What follows an abbreviation.
+/// Continuation behind an abbreviation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Abbreviation {
     /// The sentence goes on.

@@ -4,7 +4,7 @@ use crate::boundary::{Boundary, Kind};
 use crate::lines::Lines;
 use crate::sentences::{Language, add_escaped_paragraphs, paragraph_sentences};
 
-/// What a line is, by itself.
+/// Kind of a line, by itself.
 enum Line {
     Empty,
     Heading(usize),
@@ -16,7 +16,7 @@ enum Line {
     Prose,
 }
 
-/// What the lines so far have opened.
+/// State that the lines so far have left.
 struct State<'t> {
     text: &'t str,
     language: &'t Language,

@@ -87,7 +87,7 @@ def chunk(
         [1, 1]
     """
     known = resolve(tokenizer)
-    # What no text can be divided by is refused before the first one is read.
+    # Limits that suit no text are refused before the first one is read.
     chunk_text("", tokenizer=known, max_tokens=max_tokens, **options)
     stream = open_documents(
         inputs,

@@ -15,7 +15,7 @@ from jeton._core import Tokenizer
 from jeton.chunking.bm25 import Bm25
 from jeton.errors import RecordError, UsageError
 
-__all__ = ["Interval", "Question", "Retention", "evaluate_chunks", "read_questions"]
+__all__ = ["MeanInterval", "Question", "Retention", "evaluate_chunks", "read_questions"]
 
 Rank = Callable[[Sequence[str], Sequence[str], int], list[list[int]]]
 """Ranks: texts of the chunks, questions, k; numbers of the best k chunks for each question."""
@@ -40,7 +40,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class MeanInterval:
     """A mean over questions with its 95% interval, by a bootstrap of questions."""
 
     mean: float
@@ -68,11 +68,11 @@ class Retention:
     n_index_tokens: int
     overlap_share: float
     k: int
-    whole_share: Interval
-    recall: Interval
-    precision: Interval
-    iou: Interval
-    whole_at_k: Interval
+    whole_share: MeanInterval
+    recall: MeanInterval
+    precision: MeanInterval
+    iou: MeanInterval
+    whole_at_k: MeanInterval
 
 
 def read_questions(path: str | os.PathLike[str], *, n_chars: int) -> list[Question]:
@@ -248,12 +248,12 @@ def _union(spans: Iterable[Span]) -> list[Span]:
     return joined
 
 
-def _intervals(rows: NDArray[np.float64]) -> list[Interval]:
+def _intervals(rows: NDArray[np.float64]) -> list[MeanInterval]:
     random = np.random.default_rng(_SEED)
     drawn = random.integers(0, len(rows), (_N_RESAMPLES, len(rows)))
     means = rows[drawn].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975], axis=0)
     return [
-        Interval(float(mean), float(bottom), float(top))
+        MeanInterval(float(mean), float(bottom), float(top))
         for mean, bottom, top in zip(rows.mean(axis=0), low, high, strict=True)
     ]

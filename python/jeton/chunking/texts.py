@@ -115,8 +115,7 @@ def chunk_text(
         MissingExtraError: The grammar of ``code_language`` is not installed.
 
     Example:
-        >>> import jeton
-        >>> found = jeton.chunking.chunk_text(
+        >>> found = chunk_text(
         ...     "# Dose\nTake two. Wait an hour.\n\n# Risks\nNone are known.",
         ...     tokenizer="jeton-general-32k",
         ...     max_tokens=16,

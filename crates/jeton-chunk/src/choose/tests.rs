@@ -1,3 +1,5 @@
+//! Property tests of the choice among cuts.
+
 use std::convert::Infallible;
 use std::ops::Range;
 

@@ -20,7 +20,7 @@ use crate::text::utf8;
 type Boundaries<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u8>>);
 type Spans<'py> = (Bound<'py, PyArray1<i64>>, Option<(usize, usize)>);
 
-/// What stands around each chunk when it is sent.
+/// Text around each chunk when it is sent.
 struct Frame {
     /// First byte of the text at which a head stands before chunks, rising.
     head_starts: Vec<usize>,
