@@ -47,6 +47,11 @@ COMMANDS = {
         "count_pretokens",
         "Count the pretokens of files, to train from once or often.",
     ),
+    "tokenize": (
+        "tokenize",
+        "tokenize",
+        "Tokenize documents into files that training programs read.",
+    ),
     "train": ("train", "train", "Train a tokenizer on your own text."),
     "adapt": (
         "adapt",
