@@ -1,4 +1,4 @@
-"""The same bytes on a cluster as on one machine, also when a worker is killed."""
+"""A cluster gives the bytes of one machine, also when a worker is killed."""
 
 from __future__ import annotations
 
