@@ -8,7 +8,7 @@ const NONE: u32 = u32::MAX;
 
 /// Packs the longest document first, each into the bin that it fills best.
 ///
-/// Memory: 12 bytes a document and 12 a bin, beside 4 bytes for each token of capacity.
+/// Memory: 8 bytes a document, 20 a bin and 12 for each token of capacity, beside the input.
 pub fn best_fit(lengths: &[u32], capacity: u32) -> Result<Bins, PackError> {
     check(lengths, capacity)?;
     let largest = lengths.iter().copied().max().unwrap_or(0) as usize;
