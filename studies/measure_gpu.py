@@ -27,7 +27,7 @@ from typing import Any, Literal, Protocol
 from jeton._files import write_whole
 from jeton.catalog import AttentionKind, ModelFacts, gpu, model
 from jeton.catalog.measurements import MeasuredPoint, Measurements, read_measurements
-from jeton.economics.traffic.measured import Judgement, calibrate_shares, judge
+from jeton.economics.traffic.measured import PointDeviation, calibrate_shares, judge
 from jeton.errors import JetonError, UsageError
 
 __all__ = ["SHAPES", "Backend", "grid", "main", "measure", "shape"]
@@ -182,7 +182,7 @@ def _timed(
     return found
 
 
-def rows(judged: Sequence[Judgement]) -> Iterator[str]:
+def rows(judged: Sequence[PointDeviation]) -> Iterator[str]:
     """Lines that show each judged point, and the verdict."""
     for item in judged:
         point = item.point

@@ -1,4 +1,4 @@
-"""Jeton: tokenization engineering. What tokenization costs a workload, and what to change.
+"""Jeton: tokenization engineering. Tells the cost of tokens for a workload, and what to change.
 
     import jeton
 
@@ -6,8 +6,8 @@
     ids = tok.encode("Hello world")
     report = jeton.audit(["notes/"], tokenizers=["cl100k_base", "jeton-medical-32k"])
 
-Only public names live here. What is heavy is imported when it is first used, so that
-``import jeton`` stays quick.
+Only public names live here. Heavy modules are imported when they are first used, so ``import
+jeton`` stays quick.
 """
 
 from __future__ import annotations

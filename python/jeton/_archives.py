@@ -52,8 +52,8 @@ def refuse_archive(path: str, head: bytes, *, expected: str, is_text: bool = Tru
     Args:
         path: Name of the file.
         head: Its first bytes, decompressed where that is possible.
-        expected: What was expected, for the message.
-        is_text: Whether only text can be meant, so that a NUL is an error too.
+        expected: The expected form, for the message.
+        is_text: True if only text can be meant, so that a NUL is an error too.
 
     Raises:
         RecordError: It is one; the message says what it is and what to do.

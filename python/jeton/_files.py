@@ -17,9 +17,9 @@ __all__ = ["write_together", "write_whole", "written_whole"]
 def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Replace a file by ``data``; on any error the old file is as it was, and nothing is left.
 
-    The data goes to a temporary file in the same folder (only there is a rename atomic), is
-    flushed to the disk, where a full disk shows, and then takes the file's name. An existing file
-    keeps its permissions; a link keeps pointing to the file, which is replaced. What is no regular
+    The data goes to a temporary file in the same folder (only there is a rename atomic), is flushed
+    to the disk, where a full disk shows, and then takes the file's name. An existing file keeps its
+    permissions; a link keeps pointing to the file, which is replaced. A path that is no regular
     file (``/dev/stdout``, a pipe) is written to directly.
 
     Args:
@@ -53,8 +53,8 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write piece by piece, which takes its name only if all goes well.
 
-    It may be read again while it is written. What is no regular file (``/dev/stdout``, a pipe) is
-    written to directly.
+    It may be read again while it is written. A path that is no regular file (``/dev/stdout``, a
+    pipe) is written to directly.
 
     Raises:
         OSError: Or a subclass that names ``path``: the folder is missing, the disk is full, ...
@@ -95,11 +95,11 @@ def write_together(files: Mapping[Path, bytes], *, last: Path | None = None) -> 
     """Write the files of one thing: all of them or none.
 
     All are written to a temporary folder beside their places and flushed to the disk, where a full
-    disk shows. Only then does each take its place. What lies there else stays as it is. Folders
-    that were made for files that could not be written are removed.
+    disk shows. Only then does each take its place. Other files in the folder stay as they are.
+    Folders that were made for files that could not be written are removed.
 
     Args:
-        files: What to write, by path; folders that are missing are made.
+        files: The bytes to write, by path; missing folders are made.
         last: The file that takes its place last: the one that makes the others count.
 
     Raises:

@@ -62,7 +62,7 @@ class PublishedVocabulary:
         normalizer: ``"nfc"`` or None.
         runs: The special tokens as the table has them.
         source: Where pattern and special tokens were published.
-        comment: What a reader should know, such as tokens that are left out.
+        comment: A note for the reader, such as tokens that are left out.
     """
 
     __slots__ = ("comment", "name", "normalizer", "pattern", "rank_file", "runs", "source")

@@ -1,8 +1,8 @@
 """``convert``: a tokenizer from one file format to another, exactly, or with its losses listed.
 
-What is written is loaded again before it takes its place. Where the new file is the same tokenizer
-by fingerprint, nothing more is to be shown. Where its format says the same in other words (ranks as
-a list of merges, a SentencePiece model as BPE on characters), ids and decoded texts are compared on
+The new file is loaded again before it takes its place. Where the new file is the same tokenizer by
+fingerprint, nothing more is to be shown. Where its format says the same in other words (ranks as a
+list of merges, a SentencePiece model as BPE on characters), ids and decoded texts are compared on
 the probe texts and on generated texts at which tokenizers are known to differ; a difference that no
 listed loss accounts for is an error, and nothing is written.
 """
@@ -41,22 +41,22 @@ class Conversion:
     """Result of a conversion.
 
     Attributes:
-        source: What was converted: a name or a path.
+        source: The converted source: a name or a path.
         target: Where it went.
         format: Name of the new format.
         files: The files that were written.
-        losses: What the new files do not hold; empty: they hold everything.
-        rewordings: What they say in other words, and as exactly: why the fingerprint is another
-            one where nothing is lost.
+        losses: Parts that the new files do not hold; empty: they hold everything.
+        rewordings: Parts that they say in other words, and as exactly: why the fingerprint is
+            another one where nothing is lost.
         fingerprint_before: Fingerprint of the source.
         fingerprint_after: Fingerprint of what the new files load as.
-        ids_equal: Whether every compared text gets the same ids and decodes to the same text; None
+        ids_equal: True if every compared text gets the same ids and decodes to the same text; None
             where none was compared.
         n_texts_compared: Number of those texts; 0 where the fingerprints are equal.
         first_difference: A text on which they differ, the first that was found.
         load_options: Keywords with which ``jeton.load`` reads the new files as they were meant;
             empty for most formats, which say everything themselves.
-        left_behind: What the source's folder says of the model and the new files cannot hold, in
+        left_behind: Facts of the model in the source's folder that the new files cannot hold, in
             words: roles of special tokens, chat templates, settings. No loss of the tokenizer.
     """
 
@@ -122,8 +122,8 @@ def convert(
 
     Args:
         source: A tokenizer: its name, its file or folder, or an object.
-        target: The file to write, whose name tells the format; or a folder, or a name without
-            a suffix, which becomes one as ``save_pretrained`` writes it. Of a source folder or GGUF
+        target: The file to write, whose name tells the format; or a folder, or a name without a
+            suffix, which becomes one as ``save_pretrained`` writes it. From a source folder or GGUF
             file the roles of special tokens, chat templates and settings come along; a GGUF file
             holds roles and templates, too.
         to: The format, where the name does not tell it: one of ``jeton.formats.FORMATS``.
@@ -133,9 +133,9 @@ def convert(
             fingerprint; or the texts to compare.
         samples: Texts whose ids the new file carries, to be verified whenever it is loaded; True:
             a few that tokenizers treat differently.
-        pattern: Of the source, as for ``jeton.load``.
-        special_tokens: Of the source, as for ``jeton.load``.
-        lowercase: Of the source, as for ``jeton.load``.
+        pattern: For the source, as in ``jeton.load``.
+        special_tokens: For the source, as in ``jeton.load``.
+        lowercase: For the source, as in ``jeton.load``.
 
     Raises:
         LossyConversionError: Something would be lost, and ``lossy`` is not set; ``losses`` lists

@@ -25,7 +25,8 @@ class Dimension:
         name: Usage key, as in `genai-prices`.
         unit: Unit of the amount in plain words (``"tokens"``, ``"seconds"``, ``"searches"``).
         parent: The dimension that it is a part of (the first, where there are two); None: of none.
-        attributes: What sets it apart; a dimension holds every other that has all of its own.
+        attributes: Attributes that set it apart; a dimension holds every other that has all of its
+            own.
     """
 
     name: str

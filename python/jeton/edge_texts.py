@@ -220,7 +220,7 @@ FRAGMENTS: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 
-# What runs are made of: each has a rule or a merge chain of its own in some vocabulary.
+# Characters of runs: each has a rule or a merge chain of its own in some vocabulary.
 _RUN_UNITS: Final = (
     *("a", " ", "\n", "\t", "^", "1", "-", "=", ".", "A", "'", "\r\n", "\x00", "\u0301", "\u4e2d"),
     *("\u00e9", "\u3000", "\xa0", "\u200d", "\U0001f600", "ab", " a", "\n ", "\u2581", "aaab", "#"),
@@ -281,7 +281,7 @@ class _Vocabulary:
             return ""
         if below(8):
             return token
-        # What files write for a space or a continuation, as text.
+        # Marks that files write for a space or a continuation, as text.
         name = self._tokenizer.id_to_token(drawn) or ""
         return name if "\u2581" in name or name.startswith("##") else token
 

@@ -111,7 +111,7 @@ class LossyConversionError(FormatError):
     """A format does not hold everything that a tokenizer is, and nobody said that this is fine.
 
     Attributes:
-        losses: What would be lost, each with ``component``, ``what`` and ``effect``.
+        losses: Losses, each with ``component``, ``what`` and ``effect``.
     """
 
     def __init__(

@@ -62,17 +62,17 @@ class Finding:
         id: Stable identifier of the check (``"tokenizer-foreign"``).
         severity: Used to rank where no money is at stake.
         title: One plain sentence with the figure in it.
-        where: What it was found in (a tokenizer, a file, a term ...).
+        where: The place where it was found (a tokenizer, a file, a term ...).
         figure: The number that shows it.
         cause: Why it is so.
-        remedy: What to do.
-        saving_usd_per_year: What the remedy saves; None where money is not known or not at stake.
+        remedy: The remedy.
+        saving_usd_per_year: Saving of the remedy; None where money is not known or not at stake.
         saving_formula: How the saving was computed, with the numbers put in.
         saving_basis: Exact, calibrated or estimated.
         evidence: Small table-like facts for the report (already plain JSON values).
         n_tokens_saved: Tokens that are at stake; ranks findings without money. None: not tokens.
-        effort: What the remedy takes, in words.
-        risk: What may go wrong with it.
+        effort: Effort of the remedy, in words.
+        risk: Risk of it.
     """
 
     id: str

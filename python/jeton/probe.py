@@ -30,6 +30,7 @@ import numpy as np
 
 from jeton._core import Tokenizer
 from jeton.errors import EncodeError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["PROBE_VERSION", "probe_digest", "probe_sections", "probe_texts"]
 
@@ -55,8 +56,11 @@ def probe_texts() -> tuple[str, ...]:
     return tuple(text for texts in probe_sections().values() for text in texts)
 
 
-def probe_digest(tokenizer: Tokenizer) -> str:
+def probe_digest(tokenizer: TokenizerLike) -> str:
     """Digest the ids that a tokenizer gives to the probe texts.
+
+    Args:
+        tokenizer: A name, a path or a tokenizer.
 
     Returns:
         ``"probe1:"`` and 64 hexadecimal digits, the same on every machine and in every release
@@ -64,11 +68,11 @@ def probe_digest(tokenizer: Tokenizer) -> str:
 
     Example:
         >>> import jeton
-        >>> jeton.probe_digest(jeton.load("jeton-general-32k-v1"))[:7]
+        >>> jeton.probe_digest("jeton-general-32k-v1")[:7]
         'probe1:'
     """
     digest = hashlib.sha256()
-    for ids in _ids(tokenizer, probe_texts()):
+    for ids in _ids(resolve(tokenizer), probe_texts()):
         if ids is None:
             digest.update(_CANNOT_ENCODE)
         else:

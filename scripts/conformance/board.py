@@ -21,9 +21,9 @@ def _sets(outcome: Outcome) -> list[str]:
     special = sum(result.n_special_cases for result in outcome.sets)
     threads = ", ".join(map(str, outcome.threads))
     lines = [
-        f"Each case: ids, count and places of one text alone, and ids in a batch with {threads} "
-        f"threads; {special} cases again where special tokens in the text count; the decoded text, "
-        "where the reference is installed or the text must come back.",
+        f"Each case compares ids, count and places of one text alone, and ids in a batch with "
+        f"{threads} threads. {special} cases run again where special tokens in the text count. "
+        "The decoded text is compared where the reference is installed or the text must come back.",
         "",
         "| set | vocabulary | reference | version | cases | equal | different | example |",
         "| --- | --- | --- | --- | ---: | ---: | ---: | --- |",

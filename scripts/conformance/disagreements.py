@@ -123,10 +123,8 @@ def render(shared: Path) -> str:
             )
         if not pair.n_golden_different:
             agreeing.append(f"{first.files} and {second.files}")
-    same = "; ".join(agreeing)
-    return "\n".join(
-        [*lines, "", f"The same ids for every golden text, special tokens off: {same}.", ""]
-    )
+    heading = "Pairs with equal ids for every golden text, special tokens off:"
+    return "\n".join([*lines, "", heading, "", *(f"- {pair}" for pair in agreeing), ""])
 
 
 def report(shared: Path) -> int:

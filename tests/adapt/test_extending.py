@@ -41,7 +41,7 @@ def base_of(algorithm: str) -> jeton.Tokenizer:
 
 BASES = {name: base_of(name) for name in ALGORITHMS if name in training.ALGORITHMS}
 EXTENDED: dict[str, Extended] = {
-    name: extend(base, iter(DOMAIN), n_tokens=8, reading=ALL) for name, base in BASES.items()
+    name: extend(iter(DOMAIN), base=base, n_tokens=8, reading=ALL) for name, base in BASES.items()
 }
 words = st.lists(
     st.sampled_from(["hepatic", "fibrosis", "steato", "hepat", "low", "st", "a", ",", "  ", "\n"])
@@ -102,7 +102,7 @@ def test_change_says_of_what_each_token_is_made(name: str) -> None:
 @pytest.mark.parametrize("name", BASES)
 def test_terms_become_one_token(name: str) -> None:
     base = BASES[name]
-    found = extend(base, terms=["steatosis", "hepatic", "ballooning"], reading=ALL)
+    found = extend(base=base, terms=["steatosis", "hepatic", "ballooning"], reading=ALL)
     made = [new for new in found.new_tokens if new.origin == "term"]
     assert len(made) + len(found.known_terms) + len(found.left_out_terms) == 3
     for term in {"steatosis", "hepatic", "ballooning"} - {term for term, _ in found.left_out_terms}:
@@ -112,38 +112,38 @@ def test_terms_become_one_token(name: str) -> None:
 
 
 def test_terms_and_learning_share_the_number_asked_for() -> None:
-    found = extend(BASES["bpe"], iter(DOMAIN), n_tokens=14, terms=["ballooning"], reading=ALL)
+    found = extend(iter(DOMAIN), base=BASES["bpe"], n_tokens=14, terms=["ballooning"], reading=ALL)
     origins = [new.origin for new in found.new_tokens]
     assert len(origins) == 14
     assert origins.count("term") == 1
     assert origins.index("learned") == origins.index("term") + 1
     with pytest.raises(AdaptError, match=r"the terms need \d+ new tokens, the steps to them incl"):
-        extend(BASES["bpe"], iter(DOMAIN), n_tokens=2, terms=["ballooning"])
+        extend(iter(DOMAIN), base=BASES["bpe"], n_tokens=2, terms=["ballooning"])
 
 
 def test_forms_of_terms() -> None:
-    both = extend(BASES["bpe"], terms=["zebra"], term_form="both").tokenizer
+    both = extend(base=BASES["bpe"], terms=["zebra"], term_form="both").tokenizer
     assert both.count("zebra") == both.count(" zebra") == 1
-    bare = extend(BASES["bpe"], terms=["zebra"], term_form="bare").tokenizer
+    bare = extend(base=BASES["bpe"], terms=["zebra"], term_form="bare").tokenizer
     assert (bare.count("zebra"), bare.count(" zebra")) == (1, 2)
 
 
 def test_terms_that_no_token_can_be_are_told() -> None:
     base = jeton.train(iter(GENERAL), vocab_size=270, special_tokens=["<end>"])
-    found = extend(base, terms=["two words", "<end>", "xylem", "low"])
+    found = extend(base=base, terms=["two words", "<end>", "xylem", "low"])
     left = dict(found.left_out_terms)
     assert "is cut into 2 pretokens" in left["two words"]
     assert "special or added token" in left["<end>"]
     assert found.known_terms == ("low",)
     with pytest.raises(AdaptError, match="no term can be one token: 'two words' is cut into 2"):
-        extend(base, terms=["two words"])
+        extend(base=base, terms=["two words"])
     with pytest.raises(AdaptError, match="all 1 terms are one token already"):
-        extend(base, terms=["low"])
+        extend(base=base, terms=["low"])
 
 
 def test_held_out_text_is_measured() -> None:
     texts = [f"{text} case {i}" for i, text in enumerate(DOMAIN)]
-    found = extend(BASES["bpe"], iter(texts), n_tokens=12, reading=Reading(hold_out=0.3))
+    found = extend(iter(texts), base=BASES["bpe"], n_tokens=12, reading=Reading(hold_out=0.3))
     held = found.held_out
     assert held is not None
     assert 0 < held.n_documents < len(texts)
@@ -157,7 +157,7 @@ def test_spare_rows_are_used_first() -> None:
     special = ["<|end|>", "<|reserved_0|>", "<|reserved_1|>"]
     base = jeton.train(iter(GENERAL), vocab_size=280, special_tokens=special)
     first, second = (base.special_tokens[name] for name in special[1:])
-    found = extend(base, terms=["lowest road", "xyz"], spare=[first, second])
+    found = extend(base=base, terms=["lowest road", "xyz"], spare=[first, second])
     new = found.tokenizer
     assert [token.id for token in found.new_tokens] == [first, second, base.vocab_size][
         : len(found.new_tokens)
@@ -166,9 +166,9 @@ def test_spare_rows_are_used_first() -> None:
     assert list(new.special_tokens) == ["<|end|>"]
     assert set(found.change.gone.tolist()) == {first, second}
     with pytest.raises(AdaptError, match=r"spare id \d+ is in use: '<|end|>'"):
-        extend(base, terms=["xyz"], spare=[base.special_tokens["<|end|>"]])
+        extend(base=base, terms=["xyz"], spare=[base.special_tokens["<|end|>"]])
     with pytest.raises(AdaptError, match="spare id 999 is not an old one"):
-        extend(base, terms=["xyz"], spare=[999])
+        extend(base=base, terms=["xyz"], spare=[999])
 
 
 @pytest.mark.parametrize(
@@ -183,21 +183,21 @@ def test_spare_rows_are_used_first() -> None:
 )
 def test_refuses_what_cannot_be_meant(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        extend(BASES["bpe"], **arguments)
+        extend(base=BASES["bpe"], **arguments)
 
 
 def test_too_little_text_is_told() -> None:
     with pytest.warns(JetonWarning, match="the text is enough for"):
-        extend(BASES["bpe"], iter(["hepatic hepatic"]), n_tokens=500, reading=ALL)
+        extend(iter(["hepatic hepatic"]), base=BASES["bpe"], n_tokens=500, reading=ALL)
     with pytest.raises(AdaptError, match="nothing in the text occurs 99 times"):
-        extend(BASES["wordpiece"], iter(["zz"]), n_tokens=5, min_frequency=99, reading=ALL)
+        extend(iter(["zz"]), base=BASES["wordpiece"], n_tokens=5, min_frequency=99, reading=ALL)
 
 
 def test_rank_files_keep_their_ranks(tmp_path: Path) -> None:
     base = BASES["bpe"]
     base.save(tmp_path / "base.tiktoken")
     ranks = jeton.load(tmp_path / "base.tiktoken", pattern="llama3")
-    found = extend(ranks, iter(DOMAIN), n_tokens=10, terms=["zebra"], reading=ALL)
+    found = extend(iter(DOMAIN), base=ranks, n_tokens=10, terms=["zebra"], reading=ALL)
     target = adapted_target(ranks, str(tmp_path / "new.tiktoken"))
     saved = save_adapted(found.tokenizer, found.change, target)
     old, new = ((tmp_path / name).read_text() for name in ("base.tiktoken", "new.tiktoken"))
@@ -228,6 +228,37 @@ def test_saved_files_load_in_the_reference(name: str, tmp_path: Path) -> None:
         for text in texts:
             ids = hf.encode(text, add_special_tokens=False).ids
             assert ids == saved.tokenizer.encode(text)
+
+
+def without_bytes(folder: Path, absent: bytes) -> jeton.Tokenizer:
+    """A tokenizer as some published ones are: some bytes have no token of their own."""
+    folder.mkdir()
+    BASES["bpe"].save(folder / "tokenizer.json")
+    data = json.loads((folder / "tokenizer.json").read_text())
+    gone = {BASES["bpe"].id_to_token(BASES["bpe"].bytes_to_id(bytes([b])) or 0) for b in absent}
+    kept = [token for token in data["model"]["vocab"] if token not in gone]
+    data["model"]["vocab"] = {token: id for id, token in enumerate(kept)}
+    (folder / "tokenizer.json").write_text(json.dumps(data))
+    return jeton.load(folder / "tokenizer.json")
+
+
+def test_bytes_without_a_token_do_not_stop_learning(tmp_path: Path) -> None:
+    absent = b"\x04\x7f\xc0\xff"
+    base = without_bytes(tmp_path / "base", absent)
+    assert all(base.bytes_to_id(bytes([byte])) is None for byte in absent)
+    texts = [*DOMAIN, *["\x04\x04\x7f steat\x04osis"] * 200]
+    found = extend(iter(texts), base=base, n_tokens=9, terms=["zolpidem"], reading=ALL)
+    whole = extend(iter(DOMAIN), base=BASES["bpe"], n_tokens=9, terms=["zolpidem"], reading=ALL)
+    assert [new.id for new in found.new_tokens] == list(range(base.vocab_size, base.vocab_size + 9))
+    assert all(not set(absent) & set(new.token_bytes) for new in found.new_tokens)
+    for new in found.new_tokens:
+        made_of = b"".join(base.id_to_bytes(part) for part in found.change.made_of(new.id))
+        assert made_of == new.token_bytes
+    # Terms and the steps to them come first, then what the same text teaches.
+    assert [new.token_bytes for new in found.new_tokens if new.origin != "learned"] == [
+        new.token_bytes for new in whole.new_tokens if new.origin != "learned"
+    ]
+    assert sum(map(found.tokenizer.count, texts)) < sum(map(base.count, texts))
 
 
 def test_never_as_added_tokens(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import pytest
 
 import jeton
 from jeton.adapt import VocabularyChange
+from jeton.adapt.weights import verify
 from jeton.adapt.weights.gguf_applying import apply_gguf
 from jeton.checkpoint.ggml_blocks import CAN_ENCODE, from_blocks, to_blocks
 from jeton.checkpoint.gguf_file import BLOCKS, GgufFile, read_gguf_file
-from jeton.errors import AdaptError, FormatError
+from jeton.errors import AdaptError, FormatError, UsageError
 
 BASE = [*(chr(c) for c in range(97, 123)), "ab", "cd", "abcd", "xy"]
 MERGES = ["a b", "c d", "ab cd", "x y"]
@@ -145,6 +146,72 @@ def test_pruned_rows_of_every_type_are_gathered(tmp_path: Path) -> None:
         assert np.array_equal(table(after, "token_embd.weight"), old[order]), name
         assert after.values["tokenizer.ggml.eos_token_id"].number == 0
         assert after.values["tokenizer.ggml.merges"].texts() == [b"x y"]
+
+
+def test_a_file_that_was_applied_is_proven(gguf: Path, tmp_path: Path) -> None:
+    new_tokenizer(tmp_path / "t", [*BASE, "abcdxy"], [*MERGES, "abcd xy"])
+    apply_gguf(gguf, tmp_path / "t", output=tmp_path / "o.gguf", pad_to=16)
+    proof = verify(tmp_path / "o.gguf", base=gguf)
+    assert proof.is_proven, proof.problems
+    assert (proof.n_tables, proof.n_kept_rows, proof.n_new_rows) == (2, 60, 4)
+    assert proof.n_copied == 2
+    assert verify(tmp_path / "o.gguf").is_proven
+
+
+def test_a_pruned_file_is_proven(gguf: Path, tmp_path: Path) -> None:
+    kept = [BASE[i] for i in (3, 2, *range(4, 26), 0, 1, 29)]
+    new_tokenizer(tmp_path / "t", kept, ["x y"])
+    apply_gguf(gguf, tmp_path / "t", output=tmp_path / "o.gguf")
+    proof = verify(tmp_path / "o.gguf", base=gguf)
+    assert proof.is_proven, proof.problems
+    assert (proof.n_kept_rows, proof.n_new_rows) == (54, 0)
+
+
+def test_every_changed_byte_of_weights_is_found(gguf: Path, tmp_path: Path) -> None:
+    new_tokenizer(tmp_path / "t", [*BASE, "abcdxy"], [*MERGES, "abcd xy"])
+    apply_gguf(gguf, tmp_path / "t", output=tmp_path / "o.gguf")
+    file = read_gguf_file(tmp_path / "o.gguf")
+    data = bytearray(file.path.read_bytes())
+    for name, tensor in file.tensors.items():
+        at = tensor.offset + tensor.n_bytes // 3
+        data[at] ^= 1
+        (tmp_path / "bad.gguf").write_bytes(data)
+        data[at] ^= 1
+        proof = verify(tmp_path / "bad.gguf", base=gguf)
+        assert [problem.where for problem in proof.problems] == [name]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        (text("abcd"), text("abce"), "tokenizer.ggml.merges"),
+        (text("ab cd"), text("ab ce"), "tokenizer.ggml.merges"),
+        (text("smollm"), text("sm0llm"), "tokenizer.ggml.pre"),
+        (struct.pack("<II", 4, 3), struct.pack("<II", 4, 5), "tokenizer.ggml.eos_token_id"),
+        (struct.pack("<II", 4, 3), struct.pack("<II", 4, 99), "tokenizer.ggml.eos_token_id"),
+        (struct.pack("<II", 4, 30), struct.pack("<II", 4, 31), "vocab_size"),
+    ],
+)
+def test_contradictions_of_the_metadata_are_found(
+    gguf: Path, tmp_path: Path, old: bytes, new: bytes, where: str
+) -> None:
+    data = gguf.read_bytes()
+    assert old in data
+    bad = tmp_path / "bad.gguf"
+    bad.write_bytes(data.replace(old, new, 1))
+    assert where in [problem.where for problem in verify(bad, base=gguf).problems]
+
+
+def test_rows_that_fail_are_found_without_a_base(tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    write_gguf(file, {"token_embd.weight": blocks(KIND["Q8_0"], [29, 64], 1)})
+    problems = [f"{p.where} {p.what}" for p in verify(file).problems]
+    assert problems == ["token_embd.weight has 29 rows; there are 30 tokens"]
+
+
+def test_as_is_is_for_directories(gguf: Path) -> None:
+    with pytest.raises(UsageError, match="is for model directories"):
+        verify(gguf, as_is=["x"])
 
 
 def test_a_type_that_takes_no_new_rows_is_refused(tmp_path: Path) -> None:

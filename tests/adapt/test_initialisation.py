@@ -75,6 +75,41 @@ def test_asymmetric_is_the_default(model: Path, tmp_path: Path) -> None:
         assert np.allclose(new_b[new], by_bytes @ b[parts], atol=1e-6)
 
 
+@pytest.mark.parametrize("stored", ["no output layer", "equal bytes", "a flag says untied"])
+def test_a_table_that_is_both_sides_is_not_made_longer(stored: str, tmp_path: Path) -> None:
+    """A lengthened row that is an output row, too, outbids the right token."""
+    model = tmp_path / "model"
+    write_model(model, tiny.old_tokens(), seed=3)
+    tensors = tiny.read_tensors(model)
+    table = tensors["model.embed_tokens.weight"]
+    tensors["lm_head.weight"] = table
+    if stored != "equal bytes":
+        del tensors["lm_head.weight"], tensors["lm_head.bias"]
+    kept = {name: (dtype, list(shape), data) for name, (dtype, shape, data) in tensors.items()}
+    tiny.write_safetensors(model / "model.safetensors", kept, {"format": "pt"})
+    config = json.loads((model / "config.json").read_text())
+    config["tie_word_embeddings"] = stored != "a flag says untied"
+    (model / "config.json").write_text(json.dumps(config))
+    change = tiny.extension(tmp_path / "t", jeton.load(model / "tokenizer.json"))
+    apply(model, tmp_path / "t", output=tmp_path / "o")
+    after = tiny.read_tensors(tmp_path / "o")
+    old, new = (
+        decoded("F32", part[2]).reshape(part[1])
+        for part in (table, after["model.embed_tokens.weight"])
+    )
+    median = np.median(np.linalg.norm(old, axis=1))
+    for id in change.added_ids.tolist():
+        mean = old[change.made_of(id)].mean(axis=0)
+        longer = stored == "a flag says untied"
+        factor = median / np.linalg.norm(mean) if longer else 1.0
+        assert np.allclose(new[id], mean * factor, atol=1e-6)
+    if stored == "equal bytes":
+        assert after["lm_head.weight"] == after["model.embed_tokens.weight"]
+        bias_old, bias_new = (decoded("F32", part["lm_head.bias"][2]) for part in (tensors, after))
+        for id in change.added_ids.tolist():
+            assert np.isclose(bias_new[id], bias_old[change.made_of(id)].mean(), atol=1e-6)
+
+
 def test_mean(model: Path, tmp_path: Path) -> None:
     change, before, after = made(model, tmp_path, init="mean")
     for old_table, new_table in zip(before, after, strict=True):

@@ -24,9 +24,9 @@ TRAFFIC = [f"{text} case {i}" for i, text in enumerate([*DOMAIN, *GENERAL])]
 
 def test_doing_nothing_stands_beside_the_others() -> None:
     found = migration_plan(
-        OLD,
-        NEW,
         iter(TRAFFIC),
+        old=OLD,
+        new=NEW,
         model=MODEL,
         gpu=GPU,
         requests_per_day=1_000_000,
@@ -47,12 +47,16 @@ def test_doing_nothing_stands_beside_the_others() -> None:
 
 
 def test_without_earnings_nothing_is_best() -> None:
-    same = migration_plan(OLD, OLD, iter(TRAFFIC), model=MODEL, gpu=GPU, requests_per_day=1_000_000)
+    same = migration_plan(
+        iter(TRAFFIC), old=OLD, new=OLD, model=MODEL, gpu=GPU, requests_per_day=1_000_000
+    )
     assert same.best == "nothing" or same.ways[1].usd_saved_per_request > 0
-    worse = migration_plan(NEW, OLD, iter(TRAFFIC), model=MODEL, gpu=GPU, requests_per_day=10)
+    worse = migration_plan(
+        iter(TRAFFIC), old=NEW, new=OLD, model=MODEL, gpu=GPU, requests_per_day=10
+    )
     assert worse.best == "nothing"
     with pytest.raises(UsageError, match="at least one token"):
-        migration_plan(OLD, NEW, iter(TRAFFIC), model=MODEL, gpu=GPU, extension_tokens=0)
+        migration_plan(iter(TRAFFIC), old=OLD, new=NEW, model=MODEL, gpu=GPU, extension_tokens=0)
 
 
 def test_differences_are_paired_with_intervals() -> None:

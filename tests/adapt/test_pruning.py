@@ -40,7 +40,7 @@ def base_of(algorithm: str) -> jeton.Tokenizer:
 
 BASES = {name: base_of(name) for name in ALGORITHMS if name in training.ALGORITHMS}
 PRUNED: dict[str, Pruned] = {
-    name: prune(base, iter(USED), n_tokens=base.n_tokens - 12, reading=ALL)
+    name: prune(iter(USED), base=base, n_tokens=base.n_tokens - 12, reading=ALL)
     for name, base in BASES.items()
 }
 words = st.lists(
@@ -108,24 +108,24 @@ def test_least_used_go_first(name: str) -> None:
 
 def test_what_is_to_be_kept_stays() -> None:
     base = BASES["bpe"]
-    kept = prune(base, iter(USED), n_tokens=275, keep=["hepatic"], reading=ALL).tokenizer
+    kept = prune(iter(USED), base=base, n_tokens=275, keep=["hepatic"], reading=ALL).tokenizer
     assert kept.count("a hepatic") == base.count("a hepatic")
-    without = prune(base, iter(USED), n_tokens=275, reading=ALL).tokenizer
+    without = prune(iter(USED), base=base, n_tokens=275, reading=ALL).tokenizer
     assert without.count("a hepatic") > base.count("a hepatic")
 
 
 def test_bytes_and_special_tokens_never_go() -> None:
     base = jeton.train(iter(TEXT), vocab_size=290, special_tokens=["<end>", "<pad>"])
-    found = prune(base, iter(["zzz"]), n_tokens=258, reading=ALL)
+    found = prune(iter(["zzz"]), base=base, n_tokens=258, reading=ALL)
     assert found.tokenizer.n_tokens == 258
     assert found.tokenizer.special_tokens.keys() == {"<end>", "<pad>"}
     assert found.tokenizer.decode(found.tokenizer.encode("the é")) == "the é"
     with pytest.raises(AdaptError, match="257 tokens cannot be left: 258 are bytes"):
-        prune(base, iter(["zzz"]), n_tokens=257, reading=ALL)
+        prune(iter(["zzz"]), base=base, n_tokens=257, reading=ALL)
     with pytest.raises(AdaptError, match="the tokenizer has 290 tokens; 290 cannot be left"):
-        prune(base, iter(["zzz"]), n_tokens=290, reading=ALL)
+        prune(iter(["zzz"]), base=base, n_tokens=290, reading=ALL)
     with pytest.raises(UsageError, match="expected a list of strings"):
-        prune(base, iter(["zzz"]), n_tokens=270, keep="low", reading=ALL)
+        prune(iter(["zzz"]), base=base, n_tokens=270, keep="low", reading=ALL)
 
 
 @pytest.mark.parametrize("name", BASES)
@@ -133,9 +133,9 @@ def test_ids_can_stay_with_holes(name: str) -> None:
     base = BASES[name]
     if WrittenTokenizer(base).kind == "unigram":
         with pytest.raises(AdaptError, match="has no holes"):
-            prune(base, iter(USED), n_tokens=base.n_tokens - 12, keep_ids=True, reading=ALL)
+            prune(iter(USED), base=base, n_tokens=base.n_tokens - 12, keep_ids=True, reading=ALL)
         return
-    found = prune(base, iter(USED), n_tokens=base.n_tokens - 12, keep_ids=True, reading=ALL)
+    found = prune(iter(USED), base=base, n_tokens=base.n_tokens - 12, keep_ids=True, reading=ALL)
     kept = found.change.kept
     assert (found.change.old_of[kept] == kept).all()
     assert set(found.change.holes.tolist()) <= set(found.change.gone.tolist())
@@ -148,8 +148,8 @@ def test_ids_can_stay_with_holes(name: str) -> None:
 @pytest.mark.parametrize("name", BASES)
 def test_extending_then_pruning_is_the_identity_on_kept_tokens(name: str) -> None:
     base = BASES[name]
-    more = extend(base, terms=["zzyva", "stetopath", "dolorest"], reading=ALL)
-    less = prune(more.tokenizer, iter(TEXT), n_tokens=base.n_tokens, reading=ALL)
+    more = extend(base=base, terms=["zzyva", "stetopath", "dolorest"], reading=ALL)
+    less = prune(iter(TEXT), base=more.tokenizer, n_tokens=base.n_tokens, reading=ALL)
     both = more.change.then(less.change)
     kept = both.old_of[both.kept]
     assert (np.diff(kept) > 0).all()

@@ -24,7 +24,7 @@ TEXTS = [*DOMAIN, *GENERAL]
 @pytest.mark.parametrize("name", ["bpe", "sentencepiece-bpe"])
 def test_worth_of_all_slots_is_what_the_text_needs_less(name: str) -> None:
     base = BASES[name]
-    found = term_worth(base, iter(TEXTS), terms=["hepatocyte", "fibrosis"], n_slots=20)
+    found = term_worth(iter(TEXTS), base=base, terms=["hepatocyte", "fibrosis"], n_slots=20)
     by_hand = sum(map(base.count, TEXTS))
     assert found.n_tokens_before == by_hand
     assert sum(slot.n_saved for slot in found.slots) == by_hand - found.n_tokens_after
@@ -32,8 +32,8 @@ def test_worth_of_all_slots_is_what_the_text_needs_less(name: str) -> None:
     assert found.n_tokens_after == sum(
         map(
             extend(
-                base,
                 iter(TEXTS),
+                base=base,
                 n_tokens=20,
                 terms=["fibrosis", "hepatocyte"],
                 reading=Reading(hold_out=0),
@@ -45,9 +45,9 @@ def test_worth_of_all_slots_is_what_the_text_needs_less(name: str) -> None:
 
 def test_each_slot_counts_what_those_before_it_leave() -> None:
     base = BASES["bpe"]
-    found = extend(base, iter(DOMAIN), n_tokens=8, reading=Reading(hold_out=0))
+    found = extend(iter(DOMAIN), base=base, n_tokens=8, reading=Reading(hold_out=0))
     for n in (1, 4, 8):
-        part = extend(base, iter(DOMAIN), n_tokens=n, reading=Reading(hold_out=0))
+        part = extend(iter(DOMAIN), base=base, n_tokens=n, reading=Reading(hold_out=0))
         counter = SlotCounter(base, found.tokenizer, found.new_tokens)
         counter.add(jeton.TextBatch.from_texts(DOMAIN))
         less = sum(map(base.count, DOMAIN)) - sum(map(part.tokenizer.count, DOMAIN))
@@ -58,8 +58,8 @@ def test_each_slot_counts_what_those_before_it_leave() -> None:
 
 def test_intervals_are_by_document() -> None:
     base = BASES["bpe"]
-    even = term_worth(base, iter(["a zebra here"] * 40), terms=["zebra"])
-    uneven = term_worth(base, iter(["a zebra here" * 40, *["here"] * 39]), terms=["zebra"])
+    even = term_worth(iter(["a zebra here"] * 40), base=base, terms=["zebra"])
+    uneven = term_worth(iter(["a zebra here" * 40, *["here"] * 39]), base=base, terms=["zebra"])
     last = even.slots[-1]
     assert (last.half_width, last.n_documents) == (0.0, 40)
     slot = uneven.slots[-1]
@@ -71,7 +71,7 @@ def test_intervals_are_by_document() -> None:
 
 def test_terms_come_by_use_and_absent_ones_are_told() -> None:
     text = ["a zebra and a quagga", "a zebra", "an okapi"]
-    found = term_worth(BASES["bpe"], iter(text), terms=["quagga", "zebra", "dodo"])
+    found = term_worth(iter(text), base=BASES["bpe"], terms=["quagga", "zebra", "dodo"])
     made = [slot.token.token_bytes for slot in found.slots if slot.token.origin == "term"]
     assert made == [b" zebra", b" quagga"]
     assert dict(found.left_out_terms) == {"dodo": "does not occur in this text"}
@@ -79,8 +79,8 @@ def test_terms_come_by_use_and_absent_ones_are_told() -> None:
 
 def test_stop_rule_needs_model_and_gpu_and_has_money() -> None:
     found = term_worth(
-        BASES["bpe"],
         iter(DOMAIN),
+        base=BASES["bpe"],
         n_slots=8,
         model=catalog.model("llama-3.2-1b"),
         gpu=catalog.gpu("h100-sxm"),
@@ -95,12 +95,12 @@ def test_stop_rule_needs_model_and_gpu_and_has_money() -> None:
     per_request = stop.usd_per_request_before - stop.usd_per_request_after
     assert float(stop.usd_per_month) == pytest.approx(float(per_request) * 1e6 * 30.4375)
     with pytest.raises(UsageError, match="a model needs a GPU"):
-        term_worth(BASES["bpe"], iter(DOMAIN), model=catalog.model("llama-3.2-1b"))
+        term_worth(iter(DOMAIN), base=BASES["bpe"], model=catalog.model("llama-3.2-1b"))
 
 
 def test_standard_input_cannot_be_read_twice() -> None:
     with pytest.raises(UsageError, match="standard input can be read once"):
-        term_worth(BASES["bpe"], ["-"])
+        term_worth(["-"], base=BASES["bpe"])
 
 
 def test_free_slots_of_a_tokenizer() -> None:

@@ -147,7 +147,7 @@ def test_usage_without_text_is_no_document_of_length_zero(good: Tokenizer) -> No
     assert bill.tokenizers == ()
     assert bill.ledger is not None
     assert bill.ledger.usd == Decimal("0.00225")
-    assert "shows what was sent" in bill.notices[0]
+    assert "shows its prompt" in bill.notices[0]
 
 
 def test_columns_are_kept_for_the_checks(evidence_of: EvidenceOf, good: Tokenizer) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -93,16 +92,16 @@ def check_tensors(case: dict[str, Any], change: VocabularyChange, before: Any, a
             assert (new_shape, new_data) == (shape, data), name
             continue
         assert new_shape[along] >= change.n_new_ids
-        # One row of bytes a token: a bias may be a row or a column.
-        size = BITS[dtype] // 8 * math.prod(shape) // shape[along]
-        ours = np.frombuffer(new_data, np.uint8).reshape(new_shape[along], size)
-        theirs = np.frombuffer(data, np.uint8).reshape(shape[along], size)
+        ours, theirs = (
+            np.moveaxis(np.frombuffer(data, f"V{BITS[dtype] // 8}").reshape(shape), along, 0)
+            for data, shape in ((new_data, new_shape), (data, shape))
+        )
         kept = np.flatnonzero(change.old_of >= 0)
         assert np.array_equal(ours[kept], theirs[change.old_of[kept]]), name
         if dtype in ("F32", "F64"):
             made = np.frombuffer(new_data, "<f4" if dtype == "F32" else "<f8")
             assert np.isfinite(made).all()
-            made = made.reshape(new_shape[along], -1)
+            made = np.moveaxis(made.reshape(new_shape), along, 0)
             assert all(np.abs(made[new]).max() > 0 for new in change.added_ids.tolist())
     for name, other in case.get("tied", {}).items():
         assert after[name] == after[other], f"{name} is no longer {other}"

@@ -53,6 +53,8 @@ def _seen(tokenizer: Any, case: dict[str, Any]) -> dict[str, Any]:
 def test_case(case: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     theirs = _theirs(case["tokenizer"])
     ours = from_transformers(theirs)
+    if "trusted_roles" in case:
+        ours.trusted_chat_roles = frozenset(case["trusted_roles"])
     wanted = dict(case["expected"])
     if "error" in wanted:
         _check_error(ours, theirs, case, wanted["error"])

@@ -107,7 +107,7 @@ def _result(tok: jeton.Tokenizer, call: dict[str, Any], folder: Path) -> Any:
         }
     if method == "encode_chat":
         template = ChatTemplate.from_folder(folder, is_trusted=True)
-        chat = encode_chat(tok, template, arguments[0])
+        chat = encode_chat(arguments[0], tokenizer=tok, template=template)
         return {"ids": chat.ids.tolist(), "look_alikes": [look.token for look in chat.look_alikes]}
     found = getattr(tok, method)
     return found(*arguments, **keywords) if callable(found) else found

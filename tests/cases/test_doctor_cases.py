@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jeton
 from jeton._core import from_canonical
+from jeton.adapt import CHANGE_FILE, VocabularyChange
 from jeton.doctor import diagnose
 from jeton.findings import Severity
 from jeton.formats.model_settings import ModelSettings, settings_of
@@ -29,7 +31,11 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
             "model.embed_tokens.weight": ward.matrix(case["rows"]),
             "lm_head.weight": ward.matrix(case["rows"], seed=2),
         }
+        for name, n_rows in case.get("tables", {}).items():
+            matrices[name] = ward.matrix(n_rows, seed=3)
         (folder / "model.safetensors").write_bytes(ward.safetensors(matrices))
+    if "change" in case:
+        (folder / CHANGE_FILE).write_text(_change(folder, **case["change"]).to_json())
     file = tmp_path / "model" / case.get("gguf_at", "../model.gguf")
     if "gguf" in case:
         _gguf(folder, file, case["gguf"])
@@ -52,6 +58,24 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
     is_ill = bool(found.worse_than(Severity.WARNING))
     if "exit_code" in wanted:
         assert int(is_ill) == wanted["exit_code"], by_id
+
+
+def _change(folder: Path, *, n_old_ids: int, n_new_ids: int, leads_here: bool) -> VocabularyChange:
+    """A change that keeps the first ids, and adds or drops those behind them."""
+    kept = np.arange(n_new_ids)
+    kept[n_old_ids:] = -1
+    n_added = max(0, n_new_ids - n_old_ids)
+    return VocabularyChange(
+        old_fingerprint="0" * 64,
+        new_fingerprint=jeton.load(folder).fingerprint if leads_here else "1" * 64,
+        n_old_ids=n_old_ids,
+        old_of=kept,
+        holes=np.zeros(0, np.int64),
+        added_ids=np.arange(n_new_ids - n_added, n_new_ids),
+        offsets=np.zeros(n_added + 1, np.int64),
+        parts=np.zeros(0, np.int64),
+        part_bytes=np.zeros(0, np.int64),
+    )
 
 
 def _gguf(folder: Path, file: Path, changes: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ def test_text_ids_and_masks_are_those_of_transformers(family: Family, transforme
             messages, return_dict=True, return_assistant_tokens_mask=True, **options
         )
         text = theirs.apply_chat_template(messages, tokenize=False, **options)
-        encoded = encode_chat(family.tok, family.template, messages, **options)
+        encoded = encode_chat(messages, tokenizer=family.tok, template=family.template, **options)
         assert encoded.rendered.text == text
         assert encoded.ids.tolist() == expected["input_ids"]
         assert encoded.assistant_mask.astype(int).tolist() == expected["assistant_masks"]
@@ -58,7 +58,7 @@ def test_continued_messages_are_those_of_transformers(family: Family, transforme
         text = theirs.apply_chat_template(messages, tokenize=False, continue_final_message=True)
         rendered = family.template.render(messages, continue_final_message=True)
         assert rendered.text == text
-        assert encode_rendered(family.tok, rendered).ids.tolist() == theirs.encode(
+        assert encode_rendered(rendered, tokenizer=family.tok).ids.tolist() == theirs.encode(
             text, add_special_tokens=False
         )
 
@@ -66,7 +66,7 @@ def test_continued_messages_are_those_of_transformers(family: Family, transforme
 @FAMILY
 def test_the_whole_is_what_encode_gives(family: Family) -> None:
     for messages, options in conversations(family):
-        encoded = encode_chat(family.tok, family.template, messages, **options)
+        encoded = encode_chat(messages, tokenizer=family.tok, template=family.template, **options)
         text = encoded.rendered.text
         assert encoded.ids.tolist() == family.tok.encode(text, allow_special="all")
 
@@ -82,7 +82,9 @@ def test_an_untrusted_template_gives_the_same(family: Family) -> None:
 @FAMILY
 def test_the_template_wrote_the_control_tokens_and_not_the_messages(family: Family) -> None:
     messages = [{"role": "user", "content": "QQQ"}]
-    encoded = encode_chat(family.tok, family.template, messages, add_generation_prompt=True)
+    encoded = encode_chat(
+        messages, tokenizer=family.tok, template=family.template, add_generation_prompt=True
+    )
     control = {
         t.id for t in family.tok.fixed_tokens() if t.content in family.control and t.content.strip()
     }
@@ -129,16 +131,18 @@ def test_published_vocabularies(name: str, shared: Path, transformers: Any) -> N
         expected = theirs.apply_chat_template(
             messages, return_dict=True, return_assistant_tokens_mask=True, **options
         )
-        encoded = encode_chat(tok, family.template, messages, **options)
+        encoded = encode_chat(messages, tokenizer=tok, template=family.template, **options)
         assert encoded.ids.tolist() == expected["input_ids"]
         assert encoded.assistant_mask.astype(int).tolist() == expected["assistant_masks"]
-    honest = encode_chat(tok, family.template, [{"role": "user", "content": "a"}])
+    honest = encode_chat(
+        [{"role": "user", "content": "a"}], tokenizer=tok, template=family.template
+    )
     special = set(tok.special_tokens.values()) - {tok.special_tokens.get("<unk>")}
     for token in tok.special_tokens:
         if token == "<unk>":
             continue
         messages = [{"role": "user", "content": f"a{token}b{token}{token}"}]
-        encoded = encode_chat(tok, family.template, messages)
+        encoded = encode_chat(messages, tokenizer=tok, template=family.template)
         own = [number for number in encoded.ids.tolist() if number in special]
         assert own == [number for number in honest.ids.tolist() if number in special]
         assert {look.token for look in encoded.look_alikes} >= {token}

@@ -116,7 +116,7 @@ def test_a_user_types_no_token_with_a_role(drawn: dict[str, Any]) -> None:
     template = ChatTemplate.from_source(
         "{{ messages[0].content }} " + written, special_tokens=named, is_trusted=True
     )
-    chat = encode_chat(tok, template, [{"role": "user", "content": user}])
+    chat = encode_chat([{"role": "user", "content": user}], tokenizer=tok, template=template)
     for text in named.values():
         number = by_text[text].id
         n_written = list(named.values()).count(text)
@@ -160,6 +160,8 @@ def test_the_template_alone_knows_the_role(
         special_tokens={"eos_token": text},
         is_trusted=True,
     )
-    chat = encode_chat(tok, template, [{"role": "user", "content": " ".join(words)}])
+    chat = encode_chat(
+        [{"role": "user", "content": " ".join(words)}], tokenizer=tok, template=template
+    )
     assert chat.ids.tolist().count(len(WORDS)) == 1
     assert chat.ids.tolist()[-1] == len(WORDS)

@@ -43,7 +43,9 @@ def test_a_file_of_chats_is_counted(folder: Path, text: str, tmp_path: Path) -> 
     file.write_text(text)
     tok = jeton.load(folder)
     template = ChatTemplate.from_tokenizer(tok)
-    expected = sum(len(chat.ids) for chat in encode_chats(tok, template, [ONE, TWO]))
+    expected = sum(
+        len(chat.ids) for chat in encode_chats([ONE, TWO], tokenizer=tok, template=template)
+    )
     result = run("count", "-t", str(folder), "--chat", str(file), "--json")
     assert result.exit_code == 0, result.output
     total = json.loads(result.stdout)["total"]
@@ -69,8 +71,10 @@ def test_the_template_of_a_gguf_file(folder: Path, tmp_path: Path) -> None:
     template = ChatTemplate.from_folder(file)
     assert template.source() == ward.CHATML
     assert template.special_tokens["eos_token"] == "<|im_end|>"
-    ours = encode_chat(jeton.load(file), template, TWO)
-    theirs = encode_chat(jeton.load(folder), ChatTemplate.from_folder(folder), TWO)
+    ours = encode_chat(TWO, tokenizer=jeton.load(file), template=template)
+    theirs = encode_chat(
+        TWO, tokenizer=jeton.load(folder), template=ChatTemplate.from_folder(folder)
+    )
     assert ours.ids.tolist() == theirs.ids.tolist()
     result = run("chat", "-t", str(file), "-", text=json.dumps(ONE))
     assert result.exit_code == 0, result.output
@@ -79,20 +83,25 @@ def test_the_template_of_a_gguf_file(folder: Path, tmp_path: Path) -> None:
 def test_common_prefix_of_chats(folder: Path) -> None:
     tok = jeton.load(folder)
     template = ChatTemplate.from_tokenizer(tok)
-    shared = common_prefix(tok, template, ONE, TWO)
+    shared = common_prefix(ONE, TWO, tokenizer=tok, template=template)
     assert shared.is_prefix
-    other = common_prefix(tok, template, [{"role": "user", "content": "hell"}], TWO)
+    other = common_prefix(
+        [{"role": "user", "content": "hell"}], TWO, tokenizer=tok, template=template
+    )
     assert not other.is_prefix
-    assert other.ids.tolist() == encode_chat(tok, template, TWO).ids[: other.n_tokens].tolist()
+    assert (
+        other.ids.tolist()
+        == encode_chat(TWO, tokenizer=tok, template=template).ids[: other.n_tokens].tolist()
+    )
 
 
 def test_a_mask_of_zeros_says_why(folder: Path) -> None:
     tok = jeton.load(folder)
-    without = encode_chat(tok, ChatTemplate.from_tokenizer(tok), TWO)
+    without = encode_chat(TWO, tokenizer=tok, template=ChatTemplate.from_tokenizer(tok))
     assert not without.rendered.has_generation_block
     source = "{% for m in messages %}{% if m.role == 'tool' %}{% generation %}x{% endgeneration %}"
     block = ChatTemplate.from_source(source + "{% endif %}{{ m.content }}{% endfor %}")
-    untaken = encode_chat(tok, block, TWO)
+    untaken = encode_chat(TWO, tokenizer=tok, template=block)
     assert untaken.rendered.has_generation_block
     assert not untaken.assistant_mask.any()
 

@@ -48,6 +48,15 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert broken(page) == []
 
 
+def test_the_index_lists_every_page() -> None:
+    index = DOCS / "reference" / "pages.md"
+    targets = _LINK.findall(index.read_text(encoding="utf-8"))
+    listed = {(index.parent / target).resolve() for target in targets} | {index}
+    folders = ("guides", "concepts", "reference", "studies")
+    pages = {page for folder in folders for page in (DOCS / folder).glob("*.md")}
+    assert pages - listed == set()
+
+
 def test_broken_links_are_found(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("# A `title` of [it](x.md)\n", encoding="utf-8")
     page = tmp_path / "page.md"

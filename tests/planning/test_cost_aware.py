@@ -21,7 +21,7 @@ from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.formats import card_path
 from jeton.metrics.bootstrap import Interval
-from jeton.planning import Judgement, PricedVocabulary, cost_aware
+from jeton.planning import HeldOutJudgement, PricedVocabulary, cost_aware
 from jeton.planning.cost_aware import _descend
 from jeton.training import read_card
 
@@ -116,9 +116,9 @@ def test_the_verdict_says_plainly_whether_it_pays() -> None:
         "tokens_change": -0.1,
         "tokens_interval": Interval(-0.2, -0.05, 0.95, "bca", 100, 0),
     }
-    better = Judgement(change=-0.1, low=-0.15, high=-0.05, **values)
+    better = HeldOutJudgement(change=-0.1, low=-0.15, high=-0.05, **values)
     assert better.verdict.startswith("it is 10.0% cheaper than the best plain BPE (95%: 5.0% to")
-    unsure = Judgement(change=-0.1, low=-0.25, high=0.05, **values)
+    unsure = HeldOutJudgement(change=-0.1, low=-0.25, high=0.05, **values)
     assert unsure.verdict.startswith("it does not beat the best plain BPE beyond doubt")
 
 

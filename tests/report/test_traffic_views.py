@@ -207,7 +207,7 @@ def test_bills_of_domains_are_shown_the_dearest_first() -> None:
     for text in forms():
         assert rows[0].usd is not None
         assert rows[0].usd.text in text
-        assert "What each domain costs" in text
+        assert "Cost of each domain" in text
     assert traffic.domain_bill_rows(numbers_of(make_report(price=False))) == ()
 
 

@@ -1,9 +1,9 @@
 //! Compressed data: told by its first bytes, decompressed as a stream, bounded.
 //!
-//! zstd (RFC 8878; several frames, skippable frames) and gzip (RFC 1952; several members). What is
-//! neither passes through untouched. Three limits hold against files made to fill memory: an
-//! optional number of decompressed bytes, a ratio of decompressed to stored bytes, and the window
-//! that a zstd frame may ask for.
+//! zstd (RFC 8878; several frames, skippable frames) and gzip (RFC 1952; several members). Other
+//! bytes pass through untouched. Three limits hold against files made to fill memory: an optional
+//! number of decompressed bytes, a ratio of decompressed to stored bytes, and the window that a
+//! zstd frame may ask for.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -205,7 +205,7 @@ impl Source {
     /// Read the first bytes and set up the decoder that they ask for.
     fn detect(&mut self) -> io::Result<Box<dyn Read + Send>> {
         if let State::Undetected { head, reader } = &mut self.state {
-            // What was read before an interruption stays in `head`.
+            // Bytes read before an interruption stay in `head`.
             reader
                 .take(MAGIC_BYTES - head.len() as u64)
                 .read_to_end(head)?;

@@ -12,7 +12,7 @@ pub type Result<T> = std::result::Result<T, IoError>;
 /// Everything that can go wrong with a file. `path` is what the caller gave; `-` is standard input.
 #[derive(Debug)]
 pub enum IoError {
-    /// The operating system refused. Of kind `Interrupted`, nothing is lost: the call can be made
+    /// The operating system refused. Nothing is lost with kind `Interrupted`: the call can be made
     /// again.
     Io {
         /// The file.

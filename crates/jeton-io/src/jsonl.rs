@@ -69,8 +69,8 @@ impl Field {
         Ok(())
     }
 
-    /// The bytes of the text, in which lone surrogates are three bytes. Of repeated keys the last
-    /// one counts.
+    /// The bytes of the text, in which lone surrogates are three bytes. The last of repeated keys
+    /// counts.
     fn find<'a>(&self, line: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<&'a [u8], String> {
         // Strings taken as bytes are not checked for raw control characters, which JSON forbids.
         if line.iter().copied().min().is_some_and(|byte| byte < b' ') {

@@ -113,8 +113,7 @@ impl Lines {
         }
         let cut = character_cut(self.window.unread(), self.max_line_bytes);
         let bytes = self.window.take(cut);
-        // What was searched holds no line end up to `n_searched`, unless one was found: then it is
-        // found again.
+        // The first `n_searched` bytes hold no line end. A line end that was found is found again.
         self.n_searched = self.n_searched.saturating_sub(cut);
         self.inside_cut = true;
         Ok(Line {

@@ -76,7 +76,7 @@ fn sse2(bytes: &[u8; BLOCK]) -> Block {
         let small = _mm_or_si128(text, _mm_set1_epi8(0x20));
         let letter = up_to(_mm_sub_epi8(small, _mm_set1_epi8(b'a' as i8)), 25);
         let digit = up_to(_mm_sub_epi8(text, _mm_set1_epi8(b'0' as i8)), 9);
-        // What was found is -1.
+        // A lane that matches is -1: subtracting it counts one.
         letters = _mm_sub_epi8(letters, letter);
         digits = _mm_sub_epi8(digits, digit);
         block.blank |= mask(blank);

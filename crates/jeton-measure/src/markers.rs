@@ -7,9 +7,9 @@ use jeton_core::error::{Error, Result};
 /// Bytes by which markers are told apart before they are compared.
 const START: usize = 3;
 
-/// Finds given markers in text, byte by byte as they are written. Those that begin with the same
-/// three bytes do not overlap: of two at one place the longer one counts, and what begins inside it
-/// is a part of it.
+/// Finds given markers in text, byte by byte as they are written. Markers that begin with the same
+/// three bytes do not overlap. The longer of two at one place counts; a marker inside it is a part
+/// of it.
 #[derive(Clone, Debug)]
 pub struct Markers {
     texts: Vec<Vec<u8>>,

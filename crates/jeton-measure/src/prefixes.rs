@@ -1,4 +1,4 @@
-//! Which beginnings many documents share, block by block, in bounded memory.
+//! Beginnings that many documents share, block by block, in bounded memory.
 //!
 //! A document's first `k` whole blocks are known by one chained hash, so that documents with the
 //! same hash begin alike. The index keeps a count for each beginning that occurred; when it is
@@ -150,8 +150,8 @@ impl PrefixIndex {
     }
 
     /// Beginnings that at least `min_documents` documents share and no longer beginning as often,
-    /// by the bytes that repeat: length times further documents. Of equal ones the longest first,
-    /// then the first added.
+    /// by the bytes that repeat: length times further documents. Equal ones by length, the longest
+    /// first, then by the order of adding.
     pub fn shared_prefixes(&self, min_documents: u64, limit: usize) -> Vec<SharedPrefix> {
         let min_documents = min_documents.max(2);
         let mut longest = HashMap::<u64, u64, _>::with_hasher(hasher());

@@ -176,7 +176,7 @@ fn n_sentences(text: &str) -> usize {
     n
 }
 
-/// Which share of parts occurred before, and which share of all characters they have.
+/// Returns the share of parts that occurred before, and their share of all characters.
 fn repeated<'t>(parts: impl Iterator<Item = &'t str>, n_chars: usize) -> (f64, f64) {
     let mut seen = HashSet::with_hasher(hasher());
     let (mut n, mut n_repeated, mut n_repeated_chars) = (0, 0, 0);

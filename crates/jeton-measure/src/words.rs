@@ -152,8 +152,8 @@ impl Outline {
 /// Counts of many texts whose tokens' bytes, joined, are the text.
 ///
 /// How often each id occurs says nearly everything: scripts, digits, and the words that each token
-/// overlaps. What it does not say is which neighbours share a word, and that takes three bits of
-/// each token. A token of which nothing can be said by itself is read where it stands.
+/// overlaps. It does not say which neighbours share a word; three bits of each token say that. A
+/// token of which nothing can be said by itself is read where it stands.
 pub(crate) struct Joined {
     /// How often each id occurred since the last [`Joined::flush`].
     counts: Vec<u32>,
@@ -215,8 +215,8 @@ impl Joined {
         self.n_documents += 1;
         self.n_waiting += ids.len() as u64;
         let flags_of = outlines.flags.as_slice();
-        // Whether the text so far ends inside a word, and whether more than one token overlaps
-        // that.
+        // True if the text so far ends inside a word; true if more than one token overlaps that
+        // word.
         let (mut open, mut shared) = (0, 0);
         self.place = WordState::default();
         // How far the bytes of the tokens were added up.
@@ -259,7 +259,7 @@ impl Joined {
         let (start, end) = (start.min(text.len()), end.min(text.len()));
         let mut script = COMMON;
         let mut has_digit = false;
-        // Whether this token was counted for the word at hand.
+        // True if this token was counted for the current word.
         let mut counted = false;
         let mut at = start;
         while at < end && is_continuation(text[at]) {
@@ -369,7 +369,7 @@ impl Reader {
         let table = table();
         let mut script = COMMON;
         let mut has_digit = false;
-        // Whether this token was counted for the word at hand.
+        // True if this token was counted for the current word.
         let mut counted = false;
         let mut at = start;
         if at < end && is_continuation(text[at]) {

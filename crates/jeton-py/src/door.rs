@@ -61,7 +61,7 @@ pub(crate) fn enter_if_long<T: Send>(
     texts: &dyn Documents,
     work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T> + Send,
 ) -> PyResult<T> {
-    // So many texts are long whatever they hold.
+    // A batch of this many texts counts as long work.
     let few = texts.len() <= SHORT_BYTES / 8;
     if few
         && (0..texts.len())

@@ -143,8 +143,8 @@ pub(crate) fn io_to_python(py: Python<'_>, error: &IoError) -> PyErr {
     use Field::{Maybe, Number, Text};
     let (class, fields) = match error {
         IoError::Io { path, source } | IoError::Write { path, source } => {
-            // With errno, Python picks FileNotFoundError, PermissionError and so on by itself.
-            // What wraps an error of the system tells its number in words only.
+            // With errno, Python picks FileNotFoundError, PermissionError and so on by itself. A
+            // wrapped error of the system has its number in words only.
             let text = source.to_string();
             let (reason, rest) = text.split_once(" (os error ").unwrap_or((&text, ""));
             let said = rest.split(')').next().and_then(|n| n.parse().ok());

@@ -2,7 +2,7 @@
 //!
 //! Every function here has the same shape: turn Python values into the core's, go through
 //! [`door::enter`] (which lets other threads run, watches for Ctrl-C and maps errors), turn the
-//! result back. What Python sees is written down in `python/jeton/_core.pyi`.
+//! result back. `python/jeton/_core.pyi` is the interface that Python sees.
 
 // The docstrings of what Python sees are written in Python's notation (scripts/core_docs.py).
 #![allow(

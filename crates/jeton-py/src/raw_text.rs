@@ -22,7 +22,7 @@ use crate::arrow;
 use crate::error::to_python;
 use crate::text::{type_error, type_error_at};
 
-/// A text as it is kept. What it says of validity, only [`Self::text`] finds out.
+/// A text as it is kept. [`Self::text`] checks that the bytes are valid.
 #[derive(Clone, Copy)]
 enum Raw<'a> {
     /// Something that should be UTF-8.

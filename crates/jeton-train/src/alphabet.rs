@@ -7,12 +7,12 @@ use jeton_core::vocab::hasher;
 
 use super::counts::PretokenCounts;
 
-/// Which characters become tokens. The rules apply together.
+/// Rule for the characters that become tokens. The rules apply together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlphabetOptions {
     /// Frequent characters are taken until this share of the text is covered; 1: all of them.
     pub coverage: f64,
-    /// At most so many characters, required ones included.
+    /// Most characters, required ones included.
     pub limit: Option<usize>,
     /// Characters that are there even if the text does not have them.
     pub required: String,

@@ -36,7 +36,7 @@ use super::queue::{Candidate, Order, Queue};
 use super::rules::{StopReason, no_text};
 use super::symbols::{Spelling, Symbols, Words, check_special_tokens, joined};
 
-/// Which of two pairs with the same count is merged first.
+/// Order of pairs with equal counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CharTieRule {
     /// The one with the lower left id, then the lower right id, as `tokenizers` has it.
@@ -58,7 +58,7 @@ pub struct CharBpeTrainOptions {
     pub special_tokens: Vec<String>,
     /// Longest token in characters, marks of spelling left out.
     pub max_token_chars: Option<usize>,
-    /// Which characters become tokens.
+    /// Rule for the characters that become tokens.
     pub alphabet: AlphabetOptions,
     /// How symbols are spelled.
     pub spelling: Spelling,

@@ -14,7 +14,7 @@ use super::symbols::Spelling;
 use super::word::{WordTrainOptions, train_characters, train_words};
 use super::wordpiece::{WordPieceRule, WordPieceTrainOptions, train_wordpiece};
 
-/// Which model the tokens are for.
+/// Model that the tokens are for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CharacterModelKind {
     /// BPE on characters.

@@ -1,8 +1,8 @@
 //! Unigram for any pipeline: pieces with log probabilities from counts, whatever cut them, as
 //! `tokenizers` trains it.
 //!
-//! The method is that of [`unigram`](super::unigram). What is left out are SentencePiece's rules of
-//! what a piece may be: here it is any string within a pretoken.
+//! The method is that of [`unigram`](super::unigram). SentencePiece's rules for pieces are left
+//! out: a piece is any string within a pretoken.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Which pair comes next: a priority queue whose entries may be out of date.
+//! A priority queue of pairs, whose entries may be out of date.
 //!
 //! Most pairs are rare and are never merged, so entries wait in an unsorted list, `cold`, until the
 //! best ones above them are used up; only the best part is in the heap, which has eight children a
@@ -14,7 +14,7 @@ pub(crate) struct Candidate {
     pub(crate) right: u32,
 }
 
-/// Which of two candidates comes out first: a total order, since no pair is in the queue twice.
+/// Order of candidates: total, since no pair is in the queue twice.
 pub(crate) trait Order {
     /// True if pair `a` wins against pair `b` at equal score.
     fn wins_tie(&self, a: (u32, u32), b: (u32, u32)) -> bool;

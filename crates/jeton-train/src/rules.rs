@@ -3,7 +3,7 @@
 
 use jeton_core::error::Error;
 
-/// Which of two pairs with the same count is merged first.
+/// Order of pairs with equal counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TieRule {
     /// The one with the lower left id, then the lower right id, as `tokenizers` has it. The 256

@@ -3,9 +3,9 @@
 //! `sentencepiece` 0.2.3 trains on lines, normalizes each, cuts them at U+2581, and refuses every
 //! piece that mixes scripts or holds a digit beside something else. Where no piece may cross a
 //! place whatever surrounds it, cutting there changes neither what can be learned nor how often it
-//! occurs, but makes far fewer distinct pretokens of the same text. What depends on more than two
-//! neighbours (a mark that takes over the script before it) is left to [`PieceRules`], which
-//! decides about whole pieces.
+//! occurs, but makes far fewer distinct pretokens of the same text. Rules over more than two
+//! neighbours (a mark takes over the script before it) are left to [`PieceRules`], which decides
+//! about whole pieces.
 
 use serde::{Deserialize, Serialize};
 
@@ -131,7 +131,7 @@ fn is_digit(c: char) -> bool {
     matches!(c, '0'..='9' | '\u{ff10}'..='\u{ff19}')
 }
 
-/// Which strings may be pieces, as `sentencepiece` 0.2.3 decides it.
+/// Rules for strings that may be pieces, as in `sentencepiece` 0.2.3.
 #[derive(Clone, Debug)]
 pub struct PieceRules {
     scripts: Scripts,

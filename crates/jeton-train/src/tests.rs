@@ -425,7 +425,7 @@ proptest! {
             resume: Vec::new(),
         };
         let counts = counts_of(&words);
-        // What cannot be is an error of the fast twin; the slow one has no checks.
+        // Impossible options are errors of the fast twin; the slow one has no checks.
         if let Ok(trained) = train(&counts, &options) {
             prop_assert_eq!(trained, train_bpe_naive(&counts, &options));
         }

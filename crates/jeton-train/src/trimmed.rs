@@ -57,7 +57,7 @@ const MARGIN: usize = 64;
 const MAX_ROUNDS: usize = 8;
 /// Most pools that are tried.
 const MAX_POOLS: usize = 8;
-/// The pool has at most one more token for so many wanted: more scaffolding was in no text.
+/// The pool has at most one more token for this many wanted: no text had more scaffolding.
 const TOKENS_PER_SPARE: usize = 4;
 
 /// How to train.
@@ -233,7 +233,7 @@ impl Pool<'_> {
         Some((left, right))
     }
 
-    /// Keeps `n` tokens: the first ones, and those that are forced and would come later.
+    /// Keeps `n` tokens: the first ones, and forced ones that would come later.
     fn first(&self, n: usize) -> Kept {
         let mut kept = Kept {
             is_kept: vec![true; self.tokens.len()],
@@ -243,8 +243,8 @@ impl Pool<'_> {
         kept
     }
 
-    /// Keep so many of those that stay: without the last ones, which nothing before depends on,
-    /// unless they are forced.
+    /// Drops the last tokens until `n` are left, unless they are forced: no earlier token depends
+    /// on them.
     fn truncate(&self, kept: &mut Kept, n: usize) {
         let mut n_too_many = kept.n_kept().saturating_sub(n);
         for id in (self.n_base..kept.is_kept.len()).rev() {
@@ -331,7 +331,7 @@ impl Pool<'_> {
         made
     }
 
-    /// Take the scaffolding out of the first so many tokens.
+    /// Takes the scaffolding out of the first `n` tokens.
     pub(crate) fn trim(&self, n: usize) -> Result<Kept> {
         let all = self.first(n);
         let uses = self.uses(&all)?;
@@ -357,8 +357,8 @@ impl Pool<'_> {
             if !has_changed {
                 break;
             }
-            // What is worth more than scaffolding keeps what it is made of; that may make others
-            // whole again.
+            // A token that is worth more than scaffolding keeps its parts; that may make other
+            // tokens whole again.
             loop {
                 kept = self.without(&is_gone);
                 let stranded: Vec<usize> = (self.n_base..made.len())
@@ -395,7 +395,7 @@ impl Pool<'_> {
     pub(crate) fn without(&self, is_gone: &[bool]) -> Kept {
         let size = is_gone.len();
         let mut pairs: Vec<Option<(u32, u32)>> = vec![None; size];
-        // Whether the merges of a token are all there and its own.
+        // True if all merges of a token are left and its own.
         let mut is_whole = vec![true; size];
         let mut merges: HashMap<(u32, u32), u32, _> = HashMap::with_hasher(hasher());
         let mut symbols = Vec::new();

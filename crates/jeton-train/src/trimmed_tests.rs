@@ -86,7 +86,7 @@ fn naive_uses(counts: &PretokenCounts, large: &TrainedBpe, kept: &Kept) -> Uses 
         .zip(&kept.pairs)
         .filter_map(|(id, pair)| pair.map(|(left, right)| (left, right, id)))
         .collect();
-    // What is gone cannot be found as a whole.
+    // A dropped token is not found as a whole.
     let tokens: Vec<Vec<u8>> = large
         .tokens
         .iter()

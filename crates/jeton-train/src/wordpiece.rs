@@ -38,7 +38,7 @@ use super::pairs::{Change, Pair};
 use super::rules::StopReason;
 use super::symbols::{Spelling, Symbols, Words, joined};
 
-/// Which pair is merged next.
+/// Rule for the next pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WordPieceRule {
     /// The most frequent one, as `tokenizers` has it.
@@ -59,11 +59,11 @@ pub struct WordPieceTrainOptions {
     pub special_tokens: Vec<String>,
     /// Longest token in characters, the prefix left out.
     pub max_token_chars: Option<usize>,
-    /// Which characters become tokens.
+    /// Rule for the characters that become tokens.
     pub alphabet: AlphabetOptions,
     /// Stands before tokens that continue a word.
     pub prefix: String,
-    /// Which pair is merged next.
+    /// Rule for the next pair.
     pub rule: WordPieceRule,
 }
 

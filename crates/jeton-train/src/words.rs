@@ -13,8 +13,8 @@ pub(crate) fn words_of(counts: &PretokenCounts) -> Words<'_> {
 }
 
 /// Add up what `each` says of all words: every thread takes a part of them with a sum of its own,
-/// and the sums are put together. The same on any number of threads where adding up does not depend
-/// on the order.
+/// and the sums are put together. The number of threads does not matter if adding up does not
+/// depend on the order.
 pub(crate) fn sum_over<S: Send>(
     words: &[(&[u8], u64)],
     num_threads: usize,

@@ -13,9 +13,9 @@ examples that a test runs:
     What a split pattern does: the one of GPT-2 written out by hand, one function for each of its
     alternatives, and the category of Unicode that each of them looks for.
 
-What is not here: speed (everything is quadratic or worse, and training recounts the whole
-corpus), files and their formats, special tokens, offsets, threads, other split patterns. Nothing
-outside the tests imports this package; for real work use ``jeton.load`` and ``jeton.train``.
+Left out are speed (everything is quadratic or worse, and training recounts the whole corpus), files
+and their formats, special tokens, offsets, threads, and other split patterns. Nothing outside the
+tests imports this package; for real work use ``jeton.load`` and ``jeton.train``.
 """
 
 from __future__ import annotations

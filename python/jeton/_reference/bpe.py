@@ -96,7 +96,7 @@ def encode_by_merges(pretoken: bytes, *, merges: Sequence[Pair]) -> list[bytes]:
         >>> encode_by_merges(b"lower", merges=merges)
         [b'low', b'er']
 
-        Of three equal bytes the first two meet:
+        For example, the first two of three equal bytes meet:
 
         >>> encode_by_merges(b"aaa", merges=[(b"a", b"a")])
         [b'aa', b'a']
@@ -126,8 +126,8 @@ def encode_by_merges(pretoken: bytes, *, merges: Sequence[Pair]) -> list[bytes]:
 def train(pretokens: Mapping[bytes, int], *, n_merges: int, min_frequency: int = 1) -> list[Pair]:
     """Learn merges: the most frequent pair of neighbours, again and again.
 
-    Of pairs that are equally frequent, Hugging Face's trainer takes the one with the lowest ids:
-    the lower id of the first part, then of the second. Single bytes are numbered in the order of
+    If pairs are equally frequent, Hugging Face's trainer takes the one with the lowest ids: the
+    lower id of the first part, then of the second. Single bytes are numbered in the order of
     GPT-2's alphabet (see ``alphabet``), merged tokens in the order in which they were made.
 
     Args:

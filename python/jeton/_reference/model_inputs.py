@@ -31,8 +31,8 @@ Row = list[tuple[int, int, bool]]
 def keep(first: int, second: int, room: int, strategy: str) -> tuple[int, int]:
     """How many ids of two texts remain if there is room for so many in all.
 
-    ``longest_first`` takes from the longer text. Of two that are equally long it takes from the one
-    that was the shorter in the beginning, or from the first.
+    ``longest_first`` takes from the longer text. If two are equally long, it takes from the one
+    that was shorter in the beginning, or from the first.
 
     Example:
         >>> (

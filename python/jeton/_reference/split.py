@@ -44,7 +44,7 @@ def split_gpt2(text: str) -> list[str]:
     r"""Split a text into the pretokens of GPT-2.
 
     Example:
-        A single space goes with the word after it. Of several, the last one does:
+        A single space goes with the word after it. If there are several, the last one does:
 
         >>> split_gpt2("Hello world,   2nd try")
         ['Hello', ' world', ',', '  ', ' 2', 'nd', ' try']

@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton.checkpoint.adapted import CHANGE_FILE
 from jeton.errors import AdaptError
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
 __all__ = ["CHANGE_FILE", "MAX_IDS", "VocabularyChange"]
-
-CHANGE_FILE = "vocabulary_change.json"
-"""Name of the file that lies beside a tokenizer that was made from another one."""
 
 MAX_IDS = 1 << 25
 """Most ids of one vocabulary, 33,554,432: beyond any published one, and still 256 MiB an array."""

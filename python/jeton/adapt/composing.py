@@ -13,8 +13,8 @@ __all__ = ["composed", "inverse"]
 def composed(first: VocabularyChange, later: VocabularyChange) -> VocabularyChange:
     """Returns the change that does both.
 
-    A token that is added on the way and kept has its parts of the first change. Of a token that is
-    added later, parts that were added on the way are replaced by their own parts.
+    A token that is added on the way and kept has its parts of the first change. When a later token
+    is added, parts that were added on the way are replaced by their own parts.
     """
     if first.new_fingerprint != later.old_fingerprint or first.n_new_ids != later.n_old_ids:
         raise AdaptError(
@@ -31,7 +31,7 @@ def composed(first: VocabularyChange, later: VocabularyChange) -> VocabularyChan
     is_hole[later.holes] = True
     added: dict[int, tuple[list[int], list[int]]] = {}
     for new in np.flatnonzero(carried & (old_of < 0) & ~is_hole).tolist():
-        # Of a hole on the way that carried no row, a token may be made: it has no parts.
+        # A hole on the way that carried no row may make a token: it has no parts.
         added[new] = parts_between.get(int(between[new]), ([], []))
     for new, (parts, lengths) in _parts_by_id(later).items():
         added[new] = _expanded(first, parts_between, parts, lengths)

@@ -88,8 +88,8 @@ class _Tokens:
 
     Attributes:
         ids: Ids that have a token.
-        by_bytes: Of each id, whether it is an added token, and its bytes.
-        by_token: Of each id, the token as it is written.
+        by_bytes: For each id: true if it is an added token, and its bytes.
+        by_token: For each id: the token as it is written.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:

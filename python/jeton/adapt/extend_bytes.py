@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 
 from jeton._core import BpeOptions, Tokenizer, continue_bpe, counts_for
 from jeton.adapt.extension import Added, Extension
@@ -71,22 +72,25 @@ def _learned(extension: Extension, joins: Joins) -> list[tuple[int, int, int, in
     corpus, n_tokens = extension.corpus, extension.n_tokens
     if corpus is None:
         return []
+    missing = [bytes([n]) for n in range(256) if extension.base.bytes_to_id(bytes([n])) is None]
     try:
-        counts = counts_for(extension.base)
+        counts = counts_for(_with(extension, missing))
     except TrainingError as error:
         raise AdaptError(str(error)) from None
     for batch in corpus:
         counts.add(batch, num_threads=extension.num_threads)
     if n_tokens is None or n_tokens <= len(joins):
         return []
-    vocab_size = extension.base.vocab_size + n_tokens
-    with_terms = extension.base if not len(joins) else _with(extension, joins)
+    first_byte = extension.base.vocab_size + len(joins)
+    first_new = first_byte + len(missing)
     options = BpeOptions(
-        vocab_size=vocab_size,
+        vocab_size=extension.base.vocab_size + n_tokens + len(missing),
         min_frequency=extension.min_frequency,
         max_token_bytes=extension.max_token_bytes,
+        may_merge=_none_has(missing) if missing else None,
     )
-    found = continue_bpe(counts, base=with_terms, options=options).new_tokens
+    complete = _with(extension, missing, joins)
+    found = continue_bpe(counts, base=complete, options=options).new_tokens
     if 0 < len(found) + len(joins) < n_tokens:
         warnings.warn(
             f"the text is enough for {len(found) + len(joins):,} new tokens only, not for "
@@ -94,7 +98,21 @@ def _learned(extension: Extension, joins: Joins) -> list[tuple[int, int, int, in
             JetonWarning,
             stacklevel=5,
         )
-    return [(new.id, new.left, new.right, new.n_saved) for new in found]
+
+    def written(id: int) -> int:
+        return id - len(missing) if id >= first_new else id
+
+    return [(written(new.id), written(new.left), written(new.right), new.n_saved) for new in found]
+
+
+def _none_has(missing: Sequence[bytes]) -> Callable[[bytes, bytes], bool]:
+    """Returns the rule of which pairs may merge: those without the bytes that have no token."""
+    absent = frozenset(byte for token in missing for byte in token)
+
+    def may_merge(left: bytes, right: bytes) -> bool:
+        return absent.isdisjoint(left) and absent.isdisjoint(right)
+
+    return may_merge
 
 
 def _put(extension: Extension, joins: Joins) -> None:
@@ -104,14 +122,22 @@ def _put(extension: Extension, joins: Joins) -> None:
         written.merges.extend([left, right] for left, right, _ in joins.merges)
 
 
-def _with(extension: Extension, joins: Joins) -> Tokenizer:
-    """Returns the tokenizer with the joins so far, and leaves the written form as it was."""
+def _with(extension: Extension, missing: Sequence[bytes], joins: Joins | None = None) -> Tokenizer:
+    """Returns the tokenizer to learn with: the joins so far, and a token for each byte behind them.
+
+    The learner takes tokenizers with all bytes only. The written form stays as it was.
+    """
+    n_joins = 0 if joins is None else len(joins)
+    if not n_joins and not missing:
+        return extension.base
     model = extension.written.model
     before = {key: model[key] for key in ("tokens", "merges")}
     model["tokens"] = list(model["tokens"])
     if model["merges"] is not None:
         model["merges"] = list(model["merges"])
-    _put(extension, joins)
+    if joins is not None:
+        _put(extension, joins)
+    extension.written.put_tokens(extension.base.vocab_size + n_joins, missing)
     tokenizer = extension.written.tokenizer()
     model.update(before)
     return tokenizer

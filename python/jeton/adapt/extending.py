@@ -24,6 +24,9 @@ from jeton.adapt.reachable import unreachable_tokens
 from jeton.adapt.reading import Corpus, HeldOutText, Reading
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
+from jeton.formats.origins import inherit
+from jeton.registry import TokenizerLike, resolve
+from jeton.training.settings import DEFAULT_MIN_FREQUENCY
 
 __all__ = ["Extended", "extend"]
 
@@ -57,14 +60,14 @@ class Extended:
 
 
 def extend(
-    base: Tokenizer,
     inputs: Any = None,
     *,
+    base: TokenizerLike,
     n_tokens: int | None = None,
     terms: Sequence[str] = (),
     term_form: TermForm = "space",
     spare: Sequence[int] = (),
-    min_frequency: int = 2,
+    min_frequency: int = DEFAULT_MIN_FREQUENCY,
     max_token_bytes: int | None = None,
     reading: Reading | None = None,
     name: str | None = None,
@@ -72,17 +75,17 @@ def extend(
     """Add tokens to a tokenizer: learned from text, or terms that are asked for, or both.
 
     Args:
-        base: The tokenizer to extend; it stays as it is.
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts; None: only terms.
+        base: The tokenizer to extend, a name, a path or an object; it stays as it is.
         n_tokens: New ids in all, terms and the steps to them included; None: only terms.
         terms: Words that are to be one token each.
         term_form: How a term stands in text: ``"space"`` behind a space, ``"bare"`` without one,
             ``"both"``: a token of each.
         spare: Ids to use first: holes, and reserved tokens that nobody uses.
-        min_frequency: What occurs less often is not learned.
+        min_frequency: Least occurrences of a learned token.
         max_token_bytes: Longest token that is learned; None: any. Byte-level BPE only.
         reading: How documents are read.
-        name: What the new tokenizer is called; None: as the old one.
+        name: Name of the new tokenizer; None: as the old one.
 
     Raises:
         AdaptError: The tokenizer is of a kind that cannot be extended; terms need more tokens than
@@ -93,10 +96,11 @@ def extend(
     Example:
         >>> import jeton
         >>> base = jeton.train(iter(["low lower lowest"] * 9), vocab_size=261)
-        >>> more = extend(base, terms=["slow"])
+        >>> more = extend(base=base, terms=["slow"])
         >>> more.tokenizer.count(" slow"), base.count(" slow"), len(more.new_tokens)
         (1, 3, 2)
     """
+    base = resolve(base, argument="base")
     reading = reading or Reading()
     _check_arguments(inputs, n_tokens, terms, min_frequency)
     written = WrittenTokenizer(base)
@@ -118,6 +122,7 @@ def extend(
     if spare:
         added = place_in_spare_rows(written, added, spare, n_old_ids=base.vocab_size)
     tokenizer = written.tokenizer(name)
+    inherit(tokenizer, base)
     _check_reachable(tokenizer, added)
     change = _change(base, tokenizer, added)
     held_out = None if corpus is None else corpus.measure(base, tokenizer)

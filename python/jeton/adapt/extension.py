@@ -50,7 +50,7 @@ class Extension:
         n_tokens: New ids in all; None: only terms.
         terms: Words that are to be one token each.
         term_form: How a term stands in text.
-        min_frequency: What occurs less often is not learned.
+        min_frequency: Least occurrences of a learned token.
         max_token_bytes: Longest token that is learned.
         num_threads: Threads; None: all there are.
         known_terms: Terms that one token stood for already.

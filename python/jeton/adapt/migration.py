@@ -24,6 +24,7 @@ from jeton.economics.serving.parameters import count_parameters
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.training_costs import training_cost
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["OTHER_CHANGES", "ROLLBACK", "STEPS", "MigrationPlan", "Way", "migration_plan"]
 
@@ -42,8 +43,8 @@ _MAX_LENGTHS = 256
 
 _RISKS: Mapping[str, str] = {
     "nothing": "none",
-    "extension": "new rows begin as means of old ones and the layers stay: general text keeps its "
-    "cut where no new token fits; check bits per byte on domain and general text",
+    "extension": "new rows begin as means of old ones and the layers stay. General text keeps its "
+    "cut where no new token fits. Check bits per byte on domain and general text",
     "continued": "layers move too: 5,000 steps recover an exchanged vocabulary "
     "(arXiv:2506.03523); other abilities can be forgotten without general text in the mix",
     "pretraining": "a new model: nothing is carried over, all evaluations begin anew; where the "
@@ -52,7 +53,10 @@ _RISKS: Mapping[str, str] = {
 
 OTHER_CHANGES: tuple[tuple[str, str], ...] = (
     ("prompt caches", "entries of old ids never match again: empty them at each stage"),
-    ("RAG chunk budgets", "chunks of so many tokens hold more text: cut again, or keep old sizes"),
+    (
+        "RAG chunk budgets",
+        "chunks of equal tokens hold more text: cut again, or keep old sizes",
+    ),
     ("draft models", "a draft needs the same ids: apply the change to it too (jeton adapt apply)"),
     ("adapters", "LoRA with embeddings or added ids follows the change; others stay as they are"),
     ("stored token data", "exact where nothing is added (jeton adapt remap), else tokenize anew"),
@@ -66,7 +70,7 @@ STEPS: tuple[str, ...] = (
     "jeton adapt extend (or prune, replace): the tokenizer and its vocabulary_change.json",
     "jeton adapt apply --dry-run, then apply: the model with the new rows",
     "jeton adapt verify: rows as planned, all else byte-equal",
-    "train what the chosen way trains; compare bits per byte before and after",
+    "train the chosen way; compare bits per byte before and after",
     "jeton adapt shadow on logged traffic, then 1, 10, 50 and 100% of it",
 )
 
@@ -137,10 +141,10 @@ class MigrationPlan:
 
 
 def migration_plan(
-    old: Tokenizer,
-    new: Tokenizer,
     inputs: Any,
     *,
+    old: TokenizerLike,
+    new: TokenizerLike,
     model: ModelFacts,
     gpu: GpuFacts,
     output_tokens: float = 0.0,
@@ -154,9 +158,9 @@ def migration_plan(
     """Lay the ways to a new vocabulary side by side.
 
     Args:
-        old: The model's tokenizer.
-        new: The one that it may get.
         inputs: Paths, folders, globs or texts: the traffic, a document a request.
+        old: The model's tokenizer: a name, a path or an object.
+        new: The one that it may get, given in the same ways.
         model: The model.
         gpu: The GPU for training and serving.
         output_tokens: Tokens generated after each document, in tokens of today.
@@ -171,6 +175,7 @@ def migration_plan(
         UsageError: A number is out of range, or the model does not fit.
         EmptyCorpusError: There is no text.
     """
+    old, new = resolve(old, argument="old"), resolve(new, argument="new")
     numbers = (extension_tokens, continued_tokens, pretraining_tokens or 1)
     if min(numbers) < 1:
         raise UsageError("amounts of training text must be at least one token")

@@ -1,6 +1,6 @@
 """A tokenizer without the tokens that text of a domain does not need.
 
-Of BPE only leaves go: tokens that no other live token is made of. So both parts and the result of
+In BPE only leaves go: tokens that no other live token is made of. So both parts and the result of
 every merge that stays are there, and text that never had a token that goes is cut as before. Bytes,
 single characters, special and added tokens, and what the chat template writes never go.
 """
@@ -23,6 +23,8 @@ from jeton.adapt.reading import Corpus, HeldOutText, Reading
 from jeton.adapt.shrinking import shrink
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
+from jeton.formats.origins import inherit
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["Pruned", "RemovedToken", "prune"]
 
@@ -66,9 +68,9 @@ class Pruned:
 
 
 def prune(
-    base: Tokenizer,
     inputs: Any,
     *,
+    base: TokenizerLike,
     n_tokens: int,
     keep: Sequence[str] = (),
     keep_text: str = "",
@@ -79,14 +81,14 @@ def prune(
     """Take tokens out until so many are left, those first that cost the text least.
 
     Args:
-        base: The tokenizer to prune; it stays as it is.
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts.
+        base: The tokenizer to prune, a name, a path or an object; it stays as it is.
         n_tokens: Tokens that are to be left, special and added ones included.
         keep: Texts whose tokens stay, as they are cut alone and behind a space.
         keep_text: More text of that kind, such as a chat template.
         keep_ids: Ids stay as they are, and what goes leaves a hole; else ids become compact.
         reading: How documents are read.
-        name: What the new tokenizer is called; None: as the old one.
+        name: Name of the new tokenizer; None: as the old one.
 
     Raises:
         AdaptError: The tokenizer is of a kind that cannot be pruned, so few tokens cannot be
@@ -97,10 +99,12 @@ def prune(
     Example:
         >>> import jeton
         >>> base = jeton.train(iter(["low lower lowest newer newest"] * 9), vocab_size=270)
-        >>> less = prune(base, iter(["low lower"] * 9), n_tokens=262, reading=Reading(hold_out=0))
+        >>> texts, whole = ["low lower"] * 9, Reading(hold_out=0)
+        >>> less = prune(iter(texts), base=base, n_tokens=262, reading=whole)
         >>> less.tokenizer.vocab_size, less.tokenizer.count("low lower")
         (262, 2)
     """
+    base = resolve(base, argument="base")
     if isinstance(keep, str):
         raise UsageError(f"keep is {keep!r:.60}; expected a list of strings")
     if n_tokens < 1:
@@ -133,6 +137,7 @@ def prune(
     gone[[token.id for token in removed]] = True
     new_ids = shrink(written, gone, base.is_token_mask(), keep_ids=keep_ids)
     tokenizer = written.tokenizer(name)
+    inherit(tokenizer, base)
     return Pruned(
         tokenizer=tokenizer,
         change=_change(base, tokenizer, new_ids),

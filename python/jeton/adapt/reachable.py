@@ -14,7 +14,7 @@ __all__ = ["unreachable_tokens"]
 def unreachable_tokens(tokenizer: Tokenizer, ids: Iterable[int]) -> list[int]:
     """Returns the ids whose own text is cut in another way by the model's rules.
 
-    Of BPE that takes a whole pretoken for a token if there is one, only the merges count: other
+    If BPE takes a whole pretoken for a token where there is one, only the merges count: other
     engines know nothing else.
     """
     written = WrittenTokenizer(tokenizer)

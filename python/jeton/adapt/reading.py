@@ -77,7 +77,7 @@ class Corpus:
         reading: How they are read.
         n_documents: Documents to learn from, so far.
         n_bytes: Bytes of their text.
-        held_out: What was kept apart so far.
+        held_out: The texts kept apart so far.
     """
 
     inputs: Any

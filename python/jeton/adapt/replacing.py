@@ -15,6 +15,7 @@ from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange
 from jeton.adapt.deriving import change_between
 from jeton.errors import AdaptError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["Replacement", "digit_rule", "replacement"]
 
@@ -52,17 +53,18 @@ class Replacement:
     new_digits: str
 
 
-def replacement(old: Tokenizer, new: Tokenizer, *, force: bool = False) -> Replacement:
+def replacement(old: TokenizerLike, new: TokenizerLike, *, force: bool = False) -> Replacement:
     """Returns the change that exchanges a tokenizer for another one.
 
     Args:
-        old: The model's tokenizer.
-        new: The one that it is to get.
+        old: The model's tokenizer: a name, a path or an object.
+        new: The one that it is to get, given in the same ways.
         force: Go on if numbers are cut by other rules.
 
     Raises:
         AdaptError: Numbers are cut by other rules; or several tokens have the same bytes.
     """
+    old, new = resolve(old, argument="old"), resolve(new, argument="new")
     old_digits, new_digits = digit_rule(old), digit_rule(new)
     if old_digits != new_digits and not force:
         raise AdaptError(

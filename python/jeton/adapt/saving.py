@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ class SavedChange:
         files: The files of the tokenizer.
         change_file: The file of the change.
         change: The change, with the fingerprint that the files load as.
-        tokenizer: What the files load as.
+        tokenizer: The tokenizer that the files load as.
     """
 
     files: tuple[Path, ...]
@@ -33,7 +34,7 @@ class SavedChange:
     tokenizer: Tokenizer
 
 
-def adapted_target(base: Tokenizer, path: str) -> Target:
+def adapted_target(base: Tokenizer, path: str | os.PathLike[str]) -> Target:
     """Returns where a tokenizer that is made from another one goes.
 
     A folder gets the format of the old tokenizer, so that it loads as that did.
@@ -41,9 +42,10 @@ def adapted_target(base: Tokenizer, path: str) -> Target:
     Raises:
         UsageError: The name tells no format.
     """
-    is_folder = path.endswith(("/", "\\")) or is_folder_name(Path(path))
+    name = os.fspath(path)
+    is_folder = name.endswith(("/", "\\")) or is_folder_name(Path(name))
     is_model = is_folder and base.reference == "sentencepiece"
-    return find_target(path, wanted="sentencepiece" if is_model else None)
+    return find_target(name, wanted="sentencepiece" if is_model else None)
 
 
 def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target) -> SavedChange:
@@ -55,7 +57,8 @@ def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target)
         FormatError: The format cannot hold the tokenizer.
         OSError: A file cannot be written.
     """
-    # What is loaded later may say less than what was made, and has another fingerprint then.
+    # A tokenizer loaded later may say less than the one that was made, and then has another
+    # fingerprint.
     read = render(tokenizer, target.format).read
     if read.vocab_size != tokenizer.vocab_size:
         raise AdaptError(

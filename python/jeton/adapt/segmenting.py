@@ -97,7 +97,7 @@ def wordpiece_cut(
     Args:
         token: The text, with the prefix if it continues a word.
         vocab: Ids by token.
-        prefix: What stands before tokens that continue a word.
+        prefix: The mark before tokens that continue a word.
         without: An id that is not to be used.
     """
     inside = bool(prefix) and token.startswith(prefix) and token != prefix

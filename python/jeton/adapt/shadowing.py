@@ -24,7 +24,7 @@ from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import EmptyCorpusError, UsageError
 
-__all__ = ["AbortRules", "Difference", "Shadow", "Side", "Stage", "shadow"]
+__all__ = ["AbortRules", "PairedDifference", "Shadow", "Side", "Stage", "shadow"]
 
 _NORMAL_95 = 1.959964
 _SHARE_BITS = 53
@@ -54,7 +54,7 @@ class AbortRules:
 
     Attributes:
         max_more_tokens: Share of tokens that the mean may rise by.
-        max_more_tokens_by_domain: The same for each domain.
+        max_more_tokens_by_domain: Limit of each domain.
         max_more_usd: Share of money that the mean may rise by.
         max_overflow_share: Share of requests that fit before and do not fit then.
         min_requests: Fewer requests of a stage, or of a domain, give no verdict.
@@ -68,7 +68,7 @@ class AbortRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """B less A, paired, as a mean for a request with its interval of 95%.
 
     Attributes:
@@ -115,9 +115,9 @@ class Stage:
     percent: float
     domain: str
     n_requests: int
-    tokens: Difference
-    usd: Difference | None
-    seconds: Difference | None
+    tokens: PairedDifference
+    usd: PairedDifference | None
+    seconds: PairedDifference | None
     n_overflow: int
     verdict: str
     reasons: tuple[str, ...]
@@ -318,7 +318,7 @@ def _each(
     tokens_b: NDArray[np.int64],
     of_a: _OfTokens | None,
     of_b: _OfTokens | None,
-) -> Difference | None:
+) -> PairedDifference | None:
     if of_a is None or of_b is None:
         return None
     return _paired(_values(tokens_a, of_a), _values(tokens_b, of_b))
@@ -336,12 +336,12 @@ def _values(tokens: NDArray[np.int64], of: _OfTokens) -> NDArray[np.float64]:
     return np.interp(tokens, distinct, [of(int(n)) for n in distinct])
 
 
-def _paired(a: NDArray[np.float64], b: NDArray[np.float64]) -> Difference:
+def _paired(a: NDArray[np.float64], b: NDArray[np.float64]) -> PairedDifference:
     if not len(a):
-        return Difference(0.0, 0.0, 0.0, 0.0, 0.0)
+        return PairedDifference(0.0, 0.0, 0.0, 0.0, 0.0)
     more = b - a
     mean = float(more.mean())
     half = 0.0
     if len(more) > 1:
         half = _NORMAL_95 * float(more.std(ddof=1)) / len(more) ** 0.5
-    return Difference(float(a.mean()), float(b.mean()), mean, mean - half, mean + half)
+    return PairedDifference(float(a.mean()), float(b.mean()), mean, mean - half, mean + half)

@@ -23,6 +23,7 @@ from jeton.economics.serving.parameters import count_parameters
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.trade import vocabulary_trade
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["Slot", "StopRule", "TermWorth", "term_worth"]
 
@@ -64,7 +65,7 @@ class StopRule:
         usd_per_request_before: A request with no slot bought.
         usd_per_request_after: A request with ``n_slots``.
         usd_per_month: Money saved in a month; None where traffic is not known.
-        is_at_an_end: Whether it is the most slots that were looked at, so that more may pay.
+        is_at_an_end: True if it is the most slots that were looked at, so that more may pay.
         reason: The figures in a sentence.
     """
 
@@ -105,9 +106,9 @@ class TermWorth:
 
 
 def term_worth(
-    base: Tokenizer,
     inputs: Any,
     *,
+    base: TokenizerLike,
     terms: Sequence[str] = (),
     n_slots: int | None = None,
     term_form: TermForm = "space",
@@ -121,8 +122,8 @@ def term_worth(
     """Find what is worth a slot: tokens saved on this text by cutting it again.
 
     Args:
-        base: The tokenizer.
         inputs: Paths, folders, globs, or texts that can be read twice.
+        base: The tokenizer: a name, a path or an object.
         terms: Words to look at, which come first, the best of them first.
         n_slots: Slots to look at; None: 5,000, or those of the terms if there are any.
         term_form: How terms stand in text.
@@ -141,18 +142,19 @@ def term_worth(
     Example:
         >>> import jeton
         >>> base = jeton.train(iter(["low lower lowest"] * 9), vocab_size=261)
-        >>> found = term_worth(base, ["./notes.txt"], n_slots=3)  # doctest: +SKIP
+        >>> found = term_worth(["./notes.txt"], base=base, n_slots=3)  # doctest: +SKIP
         >>> [slot.n_saved for slot in found.slots]  # doctest: +SKIP
         [120, 44, 9]
     """
     if (model is None) != (gpu is None):
         raise UsageError("a model needs a GPU to run on, and a GPU a model")
+    base = resolve(base, argument="base")
     reading = _without_held_out(reading or Reading())
     again = _rereadable(inputs)
     ranked = _ranked_terms(base, again(), terms, term_form, reading)
     found = extend(
-        base,
         again(),
+        base=base,
         n_tokens=_n_tokens(n_slots, ranked),
         terms=[term.text for term in ranked if term.n_uses],
         term_form=term_form,

@@ -29,7 +29,7 @@ def fold_scores_batch(
 
     Args:
         scores: (n_texts, ..., length) with padding, or one array (..., n_tokens) for each text.
-        units: Of each text.
+        units: Units of each text.
         how: The rule, as for ``fold_scores``.
         empty: As for ``fold_scores``.
         padding_side: Which end of the last axis is padding, if it is longer than the text.
@@ -62,7 +62,7 @@ def fold_attention_batch(
     Args:
         attention: (n_texts, ..., length, length) with padding, or one array
             (..., n_tokens, n_tokens) for each text.
-        units: Of each text.
+        units: Units of each text.
         queries: As for ``fold_attention``.
         keys: As for ``fold_attention``.
         renormalize: As for ``fold_attention``.

@@ -40,7 +40,7 @@ def fold_scores(
 
     Args:
         scores: (..., n_tokens), real numbers.
-        units: What to fold onto.
+        units: The units to fold onto.
         how: The rule.
         empty: The score of a unit that no token touches; with ``sum`` it is 0 whatever this says.
 
@@ -122,7 +122,7 @@ def dropped_score(scores: ArrayLike, units: Units) -> Floats:
 
     Args:
         scores: (..., n_tokens).
-        units: What they would be folded onto.
+        units: The units that they would be folded onto.
 
     Returns:
         (...), float64.

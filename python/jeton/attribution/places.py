@@ -65,7 +65,7 @@ def places_from_offsets(
     Args:
         text: The text.
         offsets: (n_tokens, 2): first and one past the last, of each token.
-        unit: What the offsets count: code points or bytes of UTF-8.
+        unit: Unit of the offsets: code points or bytes of UTF-8.
         word_ids: (n_tokens,); None or -1: no word. Not given: word units cannot be made.
         special_tokens_mask: (n_tokens,). Not given: tokens without a word are special if word ids
             are given, and else those with the offsets (0, 0).

@@ -28,7 +28,7 @@ class ScoredSegment:
         relative: The score divided by the largest magnitude of all, -1 to 1; None where the
             score is.
         n_tokens: Tokens that have a share in it.
-        is_special: Whether it is a special token, which is not in the text.
+        is_special: True if it is a special token, which is not in the text.
     """
 
     text: str
@@ -56,7 +56,7 @@ def scored_segments(
     Args:
         units: Words, characters or spans.
         scores: (n_units,), as ``fold_scores`` gives them for one text.
-        special_labels: What to call the special tokens, in their order; ``""`` for those beyond.
+        special_labels: Labels of the special tokens, in their order; ``""`` for those beyond.
 
     Raises:
         UsageError: the scores have another shape, or the units are bytes, which are no text.

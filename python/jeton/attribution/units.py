@@ -43,7 +43,7 @@ class Units:
     """Units of a text in its order, and which share of which token they have.
 
     Attributes:
-        kind: What they are.
+        kind: Kind of the units.
         text: The text.
         n_tokens: Tokens that were given: the length that scores must have.
         starts_bytes: (n_units,), first byte; of a special token the place where it stands.
@@ -155,7 +155,7 @@ def character_units(
 
     Args:
         places: The tokens.
-        special: Whether special tokens are units of their own.
+        special: True if special tokens are units of their own.
         skip_white_space: Spread a token over what it has besides white space, if anything.
     """
     before = bytes_before(places.text)
@@ -188,7 +188,7 @@ def span_units(
         places: The tokens.
         spans: (n_spans, 2): first and one past the last code point of each, in the order of the
             text. They may leave text out; they must not overlap (fold each layer by itself).
-        special: Whether special tokens are units of their own.
+        special: True if special tokens are units of their own.
         fill_gaps: Make what lies between the spans units as well, so that nothing is dropped.
         skip_white_space: Spread a token over what it has besides white space, so that the space in
             front of a word takes nothing from it.

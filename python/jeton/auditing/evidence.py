@@ -33,7 +33,7 @@ __all__ = [
     "RequestEvidence",
     "SampleDocument",
     "StepEffect",
-    "Traffic",
+    "TrafficCost",
     "percent",
 ]
 
@@ -44,7 +44,7 @@ _CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class TrafficCost:
     """From counted tokens to a year's dollars of the ledger.
 
     A counted token has its share of what prompts cost in the ledger: dollars follow from there and
@@ -54,7 +54,7 @@ class Traffic:
         n_documents: Documents that were counted.
         requests_per_day: Requests a day.
         price: The price that makes the bill; None where logged requests have their own.
-        ledger: What was used, priced; None: nothing is.
+        ledger: The usage, priced; None: nothing is.
         n_tokens: Tokens of all documents under the tokenizer in use.
     """
 
@@ -134,7 +134,7 @@ class Evidence:
 
     Attributes:
         corpus: The text before any tokenizer.
-        workload: What the user said, as the report shows it.
+        workload: The user's settings, as the report shows them.
         current: The tokenizer in use.
         candidates: The other tokenizers, in the order given.
         terms: The given terms that occur, with their cuts.
@@ -151,15 +151,15 @@ class Evidence:
         stats: Integers of the text before any tokenizer.
         sample: The documents for the expensive analyses; in the order of their digests.
         requests: Request logs beside their text.
-        pipeline: What the user says of the pipeline.
-        preprocessing: What each of its preprocessing steps does to the sample's tokens.
+        pipeline: The user's settings of the pipeline.
+        preprocessing: Effect of each of its preprocessing steps on the sample's tokens.
         domains: Domains of the workload, the largest first.
         prefixes: Beginnings that documents of the whole workload share.
         quota: The traffic against the limits of an API; None: no limits were given.
         counted: Tokenizers that only dollars rest on, with their counts.
-        is_own_model: Whether the model is the user's own, so that its vocabulary can be changed.
+        is_own_model: True if the model is the user's own, so that its vocabulary can be changed.
         place: The place of the tokenizer in use among those given.
-        notices: What must be said first.
+        notices: Sentences that must be said first.
         replay: A trace replayed on the GPU; None: none was given.
         plan: How the model is held on the GPU; None: as published, on the engine's defaults.
     """
@@ -176,7 +176,7 @@ class Evidence:
     n_removable_whitespace_bytes: int
     model: ModelFacts | None
     gpu: GpuFacts | None
-    traffic: Traffic
+    traffic: TrafficCost
     output_tokens_per_request: float
     stats: TextStats = field(default_factory=TextStats)
     sample: DeepSample = field(default_factory=lambda: DeepSample((), 0, 0, is_whole=False))

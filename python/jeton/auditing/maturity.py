@@ -99,7 +99,7 @@ def _padding(evidence: Evidence) -> list[_Sign]:
                     "static",
                     f"{n_cut:,} documents lose {n_tokens:,} tokens at the fixed length of "
                     f"{pipeline.max_length:,}",
-                    "split or summarise what is longer instead of cutting it off",
+                    "split or summarise longer texts instead of cutting them off",
                 )
             )
     return signs
@@ -141,7 +141,7 @@ def _ratio_sign(what: str, reserved: int, used: float) -> _Sign:
         level,
         f"{reserved:,} tokens of {what} are reserved for a request; 95% use at most {used:,.0f} "
         f"({ratio:.1f} times as many are reserved)",
-        f"reserve {what} by what requests use, not by what they could use",
+        f"reserve {what} by the use of requests, not by their limit",
     )
 
 

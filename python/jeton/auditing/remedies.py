@@ -31,10 +31,10 @@ class RemedyFacts:
     """A remedy in a few words.
 
     Attributes:
-        name: What it is called in charts and tables.
-        effort: What carrying it out takes, from "turn on a flag" to "train or change the model".
-        risk: What may go wrong.
-        own: Whether it changes a model, which has to be one's own.
+        name: Name in charts and tables.
+        effort: Effort of carrying it out, from "turn on a flag" to "train or change the model".
+        risk: Risk, in words.
+        own: True if it changes a model, which has to be one's own.
     """
 
     name: str

@@ -56,15 +56,15 @@ class Asked:
     """Parts of the report that the user asked for beside figures.
 
     Attributes:
-        pipeline: What he says of his pipeline.
-        run_commands: Whether its command may be run.
-        limits: What a candidate may take at most.
-        quality: Whether the quality of the tokenizers is measured.
+        pipeline: The user's settings of the pipeline.
+        run_commands: True if its command may be run.
+        limits: Limits of a candidate.
+        quality: True if the quality of the tokenizers is measured.
         closed_model: The model whose provider counts the tokens; None: that of the price.
         quota: Limits of the API.
         growth_per_month: Growth of the traffic, as a share.
-        seed: Of the intervals.
-        num_threads: Of the core.
+        seed: Seed of the intervals.
+        num_threads: Threads of the core.
         trace: The trace that is replayed.
         training: The training run that is priced.
     """
@@ -260,8 +260,8 @@ def _without_text(
     if ledger is not None:
         facts = timed(facts, ledger, summary)
     said = (
-        f"None of the {summary.n_requests:,} requests shows what was sent: the bill is here, and "
-        "what needs text is left out (--prompt-field names the field, if there is one)."
+        f"None of the {summary.n_requests:,} requests shows its prompt: the bill is here, and "
+        "parts that need text are left out (--prompt-field names the field, if there is one)."
     )
     return AuditReport(
         schema_version=SCHEMA_VERSION,

@@ -135,25 +135,26 @@ class TokenizerReport:
         fingerprint: SHA-256 of its canonical form.
         algorithm: ``"bpe"`` and so on.
         vocab_size: One past its highest id.
-        is_current: Whether it is the one in use; exactly one is.
+        is_current: True if it is the one in use; exactly one is.
         n_tokens: Tokens of the whole workload; look-alikes of special tokens are text.
         tokens_per_document: Mean, exact quantiles and histogram.
-        bytes_per_token: Of the whole workload (not a mean of ratios).
+        bytes_per_token: Bytes per token of the whole workload (not a mean of ratios).
         chars_per_token: Code points per token.
         tokens_per_word: Fertility; says little for scripts without spaces.
         vocab_used: Ids that occurred.
-        vocab_used_share: Of the ids that have a token, special tokens included; 0 to 1.
-        single_byte_token_share: Of the tokens produced, those of one byte (ASCII signs too).
-        partial_character_token_share: Those that hold a part of a character.
-        whitespace_token_share: Those of white space alone.
+        vocab_used_share: Share of the ids that have a token, special tokens included; 0 to 1.
+        single_byte_token_share: Share of the produced tokens that have one byte (ASCII signs too).
+        partial_character_token_share: Share of tokens that hold a part of a character.
+        whitespace_token_share: Share of tokens of white space alone.
         n_round_trip_failures: Documents whose ids decode to another text than the document.
-        unreturned_by_cause: The same by cause: ``white_space``, ``u2581``, ``normal_form``,
+        unreturned_by_cause: Unreturned ones by cause: ``white_space``, ``u2581``, ``normal_form``,
             ``unknown``, ``other``.
         n_normalized_documents: Documents that its normalization changed.
         economics: Memory, compute and money.
-        quality: What speaks for or against its cuts, beside their number.
-        tokens_per_document_interval: Of the mean, as an estimate for further documents like these.
-        bytes_per_token_interval: The same for ``bytes_per_token``.
+        quality: Evidence for or against its cuts, beside their number.
+        tokens_per_document_interval: Interval of the mean, as an estimate for further documents
+            like these.
+        bytes_per_token_interval: Interval of ``bytes_per_token``.
         n_overhead_tokens: Tokens as sent less tokens of the text alone: what a chat format adds;
             below 0 where control tokens of a template would be several tokens as text. They count
             for lengths and money, not for bytes per token.
@@ -209,8 +210,8 @@ class Maturity:
 
     Attributes:
         level: The verdict.
-        evidence: What it rests on, one sentence each.
-        next_step: What would raise it, or keep it.
+        evidence: Its basis, one sentence each.
+        next_step: The step that would raise it, or keep it.
     """
 
     level: MaturityLevel
@@ -293,7 +294,7 @@ class SampledTokens:
         n_tokens: The estimate, with its method.
         low: Lower end of its interval.
         high: Upper end.
-        confidence: Of the interval.
+        confidence: Confidence of the interval.
     """
 
     tokenizer: str
@@ -308,7 +309,7 @@ class SamplingReport:
     """On how much of the workload the figures rest.
 
     Attributes:
-        is_whole: Whether every document was counted.
+        is_whole: True if every document was counted.
         n_documents_counted: Documents counted.
         n_bytes_counted: Their bytes.
         n_documents_of_all: Documents of the workload; all are read, also where a part is counted.
@@ -316,7 +317,7 @@ class SamplingReport:
         deep_n_documents: Documents on which the expensive analyses ran.
         deep_n_bytes: Their bytes.
         deep_n_tokens: Their tokens under the tokenizer in use.
-        deep_is_whole: Whether these are all that were counted.
+        deep_is_whole: True if these are all that were counted.
         seed: The seed of the intervals.
         tokens_of_all: The tokens of the whole, where a part was counted.
     """
@@ -356,12 +357,12 @@ class ModelCost:
 
     Attributes:
         name: The price, as it can be asked for again.
-        provider: Whose it is.
+        provider: The provider of the model.
         model: Its model.
-        tokenizer: What the tokens are counted with.
+        tokenizer: The tokenizer that counts.
         tokens_per_document: Input tokens, mean, as the model counts.
         output_tokens_per_document: Generated tokens, mean, taken to be the same for every model.
-        usd_per_document: What a document costs, answer included.
+        usd_per_document: Cost of a document, answer included.
         usd_per_month: For the traffic; None: it is not known.
         seconds_per_document: On the GPU asked for; None: the time is not known.
         change: Price per document over that of the first, less one.
@@ -385,37 +386,37 @@ class ModelCost:
 class AuditReport:
     """The whole audit. ``findings`` are ranked; the first matter most.
 
-    What was not asked for or cannot be known is None, or empty.
+    A part that was not asked for or cannot be known is None, or empty.
 
     Attributes:
         schema_version: Name of the JSON schema.
         jeton_version: Version that made the report.
         corpus: The text before any tokenizer.
-        workload: What the user said about traffic and prices.
+        workload: The user's settings of traffic and prices.
         tokenizers: In the order given.
         terms: The given terms that occur.
         n_terms_given: How many were given.
         samples: Passages for the coloured view.
-        findings: What to change, ranked.
+        findings: Remedies, ranked.
         domains: Domains by their number of bytes, the largest first.
-        requests: What request logs say beside their text.
+        requests: Facts of request logs beside their text.
         waterfall: How the bill comes about and what remedies do to it.
         tradeoff: The candidates by memory, money, time and quality.
         maturity: How far the pipeline has come.
         bill: A real bill, reconciled.
-        pipeline: What the user said of the pipeline.
+        pipeline: The user's settings of the pipeline.
         what_if: The inputs of the page's sliders.
         sampling: On how much of the workload the figures rest.
         comparison: The naive pipeline against the one with all remedies, as a table.
-        domain_bills: What the prompts of each domain cost under the tokenizer in use, the dearest
+        domain_bills: Cost of the prompts of each domain under the tokenizer in use, the dearest
             first; where domains are languages, the bill by language.
-        provider_count: What the provider of a closed model counts: calibrated from the usage in the
-            logs, or estimated by its public stand-in. The waterfall begins with this count.
+        provider_count: The count of the provider of a closed model: calibrated from the usage in
+            the logs, or estimated by its public stand-in. The waterfall begins with this count.
         quota: The traffic against the limits of an API.
         traffic: A trace replayed on the GPU, under each policy and tokenizer.
-        training: What a training run would take under each tokenizer, in their order.
-        notices: What must be said first, one sentence each: a tokenizer that is not the model's.
-        ledger: What was used, each request priced once; every dollar of the report comes from here.
+        training: Cost of a training run under each tokenizer, in their order.
+        notices: Sentences that must be said first: a tokenizer that is not the model's.
+        ledger: The usage, each request priced once; every dollar of the report comes from here.
             None: nothing is priced.
         title: Name of the workload as the user gave it; empty: it is named after its inputs.
     """

@@ -1,9 +1,8 @@
 """Findings and the bill, settled: each saving can be had, and is counted once.
 
-Remedies are put in order and measured one after another, each on the text that the former left.
-What a finding saves is its step in the waterfall, so that the findings of a report add up to what
-its headline says. What only the owner of a model can do saves nothing where the model is a
-provider's.
+Remedies are put in order and measured one after another, each on the text that the former left. A
+finding saves its step in the waterfall, so the findings of a report add up to its headline. A
+remedy of the model's owner saves nothing where the model is a provider's.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ def remedies_of(
 
     Args:
         findings: Ranked.
-        evidence: What was measured; None: each is taken as if it were alone.
-        with_cache: Whether a price for tokens read from a cache is known.
+        evidence: The measured figures; None: each is taken as if it were alone.
+        with_cache: True if a price for tokens read from a cache is known.
     """
     proposed: dict[str, tuple[int, Remedy]] = {}
     # Changes of the vocabulary exclude one another: only the largest takes part.

@@ -31,7 +31,7 @@ class Timing:
         seconds: Median.
         seconds_low: The fastest round.
         seconds_high: The slowest.
-        bytes_per_second: Of the median.
+        bytes_per_second: Bytes a second of the median.
         ratio: Speed over that of the library all are compared with; None for ids that differ.
     """
 
@@ -47,12 +47,12 @@ class LibraryResult:
     """One library.
 
     Attributes:
-        name: What it is imported as.
+        name: Import name.
         version: Installed version; empty where it is not installed.
         status: ``ok``; ``differs``: some ids are not the reference's; ``cannot``: it does not read
             this tokenizer; ``failed``: it raised, crashed or took too long; ``absent``.
-        why: What the status comes from; empty where it is ``ok``.
-        is_reference: Whether the ids of the others are compared with its own.
+        why: Reason of the status; empty where it is ``ok``.
+        is_reference: True if the ids of the others are compared with its own.
         n_different_texts: Texts whose ids are not the reference's; None where it did not encode.
         import_s: Seconds to import it in a fresh process.
         load_s: Seconds to load the tokenizer from its file.
@@ -87,7 +87,7 @@ class BenchReport:
 
     Attributes:
         schema_version: ``jeton.bench/1``.
-        jeton_version: Of the package.
+        jeton_version: Version of the package.
         date: UTC, ``YYYY-MM-DD``.
         machine: Where it was measured.
         tokenizer: Its name.
@@ -96,9 +96,9 @@ class BenchReport:
         compared_with: The library that ratios are over.
         n_documents: Texts that were encoded.
         n_bytes: Their bytes.
-        is_whole: Whether these were all of the inputs, or an even draw.
+        is_whole: True if these were all of the inputs, not an even draw.
         n_rounds: Rounds after one that warmed the caches.
-        num_threads: Of the batches.
+        num_threads: Threads of the batches.
         libraries: The fastest batch first; then those whose ids differ, then the others.
     """
 

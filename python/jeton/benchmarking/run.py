@@ -83,7 +83,7 @@ def bench(
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts.
         tokenizer: The tokenizer: its name, its path, or an object.
         libraries: Libraries by name; None: all that are installed.
-        max_bytes: Of more text than this an even draw is timed.
+        max_bytes: If there is more text than this, an even draw is timed.
         n_rounds: Rounds in which the libraries take turns.
         timeout_s: Seconds for one answer of a library.
         field: JSONL and Parquet: where the text is.

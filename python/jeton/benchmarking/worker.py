@@ -102,7 +102,7 @@ class TokenizersLibrary(Library):
 
     def load(self, module: Any) -> None:
         self.tokenizer = module.Tokenizer.from_file(self.need("tokenizer.json", "tokenizer.json"))
-        # What a file says of the shape of batches is no part of the ids of a text.
+        # The shape of batches in a file is no part of the ids of a text.
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         self.tokenizer.encode_special_tokens = True
@@ -337,7 +337,7 @@ class Worker:
 
 
 def main() -> int:
-    """Answer until the input ends. What libraries print goes to standard error."""
+    """Answer until the input ends. The output of libraries goes to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     worker = Worker()

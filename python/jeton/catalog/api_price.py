@@ -35,7 +35,7 @@ class PriceTier:
         usd_per_mtok_output: USD per million output tokens; None: unlisted.
         usd_per_mtok_cache_write: USD per million prompt tokens written to a cache that lasts
             minutes; None: unlisted.
-        usd_per_mtok_cache_write_1h: The same for a cache that lasts an hour; None: unlisted.
+        usd_per_mtok_cache_write_1h: Price of a write to a cache that lasts an hour; None: unlisted.
     """
 
     above_input_tokens: int
@@ -72,7 +72,7 @@ class ApiPrice:
         provider: Provider's id (``"openai"``), or `USER_PROVIDER` for a price that was given.
         model: Model's id at that provider.
         usd_per_mtok_input: USD per million prompt tokens, base tier.
-        usd_per_mtok_cached_input: The same for tokens read from a prompt cache; None: unlisted.
+        usd_per_mtok_cached_input: Price of tokens read from a prompt cache; None: unlisted.
         usd_per_mtok_output: USD per million output tokens, base tier; None: unlisted.
         usd_per_request: USD for a request whatever its length; 0 for nearly all models.
         tiers: All tiers in ascending order; the first is the base.

@@ -7,12 +7,12 @@ from typing import Any
 
 from jeton.errors import ModelConfigError
 
-__all__ = ["Fields"]
+__all__ = ["ConfigFields"]
 
 _MAX_SIZE = 1 << 40
 
 
-class Fields:
+class ConfigFields:
     """The fields of a configuration, by the names that classes give them.
 
     Attributes:

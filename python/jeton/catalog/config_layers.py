@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from jeton.catalog.config_fields import Fields
-from jeton.catalog.model_families import Family
+from jeton.catalog.config_fields import ConfigFields
+from jeton.catalog.model_families import ModelClass
 
 __all__ = ["LayerKind", "layer_kinds", "shared_cache_layers"]
 
@@ -23,7 +23,7 @@ _NAMES: dict[str, LayerKind] = {
 }
 
 
-def layer_kinds(fields: Fields, family: Family, n_layers: int) -> list[LayerKind]:
+def layer_kinds(fields: ConfigFields, family: ModelClass, n_layers: int) -> list[LayerKind]:
     """Return the kind of every layer, from ``layer_types`` or by the family's rule.
 
     Raises:
@@ -46,7 +46,7 @@ def layer_kinds(fields: Fields, family: Family, n_layers: int) -> list[LayerKind
     return _windows(fields, family, n_layers)
 
 
-def _hybrid(fields: Fields, family: Family, n_layers: int) -> list[LayerKind]:
+def _hybrid(fields: ConfigFields, family: ModelClass, n_layers: int) -> list[LayerKind]:
     period = fields.size(
         "attn_layer_period", "full_attention_interval", default=family.attention_period
     )
@@ -56,7 +56,7 @@ def _hybrid(fields: Fields, family: Family, n_layers: int) -> list[LayerKind]:
     return ["full" if layer % period == offset % period else "linear" for layer in range(n_layers)]
 
 
-def _chunked(fields: Fields, n_layers: int) -> list[LayerKind]:
+def _chunked(fields: ConfigFields, n_layers: int) -> list[LayerKind]:
     """Layers with rotary positions attend to their chunk, the others to everything."""
     if fields.values.get("attention_chunk_size") is None:
         return ["full"] * n_layers
@@ -67,7 +67,7 @@ def _chunked(fields: Fields, n_layers: int) -> list[LayerKind]:
     return ["full" if (layer + 1) % period == 0 else "window" for layer in range(n_layers)]
 
 
-def _windows(fields: Fields, family: Family, n_layers: int) -> list[LayerKind]:
+def _windows(fields: ConfigFields, family: ModelClass, n_layers: int) -> list[LayerKind]:
     if family.windows == "switched" and not fields.flag("use_sliding_window", default=False):
         return ["full"] * n_layers
     if family.windows == "switched":
@@ -84,7 +84,7 @@ def _windows(fields: Fields, family: Family, n_layers: int) -> list[LayerKind]:
     return ["window"] * n_layers
 
 
-def shared_cache_layers(fields: Fields, kinds: Sequence[LayerKind]) -> tuple[int, ...]:
+def shared_cache_layers(fields: ConfigFields, kinds: Sequence[LayerKind]) -> tuple[int, ...]:
     """Return the layers that read another layer's cache.
 
     ``num_kv_shared_layers`` is the number of last layers that do (Gemma 3n), ``cla_share_factor``

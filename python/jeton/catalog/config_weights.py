@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jeton.catalog.config_fields import Fields
+from jeton.catalog.config_fields import ConfigFields
 from jeton.errors import ModelConfigError
 
 __all__ = ["published_format", "weight_file_bytes"]
@@ -35,7 +35,9 @@ _DTYPES = {
 """``torch_dtype`` to format. Engines load fp32 checkpoints in 16 bits (vLLM, ``--dtype auto``)."""
 
 
-def published_format(config: Mapping[str, Any], fields: Fields, where: str) -> tuple[str, str]:
+def published_format(
+    config: Mapping[str, Any], fields: ConfigFields, where: str
+) -> tuple[str, str]:
     """Return the format of the published weights and what says so.
 
     Raises:

@@ -37,7 +37,7 @@ class GpuFacts:
     Attributes:
         name: Name in this catalog.
         aliases: Other names it answers to.
-        vendor: Who makes it.
+        vendor: The maker.
         datasheet_gb: Memory as the datasheet prints it, GB.
         memory_bytes: Memory as the driver reports it, bytes.
         memory_source: Where that was read.
@@ -47,7 +47,7 @@ class GpuFacts:
         tdp_watts: Thermal design power, watts.
         price_low: A low list price.
         price_high: A high list price.
-        note: What is easily got wrong about it.
+        note: An easy mistake about it.
         source: Where the facts were read.
         date: Day on which they were checked.
     """

@@ -28,10 +28,10 @@ class MeasuredPoint:
         model: The shape, a name of the catalog.
         phase: ``prefill``: a batch of prompts is read; ``decode``: one step of a batch.
         batch: Sequences.
-        tokens: Of each: the prompt's, or the context's before the step.
+        tokens: Tokens of each: the prompt's, or the context's before the step.
         seconds: Median of the runs.
         peak_bytes: Largest amount of memory in use; 0: not known.
-        half: Whether it calibrates or judges.
+        half: The half that it belongs to: it calibrates or judges.
         n_runs: Runs that the median is of.
     """
 
@@ -52,8 +52,8 @@ class Measurements:
     Attributes:
         gpu: The GPU, a name of the catalog.
         environment: Where and with what was measured.
-        points: What was measured.
-        skipped: What was not, with the reason.
+        points: The measured figures.
+        skipped: The skipped parts, with the reason.
     """
 
     gpu: str

@@ -1,10 +1,10 @@
 """Shape of any model from its ``config.json``, as Hugging Face's transformers writes it.
 
 Read are the fields that memory and compute depend on: layers, heads, windows, latents, experts,
-states, and how the weights are quantized. What a class takes for granted where a field is missing
-is in `jeton.catalog.model_families`. Where a configuration has a part whose memory is not known
-here (per-layer embeddings, heads that differ by layer ...), it is refused by name: a shape that is
-half right would be a wrong capacity.
+states, and how the weights are quantized. The defaults of a class for missing fields are in
+`jeton.catalog.model_families`. Where a configuration has a part whose memory is not known here
+(per-layer embeddings, heads that differ by layer ...), it is refused by name: a shape that is half
+right would be a wrong capacity.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jeton.catalog.config_fields import Fields
+from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.config_layers import layer_kinds, shared_cache_layers
 from jeton.catalog.config_weights import published_format, weight_file_bytes
 from jeton.catalog.model_facts import (
@@ -26,7 +26,7 @@ from jeton.catalog.model_facts import (
     RecurrentLayers,
     SparseIndex,
 )
-from jeton.catalog.model_families import Family, family_of
+from jeton.catalog.model_families import ModelClass, family_of
 from jeton.errors import ModelConfigError
 
 __all__ = ["model_from_config"]
@@ -65,7 +65,7 @@ def model_from_config(path: str | Path) -> ModelFacts:
     file = Path(path)
     file = file / "config.json" if file.is_dir() else file
     config = _read(file)
-    fields = Fields(_text_part(config), str(file))
+    fields = ConfigFields(_text_part(config), str(file))
     family = family_of(fields)
     if config.get("is_encoder_decoder") or family.is_encoder_decoder:
         raise ModelConfigError(
@@ -84,7 +84,9 @@ def model_from_config(path: str | Path) -> ModelFacts:
     return _facts(file, config, fields, family)
 
 
-def _facts(file: Path, config: Mapping[str, Any], fields: Fields, family: Family) -> ModelFacts:
+def _facts(
+    file: Path, config: Mapping[str, Any], fields: ConfigFields, family: ModelClass
+) -> ModelFacts:
     n_layers = fields.size("num_hidden_layers", "n_layer", "n_layers", "num_layers")
     hidden = fields.size("hidden_size", "n_embd", "d_model", "model_dim")
     kinds = layer_kinds(fields, family, n_layers)
@@ -195,7 +197,7 @@ def _text_part(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-def _kv_heads(fields: Fields, family: Family, n_heads: int) -> int:
+def _kv_heads(fields: ConfigFields, family: ModelClass, n_heads: int) -> int:
     if fields.flag("multi_query", default=family.multi_query) and not fields.flag(
         "new_decoder_architecture", default=False
     ):
@@ -213,7 +215,7 @@ def _attention(latent: LatentAttention | None, n_heads: int, n_kv_heads: int) ->
     return AttentionKind.MULTI_QUERY if n_kv_heads == 1 else AttentionKind.GROUPED_QUERY
 
 
-def _latent(fields: Fields) -> LatentAttention | None:
+def _latent(fields: ConfigFields) -> LatentAttention | None:
     if not fields.values.get("kv_lora_rank"):
         return None
     return LatentAttention(
@@ -225,13 +227,13 @@ def _latent(fields: Fields) -> LatentAttention | None:
     )
 
 
-def _index(fields: Fields) -> SparseIndex | None:
+def _index(fields: ConfigFields) -> SparseIndex | None:
     if not fields.values.get("index_topk"):
         return None
     return SparseIndex(fields.size("index_n_heads"), fields.size("index_head_dim"))
 
 
-def _experts(fields: Fields, family: Family, n_layers: int) -> Experts | None:
+def _experts(fields: ConfigFields, family: ModelClass, n_layers: int) -> Experts | None:
     n_routed = fields.size(
         "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts", default=0
     )
@@ -261,7 +263,7 @@ def _experts(fields: Fields, family: Family, n_layers: int) -> Experts | None:
     )
 
 
-def _dense_layers(fields: Fields, n_layers: int) -> int:
+def _dense_layers(fields: ConfigFields, n_layers: int) -> int:
     """Return how many layers of a mixture have a dense MLP."""
     values = fields.values
     period = fields.size("expert_layer_period", default=0)
@@ -281,8 +283,8 @@ def _dense_layers(fields: Fields, n_layers: int) -> int:
 
 
 def _mlp_width(
-    fields: Fields,
-    family: Family,
+    fields: ConfigFields,
+    family: ModelClass,
     hidden: int,
     experts: Experts | None,
     recurrent: RecurrentLayers | None,
@@ -299,7 +301,7 @@ def _mlp_width(
     )
 
 
-def _window(fields: Fields, family: Family, kinds: Sequence[str]) -> int:
+def _window(fields: ConfigFields, family: ModelClass, kinds: Sequence[str]) -> int:
     name = "attention_chunk_size" if family.chunked else "sliding_window"
     window = fields.values.get(name)
     if window is None and not family.chunked:
@@ -314,7 +316,7 @@ def _window(fields: Fields, family: Family, kinds: Sequence[str]) -> int:
 
 
 def _recurrent(
-    fields: Fields, family: Family, n_layers: int, hidden: int
+    fields: ConfigFields, family: ModelClass, n_layers: int, hidden: int
 ) -> RecurrentLayers | None:
     if not n_layers:
         return None

@@ -60,8 +60,8 @@ class Experts:
         n_shared: Experts that work on every token.
         intermediate_size: Width of one expert, in elements.
         n_dense_layers: Layers that have a dense MLP instead.
-        router_bias: Whether the router has a bias per expert.
-        shared_gate: Whether the shared experts' sum is weighed by a gate of its own.
+        router_bias: True if the router has a bias per expert.
+        shared_gate: True if the shared experts' sum is weighed by a gate of its own.
     """
 
     n_routed: int
@@ -87,7 +87,7 @@ class RecurrentLayers:
         n_value_heads: Value heads; 0 for Mamba.
         conv_size: Kernel of the causal convolution, tokens.
         time_step_rank: Rank of Mamba's step size; 0 for gated delta.
-        part_norms: Whether Mamba's step size, input and output have norms, as in Jamba.
+        part_norms: True if Mamba's step size, input and output have norms, as in Jamba.
     """
 
     kind: Literal["mamba", "gated-delta"]
@@ -146,7 +146,7 @@ class ModelFacts:
         intermediate_size: Width of a dense MLP, elements.
         mlp: ``"gated"`` has three matrices (SwiGLU, GeGLU), ``"plain"`` two.
         vocab_size: Rows of the embedding table, padding included.
-        tied_embeddings: Whether the output head is the input table.
+        tied_embeddings: True if the output head is the input table.
         context_tokens: Longest position the configuration allows.
         attention: How keys and values are shared.
         latent_attention: Sizes of latent attention; None for the other kinds.
@@ -157,23 +157,23 @@ class ModelFacts:
         norm: ``"rmsnorm"`` has a weight, ``"layernorm"`` a weight and a bias.
         n_norms_per_layer: Normalisations of width ``hidden_size`` in a layer.
         qk_norm: Normalisation of queries and keys: over a head, over all heads, or none.
-        qkv_bias: Whether the query, key and value projections have a bias.
-        output_bias: Whether the attention's output projection has a bias.
-        mlp_bias: Whether the MLP's matrices have a bias.
-        attention_sinks: Whether every head has a learned sink.
+        qkv_bias: True if the query, key and value projections have a bias.
+        output_bias: True if the attention's output projection has a bias.
+        mlp_bias: True if the MLP's matrices have a bias.
+        attention_sinks: True if every head has a learned sink.
         tokenizer: The tokenizer it was trained with, in public terms.
         license: Licence of the weights.
         source: Where the facts were read.
         date: Day on which they were checked.
         recurrent: The layers without attention of a hybrid model; None without.
-        attention_gate: Whether attention's output is gated by a projection as large as the
+        attention_gate: True if attention's output is gated by a projection as large as the
             queries'.
         weights: Format of the published weights, as `jeton.catalog.weight_format` names it.
             Checkpoints in fp32 count as 16 bits, in which engines load them.
         weights_source: Where that was read; empty: 16 bits, as nearly all are published.
         weight_file_bytes: Bytes of the weight files, where they were read themselves.
         n_shared_cache_layers: Layers without a cache of their own: they read another layer's.
-        n_shared_sliding_layers: Those of them with a sliding window.
+        n_shared_sliding_layers: Number of them with a sliding window.
         sparse_index: The index of sparse attention; None without.
         folder: Folder that the configuration was read from; empty: the facts are the catalog's.
     """

@@ -9,34 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from jeton.catalog.config_fields import Fields
+from jeton.catalog.config_fields import ConfigFields
 
-__all__ = ["Family", "family_of"]
+__all__ = ["ModelClass", "family_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ModelClass:
     """Defaults of a model class.
 
     Attributes:
         name: Its ``model_type``.
         gated_mlp: Three matrices in an MLP instead of two.
-        wide_mlp: Whether an MLP without a width is four times the hidden size.
+        wide_mlp: True if an MLP without a width is four times the hidden size.
         norm: As in `ModelFacts`.
         n_norms: Normalisations of a layer.
         qk_norm: As in `ModelFacts`.
         qkv_bias: Default of the bias of queries, keys and values.
         output_bias: Default of the bias of attention's output.
-        output_bias_follows: Whether that follows the configuration's ``attention_bias``.
+        output_bias_follows: True if that follows the configuration's ``attention_bias``.
         mlp_bias: Default of the MLP's bias.
-        tied: Whether the output head is the input table by default.
-        learned_positions: Whether positions are a table.
+        tied: True if the output head is the input table by default.
+        learned_positions: True if positions are a table.
         extra_positions: Rows of it beyond the positions.
-        multi_query: Whether all heads share one key-value head by default.
+        multi_query: True if all heads share one key-value head by default.
         windows: ``"all"`` layers have a window that is given; ``"switched"``: only with
             ``use_sliding_window``.
         window_period: Every so manieth layer has full attention; 0: none.
-        chunked: Whether windows are chunks (``attention_chunk_size``).
+        chunked: True if windows are chunks (``attention_chunk_size``).
         attention_sinks: As in `ModelFacts`.
         attention_gate: As in `ModelFacts`.
         router_bias: As in `Experts`.
@@ -45,8 +45,8 @@ class Family:
         mixer: Layers without attention; None without.
         attention_period: Every so manieth layer of a hybrid has attention; 0: none.
         context_tokens: Where the configuration has no limit; None: it must have.
-        is_encoder_decoder: Whether it reads one text and writes another.
-        note: What to say beside the source.
+        is_encoder_decoder: True if it reads one text and writes another.
+        note: A note beside the source.
     """
 
     name: str
@@ -78,11 +78,11 @@ class Family:
     note: str = ""
 
 
-_LLAMA = Family("llama")
-_QWEN2 = Family("qwen2", qkv_bias=True, output_bias_follows=False, windows="switched")
-_QWEN3 = Family("qwen3", qk_norm="head", windows="switched")
-_GEMMA = Family("gemma", tied=True)
-_GPT2 = Family(
+_LLAMA = ModelClass("llama")
+_QWEN2 = ModelClass("qwen2", qkv_bias=True, output_bias_follows=False, windows="switched")
+_QWEN3 = ModelClass("qwen3", qk_norm="head", windows="switched")
+_GEMMA = ModelClass("gemma", tied=True)
+_GPT2 = ModelClass(
     "gpt2",
     gated_mlp=False,
     wide_mlp=True,
@@ -93,9 +93,9 @@ _GPT2 = Family(
     tied=True,
     learned_positions=True,
 )
-_DEEPSEEK = Family("deepseek_v3")
+_DEEPSEEK = ModelClass("deepseek_v3")
 
-_FAMILIES: dict[str, Family] = {
+_FAMILIES: dict[str, ModelClass] = {
     "llama": _LLAMA,
     "mistral": _LLAMA,
     "mistral3": _LLAMA,
@@ -106,8 +106,8 @@ _FAMILIES: dict[str, Family] = {
     "phi4": _LLAMA,
     "yi": _LLAMA,
     "olmo": replace(_LLAMA, norm="rmsnorm", n_norms=0),
-    "olmo2": Family("olmo2", qk_norm="full"),
-    "olmo3": Family("olmo3", qk_norm="full", window_period=4),
+    "olmo2": ModelClass("olmo2", qk_norm="full"),
+    "olmo3": ModelClass("olmo3", qk_norm="full", window_period=4),
     "smollm3": replace(_LLAMA, tied=True),
     "granite": _LLAMA,
     "granitemoe": _LLAMA,
@@ -119,7 +119,7 @@ _FAMILIES: dict[str, Family] = {
     "qwen3_vl_text": _QWEN3,
     "qwen3_moe": _QWEN3,
     "qwen3_vl_moe_text": _QWEN3,
-    "qwen3_next": Family(
+    "qwen3_next": ModelClass(
         "qwen3_next",
         qk_norm="head",
         windows="switched",
@@ -134,7 +134,7 @@ _FAMILIES: dict[str, Family] = {
     "gemma3_text": replace(
         _GEMMA, n_norms=4, qk_norm="head", window_period=6, context_tokens=131_072
     ),
-    "gpt_oss": Family(
+    "gpt_oss": ModelClass(
         "gpt_oss",
         qkv_bias=True,
         output_bias=True,
@@ -170,9 +170,9 @@ _FAMILIES: dict[str, Family] = {
         context_tokens=2048,
     ),
     "phi": replace(_GPT2, tied=False, learned_positions=False, n_norms=1),
-    "jamba": Family("jamba", mixer="mamba", attention_period=8),
-    "mamba": Family("mamba", mixer="mamba", n_norms=1, tied=True, context_tokens=1 << 30),
-    "falcon_mamba": Family(
+    "jamba": ModelClass("jamba", mixer="mamba", attention_period=8),
+    "mamba": ModelClass("mamba", mixer="mamba", n_norms=1, tied=True, context_tokens=1 << 30),
+    "falcon_mamba": ModelClass(
         "falcon_mamba", mixer="mamba", n_norms=1, tied=True, context_tokens=1 << 30
     ),
 }
@@ -206,13 +206,13 @@ _ENCODER_DECODERS = frozenset(
 )
 
 
-def family_of(fields: Fields) -> Family:
+def family_of(fields: ConfigFields) -> ModelClass:
     """Return what the model class of a configuration takes for granted."""
     kind = str(fields.values.get("model_type") or "")
     if kind in _ENCODER_DECODERS:
-        return Family(kind, is_encoder_decoder=True)
+        return ModelClass(kind, is_encoder_decoder=True)
     found = _FAMILIES.get(kind)
     if found is not None:
         return replace(found, name=kind)
     said = f"model type {kind!r} is not known here" if kind else "without a model type"
-    return Family(kind or "model", note=f" ({said}: read as a decoder like Llama)")
+    return ModelClass(kind or "model", note=f" ({said}: read as a decoder like Llama)")

@@ -22,7 +22,7 @@ class PriceRow:
     """One rate.
 
     Attributes:
-        dimension: What is charged, as in `jeton.dimensions`.
+        dimension: The charged dimension, as in `jeton.dimensions`.
         tariff: ``standard``, or the tariff's name as logs have it.
         hours: Hours of the day (UTC) for which the rate holds; empty: all.
         above_input_tokens: It holds for prompts longer than this; 0: for all below the next step.

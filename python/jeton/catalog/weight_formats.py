@@ -83,7 +83,7 @@ def weight_format(name: str, *, has_experts: bool = True) -> WeightFormat:
 
     Args:
         name: ``bf16``, ``fp8``, ``int4`` (``awq``, ``gptq``), ``mxfp4``, ``nf4``, ``q4_k_m`` ...
-        has_experts: Whether the model has routed experts: ``mxfp4`` then leaves all else in bf16,
+        has_experts: True if the model has routed experts: ``mxfp4`` then leaves all else in bf16,
             as published; without experts it is the layers' matrices.
 
     Raises:

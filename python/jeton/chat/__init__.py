@@ -5,7 +5,7 @@ is encoded at once, and control tokens are found only in what the template wrote
 docs/guides/chats.md has the rules.
 
     template = ChatTemplate.from_folder("model/")
-    encoded = encode_chat(tok, template, [{"role": "user", "content": "Hello"}])
+    encoded = encode_chat([{"role": "user", "content": "Hello"}], tokenizer=tok, template=template)
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import Tokenizer
 from jeton.chat.encoding import ChatEncoding, Control, encode_chat
 from jeton.chat.template import ChatTemplate
 from jeton.errors import JetonError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["CommonPrefix", "common_prefix", "encode_chats"]
 
@@ -40,29 +40,32 @@ class CommonPrefix:
 
 
 def encode_chats(
-    tok: Tokenizer,
-    template: ChatTemplate,
     chats: Iterable[Sequence[Any]],
     *,
+    tokenizer: TokenizerLike,
+    template: ChatTemplate,
     control: Control = "auto",
     **options: Any,
 ) -> list[ChatEncoding]:
     """The ids of several chats: ``encode_chat`` for each.
 
     Args:
-        tok: The tokenizer.
-        template: The template.
         chats: Lists of messages.
+        tokenizer: A name, a path or a tokenizer.
+        template: The template.
         control: See ``control_tokens``.
         options: Keywords of ``ChatTemplate.render``, the same for all.
 
     Raises:
         JetonError: As ``encode_chat``; a note says which chat it was.
     """
+    tok = resolve(tokenizer)
     encoded = []
     for index, messages in enumerate(chats):
         try:
-            encoded.append(encode_chat(tok, template, messages, control=control, **options))
+            encoded.append(
+                encode_chat(messages, tokenizer=tok, template=template, control=control, **options)
+            )
         except JetonError as error:
             error.add_note(f"in chat {index}")
             raise
@@ -70,24 +73,24 @@ def encode_chats(
 
 
 def common_prefix(
-    tok: Tokenizer,
-    template: ChatTemplate,
     first: Sequence[Any],
     second: Sequence[Any],
     *,
+    tokenizer: TokenizerLike,
+    template: ChatTemplate,
     first_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> CommonPrefix:
     """The ids that two chats begin with, as their templates write them.
 
-    A chat that goes on need not begin as it did: templates drop earlier reasoning, for instance.
-    What a prefix cache can reuse, and where a mask by the prompt's length is right, this says.
+    A chat that goes on need not begin as it did: templates drop earlier reasoning, for instance. It
+    tells the part that a prefix cache can reuse, and where a mask by the prompt's length is right.
 
     Args:
-        tok: The tokenizer.
-        template: The template.
         first: A chat.
         second: Another one, or the same with more messages.
+        tokenizer: A name, a path or a tokenizer.
+        template: The template.
         first_options: Keywords of ``ChatTemplate.render`` for the first chat alone
             (``{"add_generation_prompt": True}``).
         options: Keywords for both.
@@ -95,8 +98,11 @@ def common_prefix(
     Raises:
         JetonError: As ``encode_chat``.
     """
-    one = encode_chat(tok, template, first, **{**options, **(first_options or {})}).ids
-    two = encode_chat(tok, template, second, **options).ids
+    tok = resolve(tokenizer)
+    one = encode_chat(
+        first, tokenizer=tok, template=template, **{**options, **(first_options or {})}
+    ).ids
+    two = encode_chat(second, tokenizer=tok, template=template, **options).ids
     n = min(len(one), len(two))
     differing = np.flatnonzero(one[:n] != two[:n])
     n_shared = int(differing[0]) if len(differing) else n

@@ -105,7 +105,7 @@ def messages_for_template(
         messages: Mappings (or dataclasses, or pydantic models) with a role and whatever else.
         trusted_roles: Roles that are trusted text.
         continued: Name of the field of the last message that is to be continued; None: none is.
-        may_be_empty: Whether a chat may have no message.
+        may_be_empty: True if a chat may have no message.
 
     Raises:
         UsageError: They are no messages, or the last one has nothing to continue.

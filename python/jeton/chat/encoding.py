@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from jeton._core import Tokenizer
 from jeton.chat.template import ChatTemplate, RenderedChat
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = [
     "ChatEncoding",
@@ -36,7 +37,7 @@ class LookAlike:
     """A control token that somebody's text spells; it stayed text.
 
     Attributes:
-        token: What it reads.
+        token: Text of the token.
         id: The id that it did not become.
         start: First code point of it in the rendered text.
         end: One past the last.
@@ -56,8 +57,8 @@ class ChatEncoding:
         ids: uint32.
         starts: First code point of each token in the rendered text, int64.
         ends: One past the last.
-        template_mask: Whether the template wrote all of a token's text, bool.
-        assistant_mask: Whether a token has text of a ``{% generation %}`` block, bool.
+        template_mask: True if the template wrote all of a token's text, bool.
+        assistant_mask: True if a token has text of a ``{% generation %}`` block, bool.
         look_alikes: Control tokens in data that stayed text.
         rendered: The text that was encoded.
     """
@@ -72,17 +73,17 @@ class ChatEncoding:
 
 
 def control_tokens(
-    tok: Tokenizer,
     literals: Iterable[str],
     *,
+    tokenizer: TokenizerLike,
     role_tokens: Iterable[str] = (),
     control: Control = "auto",
 ) -> tuple[str, ...]:
     """Tokens besides the special ones that only a template may write.
 
     Args:
-        tok: The tokenizer.
-        literals: What the template can write (``RenderedChat.literals``).
+        literals: Texts that the template can write (``RenderedChat.literals``).
+        tokenizer: A name, a path or a tokenizer.
         role_tokens: Tokens that the template knows by a name such as ``eos_token``
             (``RenderedChat.role_tokens``). They count whatever ``control`` says, since a token with
             a role is a special one, but for white space, which people type.
@@ -93,6 +94,7 @@ def control_tokens(
     Returns:
         Their texts, by id; names that the tokenizer does not have at the end.
     """
+    tok = resolve(tokenizer)
     with_role = tuple(
         text
         for text in dict.fromkeys(role_tokens)
@@ -122,8 +124,8 @@ def control_tokens(
     return with_role + tuple(found) + tuple(sorted(named - known))
 
 
-# What control_tokens gave, by tokenizer and template: chats of one model ask the same again and
-# again, and a tokenizer may have thousands of added tokens. By identity: equality is a digest.
+# The results of control_tokens, by tokenizer and template. Chats of one model ask again and again,
+# and a tokenizer may have thousands of added tokens. By identity: equality is a digest.
 _known: dict[int, tuple[weakref.ref[Tokenizer], dict[object, tuple[str, ...]]]] = {}
 _MAX_KNOWN = 16
 """Templates of a tokenizer that are kept."""
@@ -141,7 +143,7 @@ def known_control_tokens(
         _known[number] = held
     known = held[1].get(key)
     if known is None:
-        known = control_tokens(tok, literals, role_tokens=roles, control=key[2])
+        known = control_tokens(literals, tokenizer=tok, role_tokens=roles, control=key[2])
         if len(held[1]) >= _MAX_KNOWN:
             held[1].clear()
         held[1][key] = known
@@ -154,13 +156,13 @@ def _has_symbol(text: str) -> bool:
 
 
 def encode_rendered(
-    tok: Tokenizer, rendered: RenderedChat, *, control: Control = "auto"
+    rendered: RenderedChat, *, tokenizer: TokenizerLike, control: Control = "auto"
 ) -> ChatEncoding:
     """The ids of a rendered chat.
 
     Args:
-        tok: The tokenizer.
-        rendered: What ``ChatTemplate.render`` gave.
+        rendered: Result of ``ChatTemplate.render``.
+        tokenizer: A name, a path or a tokenizer.
         control: Which tokens only the template may write besides the special ones: see
             ``control_tokens``.
 
@@ -169,6 +171,7 @@ def encode_rendered(
         UnknownSpecialTokenError: A token named in ``control`` is none of the tokenizer's.
         InvalidTextError: The text has half a surrogate pair.
     """
+    tok = resolve(tokenizer)
     names = known_control_tokens(tok, rendered.literals, rendered.role_tokens, control)
     guarded = tok.encode_guarded(rendered.text, rendered.trusted_spans, control_tokens=names)
     encoding = guarded.encoding
@@ -194,10 +197,10 @@ def encode_rendered(
 
 
 def encode_chat(
-    tok: Tokenizer,
-    template: ChatTemplate,
     messages: Sequence[Any],
     *,
+    tokenizer: TokenizerLike,
+    template: ChatTemplate,
     control: Control = "auto",
     **options: Any,
 ) -> ChatEncoding:
@@ -207,16 +210,18 @@ def encode_chat(
     ``apply_chat_template``.
 
     Args:
-        tok: The tokenizer.
-        template: The template.
         messages: The messages.
+        tokenizer: A name, a path or a tokenizer.
+        template: The template.
         control: See ``control_tokens``.
         options: Keywords of ``ChatTemplate.render``.
 
     Raises:
         JetonError: As the two functions.
     """
-    return encode_rendered(tok, template.render(messages, **options), control=control)
+    return encode_rendered(
+        template.render(messages, **options), tokenizer=tokenizer, control=control
+    )
 
 
 def _inside(

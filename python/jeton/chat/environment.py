@@ -2,9 +2,9 @@
 
 The environment is that of transformers 5.23.0 (``utils/chat_template_utils.py``, read 2026-11-21):
 immutable sandbox, ``trim_blocks``, ``lstrip_blocks``, ``break`` and ``continue``, ``{% generation
-%}``, ``tojson`` without HTML escapes, ``raise_exception``, ``strftime_now``. What is different is
-the code that templates are compiled to: literal text and string constants become trusted ``Text``,
-and pieces are put together so that runs survive. Data stays what it is, plain strings, and so is
+%}``, ``tojson`` without HTML escapes, ``raise_exception``, ``strftime_now``. The difference is the
+code that templates are compiled to: literal text and string constants become trusted ``Text``, and
+pieces are put together so that runs survive. Data stays what it is, plain strings, and so is
 untrusted.
 """
 

@@ -35,7 +35,7 @@ class Chat:
 
     Attributes:
         messages: Its messages.
-        variables: What else its record has for the template: tools, documents ...
+        variables: Other fields of its record for the template: tools, documents ...
         where: The place in the file, for messages to people.
     """
 
@@ -48,9 +48,9 @@ def chats_of(data: bytes, *, name: str) -> list[Chat]:
     """The chats of a file.
 
     Args:
-        data: What the file holds: a list of messages; an object with ``messages``; a list of such
+        data: Content of the file: a list of messages; an object with ``messages``; a list of such
             lists or objects; or lines of them.
-        name: What to call the file.
+        name: Name of the file in messages.
 
     Raises:
         RecordError: It is no JSON, or a line is none.

@@ -1,8 +1,8 @@
 """Rendering untrusted templates in child processes that can be killed.
 
 A process serves many renderings, one at a time; idle ones wait for the next. A rendering that takes
-too long costs its process: it is killed, and the next rendering starts a new one. What a child
-answers is checked like any other foreign input.
+too long costs its process: it is killed, and the next rendering starts a new one. The answer of a
+child is checked like any other foreign input.
 """
 
 from __future__ import annotations

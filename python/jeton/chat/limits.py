@@ -28,7 +28,7 @@ def stopped(reason: str, *, limit: str, line: int | None = None) -> TemplateLimi
     """The error of a template that took too much of something.
 
     Args:
-        reason: Of what: ``time``, ``memory`` ... (``TemplateLimitError.reason``).
+        reason: The limit: ``time``, ``memory`` ... (``TemplateLimitError.reason``).
         limit: How much there was, in words.
         line: A line of the template.
     """

@@ -1,7 +1,7 @@
 """Compiling and rendering a template in this process.
 
-Whatever a template does wrong becomes one error that says what it was: this is the code that runs
-both in the caller's process (templates that are trusted) and in the child that can be killed.
+Every fault of a template becomes one error that names the fault. This code runs in the caller's
+process (templates that are trusted) and in the child that can be killed.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ class RenderedChat:
         trusted_spans: Where the template wrote it, as (start, end) in code points, rising, with
             gaps. Everything else is data: messages, tools, documents, or text whose provenance was
             lost.
-        generation_spans: What stood in ``{% generation %}`` blocks, likewise.
+        generation_spans: Text of ``{% generation %}`` blocks, likewise.
         literals: The text that the template can write: its text and its string constants.
-        has_generation_block: Whether the template has a ``{% generation %}`` block at all, so that
+        has_generation_block: True if the template has a ``{% generation %}`` block at all, so that
             no spans mean an untaken one.
         role_tokens: Texts of special tokens that the template knows by name (``eos_token``).
     """
@@ -97,7 +97,7 @@ class ChatTemplate:
             special_tokens: Names that the template uses, with their text:
                 ``{"bos_token": "<s>", "eos_token": "</s>"}``. They count as the template's own
                 text.
-            is_trusted: Whether the template is your own: it is rendered in this process then, still
+            is_trusted: True if the template is your own: it is rendered in this process then, still
                 in Jinja's sandbox, but with no limit of time and memory.
             limits: How much a rendering may take.
         """
@@ -176,7 +176,7 @@ class ChatTemplate:
         Args:
             name: Which; None: ``tool_use`` if there are tools and such a template, else
                 ``default``.
-            with_tools: Whether there are tools.
+            with_tools: True if there are tools.
 
         Raises:
             UsageError: There is none of this name.
@@ -216,17 +216,17 @@ class ChatTemplate:
             messages: Mappings with ``role``, ``content`` and whatever the template reads.
             tools: JSON schemas of functions.
             documents: Documents with ``title`` and ``text``.
-            add_generation_prompt: Whether to write the beginning of an answer.
-            continue_final_message: Whether the text ends inside the last message, so that it is
+            add_generation_prompt: True: write the beginning of an answer.
+            continue_final_message: True if the text ends inside the last message, so that it is
                 continued; the name of a field: inside that one instead of ``content``.
             template_name: Which template; None: ``tool_use`` if there are tools and such a
                 template, else ``default``.
             trusted_roles: Values of ``role`` that count as the template's own text, because
                 templates make control tokens of them. A program that lets users choose roles passes
                 ``frozenset()``.
-            may_be_empty: Whether a chat may have no message.
-            variables: What else the template reads. They are data, also under the name of a special
-                token.
+            may_be_empty: True if a chat may have no message.
+            variables: Other variables that the template reads. They are data, also under the name
+                of a special token.
 
         Raises:
             UsageError: The arguments are no chat, or contradict one another.

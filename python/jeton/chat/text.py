@@ -54,7 +54,7 @@ def as_text(value: object) -> str:
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """Pieces put together. What has no runs at all stays a plain string."""
+    """Pieces put together. A value without any runs stays a plain string."""
     parts = list(pieces)
     runs: list[Run] = []
     at = 0
@@ -223,7 +223,7 @@ class Text(str):
 
     def center(self, width: SupportsIndex, fillchar: str = " ") -> str:
         plain = str.center(self, width, fillchar)
-        # What is odd goes to one side or the other by a rule of its own.
+        # An odd part goes to one side or the other by a rule of its own.
         marked = str.center("\0" * len(self), width, "\1")
         return self._padded(plain, fillchar, len(marked) - len(marked.lstrip("\1")) if self else 0)
 

@@ -167,7 +167,7 @@ def _failure(error: TemplateError) -> dict[str, Any]:
 def main() -> None:
     """Serve requests until standard input ends."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    # Whatever else writes to standard output must not get between the answers.
+    # Other writers to standard output must not get between the answers.
     os.dup2(2, 1)
     settings = read_frame(requests)
     if settings is None:

@@ -1,17 +1,18 @@
 """Contradictions between a tokenizer and a checkpoint: tables that are too small, ids without rows.
 
-The same check stands behind ``jeton adapt verify`` and ``jeton doctor``. Only headers and small
-JSON files are read.
+``jeton adapt verify`` and ``jeton doctor`` share this check. Only headers and small JSON files are
+read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jeton.checkpoint.configuration import read_configuration
-from jeton.checkpoint.id_fields import id_places
+from jeton.checkpoint.id_fields import IdPlace, id_places
 from jeton.checkpoint.safetensors import Tensor
 from jeton.checkpoint.snapshot import WeightGroup
 from jeton.checkpoint.vocabulary_tensors import (
@@ -24,7 +25,15 @@ from jeton.checkpoint.vocabulary_tensors import (
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object
 
-__all__ = ["ID_FILES", "Contradiction", "contradictions", "ids_document", "vocabulary_tables"]
+__all__ = [
+    "ID_FILES",
+    "Contradiction",
+    "contradictions",
+    "ids_document",
+    "ids_without_rows",
+    "short_tables",
+    "vocabulary_tables",
+]
 
 ID_FILES = (
     "config.json",
@@ -76,6 +85,20 @@ def vocabulary_tables(
     return found
 
 
+def short_tables(
+    tables: Iterable[tuple[Tensor, Role, int]], n_ids: int, *, model_type: str | None
+) -> list[tuple[Tensor, int]]:
+    """Returns the tables that lack a row for some id, with their rows."""
+    family = family_of_type(model_type)
+    # The output layer of such a family is as long as the text's vocabulary, not as the table.
+    may_lack = family is not None and family.extra_input_rows > 0
+    return [
+        (tensor, n_rows)
+        for tensor, role, n_rows in tables
+        if n_rows < n_ids and not (may_lack and role is Role.HEAD)
+    ]
+
+
 def contradictions(
     folder: str | Path, groups: Iterable[WeightGroup], n_ids: int
 ) -> list[Contradiction]:
@@ -95,13 +118,12 @@ def contradictions(
     family = family_of_type(model_type)
     extra = 0 if family is None else family.extra_input_rows
     tables = vocabulary_tables(groups, model_type=model_type)
-    for tensor, role, n_rows in tables:
-        if n_rows < n_ids and not (extra and role is Role.HEAD):
-            found.append(
-                Contradiction(
-                    tensor.name, f"has {n_rows:,} rows; the tokenizer has ids up to {n_ids - 1:,}"
-                )
-            )
+    found += [
+        Contradiction(
+            tensor.name, f"has {n_rows:,} rows; the tokenizer has ids up to {n_ids - 1:,}"
+        )
+        for tensor, n_rows in short_tables(tables, n_ids, model_type=model_type)
+    ]
     rows = sorted({n for tensor, role, n in tables if role is Role.INPUT})
     if rows and configuration is not None and configuration.vocab_size is not None:
         known = {*rows, *(n - extra for n in rows)}
@@ -114,7 +136,16 @@ def contradictions(
                 )
             )
     limit = max(rows) if rows else n_ids
-    return [*found, *_ids_out_of_range(path, limit)][:_MAX_SHOWN]
+    found += [
+        Contradiction(name, str(error).split("\n")[0])
+        for name, error in _id_documents(path)
+        if isinstance(error, JetonError)
+    ]
+    found += [
+        Contradiction(name, f"{place.words} is {place.id:,}; there are {limit:,} rows")
+        for name, place in ids_without_rows(path, limit)
+    ]
+    return found[:_MAX_SHOWN]
 
 
 def ids_document(name: str, document: dict[str, object]) -> dict[str, object]:
@@ -123,19 +154,26 @@ def ids_document(name: str, document: dict[str, object]) -> dict[str, object]:
     return {"token_to_id": document} if name == "added_tokens.json" else document
 
 
-def _ids_out_of_range(path: Path, limit: int) -> list[Contradiction]:
-    found = []
+def ids_without_rows(path: Path, limit: int) -> list[tuple[str, IdPlace]]:
+    """Returns ids in JSON files that are no row of a table of ``limit``, with their files.
+
+    Files that cannot be read are passed over.
+    """
+    return [
+        (name, place)
+        for name, document in _id_documents(path)
+        if not isinstance(document, JetonError)
+        for place in id_places(ids_document(name, document))
+        if place.id >= limit and place.path[-1] != "vocab_offset"
+    ]
+
+
+def _id_documents(path: Path) -> Iterator[tuple[str, dict[str, Any] | JetonError]]:
     for name in ID_FILES:
         try:
             document = read_object(path / name)
         except JetonError as error:
-            found.append(Contradiction(name, str(error).split("\n")[0]))
+            yield name, error
             continue
-        if document is None:
-            continue
-        found += [
-            Contradiction(name, f"{place.words} is {place.id:,}; there are {limit:,} rows")
-            for place in id_places(ids_document(name, document))
-            if place.id >= limit and place.path[-1] != "vocab_offset"
-        ]
-    return found
+        if document is not None:
+            yield name, document

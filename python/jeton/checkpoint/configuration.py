@@ -55,7 +55,7 @@ class ModelConfiguration:
             padding taken off; None where it is not told, or there is no limit.
         positions: ``learned``: a table, beyond whose end is an error; ``rotary``: computed, beyond
             what was trained text quality falls; ``relative``: no limit.
-        ties_embeddings: Whether the output head is the embedding matrix; None: not known.
+        ties_embeddings: True if the output head is the embedding matrix; None: not known.
         token_ids: Ids by role (``bos``, ``eos``, ``pad``, ``decoder_start``), possibly several.
         type_vocab_size: Token types; None where there are none.
         transformers_version: The version that wrote it.

@@ -36,7 +36,7 @@ class ModelDirectory:
         configuration: config.json; None where there is none, or it is damaged.
         generation: generation_config.json, likewise.
         weights: The weight files.
-        problems: What is wrong with any of the files.
+        problems: Faults of any of the files.
     """
 
     path: Path

@@ -33,7 +33,7 @@ def can_encode(dtype: str) -> bool:
 def encoded(dtype: str, values: NDArray[np.floating]) -> bytes:
     """Returns the bytes of the nearest values that the type has.
 
-    What is beyond the range of an 8-bit float or an integer becomes the end of the range. A
+    A value beyond the range of an 8-bit float or an integer becomes the end of the range. A
     half-precision float becomes infinite, as in the reference.
     """
     if dtype in _FLOATS:

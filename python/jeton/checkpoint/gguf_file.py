@@ -12,10 +12,8 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
-from jeton.errors import FormatError, LimitError
-from jeton.formats.gguf import MAX_ITEMS, MAX_METADATA_BYTES, MAX_PAIRS, MAX_TENSORS
+from jeton.formats.gguf_bytes import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
 
 __all__ = [
     "BLOCKS",
@@ -194,12 +192,7 @@ def read_gguf_file(path: str | os.PathLike[str]) -> GgufFile:
         return reader.whole(os.fstat(stream.fileno()).st_size)
 
 
-class _Reader:
-    def __init__(self, stream: BinaryIO, file: Path) -> None:
-        self._stream = stream
-        self._file = file
-        self._at = 0
-
+class _Reader(GgufBytes):
     def whole(self, n_file_bytes: int) -> GgufFile:
         if self._take(4) != b"GGUF":
             raise self._bad("does not begin with GGUF")
@@ -231,27 +224,6 @@ class _Reader:
                 raise self._bad(f"is cut off within tensor {name[:80]!r}")
             tensors[name] = StoredTensor(name, shape, kind, start + offset, n_bytes)
         return GgufFile(self._file, values, tensors, alignment)
-
-    def _bad(self, reason: str) -> FormatError:
-        return FormatError(
-            f"{self._file} {reason}\nhint: fetch or copy it again",
-            path=str(self._file),
-            format="GGUF",
-            offset=self._at,
-        )
-
-    def _take(self, n: int) -> bytes:
-        if self._at + n > MAX_METADATA_BYTES:
-            raise LimitError(
-                f"{self._file} has more than {MAX_METADATA_BYTES:,} bytes of metadata",
-                what="GGUF metadata",
-                limit=MAX_METADATA_BYTES,
-            )
-        data = self._stream.read(n)
-        if len(data) != n:
-            raise self._bad(f"is cut off within its metadata, at byte {self._at + len(data):,}")
-        self._at += n
-        return data
 
     def _number(self, n: int) -> int:
         return int.from_bytes(self._take(n), "little")

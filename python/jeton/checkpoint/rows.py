@@ -29,7 +29,7 @@ class RowStatistics:
     Attributes:
         norms: Euclidean length of each row, float64 (n_rows,); infinite where it overflows, NaN
             where a value is NaN.
-        is_finite: Whether every value of a row is a number, bool (n_rows,).
+        is_finite: True if every value of a row is a number, bool (n_rows,).
         median_norm: Median length of the rows that are finite and not all zeros; 0 without one.
         is_quantized: The values are whole numbers whose scales stand elsewhere, so that lengths of
             different rows may not be comparable.

@@ -15,7 +15,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Family", "Role", "axis_of", "families", "family_of_type", "may_be_other", "role_of"]
+__all__ = [
+    "Role",
+    "TensorNames",
+    "axis_of",
+    "families",
+    "family_of_type",
+    "may_be_other",
+    "role_of",
+]
 
 
 class Role(StrEnum):
@@ -50,13 +58,13 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class TensorNames:
     """Models whose tensors have the same names.
 
     Attributes:
-        name: What to call it.
+        name: Name for messages.
         types: Values of ``model_type`` in config.json.
-        prefixes: What may stand before the names.
+        prefixes: Prefixes that may stand before the names.
         tensors: Role by name; ``{n}`` is a number.
         extra_input_rows: Rows that the matrix of embeddings has beyond ``vocab_size``.
     """
@@ -68,12 +76,12 @@ class Family:
     extra_input_rows: int
 
 
-def families() -> tuple[Family, ...]:
+def families() -> tuple[TensorNames, ...]:
     """Returns all families of the table."""
     return _table()[0]
 
 
-def family_of_type(model_type: str | None) -> Family | None:
+def family_of_type(model_type: str | None) -> TensorNames | None:
     """Returns the family that a ``model_type`` belongs to; None where it is not known."""
     return next((family for family in families() if model_type in family.types), None)
 
@@ -102,7 +110,7 @@ def axis_of(role: Role, n_dimensions: int) -> int:
     return 1 if role in (Role.COLUMNS, Role.BIAS_ROW) and n_dimensions == 2 else 0
 
 
-def _role(family: Family, match: re.Match[str]) -> Role:
+def _role(family: TensorNames, match: re.Match[str]) -> Role:
     number = match.lastgroup
     assert number is not None
     return list(family.tensors.values())[int(number[1:])]
@@ -110,7 +118,7 @@ def _role(family: Family, match: re.Match[str]) -> Role:
 
 @cache
 def _table() -> tuple[
-    tuple[Family, ...], tuple[tuple[Family, re.Pattern[str]], ...], tuple[str, ...]
+    tuple[TensorNames, ...], tuple[tuple[TensorNames, re.Pattern[str]], ...], tuple[str, ...]
 ]:
     file = Path(__file__).with_name("vocabulary_tensors.json")
     table = json.loads(file.read_text(encoding="utf-8"))
@@ -121,8 +129,8 @@ def _table() -> tuple[
     return found, patterns, tuple(f".{name}" for name in table["may_be_other"])
 
 
-def _family(entry: Mapping[str, Any]) -> Family:
-    return Family(
+def _family(entry: Mapping[str, Any]) -> TensorNames:
+    return TensorNames(
         entry["name"],
         tuple(entry["types"]),
         tuple(entry["prefixes"]),
@@ -131,7 +139,9 @@ def _family(entry: Mapping[str, Any]) -> Family:
     )
 
 
-def _pattern(family: Family, wrapper: str, kinds: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
+def _pattern(
+    family: TensorNames, wrapper: str, kinds: Mapping[str, Iterable[str]]
+) -> re.Pattern[str]:
     names = []
     for number, name in enumerate(family.tensors):
         text = re.escape(name).replace(re.escape("{n}"), r"\d+")

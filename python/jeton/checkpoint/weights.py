@@ -77,7 +77,7 @@ class Weights:
         embedding: The matrix of token embeddings, (n_rows, hidden_size); None where none of the
             usual names is there.
         head: The output matrix, likewise; None where the model has none of its own.
-        problems: What is wrong with the files; the first 50.
+        problems: Faults of the files; the first 50.
     """
 
     files: tuple[SafetensorsFile, ...]

@@ -77,13 +77,13 @@ COMMANDS = {
         "doctor",
         "Diagnose known failures of a tokenizer, a model directory, a batch or two settings.",
     ),
-    "lock": ("lock", "lock", "Lock what a tokenizer is and does; say what changed, and its price."),
-    "info": ("info", "info", "Say what a tokenizer is."),
+    "lock": ("lock", "lock", "Lock what a tokenizer does; show later changes and their price."),
+    "info": ("info", "info", "Describe a tokenizer."),
     "vocab": ("vocab", "vocab", "List, add, fetch and compile vocabularies."),
     "memory": (
         "memory",
         "memory",
-        "Say what a model leaves for requests on a GPU, and the longest context.",
+        "Show the room that a model leaves for requests on a GPU, and the longest context.",
     ),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
@@ -159,7 +159,7 @@ class _Root(click.Group):
         try:
             return self._run(program, words, extra)
         except BrokenPipeError:
-            # Whoever read our output has seen enough.
+            # The reader of our output has seen enough.
             _discard(sys.stdout)
             return EXIT_FINE
         except (KeyboardInterrupt, click.Abort) as error:
@@ -174,8 +174,8 @@ class _Root(click.Group):
         except OSError as error:
             _say_error(_os_message(error))
         except UnicodeEncodeError as error:
-            # Of an argument that is no text; such file names are legal, but the core has no way
-            # to open them.
+            # The argument is no text. Such file names are legal, but the core has no way to open
+            # them.
             quoted = ascii(error.object[:80])
             _say_error(f"{quoted} holds bytes that are not UTF-8\nhint: rename the file")
         except MemoryError:
@@ -262,7 +262,7 @@ def _discard(stream: TextIO) -> None:
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError):
-        # What is buffered and writable still goes out; the rest goes nowhere.
+        # Buffered output that can be written still goes out; the rest goes nowhere.
         try:
             stream.flush()
         finally:

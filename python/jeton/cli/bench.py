@@ -123,9 +123,9 @@ def bench(
 
     INPUT is a file, a folder, a quoted glob or - (or nothing) for standard input. Ids are compared
     with those of the reference first; a library whose ids differ is shown, and its speed is not
-    compared. Then libraries take turns in rounds, each in a process of its own: one text after
-    another on one thread, all texts at once on all threads, the first call, loading, memory. Exit
-    code 1 if the ids of a library differ.
+    compared. Then libraries take turns in rounds, each in a process of its own. A round times one
+    text after another on one thread, all texts at once on all threads, the first call, loading, and
+    memory. Exit code 1 if the ids of a library differ.
 
     \b
     Examples:

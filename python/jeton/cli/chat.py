@@ -66,11 +66,11 @@ def chat(
 ) -> None:
     """Render a chat with its template and encode it safely.
 
-    FILE is JSON: a list of messages, or an object with messages, tools, documents and what else
-    the template reads; or many of them, as a list or one a line. - or nothing is standard input.
-    Control tokens come from the template alone: what looks like one in a message stays text and is
-    listed. Templates run in a process of their own with limits. `jeton count --chat` counts files
-    of chats.
+    FILE is JSON: a list of messages, or an object with messages, tools, documents and other names
+    that the template reads. It may hold many of them, as a list or one a line. - or nothing is
+    standard input. Control tokens come from the template alone: what looks like one in a message
+    stays text and is listed. Templates run in a process of their own with limits. `jeton count
+    --chat` counts files of chats.
 
     \b
     Examples:
@@ -87,9 +87,9 @@ def chat(
     for one in chats:
         try:
             encoded = encode_chat(
-                tokenizer,
-                template,
                 one.messages,
+                tokenizer=tokenizer,
+                template=template,
                 add_generation_prompt=add_generation_prompt,
                 continue_final_message=continue_final_message,
                 template_name=template_name,

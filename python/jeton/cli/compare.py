@@ -75,7 +75,7 @@ _SECTIONS = {
     type=click.Choice(["auto", "file", "folder", "none"]),
     default="auto",
     show_default=True,
-    help="What is a domain of its own; auto: files or folders where there are 2 to 20.",
+    help="Unit that is a domain of its own; auto: files or folders where there are 2 to 20.",
 )
 @click.option("--domain-field", metavar="NAME", default="", help="Field that names the domain.")
 @click.option("--no-quality", is_flag=True, help="No bits per byte, Rényi efficiency, stability.")

@@ -62,7 +62,7 @@ def continue_tokenizer(
         _ONLY_WHEN_NEW, "cannot be given with --base, which has it already"
     )
     tokenizer = load_tokenizer(base)
-    # What cannot be continued is refused first, whatever it is to be saved as.
+    # A tokenizer that cannot be continued is refused first, in whatever format it is to be saved.
     counts_like(tokenizer)
     outputs.check_can_hold(training.TrainSettings(), target, base=tokenizer)
     with training_corpus.resumable(care) as held_out:

@@ -29,7 +29,7 @@ EXIT_FINE, EXIT_LOSSY = 0, 1
 @click.option(
     "--lossy",
     is_flag=True,
-    help="Convert also what the format does not hold completely; what is lost is listed.",
+    help="Convert also if the format does not hold everything; losses are listed.",
 )
 @click.option(
     "--verify/--no-verify",
@@ -61,8 +61,8 @@ def convert(
     """Convert a tokenizer to another file format, exactly or not at all.
 
     SRC is a name, a file or a folder. The name of DST tells the format; a name without a suffix
-    becomes a folder as save_pretrained writes it. What is written is loaded again and compared
-    before it takes its place. What the new format does not hold is listed, and nothing is written
+    becomes a folder as save_pretrained writes it. The new file is loaded again and compared before
+    it takes its place. Parts that the new format does not hold are listed, and nothing is written
     unless --lossy is given.
 
     Exit code 0: converted. 1: refused, because something would be lost. 2: an error.

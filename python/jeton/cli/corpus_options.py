@@ -113,7 +113,7 @@ def corpus_options(function: _F) -> _F:
             type=click.FloatRange(0, 1, min_open=True, max_open=True),
             metavar="SHARE",
             help="Keep this share of documents apart, chosen by their text; with "
-            "--near-duplicates what is nearly alike is never on both sides.",
+            "--near-duplicates no two nearly alike documents are on both sides.",
         ),
         click.option(
             "--quality",

@@ -46,7 +46,7 @@ _SECTIONS = {
     multiple=True,
     default=_ALGORITHMS,
     show_default=True,
-    help="What competes with plain BPE. Repeatable.",
+    help="Algorithm that competes with plain BPE. Repeatable.",
 )
 @options.training_pattern_option
 @options.field_option

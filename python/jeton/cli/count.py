@@ -144,7 +144,9 @@ def _of_chats(file: str, tokenizer: Tokenizer) -> _Count:
     count = _Count(file)
     for chat in read_chats(file):
         try:
-            encoded = encode_chat(tokenizer, template, chat.messages, **chat.variables)
+            encoded = encode_chat(
+                chat.messages, tokenizer=tokenizer, template=template, **chat.variables
+            )
         except JetonError as error:
             error.args = (f"{chat.where}: {error}",)
             raise

@@ -31,27 +31,8 @@ _SECTIONS = {
         "option_pairs",
         "characters",
     ),
-    "Corpus": (
-        "weights",
-        "balance",
-        "duplicates",
-        "near_duplicates",
-        "quality",
-        "hold_out",
-        "hold_out_by",
-        "held_out",
-        "strict",
-        "on_bad_record",
-    ),
-    "Run": (
-        "max_memory",
-        "temp_dir",
-        "checkpoint",
-        "resume",
-        "num_threads",
-        "quiet",
-        "as_json",
-    ),
+    "Corpus": training_corpus.CORPUS_OPTIONS,
+    "Run": training_corpus.RUN_OPTIONS,
 }
 
 

@@ -45,9 +45,9 @@ def decode(
 ) -> None:
     """Turn token ids back into text.
 
-    Each line of FILE (- or nothing: standard input) is a document: ids with spaces or commas
-    between them, a JSON list, or a JSON object with "ids", as `jeton encode` writes it. Texts
-    are separated by one line end and nothing is added after the last, so that encoding a file
+    Each line of FILE (- or nothing: standard input) is a document. A document is ids with spaces or
+    commas between them, a JSON list, or a JSON object with "ids", as `jeton encode` writes it.
+    Texts are separated by one line end and nothing is added after the last, so that encoding a file
     and decoding the ids gives the file.
 
     \b

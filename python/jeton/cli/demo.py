@@ -69,10 +69,10 @@ def demo(*, folder: str, as_json: bool) -> None:
         f"{' and '.join(TOKENIZERS)}; {REQUESTS_PER_DAY:,} requests a day are assumed"
     )
     for number, finding in enumerate(report.findings[:_SHOWN_FINDINGS], start=1):
-        words = [f"{number}. {finding.title}", f"   what to do: {finding.remedy}"]
+        words = [f"{number}. {finding.title}", f"   to do: {finding.remedy}"]
         for text in words:
             streams.write_line(textwrap.fill(text, _COLUMNS, subsequent_indent="   "))
-    streams.write_line(f"\nthe report: {written}\nnext, with text of your own:")
+    streams.write_line(f"\nthe report: {written}\nnext, with your own files in place of the notes:")
     streams.write_line(f"  jeton audit {notes} -t {TOKENIZERS[0]} -t {TOKENIZERS[1]}")
 
 

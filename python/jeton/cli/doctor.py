@@ -115,19 +115,19 @@ _SECTIONS = {
 @click.option(
     "--snapshot",
     metavar="FILE",
-    help="Write what decides ids on this machine into FILE, for --against on another one.",
+    help="Write the facts that decide ids on this machine into FILE, for --against on another.",
 )
 @click.option(
     "--task",
     type=click.Choice(["generate", "train", "embed"]),
-    help="What the model is used for; decides on the side of padding.",
+    help="Use of the model; decides on the side of padding.",
 )
 @click.option(
     "--context",
     "context_tokens",
     type=click.IntRange(min=1),
     metavar="TOKENS",
-    help="The context, where it is not what the model says.",
+    help="The context, where the model's own is not right.",
 )
 @click.option(
     "--max-output",
@@ -146,14 +146,13 @@ _SECTIONS = {
     "embedder_max_tokens",
     type=click.IntRange(min=1),
     metavar="TOKENS",
-    help="What the embedding model reads, special tokens included; by default what its folder "
-    "says.",
+    help="Tokens that the embedding model reads, special tokens included; by default its folder's.",
 )
 @click.option(
     "--embedder-prefix",
     metavar="TEXT",
     default="",
-    help="What is put before each text for the embedding model, as 'passage: '.",
+    help="Text before each text for the embedding model, as 'passage: '.",
 )
 @click.option(
     "--chunk",

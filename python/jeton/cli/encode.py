@@ -55,7 +55,7 @@ _SECTIONS = {
 @click.option(
     "--add-special-tokens",
     is_flag=True,
-    help="Add what the tokenizer's template adds, such as a start token.",
+    help="Add the tokens of the tokenizer's template, such as a start token.",
 )
 @options.allow_special_option
 @click.option(
@@ -65,7 +65,7 @@ _SECTIONS = {
     "--max-length",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Cut documents to this many tokens, those of the template included.",
+    help="Cut documents to this many tokens, the template's included.",
 )
 @click.option(
     "--truncation",

@@ -47,7 +47,7 @@ _SOURCES = {
     type=click.Choice(["ids", "bytes"]),
     default="ids",
     show_default=True,
-    help="What to compare: ids, or only the bytes of the tokens, for vocabularies that number "
+    help="Compare ids, or only the bytes of the tokens, for vocabularies that number "
     "their tokens differently.",
 )
 @click.option(

@@ -48,13 +48,14 @@ def info(
     special_tokens: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Say what a tokenizer is.
+    """Describe a tokenizer.
 
     T is a name, a file or a folder. The fingerprint is the SHA-256 of the canonical form: equal
     ones mean the same tokenizer. The probe digest is one of the ids of a fixed text: files that
-    write one tokenizer down differently share it. Of a file it says the format and what happens to
-    a text, step by step, and with --formats to which formats it can be converted; of a folder also
-    the roles of the special tokens, the chat template, and where its files contradict one another.
+    write one tokenizer down differently share it. For a file it says the format and what happens to
+    a text, step by step. With --formats it lists the formats to which the file can be converted.
+    For a folder it adds the roles of the special tokens, the chat template, and contradictions
+    between its files.
 
     \b
     Examples:

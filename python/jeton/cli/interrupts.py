@@ -48,8 +48,8 @@ def prompt_interrupts() -> Iterator[None]:
     def watch() -> None:
         # Every signal writes its number here; end of file: the work is done.
         while number := os.read(reader, 1):
-            # Whoever has a handler of their own (a run that writes its checkpoint first) looks for
-            # signals by themselves, and one that came to them must not come to ours after.
+            # A caller with a handler of its own (a run that writes its checkpoint first) looks for
+            # signals by itself. A signal that came to it must not come to ours after.
             if number[0] != signal.SIGINT or not is_ours():
                 continue
             while not seen.wait(_PATIENCE_SECONDS) and is_ours():

@@ -92,12 +92,12 @@ def lock(
     num_threads: int | None,
     as_json: bool,
 ) -> int:
-    """Lock what a tokenizer is and does; say what changed, and its price.
+    """Lock what a tokenizer does; show later changes and their price.
 
-    A lock says of each TOKENIZER (a name, file or folder) which files it came from, how it is
-    configured, and how it cuts 500 probe texts and your canaries; with --corpus, --price-model and
-    --requests-per-day a later change has a price. Put the file under version control, and run
-    --check where tokens are made.
+    A lock records for each TOKENIZER (a name, file or folder) its files, its configuration, and its
+    cuts of 500 probe texts and your canaries. With --corpus, --price-model and --requests-per-day a
+    later change has a price. Put the file under version control, and run --check where tokens are
+    made.
 
     Exit code 0: nothing differs. 1: something does.
 

@@ -47,7 +47,7 @@ def memory(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Say what a model leaves for requests on a GPU, and the longest context.
+    """Show the room that a model leaves for requests on a GPU, and the longest context.
 
     MODEL is a name of the catalog, a published name (Qwen/Qwen2.5-7B-Instruct, llama-3.1-8b-fp8),
     a folder with a config.json, or such a file. Sizes are GiB of each GPU, as engines print them

@@ -90,12 +90,12 @@ def normalizer_option(function: _F) -> _F:
         type=click.Choice(NORMALIZERS),
         metavar="NAME",
         multiple=True,
-        help="What is done to text before splitting, in training and in use: "
+        help="Change of the text before splitting, in training and in use: "
         f"{', '.join(NORMALIZERS)}. Repeatable.",
     )(function)
 
 
-# The same; see above.
+# See above.
 RULES = (
     "urls",
     "emails",
@@ -159,7 +159,7 @@ def documents_option(function: _F) -> _F:
         type=click.Choice(["file", "line"]),
         default="file",
         show_default=True,
-        help="What a document is in a text file: the whole file, or each line of it.",
+        help="Document of a text file: the whole file, or each line of it.",
     )(function)
 
 

@@ -83,9 +83,9 @@ def show(
 ) -> None:
     """Show how a text is cut into tokens.
 
-    Tokens are coloured in a terminal and separated by a line elsewhere and under NO_COLOR; a
-    space is shown as a dot, a tab as an arrow, a line end as a bent arrow, and bytes of a
-    character that is cut as \\xNN. Several tokenizers are shown under each other, the same stretch
+    Tokens are coloured in a terminal, and separated by a line elsewhere and under NO_COLOR. A
+    space is shown as a dot, a tab as an arrow, a line end as a bent arrow. Bytes of a cut
+    character are shown as \\xNN. Several tokenizers are shown under each other, the same stretch
     of text at a time. Offsets in the JSON count code points and bytes; it has one line for each
     document and tokenizer.
 

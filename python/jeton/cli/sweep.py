@@ -67,7 +67,7 @@ _SECTIONS = {
     type=click.Choice(["usd_per_request", "seconds_per_request", "weight_bytes"]),
     default="usd_per_request",
     show_default=True,
-    help="What the best size has the least of.",
+    help="Figure that the best size has the least of.",
 )
 @options.training_pattern_option
 @options.field_option
@@ -108,8 +108,9 @@ def sweep(
 ) -> None:
     """Say which vocabulary size pays, from one training.
 
-    Trains byte-level BPE to the largest size, measures every size on held-out text, and works out
-    what each costs a model in money, time and memory, beside what published laws call best.
+    Trains byte-level BPE to the largest size, and measures every size on held-out text. For each it
+    works out the cost to a model in money, time and memory. Beside it stand the best sizes by
+    published laws.
 
     \b
     Examples:

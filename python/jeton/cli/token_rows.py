@@ -203,7 +203,7 @@ def _row(row: Sequence[_Cell], *, colour: bool) -> Iterator[str]:
             texts.append(f"\x1b[38;5;16;48;5;{background}m{token.text}\x1b[0m{padding}")
         else:
             texts.append(token.text + padding)
-    # What stands below keeps tokens apart by its own spaces; colours do so without any.
+    # The rows below keep tokens apart by their own spaces; colours do so without any.
     between = (" " if n_below else "") if colour else _SEPARATOR
     yield between.join(texts).rstrip()
     for place in range(n_below):

@@ -44,26 +44,9 @@ _SECTIONS = {
     "Corpus": (
         "from_counts",
         "min_count",
-        "weights",
-        "balance",
-        "duplicates",
-        "near_duplicates",
-        "quality",
-        "hold_out",
-        "hold_out_by",
-        "held_out",
-        "strict",
-        "on_bad_record",
+        *training_corpus.CORPUS_OPTIONS,
     ),
-    "Run": (
-        "max_memory",
-        "temp_dir",
-        "checkpoint",
-        "resume",
-        "num_threads",
-        "quiet",
-        "as_json",
-    ),
+    "Run": training_corpus.RUN_OPTIONS,
 }
 
 
@@ -132,7 +115,7 @@ _SECTIONS = {
     help="Which of two equally frequent pairs is merged first: as the tokenizers library does, "
     "or the one whose bytes come first.",
 )
-@click.option("--name", help="What to call the tokenizer.")
+@click.option("--name", help="Name of the tokenizer.")
 @click.option(
     "--from-counts",
     is_flag=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALGORITHMS",
+    "CORPUS_OPTIONS",
+    "RUN_OPTIONS",
     "algorithm_options",
     "as_counted",
     "corpus_of",
@@ -32,6 +35,29 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+CORPUS_OPTIONS = (
+    "weights",
+    "balance",
+    "duplicates",
+    "near_duplicates",
+    "quality",
+    "hold_out",
+    "hold_out_by",
+    "held_out",
+    "strict",
+    "on_bad_record",
+)
+"""Names of the options that choose and weigh text, in the order of ``--help``."""
+RUN_OPTIONS = (
+    "max_memory",
+    "temp_dir",
+    "checkpoint",
+    "resume",
+    "num_threads",
+    "quiet",
+    "as_json",
+)
+"""Names of the options of a run, in the order of ``--help``."""
 ALGORITHMS = (
     "bpe",
     "superbpe",
@@ -180,13 +206,7 @@ def corpus_of(
     from jeton.corpus.weights import parse_weights
 
     if not from_counts:
-        names = [item for item in inputs if isinstance(item, str)]
-        for name in dict.fromkeys(names):
-            if names.count(name) > 1:
-                streams.say(
-                    f"jeton: warning: {name} was named {names.count(name)} times and counts once; "
-                    f"--weight {name}={names.count(name)} makes it count so often"
-                )
+        _say_repeated([item for item in inputs if isinstance(item, str)])
         arguments = corpus_options.counting_arguments(care, held_out)
         with options.bad_records_explained():
             return training.count_pretokens(
@@ -247,3 +267,20 @@ def as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings:
                 f"{getattr(found, name)!r}\nhint: leave {option} out, or count again"
             )
     return found
+
+
+def _say_repeated(names: Sequence[str]) -> None:
+    """Warns of each file or folder that was named several times, by whatever spelling."""
+    spellings: dict[str, list[str]] = {}
+    for name in names:
+        if name != "-":
+            # Path.resolve raises in a loop of symbolic links; realpath does not.
+            spellings.setdefault(os.path.realpath(name), []).append(name)
+    for same in spellings.values():
+        if len(same) > 1:
+            others = ", ".join(dict.fromkeys(same[1:]))
+            also = f" (also as {others})" if others != same[0] else ""
+            streams.say(
+                f"jeton: warning: {same[0]} was named {len(same)} times{also} and counts once; "
+                f"--weight {same[0]}={len(same)} makes it count so often"
+            )

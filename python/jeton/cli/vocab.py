@@ -130,8 +130,8 @@ def fetch(*, names: tuple[str, ...], as_json: bool) -> None:
 def compile_command(*, tokenizer: str, output: str, as_json: bool) -> None:
     """Write a tokenizer as it lies in memory: the quickest to load, for this release alone.
 
-    TOKENIZER is a name, a file or a folder; OUTPUT is usually called NAME.jetonc. What is loaded by
-    name or from a file is compiled into the user's cache anyway (docs/guides/loading.md).
+    TOKENIZER is a name, a file or a folder; OUTPUT is usually called NAME.jetonc. Loading by name
+    or from a file compiles into the user's cache anyway (docs/guides/loading.md).
 
     \b
     Examples:

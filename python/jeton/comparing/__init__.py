@@ -9,8 +9,8 @@ from __future__ import annotations
 from jeton.comparing.inspecting import Inspection, inspect_texts
 from jeton.comparing.result import (
     SCHEMA_VERSION,
+    Breakdown,
     Comparison,
-    Group,
     GroupCell,
     GroupRow,
     Speed,
@@ -21,8 +21,8 @@ from jeton.comparing.run import compare
 
 __all__ = [
     "SCHEMA_VERSION",
+    "Breakdown",
     "Comparison",
-    "Group",
     "GroupCell",
     "GroupRow",
     "Inspection",

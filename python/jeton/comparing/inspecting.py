@@ -86,14 +86,14 @@ class InspectedDocument:
         domain: Its domain; None where it has none.
         language: A guess, as in the comparison.
         script: The script of most of its characters that have one; empty without any.
-        text: What is shown.
+        text: The shown text.
         first_char: The code point of the document at which that begins.
         first_byte: The byte at which it begins.
         n_chars: Code points of the whole document.
         n_bytes: Bytes of the whole document as UTF-8.
-        n_tokens: Of the whole document, by tokenizer.
+        n_tokens: Tokens of the whole document, by tokenizer.
         n_copies: How many documents of the workload are the same.
-        cuts: Of the shown text, by tokenizer.
+        cuts: Cuts of the shown text, by tokenizer.
     """
 
     source: str
@@ -164,7 +164,7 @@ class Inspection:
         scripts: By their share of the characters.
         n_documents: Documents that were looked at.
         n_bytes: Their bytes.
-        is_whole: Whether these were all documents of the inputs.
+        is_whole: True if these were all documents of the inputs.
     """
 
     tokenizers: tuple[InspectedTokenizer, ...]
@@ -192,7 +192,7 @@ def inspect_texts(
     Args:
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts.
         tokenizers: One or more, each by its name, its path, or as an object.
-        sample_bytes: Of more text than this an even draw is looked at.
+        sample_bytes: If there is more text than this, an even draw is looked at.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         format: Format of all inputs; None: by their names.
@@ -302,7 +302,7 @@ def _order(
     """Places of documents, the most telling first, from several lists in turn."""
     n = len(sizes)
     tokens_per_byte = counts / np.maximum(sizes, 1)[:, None]
-    # What is too short to be ranked comes last in its list.
+    # A document that is too short to be ranked comes last in its list.
     tokens_per_byte[sizes < _MIN_BYTES] *= 1e-6
     lists = [np.argsort(-column, kind="stable").tolist() for column in tokens_per_byte.T]
     if counts.shape[1] > 1:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch
-from jeton.comparing.result import Group, GroupCell, GroupRow
+from jeton.comparing.result import Breakdown, GroupCell, GroupRow
 from jeton.findings import Basis
 from jeton.metrics import script_use
 from jeton.metrics.bootstrap import Interval, bootstrap_ratio
@@ -27,14 +27,14 @@ MAX_ROWS = 50
 
 def groups_of_text(
     counts: Counts, sample: DeepSample, *, seed: int, num_threads: int | None
-) -> tuple[Group, ...]:
+) -> tuple[Breakdown, ...]:
     """By domain, script and language, where there are two parts or more.
 
     Args:
-        counts: Of the pass over all of the text.
+        counts: Counts of the pass over all of the text.
         sample: For languages, which take a look at each document.
-        seed: Of the intervals.
-        num_threads: Of the core.
+        seed: Seed of the intervals.
+        num_threads: Threads of the core.
     """
     found = (
         _domains(counts),
@@ -44,7 +44,7 @@ def groups_of_text(
     return tuple(group for group in found if len(group.rows) > 1)
 
 
-def _domains(counts: Counts) -> Group:
+def _domains(counts: Counts) -> Breakdown:
     rows = tuple(
         GroupRow(
             name=domain.name,
@@ -58,12 +58,12 @@ def _domains(counts: Counts) -> Group:
         )
         for domain in counts.domains.reports()[:MAX_ROWS]
     )
-    return Group(
-        "domain", Basis.EXACT, "the file, the folder, or what the field of the record says", rows
+    return Breakdown(
+        "domain", Basis.EXACT, "the file, the folder, or the field of the record", rows
     )
 
 
-def _scripts(counts: Counts) -> Group:
+def _scripts(counts: Counts) -> Breakdown:
     text = counts.text_stats
     by_tokenizer = [
         {row.script: row for row in script_use(text, stats)} for stats in counts.token_stats
@@ -83,7 +83,7 @@ def _scripts(counts: Counts) -> Group:
         )
         for script, n_chars in order[:MAX_ROWS]
     )
-    return Group(
+    return Breakdown(
         "script",
         Basis.EXACT,
         "Unicode's script of the character; a token counts for the first of its characters that "
@@ -104,7 +104,7 @@ class _Sums:
 
 def _languages(
     chosen: Sequence[Chosen], sample: DeepSample, *, seed: int, num_threads: int | None
-) -> Group:
+) -> Breakdown:
     documents = sample.documents
     texts = [document.text for document in documents]
     names = np.array([language_class(text.lower()) for text in texts], dtype=np.object_)
@@ -120,7 +120,7 @@ def _languages(
     )
     rows = [_language(name, names == name, chosen, sums, seed) for name in sorted(set(names))]
     rows.sort(key=lambda row: (-row.n_bytes, row.name))
-    return Group(
+    return Breakdown(
         "language",
         Basis.EXACT if sample.is_whole else Basis.ESTIMATED,
         "a guess from the function words at the beginning of a document, or else its script; "

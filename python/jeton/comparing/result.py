@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCHEMA_VERSION",
+    "Breakdown",
     "Comparison",
-    "Group",
     "GroupCell",
     "GroupKind",
     "GroupRow",
@@ -46,7 +46,7 @@ class TextSummary:
         n_skipped_files: Inputs that were not read.
         n_null_documents: Records whose text is null, which were left out.
         n_bad_records: Records that cannot be used and were left out.
-        sample_is_whole: Whether what needs the text again (quality, languages, speed) saw all of
+        sample_is_whole: True if what needs the text again (quality, languages, speed) saw all of
             it; else an even draw of `sample_bytes`.
         sample_documents: Documents of that draw.
         sample_bytes: Its bytes.
@@ -73,8 +73,8 @@ class Speed:
 
     Attributes:
         bytes_per_second: Median of the rounds.
-        low: Of the slowest round.
-        high: Of the fastest.
+        low: Speed of the slowest round.
+        high: Speed of the fastest round.
         n_rounds: Rounds, after one that warmed the caches; tokenizers take turns in each.
         n_bytes: Bytes encoded in a round.
     """
@@ -94,9 +94,9 @@ class TokenizerComparison:
         name: Its name in this comparison.
         fingerprint: SHA-256 of its canonical form.
         algorithm: ``bpe``, ``unigram`` ...
-        reference: Whose ids it equals.
+        reference: The library whose ids it equals.
         vocab_size: Rows that an embedding needs.
-        is_current: Whether the others are compared with it.
+        is_current: True if the others are compared with it.
         n_tokens: Tokens of the whole text.
         tokens_change: By what share that is above (+) or below (-) the current one's; None for
             the current one.
@@ -108,22 +108,22 @@ class TokenizerComparison:
         tokens_per_letter_word: Fertility of letter words (splitter ``letters``): tokens that
             overlap one. None where no document's tokens could be laid along its text.
         vocab_used: Different ids that occurred.
-        vocab_used_share: Of the ids that have a token, 0 to 1.
+        vocab_used_share: Share of the ids that have a token, 0 to 1.
         unseen_mass: Good-Turing: share of the tokens of more such text that are ids not seen yet.
         single_byte_token_share: Tokens of one byte, 0 to 1.
         partial_character_token_share: Tokens that hold only a part of a character, 0 to 1.
         whitespace_token_share: Tokens of white space alone, 0 to 1.
         n_unknown_tokens: Tokens that stand for text without a token; None where the tokenizer has
             no such id.
-        unknown_token_share: Of all tokens, 0 to 1; None as above.
+        unknown_token_share: Share of all tokens, 0 to 1; None as above.
         n_round_trip_failures: Documents whose ids do not decode to the document.
-        unreturned_by_cause: The same by cause: ``white_space``, ``u2581``, ``normal_form``,
+        unreturned_by_cause: Unreturned ones by cause: ``white_space``, ``u2581``, ``normal_form``,
             ``unknown``, ``other``.
         n_normalized_documents: Documents that the tokenizer's own normalization changed.
         quality: Rényi efficiency in both conventions, bits per byte, stability ...; None if not
             asked for.
         speed: None if not asked for.
-        tokens_per_document_interval: Of the mean, for more documents like these.
+        tokens_per_document_interval: Interval of the mean, for more documents like these.
         bytes_per_token_interval: The same.
     """
 
@@ -166,7 +166,8 @@ class GroupCell:
         tokenizer: Its name.
         n_tokens: Tokens of the part.
         bytes_per_token: Text that one of them holds; None without a token.
-        interval: Of bytes per token; None with too few documents, and where it is not by document.
+        interval: Interval of bytes per token; None with too few documents, and where it is not by
+            document.
     """
 
     tokenizer: str
@@ -195,7 +196,7 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Breakdown:
     """The text cut into parts by one question, the largest part first.
 
     Attributes:
@@ -217,19 +218,19 @@ class Comparison:
 
     Attributes:
         schema_version: ``jeton.compare/1``.
-        jeton_version: Of the package.
-        text: What was read.
+        jeton_version: Version of the package.
+        text: The texts that were read.
         tokenizers: In the order given.
         groups: By domain, script and language, where there are at least two parts.
-        seed: Of the intervals.
-        inspection: What the token inspector shows; None if not asked for. Not part of the JSON.
+        seed: Seed of the intervals.
+        inspection: Data of the token inspector; None if not asked for. Not part of the JSON.
     """
 
     schema_version: str
     jeton_version: str
     text: TextSummary
     tokenizers: tuple[TokenizerComparison, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[Breakdown, ...]
     seed: int
     inspection: Inspection | None = None
 

@@ -75,11 +75,11 @@ def compare(
         tokenizers: Names, paths or `Tokenizer` objects, each once.
         current: The one that the others are compared with; by default the first.
         field: Field of the text in JSON Lines and Parquet.
-        documents: Whether a plain text file is one document or one a line.
+        documents: ``file`` or ``line``: a plain text file is one document, or one a line.
         format: How to read inputs whose names do not tell.
         strict: Bytes that are not UTF-8 are an error instead of being replaced and counted.
         on_bad_record: A record that cannot be used: ``"stop"``, or ``"skip"`` and count it.
-        domains: What makes a domain: each file, each folder, nothing; by default files or folders
+        domains: Unit of a domain: each file, each folder, nothing; by default files or folders
             where there are 2 to 20 of them.
         domain_field: Field that names the domain of a document.
         quality: Bits per byte, Rényi efficiency, stability ...: about a second for each
@@ -87,7 +87,7 @@ def compare(
         time_encoding: Time every tokenizer on the sample, one thread.
         inspection: Prepare what the token inspector shows.
         sample_bytes: Bytes of text on which what needs the text again is computed.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         num_threads: Threads of the core; None: all.
         on_progress: Called now and then while files are read.
 

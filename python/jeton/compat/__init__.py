@@ -4,7 +4,7 @@
     import jeton.compat.sentencepiece as spm
 
 Each stand-in is a module of its own, named like the library, and is imported when it is asked for.
-What it does differently is said in its documentation (``docs/guides/coming-from-*.md``).
+Its documentation lists its differences (``docs/guides/coming-from-*.md``).
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class CareTally:
         n_near_duplicates: Nearly alike to earlier documents.
         n_held_out: Kept apart.
         n_between: Nearly alike to documents on both sides.
-        n_weightless: Of sources with the weight 0.
+        n_weightless: Documents of sources with the weight 0.
     """
 
     n_low_quality: int = 0

@@ -125,9 +125,9 @@ class Content:
     """Kind of a file.
 
     Attributes:
-        kind: What it is in words, where it is no text; empty: it can be read.
-        hint: What to do about it.
-        is_binary: Whether its first bytes hold a NUL that no encoding explains.
+        kind: The kind in words, where it is no text; empty: it can be read.
+        hint: The remedy.
+        is_binary: True if its first bytes hold a NUL that no encoding explains.
         encoding: ``"utf-16"`` or ``"utf-32"`` where a mark says so; empty: UTF-8.
         records: Where a JSON file holds records: ``"array"`` or ``"lines"``; empty: text.
         list_field: Field of a JSON object that holds a list of objects; empty: no such file.
@@ -144,7 +144,7 @@ class Content:
 def look_at(path: Path) -> Content:
     """Look at the first bytes of a regular file, as stored and decompressed.
 
-    What cannot be read or decompressed is not judged here: reading it says what is wrong.
+    A file that cannot be read or decompressed is not judged here: reading it says what is wrong.
     """
     try:
         with path.open("rb") as file:

@@ -204,7 +204,7 @@ LONG_WAIT_SECONDS, HUGE_BYTES = 30.0, 1 << 30
 
 def _watched(file: InputFile, batches: Iterator[TextBatch]) -> Generator[TextBatch, None, None]:
     """The batches of a file; of a pipe or device that goes on and on, somebody is told."""
-    # What the system writes on demand has no bytes by its own account.
+    # A file that the system writes on demand has no bytes by its own account.
     n_bytes = file.n_bytes or 0
     if file.format == "memory" or 0 < n_bytes <= HUGE_BYTES:
         yield from batches

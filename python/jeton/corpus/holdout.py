@@ -31,9 +31,9 @@ class HoldOut:
     """How much to keep apart, and by what.
 
     Attributes:
-        share: Of the documents, or of the sources; between 0 and 1.
+        share: Share of the documents, or of the sources; between 0 and 1.
         by: ``"document"``: unseen documents of the same sources; ``"source"``: unseen sources.
-        near: What counts as nearly alike; None: only exact copies are kept together.
+        near: Rule for nearly alike documents; None: only exact copies are kept together.
         seed: Another seed, another choice.
     """
 

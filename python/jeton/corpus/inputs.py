@@ -66,7 +66,7 @@ class InputFile:
         n_bytes: Its size as stored; None where that is not known before reading (a pipe).
         skipped_because: Why it is not read (a binary file found in a folder); empty: it is read.
         encoding: ``"utf-16"`` or ``"utf-32"`` where its byte order mark says so; empty: UTF-8.
-        was_found: Whether it was found in a folder or by a glob, not named.
+        was_found: True if it was found in a folder or by a glob, false if it was named.
         list_field: Field of one JSON object that holds a list of records; empty: no such file.
     """
 
@@ -383,7 +383,7 @@ def _nearest(path: Path) -> str:
     asks_hidden = path.name.startswith(".")
     names = [child.name for child in _children(parent)]
     siblings = [name for name in names if asks_hidden or not name.startswith(".")]
-    # The same name with another suffix is what people mistype most.
+    # A name with another suffix is the most frequent mistake.
     stem = path.name.split(".")[0]
     nearest = [name for name in siblings if stem and name.split(".")[0] == stem]
     if len(nearest) != 1:

@@ -310,8 +310,8 @@ def parquet_rows(
 
     Args:
         path: The file.
-        is_wanted: Whether a top-level column matters; those that do are read, all if none does.
-            A vector of an embedding beside a prompt is thus not touched.
+        is_wanted: True if a top-level column matters; those that do are read, all if none does. A
+            vector of an embedding beside a prompt is thus not touched.
         max_bytes: About how many bytes are read at a time.
         max_decompressed_bytes: As for documents.
         on_bytes: Called with the share of the stored bytes that the rows read so far make up.

@@ -42,7 +42,7 @@ class RecordPlaces:
 
     Attributes:
         lines: Line of each in its file (row of a table), from 1; 0: not known.
-        ids: What each calls itself; empty: nothing.
+        ids: The records' own names; empty: none.
     """
 
     lines: Sequence[int]

@@ -31,11 +31,11 @@ class Rule:
     """A figure that has to stay within bounds.
 
     Attributes:
-        name: What it is called in counts.
+        name: Name in counts.
         figure: The figure, one of ``quality_figures()`` of the core.
         at_least: Less is too little; None: no bound.
         at_most: More is too much; None: no bound.
-        origin: Who published it, and where.
+        origin: Publisher and place.
     """
 
     name: str
@@ -81,8 +81,8 @@ RULE_SETS: Final[dict[str, tuple[Rule, ...]]] = {
         Rule(name="lorem_ipsum", figure="n_lorem_ipsum", at_most=0, origin=_C4),
     ),
 }
-"""Published rules by name. Of C4 only those on whole pages: its rules on lines rewrite documents.
-They count ``{`` and ``}``; C4 looks at ``{`` alone."""
+"""Published rules by name. C4 has only the rules on whole pages here: its rules on lines rewrite
+documents. They count ``{`` and ``}``; C4 looks at ``{`` alone."""
 
 
 class QualityFilter:

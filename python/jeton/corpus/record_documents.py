@@ -222,7 +222,7 @@ def _field_hint(names: Iterable[str]) -> str:
     if "messages" in names:
         return (
             "field='messages[].content' (--field) takes the texts of chats; jeton count --chat "
-            "counts them with what a chat template writes"
+            "counts them with the text of a chat template"
         )
     return "name the one that holds the text with field= (--field)"
 

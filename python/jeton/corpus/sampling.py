@@ -5,8 +5,8 @@ even over the distinct texts, is the same for any order of the inputs, any machi
 of shards (``DocumentSampler.merge``), and a larger draw contains every smaller one. Copies of a
 text are drawn together and counted.
 
-What is then measured on the sample (tokens, say) is carried over to the whole by bytes, whose sum
-is known exactly: the ratio estimator, with its error by the jackknife and a finite population
+A figure measured on the sample (tokens, say) is carried over to the whole by bytes, whose sum is
+known exactly. This is the ratio estimator, with its error by the jackknife and a finite population
 correction (Cochran, Sampling Techniques, 3rd ed. 1977, chapters 2 and 6; the distinct texts are the
 units). Its bias falls with the number of texts; the error with its square root.
 
@@ -55,7 +55,7 @@ class Sampling:
         max_bytes: At most so many bytes of distinct texts.
         error: Measure until the estimate is known to this relative half-width of its interval
             (0.01: within 1%), within the other limits.
-        confidence: Of the interval.
+        confidence: Confidence of the interval.
     """
 
     max_documents: int | None = None
@@ -84,10 +84,10 @@ class Estimate:
         value: The estimate; exact if the sample is the whole.
         low: Lower end of the interval.
         high: Upper end of the interval.
-        confidence: Of the interval.
+        confidence: Confidence of the interval.
         n_texts: Distinct texts that were measured.
         n_bytes: Bytes of the documents that they stand for.
-        is_exact: Whether everything was measured.
+        is_exact: True if everything was measured.
         method: How it was made, in words.
     """
 
@@ -120,7 +120,7 @@ class DocumentSample:
         sources: The input that each was first met in.
         n_documents: Documents of the corpus.
         n_bytes: Their bytes.
-        is_whole: Whether the sample has every text of the corpus.
+        is_whole: True if the sample has every text of the corpus.
     """
 
     texts: TextBatch
@@ -144,7 +144,7 @@ class DocumentSample:
 
         Args:
             counts: Number (n,), the count of each of the first n texts of the sample.
-            confidence: Of the interval.
+            confidence: Confidence of the interval.
 
         Raises:
             UsageError: There are more counts than texts, or none for a corpus that has texts.

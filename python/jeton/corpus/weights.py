@@ -104,7 +104,7 @@ def integer_weights(weights: Mapping[str, Fraction]) -> tuple[dict[str, int], in
             f"the weights have a common denominator of {unit:,}: too fine for 64-bit counts\n"
             "hint: round them to fewer digits"
         )
-    # What all have in common says nothing; but then a weight of 1 would be no whole number.
+    # A common factor says nothing; but then a weight of 1 would be no whole number.
     divisor = gcd(unit, *whole.values())
     return {name: number // divisor for name, number in whole.items()}, unit // divisor
 

@@ -69,17 +69,16 @@ def diagnose(
             settings.
         settings: The settings of this side, where ``against`` is a file of settings.
         embedder: The tokenizer of an embedding model, to be compared on ``texts``.
-        embedder_max_tokens: What it reads, special tokens included; by default what its folder
-            says.
-        embedder_prefix: What is put before each text for it.
-        task: What batches are for: ``generate``, ``train`` or ``embed``.
+        embedder_max_tokens: Tokens that it reads, special tokens included; by default its folder's.
+        embedder_prefix: Text before each text for it.
+        task: Use of the batches: ``generate``, ``train`` or ``embed``.
         context_tokens: The context, where it is not that of the model.
         max_output_tokens: Room that is kept for the answer.
         chunk_tokens: Cut texts to chunks of this many tokens before embedding.
         ignore: Ids of failures to leave out.
 
     Returns:
-        What was found, and what could not be looked for.
+        The findings, and the failures that could not be looked for.
 
     Raises:
         UsageError: The arguments contradict one another, or nothing was given.
@@ -226,7 +225,7 @@ def _pairs_inside(
     names = [n for n in folder_entries(folder.path) if n.lower().endswith(".gguf")]
     pairs = []
     for name in names[:_MAX_PAIRS]:
-        # What cannot be read, or has no vocabulary (a projector, a later part), is none.
+        # A file that cannot be read, or has no vocabulary (a projector, a later part), is none.
         with suppress(JetonError, OSError):
             file = folder.path / name
             gguf = read_gguf(file)
@@ -326,7 +325,7 @@ def _embedder(given: TokenizerLike, max_tokens: int | None, prefix: str) -> Embe
     if tokenizer is None:
         raise FormatError(error or f"{given} holds no tokenizer", path=str(given))
     if max_tokens is None and folder is not None:
-        # What sentence-transformers cuts to counts more than what the tokenizer allows.
+        # The limit of sentence-transformers counts more than the limit of the tokenizer.
         stated = read_object(folder.path / "sentence_bert_config.json") or {}
         length = stated.get("max_seq_length")
         max_tokens = length if isinstance(length, int) and length > 0 else folder.model_max_length

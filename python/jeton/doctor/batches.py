@@ -32,9 +32,9 @@ class InputBatch:
         type_ids: ``token_type_ids``, likewise.
         position_ids: Likewise.
         dtype: How the ids are stored (``"uint16"``); ``"json"`` for text.
-        is_rectangular: Whether the file has rows of one length, as padding makes them.
+        is_rectangular: True if the file has rows of one length, as padding makes them.
         odd_shapes: Arrays that do not fit ``input_ids``, as (name, its shape, that of the ids).
-        are_integers: Whether all stored ids are whole numbers.
+        are_integers: True if all stored ids are whole numbers.
     """
 
     where: str

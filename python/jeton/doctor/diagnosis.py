@@ -8,6 +8,7 @@ from typing import Any
 
 from jeton._nearest import nearest
 from jeton.doctor.checks import batch as batch_checks
+from jeton.doctor.checks import belonging as belonging_checks
 from jeton.doctor.checks import chat as chat_checks
 from jeton.doctor.checks import chat_place as chat_place_checks
 from jeton.doctor.checks import context as context_checks
@@ -36,6 +37,7 @@ SCHEMA_VERSION = "jeton.doctor/1"
 CHECKS: tuple[Check, ...] = (
     *file_checks.CHECKS,
     *model_checks.CHECKS,
+    *belonging_checks.CHECKS,
     *row_checks.CHECKS,
     *special_checks.CHECKS,
     *chat_checks.CHECKS,
@@ -58,9 +60,9 @@ class Diagnosis:
     """Findings of a diagnosis.
 
     Attributes:
-        name: What was examined.
-        examined: What was at hand, by kind, in words.
-        findings: What is wrong, the worst first.
+        name: Name of the examined tokenizer.
+        examined: The evidence at hand, by kind, in words.
+        findings: Faults, the worst first.
         looked_for: Ids of the failures that were looked for.
         not_looked_for: Ids of the others, with what was missing for each.
         ignored: Ids that the caller did not want.
@@ -128,7 +130,7 @@ def examine(patient: Patient, *, ignore: Iterable[str] = ()) -> Diagnosis:
     """Look for every known failure for which there is evidence.
 
     Args:
-        patient: What is at hand.
+        patient: The evidence at hand.
         ignore: Ids of failures to leave out.
 
     Raises:

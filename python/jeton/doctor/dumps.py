@@ -97,7 +97,7 @@ def batch_of_arrays(arrays: Mapping[str, Any], *, where: str = "the batch") -> I
         arrays: ``input_ids`` and, as far as they are there, ``attention_mask``, ``labels``,
             ``token_type_ids`` and ``position_ids``; each (n_rows, n_columns), or (n_ids,) for one
             row.
-        where: What to call it.
+        where: Name for messages.
 
     Raises:
         FormatError: There are no ids, or they are no numbers.

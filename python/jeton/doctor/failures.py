@@ -59,13 +59,13 @@ class Failure:
 
     Attributes:
         id: Stable name (``"ids-out-of-range"``).
-        area: What it is about.
+        area: The area that it belongs to.
         severity: How bad it is as a rule; what is seen may be milder.
-        name: What goes wrong, in a few words.
-        symptom: What an engineer sees at 3 a.m.
+        name: The fault, in a few words.
+        symptom: The symptom that an engineer sees at 3 a.m.
         cause: Why it happens.
-        remedy: What to do, the quickest safe way first.
-        needs: What has to be at hand, all of it.
+        remedy: The remedy, the quickest safe way first.
+        needs: The evidence that has to be at hand, all of it.
         source: Where the rule or the threshold comes from.
     """
 

@@ -69,8 +69,8 @@ class TextDifference:
         what: One sentence.
         step: The name of the step; empty where none explains the difference.
         value: Pairs that it explains, or points that the shares differ by.
-        unit: Of the value.
-        is_exact: Whether pairs were compared.
+        unit: Unit of the value.
+        is_exact: True if pairs were compared.
         example: A text at training and the same as served; None without pairs.
     """
 
@@ -161,7 +161,7 @@ def _short(pair: tuple[str, str]) -> tuple[str, str]:
     return x[near], y[near]
 
 
-# Whether a step would change a text; upper case alone stands for itself.
+# True if a step would change a text; upper case alone stands for itself.
 _TRAITS = (
     "NFC",
     "NFKC",

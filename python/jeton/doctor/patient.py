@@ -31,7 +31,7 @@ class Embedder:
         tokenizer: Its tokenizer.
         max_tokens: Tokens that it reads of a text, its special tokens included; the rest is cut
             without a word.
-        prefix: What is put before each text (``"passage: "``).
+        prefix: Text before each text (``"passage: "``).
     """
 
     tokenizer: Tokenizer
@@ -47,7 +47,7 @@ class GgufPair:
         gguf: The metadata of the file.
         gguf_tokenizer: Its tokenizer.
         tokenizer: The folder's tokenizer, or another one that should be the same.
-        folder: What the folder says; None: there is the tokenizer alone.
+        folder: Facts of the folder; None: there is the tokenizer alone.
         model: The folder as a model directory; None likewise.
     """
 
@@ -63,15 +63,15 @@ class Patient:
     """Facts about one case; anything may be missing.
 
     Attributes:
-        name: What the user called it.
+        name: The user's name for it.
         load_error: Why its tokenizer could not be loaded; empty where it could.
         tokenizer: The tokenizer.
-        folder: What its folder says (roles of special tokens, chat template ...).
+        folder: Facts of its folder (roles of special tokens, chat template ...).
         tokenizer_config: tokenizer_config.json as it is.
         model: The model directory.
         gguf: The metadata of a GGUF file.
         batches: Dumps of model inputs.
-        outputs: What a model generated.
+        outputs: Texts that a model generated.
         texts: Texts as they are sent.
         training_texts: Texts as they were at training.
         settings: The settings of this side, for a comparison.
@@ -79,7 +79,7 @@ class Patient:
         other_tokenizer: The tokenizer of the other side.
         gguf_pairs: GGUF files, each with the folder that it was made from.
         embedder: The embedding model of a retrieval system.
-        task: What the batches are for; None: not told.
+        task: Use of the batches; None: not told.
         stated_context_tokens: The context as the user says it.
         max_output_tokens: Tokens that are kept for the answer.
         chunk_tokens: Size of the chunks of a retrieval system, in tokens of ``tokenizer``.

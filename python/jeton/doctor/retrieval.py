@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from jeton._core import Tokenizer
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["SAFE_SHARE", "RetrievalFit", "cut_into_chunks", "retrieval_fit"]
 
@@ -30,10 +31,10 @@ class RetrievalFit:
     Attributes:
         n_chunks: How many chunks were looked at.
         chunk_tokens: The size that they were cut to, in tokens of the reader; None: as they came.
-        embedder_max_tokens: What the embedding model reads, special tokens included.
+        embedder_max_tokens: Tokens that the embedding model reads, special tokens included.
         n_overhead_tokens: Its special tokens and the prefix, for each chunk.
         ratio_median: Tokens of the embedder for one of the reader, median over the chunks.
-        ratio_p99: The same, exceeded by one chunk in a hundred.
+        ratio_p99: The ratio exceeded by one chunk in a hundred.
         n_truncated: Chunks that do not fit.
         tokens_lost: Tokens of the embedder that are cut off.
         tokens_total: All tokens of the embedder.
@@ -81,7 +82,9 @@ class RetrievalFit:
         }
 
 
-def cut_into_chunks(texts: Sequence[str], *, tokenizer: Tokenizer, max_tokens: int) -> list[str]:
+def cut_into_chunks(
+    texts: Sequence[str], *, tokenizer: TokenizerLike, max_tokens: int
+) -> list[str]:
     """Cut texts into pieces of at most ``max_tokens`` tokens, at ends of tokens.
 
     The plain cut that a fixed-size splitter makes: no overlap, no look at sentences. Together the
@@ -89,9 +92,10 @@ def cut_into_chunks(texts: Sequence[str], *, tokenizer: Tokenizer, max_tokens: i
     """
     if max_tokens < 1:
         raise UsageError(f"chunks of {max_tokens} tokens; expected at least 1")
+    found = resolve(tokenizer)
     chunks = []
     for text in texts:
-        encoding = tokenizer.encode_with_offsets(text)
+        encoding = found.encode_with_offsets(text)
         ends: NDArray[np.int64] = np.maximum.accumulate(encoding.ends)
         start = 0
         for last in range(max_tokens - 1, len(ends), max_tokens):
@@ -107,8 +111,8 @@ def cut_into_chunks(texts: Sequence[str], *, tokenizer: Tokenizer, max_tokens: i
 def retrieval_fit(
     texts: Sequence[str],
     *,
-    reader: Tokenizer,
-    embedder: Tokenizer,
+    reader: TokenizerLike,
+    embedder: TokenizerLike,
     embedder_max_tokens: int,
     chunk_tokens: int | None = None,
     prefix: str = "",
@@ -117,15 +121,19 @@ def retrieval_fit(
 
     Args:
         texts: Chunks as they are stored, or documents with ``chunk_tokens``.
-        reader: The tokenizer in whose tokens chunks are measured, the language model's as a rule.
-        embedder: The tokenizer of the embedding model.
-        embedder_max_tokens: What the embedding model reads of a text, its special tokens included.
+        reader: The tokenizer in whose tokens chunks are measured, the language model's as a rule;
+            a name, a path or a tokenizer.
+        embedder: The tokenizer of the embedding model, given in the same ways.
+        embedder_max_tokens: Tokens of a text that the embedding model reads, its special tokens
+            included.
         chunk_tokens: Cut the texts to chunks of this many tokens of ``reader`` first.
-        prefix: What is put before each chunk for the embedding model (``"passage: "``).
+        prefix: Text before each chunk for the embedding model (``"passage: "``).
 
     Raises:
         UsageError: There is no text, or a size is no size.
     """
+    reader = resolve(reader, argument="reader")
+    embedder = resolve(embedder, argument="embedder")
     chunks = [text for text in texts if text]
     if chunk_tokens is not None:
         chunks = cut_into_chunks(chunks, tokenizer=reader, max_tokens=chunk_tokens)

@@ -67,7 +67,7 @@ class Settings:
     """Settings by name.
 
     Attributes:
-        name: What to call the side that they are of.
+        name: Name of the side that they belong to.
         values: Plain values by dotted name (``"tokenizer.padding_side"``).
         kind: A snapshot of a machine, what a tokenizer and its folder say, or a file of settings.
     """
@@ -183,9 +183,9 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
 def differing(a: Settings, b: Settings) -> Iterator[tuple[str, Any, Any]]:
     """Settings that are not the same, as (name, value of a, value of b); ``NOT_SET`` for none.
 
-    What only one side has counts where both are of one kind and have others of its group: a side
-    without a tokenizer does not lack its settings. Sides of different kinds are compared by the
-    last part of names (``padding_side`` is ``tokenizer.padding_side``), where both have it.
+    A setting of one side alone counts where both are of one kind and have others of its group: a
+    side without a tokenizer does not lack its settings. Sides of different kinds are compared by
+    the last part of names (``padding_side`` is ``tokenizer.padding_side``), where both have it.
     """
     if a.kind != b.kind:
         one, two = _by_last_part(a.values), _by_last_part(b.values)

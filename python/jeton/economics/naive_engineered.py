@@ -22,7 +22,7 @@ class ComparisonRow:
     """One line of the table.
 
     Attributes:
-        name: What it is, in words.
+        name: Name, in words.
         naive: Today.
         engineered: After all changes.
         change: Engineered over naive, less one; None where naive is 0.
@@ -42,7 +42,7 @@ class NaiveEngineered:
         rows: From the requests to the monthly bill.
         usd_saved_per_month: Naive less engineered, running costs of the remedies paid.
         usd_saved_per_year: Twelve times that.
-        usd_once: What carrying out the remedies costs once.
+        usd_once: One-time cost of carrying out the remedies.
         payback_months: Months until the saving has paid for that; 0 if it costs nothing, None if
             nothing is saved.
         return_first_year: (saved in a year - cost) / cost; None if it costs nothing.

@@ -29,9 +29,9 @@ class Effect:
         output_factor: Generated tokens.
         request_factor: Requests, with all that they use.
         cost_factor: Price of the part that the remedy applies to.
-        read_share: Of the prompt tokens at the full rate, those that are read from a cache then.
+        read_share: Share of the prompt tokens at the full rate that are then read from a cache.
         read_rate: Price of such a token over the full one; None: the rate that the use has.
-        write_share: Of the prompt tokens at the full rate, those that are written to a cache then.
+        write_share: Share of the prompt tokens at the full rate that are then written to a cache.
         write_rate: Price of such a token over the full one.
     """
 
@@ -60,11 +60,11 @@ class Remedy:
         basis: How well the factor is known.
         formula: Where the factor comes from, with the numbers put in.
         source: Source of the factor.
-        usd_once: What carrying it out costs once, USD.
-        usd_per_month: What it costs to run, USD per month; added to the bill.
-        effects: What it leaves by model, where that is more than the factors say.
-        effort: What carrying it out takes, in words ("turn on a flag").
-        risk: What may go wrong, in words.
+        usd_once: One-time cost of carrying it out, USD.
+        usd_per_month: Running cost, USD per month; added to the bill.
+        effects: The rest that it leaves by model, where that is more than the factors say.
+        effort: Effort of carrying it out, in words ("turn on a flag").
+        risk: Risk, in words.
     """
 
     id: str

@@ -78,8 +78,8 @@ class TradeOffPoint:
         usd_per_month: As in `Candidate`.
         seconds_per_request: As in `Candidate`.
         bits_per_byte: As in `Candidate`.
-        is_on_front: Whether no other candidate is at least as good in all that counts and better
-            in something.
+        is_on_front: True if no other candidate is at least as good in all that counts and better in
+            something.
         violates: The limits that it exceeds, by name; ``"NAME (unknown)"`` where it cannot be told.
     """
 
@@ -101,7 +101,7 @@ class TradeOff:
         limits: The user's limits.
         best: Name of the best that keeps all limits; None if none does.
         reason: Why that one, or why none, in a sentence with the figures.
-        objectives: What counted: the respects that are known of every candidate.
+        objectives: The respects that counted: those that are known of every candidate.
     """
 
     points: tuple[TradeOffPoint, ...]
@@ -127,8 +127,8 @@ def trade_off(
     Args:
         candidates: At least one, with distinct names.
         limits: The most that is acceptable.
-        prefer: What is minimised among the candidates that keep all limits; if it is not known of
-            every candidate, the first of `OBJECTIVES` that is.
+        prefer: The figure that is minimised among the candidates that keep all limits. If it is not
+            known of every candidate, the first of `OBJECTIVES` that is.
 
     Raises:
         UsageError: If there is no candidate, a name occurs twice, or a number is negative or not
@@ -201,7 +201,7 @@ def _choose(
             point.name for point, of in zip(points, values, strict=True) if of[prefer] is None
         ]
         named = ", ".join(unknown[:_N_NAMED]) + (" ..." if len(unknown) > _N_NAMED else "")
-        missing = "none is known" if len(unknown) == len(points) else f"not known for {named}"
+        missing = "they are not known" if len(unknown) == len(points) else f"not known for {named}"
         reason += f"; {_UNITS[prefer]} are not compared: {missing}"
     return best.name, reason
 

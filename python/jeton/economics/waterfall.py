@@ -67,7 +67,7 @@ class BillPart:
         kind: ``full`` (prompt at the full rate), ``read``, ``write`` (of a cache), ``output`` or
             ``other`` (searches, sound, pictures, fees).
         amount: Units a month.
-        usd: What they cost, USD a month, not rounded.
+        usd: Their cost, USD a month, not rounded.
     """
 
     kind: Kind
@@ -83,18 +83,18 @@ class Step:
         id: The remedy's id.
         name: The remedy's name.
         usd_per_month: The bill after this step, USD per month.
-        delta_usd_per_month: What the step changed; below 0 where it saves.
+        delta_usd_per_month: Change by the step; below 0 where it saves.
         formula: How, with the numbers put in.
         basis: The weakest of the remedy's basis and those of the steps and factors before it.
-        applies_to: What the remedy acts on.
+        applies_to: The part that the remedy acts on.
         token_factor: The remedy's factor on tokens.
         cost_factor: The remedy's factor on the price.
-        running_usd_per_month: What the remedy itself costs per month, inside ``usd_per_month``.
+        running_usd_per_month: Cost of the remedy itself per month, inside ``usd_per_month``.
         input_factor: Dollars of prompts after the step over those before it.
-        output_factor: The same of generated tokens.
+        output_factor: Factor of generated tokens.
         request_factor: Requests after the step over those before it.
-        effort: What carrying it out takes.
-        risk: What may go wrong.
+        effort: Effort of carrying it out.
+        risk: Risk, in words.
     """
 
     id: str
@@ -121,13 +121,13 @@ class Waterfall:
     ``naive_usd_per_month + sum of delta_usd_per_month == engineered_usd_per_month``, exactly.
 
     Attributes:
-        factors: What the bill is the product of, in means.
+        factors: Factors whose product is the bill, in means.
         steps: One for each remedy, in the order in which they act.
         naive_usd_per_month: The bill without any remedy, USD per month of 365/12 days.
         engineered_usd_per_month: The bill with all of them.
         input_usd_per_month: The part of today's bill that prompts make.
         output_usd_per_month: The part that generated tokens make, with searches and fees.
-        usd_once: What carrying out all remedies costs once.
+        usd_once: One-time cost of carrying out all remedies.
         before: Today's bill by part.
         after: The bill by part with all remedies, without what running them costs.
         request_factor: Requests with all remedies over those of today.
@@ -198,7 +198,7 @@ def waterfall(
         usd_per_mtok_input: USD per million prompt tokens at the full rate.
         output_tokens_per_request: Generated tokens, reasoning included, mean.
         usd_per_mtok_output: USD per million generated tokens.
-        remedies: What is changed, in the order in which it acts.
+        remedies: The changes, in the order in which they act.
         cached_input_share: Share of the prompt tokens that a cache serves already, 0 to 1.
         usd_per_mtok_cached_input: USD per million prompt tokens read from a cache.
 
@@ -234,9 +234,9 @@ def waterfall_of_ledger(
     Source: the ledger's prices.
 
     Args:
-        ledger: What was used, priced.
-        remedies: What is changed, in the order in which it acts.
-        factors: What the bill is the product of, in means, to be shown beside it.
+        ledger: The usage, priced.
+        remedies: The changes, in the order in which they act.
+        factors: Factors whose product is the bill, in means, to be shown beside it.
 
     Raises:
         UsageError: If an id occurs twice, or a cache is used whose rate is not known.

@@ -19,7 +19,7 @@ def cut(tokenizer: Tokenizer, text: str, *, special: bool) -> Cut:
     """Cut a text with a tokenizer; ``special``: special tokens are added and allowed.
 
     Raises:
-        InvalidTextError: What is given is no text, which is nobody's fault but the caller's.
+        InvalidTextError: The given text is no text, which is the caller's fault alone.
     """
     try:
         ids = tokenizer.encode(

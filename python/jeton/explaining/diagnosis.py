@@ -73,15 +73,15 @@ def diagnose(pair: Pair, text: str, *, a_tree: Any, b_tree: Any) -> DifferenceCa
             stage=stage,
             is_proven=False,
             cause=stages.get(stage, "the ids differ, and no stage shows why"),
-            proof="no exchange of components shows the cause; what is named is the first stage "
+            proof="no exchange of components shows the cause; the named one is the first stage "
             "whose result differs",
             trials=trials,
         )
     paths, direction = found
     components = list(dict.fromkeys(_component(path) for path in paths))
     names = tuple(path_name(path) for path in paths)
-    # What happens at the stage of the cause says more than what happens first, unless the models
-    # are of two kinds: one of them may do by itself what components of the other do.
+    # The result at the stage of the cause says more than the first difference, unless the models
+    # are of two kinds. One of them may do by itself what components of the other do.
     if components == ["model"] and kind(a_tree["model"]) != kind(b_tree["model"]):
         told = stages.get(stage)
     else:

@@ -42,7 +42,7 @@ class Cut:
     Attributes:
         ids: The ids, (n_tokens,).
         tokens: Bytes of each token.
-        special: Whether each is a special or added token.
+        special: True for each that is a special or added token.
         error: Why there are none, where the text cannot be encoded.
     """
 
@@ -58,8 +58,8 @@ class PartDifference:
 
     Attributes:
         path: Its place, as in ``pretokenizer[0].pattern``.
-        a: What A has there, in short.
-        b: What B has there, in short.
+        a: A's part there, in short.
+        b: B's part there, in short.
     """
 
     path: str
@@ -72,8 +72,8 @@ class Exchange:
     """One component of a tokenizer replaced by the other's, and what became of the text.
 
     Attributes:
-        paths: What was replaced.
-        direction: Whose component went where.
+        paths: Paths that were replaced.
+        direction: The direction of the replacement.
         outcome: ``equal``: the text is now cut as the lender cuts it. ``different``: it is not.
             ``invalid``: such a tokenizer cannot be built.
     """
@@ -89,17 +89,17 @@ class Difference:
 
     Attributes:
         text: The text.
-        is_minimal: Whether it was shown that without any one character there is no difference.
+        is_minimal: True if it was shown that without any one character there is no difference.
         source: Where the text was found, before it was made smaller.
-        special_tokens: Whether special tokens were added and allowed; otherwise they are text.
-        a: What A makes of it.
-        b: What B makes of it.
-        component: What causes the difference: a top-level key of the canonical form
-            (``normalizer``, ``added_tokens``, ``pretokenizer``, ``template``, ``model``, ...);
-            several, joined by " + ", where only all of them together do.
+        special_tokens: True if special tokens were added and allowed; otherwise they are text.
+        a: A's result for it.
+        b: B's result for it.
+        component: The component that causes the difference: a top-level key of the canonical form
+            (``normalizer``, ``added_tokens``, ``pretokenizer``, ``template``, ``model``, ...).
+            Several, joined by " + ", where only all of them together do.
         paths: Where exactly, as far as it could be narrowed down.
         stage: The first stage whose result differs, going through both tokenizers step by step.
-        is_proven: Whether exchanging the component, and nothing else, made the difference go away;
+        is_proven: True if exchanging the component, and nothing else, made the difference go away;
             otherwise ``component`` is the ``stage``.
         cause: One sentence: what happens.
         proof: One sentence: what was exchanged, and what came of it.
@@ -129,7 +129,7 @@ class Explanation:
         verdict: ``same_fingerprint``: they are written alike, so that there can be none.
             ``no_difference_found``: none in ``n_texts`` texts, which proves nothing about others.
             ``different``: there is one.
-        by: What was compared.
+        by: The compared results.
         n_texts: Texts on which they were compared; 0 where the fingerprint settles it.
         n_cases: How many texts of ``edge_texts`` were asked for.
         seed: The seed of those.

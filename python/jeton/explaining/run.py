@@ -39,7 +39,7 @@ def explain(
     """Find a smallest text on which two tokenizers differ, and the component that causes it.
 
     The caller's texts come first, then the probe, ``edge_texts``, every token of either vocabulary,
-    and at last texts in which special tokens are added and allowed. What is found is made as small
+    and at last texts in which special tokens are added and allowed. The found text is made as small
     as it gets: without any one of its characters there is no difference. Then the components of the
     two are exchanged one by one; the one that makes the difference go away is the cause.
 

@@ -45,7 +45,7 @@ def search(
 
     Args:
         ordinary: The two tokenizers, special tokens being text.
-        special: The same, special tokens added and allowed; looked at last.
+        special: Texts with special tokens added and allowed; looked at last.
         texts: The caller's own texts, which come first.
         n_cases: How many of ``edge_texts`` to try.
         seed: Their seed.

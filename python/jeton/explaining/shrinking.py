@@ -1,8 +1,8 @@
 """Make a text smaller as long as it still shows a difference.
 
 Delta debugging (A. Zeller and R. Hildebrandt, Simplifying and Isolating Failure-Inducing Input,
-IEEE TSE 28(2), 2002) over characters: parts of the text alone, then the text without one part,
-with ever smaller parts. What is left is locally minimal: without any one character there is no
+IEEE TSE 28(2), 2002) over characters: parts of the text alone, then the text without one part, with
+ever smaller parts. The remaining text is locally minimal: without any one character there is no
 difference. Then characters are replaced by simpler ones, and the text is shortened again, until
 neither helps.
 """

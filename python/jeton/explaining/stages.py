@@ -25,12 +25,12 @@ def stage_differences(
         a: The first tokenizer.
         b: The second.
         text: A text on which they differ.
-        special: Whether special tokens are added and allowed.
-        by: What is compared.
+        special: True if special tokens are added and allowed.
+        by: The compared results.
 
     Returns:
-        The name of a stage, and one sentence of what happens there. What cannot be observed (a
-        stage that ends in an error) is left out.
+        The name of a stage, and one sentence of what happens there. A stage that cannot be
+        observed (it ends in an error) is left out.
     """
     steps: list[tuple[str, Callable[[], str | None]]] = [
         ("added_tokens", lambda: _added_tokens(a, b, text, special=special)),

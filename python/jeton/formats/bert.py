@@ -33,13 +33,13 @@ def load_word_list(
     """The tokenizer of a vocab.txt.
 
     Args:
-        data: What the file holds.
+        data: Content of the file.
         file: The file.
         name: The tokenizer's name.
-        lowercase: Whether text is put in lower case; None: what ``config`` says, else the
-            words of the vocabulary.
-        config: What the tokenizer_config.json of the file's folder holds; None: it is read
-            where there is one.
+        lowercase: True if text is put in lower case; None: what ``config`` says, else the words of
+            the vocabulary.
+        config: Content of the tokenizer_config.json of the file's folder; None: it is read where
+            there is one.
 
     Raises:
         FormatError: The file, or the tokenizer_config.json beside it, is damaged.

@@ -86,7 +86,7 @@ def class_in_use(name: str | None, model_type: str | None) -> str | None:
 def text_steps(tree: Mapping[str, Any]) -> tuple[str, ...]:
     """The normalizer and the pre-tokenizer of a tokenizer.json, step by step, in one spelling.
 
-    What only concerns spaces at the beginning is left out: settings decide it.
+    A difference only in spaces at the beginning is left out: settings decide it.
     """
     steps = [*_normalizers(tree.get("normalizer")), *_cuts(tree.get("pre_tokenizer"))]
     decoder = tree.get("decoder")

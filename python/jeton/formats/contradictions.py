@@ -34,7 +34,7 @@ def contradictions(
 
     Args:
         tokenizer_file: The folder's tokenizer; compared where it is a tokenizer.json.
-        config: What tokenizer_config.json holds.
+        config: Content of tokenizer_config.json.
         added: Its added tokens.
         special: The special tokens.
         class_name: The class of transformers that the folder names.

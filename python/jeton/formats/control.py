@@ -27,7 +27,7 @@ def with_control_tokens(tokenizer: Tokenizer, facts: PretrainedFolder) -> Tokeni
 
     Args:
         tokenizer: As its file has it, with the folder's added tokens.
-        facts: What the folder says.
+        facts: Facts of the folder.
 
     Raises:
         FormatError: generation_config.json is damaged.

@@ -22,9 +22,9 @@ class Steps:
     """The components of a tokenizer by name, in the order in which they act.
 
     Attributes:
-        normalizer: What changes the text.
-        pretokenizer: What cuts it.
-        decoder: What makes text of tokens; ``bytes`` where their bytes are joined.
+        normalizer: The steps that change the text.
+        pretokenizer: The steps that cut it.
+        decoder: The steps that make text of tokens; ``bytes`` where their bytes are joined.
         truncation: The file's truncation, which ``encode`` does not apply; None: it has none.
         padding: The file's padding, which ``encode`` does not apply; None: it has none.
         dropout: The file's share of merges that are left out at random; None: it has none.

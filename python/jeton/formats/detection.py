@@ -118,7 +118,7 @@ def _detect_json(data: bytes, name: str) -> FileFormat:
         return FileFormat.TEKKEN
     if re.search(_HF_MODEL, data):
         return FileFormat.HF_JSON
-    # What is left is small, or will be refused.
+    # The rest is small, or will be refused.
     import json
 
     try:

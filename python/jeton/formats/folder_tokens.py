@@ -35,12 +35,12 @@ class FolderToken:
     Attributes:
         content: Its text.
         id: Its id, where the file tells one.
-        special: Whether it is a special token.
+        special: True if it is a special token.
         single_word: Found only where it is a word of its own.
         lstrip: Takes the white space before it along.
         rstrip: Takes the white space after it along.
         normalized: Found in the normalized text.
-        overrides: Whether these flags count where the tokenizer's file has the token, too.
+        overrides: True if these flags count where the tokenizer's file has the token, too.
     """
 
     content: str

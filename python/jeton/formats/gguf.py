@@ -18,16 +18,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from jeton.errors import FormatError, LimitError
+from jeton.formats.gguf_bytes import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
 
 __all__ = ["GgufModel", "GgufTensor", "gguf_of_bytes", "read_gguf"]
 
-MAX_METADATA_BYTES = 512 << 20
-"""Most bytes of metadata that are read; the largest published vocabularies take 20 MB."""
-MAX_PAIRS = 1 << 16
-MAX_TENSORS = 1 << 20
 MAX_TEXT_BYTES = 16 << 20
 """Longest single text; the longest published are chat templates of 20 kB."""
-MAX_ITEMS = 1 << 24
 MAX_KEPT_ITEMS = 64
 """Items of an array that are kept; of longer ones only how many there are."""
 MAX_DIMENSIONS = 4
@@ -128,13 +124,11 @@ def gguf_of_bytes(data: bytes, *, path: str | os.PathLike[str]) -> GgufModel:
     return _Reader(io.BytesIO(data), Path(path)).model()
 
 
-class _Reader:
+class _Reader(GgufBytes):
     def __init__(self, stream: BinaryIO, file: Path) -> None:
-        self._stream = stream
-        self._file = file
+        super().__init__(stream, file)
         self._order = "<"
         self._is_wide = True
-        self._at = 0
 
     def model(self) -> GgufModel:
         if self._take(4) != b"GGUF":
@@ -168,27 +162,6 @@ class _Reader:
             tensor = self._tensor()
             tensors[tensor.name] = tensor
         return GgufModel(self._file, metadata, lengths, tensors)
-
-    def _bad(self, reason: str) -> FormatError:
-        return FormatError(
-            f"{self._file} {reason}\nhint: fetch or copy it again",
-            path=str(self._file),
-            format="GGUF",
-            offset=self._at,
-        )
-
-    def _take(self, n: int) -> bytes:
-        if self._at + n > MAX_METADATA_BYTES:
-            raise LimitError(
-                f"{self._file} has more than {MAX_METADATA_BYTES:,} bytes of metadata",
-                what="GGUF metadata",
-                limit=MAX_METADATA_BYTES,
-            )
-        data = self._stream.read(n)
-        if len(data) != n:
-            raise self._bad(f"is cut off within its metadata, at byte {self._at + len(data):,}")
-        self._at += n
-        return data
 
     def _number(self, code: str) -> Any:
         value = struct.unpack(self._order + code, self._take(struct.calcsize("=" + code)))[0]

@@ -16,7 +16,7 @@ __all__ = ["with_settings"]
 def with_settings(rendering: Rendering, settings: ModelSettings) -> Rendering:
     """The file with what llama.cpp is to know: ids by role, chat templates.
 
-    What the file says already stays: the tokens that the tokenizer puts around a text.
+    Settings of the file stay: the tokens that the tokenizer puts around a text.
     """
     data = rendering.files[""]
     model = gguf_of_bytes(data, path="tokenizer.gguf")

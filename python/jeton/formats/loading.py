@@ -30,17 +30,18 @@ def load_file(
         path: The file, compressed or not, or a folder that holds one (see ``read_folder``).
         pattern: Split pattern of a rank file that is not a published one: the name of a
             published pattern or a regular expression. Other formats carry their own.
-        special_tokens: Special tokens of a rank file, text to id. Given alone, they replace
-            those of a published vocabulary.
-        lowercase: Whether a WordPiece vocab.txt wants text in lower case. None: what
-            ``do_lower_case`` in a tokenizer_config.json beside it says; without one the
-            vocabulary decides: where one in a hundred of its words has a capital, it is cased.
-        add_prefix_space: Whether a vocab.json with merges.txt wants a space put before a text
-            that does not begin with one; by default not.
-        name: What to call the tokenizer; by default the file's name without suffixes. Where
-            several published vocabularies share one rank file it also chooses among them.
-        reference: Whose ids to give, where another library than the file's own may run it:
-            ``"hf"`` for rank files and tekken.json (as ``tokenizers`` runs the same ranks).
+        special_tokens: Special tokens of a rank file, a mapping from text to id, since the ids
+            are the model's. (``train``, which gives out ids, takes a list.) Given alone, they
+            replace those of a published vocabulary.
+        lowercase: True if a WordPiece vocab.txt wants text in lower case. None: what
+            ``do_lower_case`` in a tokenizer_config.json beside it says; without one the vocabulary
+            decides: where one in a hundred of its words has a capital, it is cased.
+        add_prefix_space: True if a vocab.json with merges.txt wants a space put before a text that
+            does not begin with one; by default not.
+        name: Name of the tokenizer; by default the file's name without suffixes. Where several
+            published vocabularies share one rank file it also chooses among them.
+        reference: The library whose ids to give, where another one than the file's own may run it:
+            ``"hf"`` for rank files and tekken.json (as ``tokenizers`` runs these ranks).
 
     Raises:
         FormatError: The file is not in a supported format, is damaged, its other half
@@ -59,7 +60,7 @@ def load_file(
         reference=reference,
     )
     if file.is_dir():
-        # What folders and samples need is imported for them only: a file alone needs half of it.
+        # Modules for folders and samples are imported for them only: a file alone needs half of it.
         from jeton.formats.finding import find_tokenizer_file
         from jeton.formats.homes import resolve_folder
         from jeton.formats.pretrained import load_folder

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,9 @@ def settings_of(tokenizer: Tokenizer) -> ModelSettings | None:
     origin = origin_of(tokenizer)
     if origin is None:
         return None
+    if origin.base is not None:
+        known = settings_of(origin.base)
+        return None if known is None else _as_far_as_it_has(known, tokenizer)
     if origin.path.suffix.lower() == ".gguf":
         return settings_of_gguf(read_gguf(origin.path), tokenizer)
     if not origin.files:
@@ -118,6 +121,23 @@ def settings_of(tokenizer: Tokenizer) -> ModelSettings | None:
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(data)
         return settings_of_folder(read_folder(place))
+
+
+def _as_far_as_it_has(settings: ModelSettings, tokenizer: Tokenizer) -> ModelSettings:
+    """Returns the settings without special tokens that a tokenizer does not have."""
+    return replace(
+        settings,
+        roles={
+            role: text
+            for role, text in settings.roles.items()
+            if tokenizer.token_to_id(text) is not None
+        },
+        additional_special_tokens=tuple(
+            text
+            for text in settings.additional_special_tokens
+            if tokenizer.token_to_id(text) is not None
+        ),
+    )
 
 
 def template_files(settings: ModelSettings) -> dict[str, bytes]:

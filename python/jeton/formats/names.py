@@ -110,7 +110,7 @@ def partner_names(file: Path, *, of_vocab: bool) -> list[str]:
 
     Args:
         file: One of the two.
-        of_vocab: Whether it is the vocabulary and not the merges.
+        of_vocab: True if it is the vocabulary and not the merges.
     """
     own, other = (0, 1) if of_vocab else (1, 0)
     name = plain_name(file)

@@ -24,8 +24,8 @@ class LoadOptions:
     Attributes:
         pattern: Split pattern of a rank file.
         special_tokens: Special tokens of a rank file, text to id.
-        lowercase: Whether a WordPiece vocabulary wants text in lower case.
-        add_prefix_space: Whether GPT-2's two files want a space put before a text.
+        lowercase: True if a WordPiece vocabulary wants text in lower case.
+        add_prefix_space: True if GPT-2's two files want a space put before a text.
         reference: The library whose ids are wanted.
     """
 

@@ -1,8 +1,8 @@
 """The folder or model file that a tokenizer was loaded from: its small files, as they were then.
 
-A tokenizer has ids and no roles. What else its folder says (which token ends a turn, the chat
-template, the padding side) is kept beside it, so that saving it writes the same again. Of a folder
-the small files are held as bytes and read when somebody asks; of a GGUF file the path is.
+A tokenizer has ids and no roles. The other settings of its folder (the token that ends a turn, the
+chat template, the padding side) are kept beside it, so saving it writes them again. For a folder
+the small files are held as bytes and read when somebody asks; for a GGUF file the path is held.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from jeton._core import Tokenizer
 
-__all__ = ["Origin", "origin_of", "remember"]
+__all__ = ["Origin", "inherit", "origin_of", "remember"]
 
 _SMALL_FILES = (
     "tokenizer_config.json",
@@ -37,10 +37,12 @@ class Origin:
     Attributes:
         path: The folder, or the GGUF file.
         files: The small files of the folder by their path in it.
+        base: The tokenizer that was loaded from there; None: this one.
     """
 
     path: Path
     files: dict[str, bytes]
+    base: Tokenizer | None = None
 
 
 # By identity: equality of tokenizers is a digest, and two folders may hold equal ones.
@@ -49,10 +51,21 @@ _known: dict[int, tuple[weakref.ref[Tokenizer], Origin]] = {}
 
 def remember(tokenizer: Tokenizer, path: Path) -> None:
     """Keep what the folder or model file says beside the tokenizer, as long as it lives."""
+    _keep(tokenizer, Origin(path, _small_files(path) if path.is_dir() else {}))
+
+
+def inherit(tokenizer: Tokenizer, base: Tokenizer) -> None:
+    """Let a tokenizer that is made of another one keep what the files of that one say."""
+    origin = origin_of(base)
+    if origin is not None:
+        # The ids of a GGUF file are those of the tokenizer that was loaded, so that one is kept.
+        _keep(tokenizer, Origin(origin.path, origin.files, origin.base or base))
+
+
+def _keep(tokenizer: Tokenizer, origin: Origin) -> None:
     number = id(tokenizer)
-    files = _small_files(path) if path.is_dir() else {}
     reference = weakref.ref(tokenizer, lambda _: _known.pop(number, None))
-    _known[number] = (reference, Origin(path, files))
+    _known[number] = (reference, origin)
 
 
 def origin_of(tokenizer: Tokenizer) -> Origin | None:

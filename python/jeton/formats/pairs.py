@@ -19,7 +19,7 @@ def load_pair(
     """The tokenizer of a vocab.json and a merges.txt; no special tokens, nothing around a text.
 
     Args:
-        data: What the file holds.
+        data: Content of the file.
         file: One of the two.
         found: Which of the two it is.
         add_prefix_space: Put a space before a text that does not begin with one.

@@ -42,7 +42,7 @@ def pretrained_files(tokenizer: Tokenizer, *, settings: ModelSettings | None) ->
 
     Args:
         tokenizer: The tokenizer of the folder.
-        settings: What is known of the model; None: roles go by the usual texts of tokens.
+        settings: Facts of the model; None: roles go by the usual texts of tokens.
     """
     added = json.loads(tokenizer.to_canonical())["added_tokens"]
     listed = {token["content"]: token for token in added}

@@ -68,7 +68,7 @@ def _published_for(data: bytes, ranks: ReadRanks, file: Path, *, name: str) -> P
     """The published vocabulary that a rank file is."""
     candidates = _published.vocabularies_of_file(ranks.sha256)
     if not candidates:
-        # The same ranks with other line ends, or without the last one.
+        # Equal ranks with other line ends, or without the last one.
         lines = [line.strip() for line in data.splitlines()]
         tidy = b"".join(line + b"\n" for line in lines if line)
         candidates = _published.vocabularies_of_file(sha256(tidy))

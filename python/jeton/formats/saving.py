@@ -27,7 +27,7 @@ from jeton.formats.samples import make_samples, written_samples
 from jeton.formats.targets import Target, find_target
 from jeton.formats.writing import Loss, Rendering, Rewording, lossy_error, render, warn
 
-__all__ = ["Judge", "Saved", "save_file", "write_files"]
+__all__ = ["Judge", "SavedFiles", "save_file", "write_files"]
 
 
 Judge: TypeAlias = Callable[[Tokenizer, tuple[Loss, ...]], tuple[Loss, ...]]
@@ -36,16 +36,16 @@ them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedFiles:
     """Files written.
 
     Attributes:
         files: The files.
-        losses: What they do not hold.
+        losses: Parts that they do not hold.
         options: Keywords with which ``jeton.load`` reads the first of them as it was meant.
-        read: What was read from the files.
-        rewordings: What they say in other words.
-        left_behind: What the model's folder says and they do not hold, in words.
+        read: The tokenizer read from the files.
+        rewordings: Parts that they say in other words.
+        left_behind: Facts of the model's folder that they do not hold, in words.
     """
 
     files: tuple[Path, ...]
@@ -68,7 +68,7 @@ def save_file(
     """Save a tokenizer. Each file is written whole or not at all.
 
     Args:
-        tokenizer: What to save.
+        tokenizer: The tokenizer to save.
         path: A file, whose name tells the format (docs/guides/formats.md has the table), each also
             with ``.zst`` or ``.gz``; a folder, or a name without suffix, becomes a folder with
             ``tokenizer.json`` and the small files that transformers puts beside it: roles, chat
@@ -108,18 +108,18 @@ def write_files(
     judge: Judge | None = None,
     label: str | None = None,
     beside: Mapping[Path, bytes] | None = None,
-) -> Saved:
+) -> SavedFiles:
     """Write a tokenizer's files, once they load as what they should.
 
     Args:
-        tokenizer: What to write.
+        tokenizer: The tokenizer to write.
         target: Where.
-        lossy: Whether the format may leave something out.
+        lossy: True if the format may leave something out.
         samples: As for ``save_file``.
-        settings: What a folder or a GGUF file says besides; None: what those files said that the
+        settings: Other settings for a folder or a GGUF file; None: those of the files that the
             tokenizer was loaded from.
         judge: Looks at what was written; without one, losses that are allowed become a warning.
-        label: What to call the tokenizer in messages.
+        label: Name of the tokenizer in messages.
         beside: Files that are no part of the tokenizer and are written with it.
 
     Raises:
@@ -158,7 +158,7 @@ def write_files(
     left: tuple[str, ...] = ()
     if settings is not None:
         left = left_behind(settings, is_folder=is_folder, is_gguf=target.format == "gguf")
-    return Saved(tuple(files), losses, options, read, rewordings, left)
+    return SavedFiles(tuple(files), losses, options, read, rewordings, left)
 
 
 def _loaded(
@@ -212,6 +212,6 @@ def _packed(data: bytes, path: Path) -> bytes:
     if name.endswith(".gz"):
         import gzip
 
-        # The same bytes on every day.
+        # Equal bytes on every day.
         return gzip.compress(data, mtime=0)
     return data

@@ -39,7 +39,7 @@ def load_one(
 
     Args:
         file: The file, compressed or not.
-        options: What the caller said.
+        options: The caller's options.
         name: The tokenizer's name; None: after the file.
         config: The tokenizer_config.json that belongs to the file, where a folder is loaded.
 

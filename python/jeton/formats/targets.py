@@ -12,7 +12,7 @@ from jeton.formats.writing import FORMATS
 
 __all__ = ["FORMAT_NAMES", "Target", "find_target"]
 
-# What a file of a format is called in a folder, where `jeton.load` finds it.
+# The file name of a format in a folder, where `jeton.load` finds it.
 _IN_FOLDER = {
     "jeton": "tokenizer.jeton.json",
     "tokenizer.json": "tokenizer.json",

@@ -58,7 +58,7 @@ def put_tokens(
         tree: The canonical form, which is changed.
         tokenizer: The tokenizer that it is of.
         tokens: The tokens.
-        slots: Whether an id that a special token has is a slot that the file names anew: the
+        slots: True if an id that a special token has is a slot that the file names anew: the
             reserved ids behind the ranks of a rank file.
 
     Returns:

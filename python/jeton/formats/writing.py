@@ -38,8 +38,8 @@ class Loss:
     Attributes:
         component: The part: ``normalizer``, ``pretokenizer``, ``added_tokens``, ``template``,
             ``decoder``, ``model``, ``truncation``, ``padding`` or ``dropout``.
-        what: What of it is lost.
-        effect: What follows from that.
+        what: The lost part.
+        effect: The consequence.
     """
 
     component: str
@@ -74,10 +74,10 @@ class Rendering:
         format: Name of the format.
         files: Bytes by role: ``""`` for the file that is loaded, ``"merges"`` for the second of
             GPT-2's two.
-        losses: What the files do not hold.
+        losses: Parts that the files do not hold.
         options: Keywords with which ``jeton.load`` reads the files as they were meant.
-        read: What the core read from the files.
-        rewordings: What the files say in other words. The tokenizer that is read has another
+        read: The tokenizer that the core read from the files.
+        rewordings: Parts that the files say in other words. The tokenizer that is read has another
             fingerprint only if losses or rewordings say why.
     """
 
@@ -119,7 +119,7 @@ def to_bytes(tokenizer: Tokenizer, format: str, *, lossy: bool = False) -> bytes
     """The one file that a tokenizer is in a format.
 
     Args:
-        tokenizer: What to write.
+        tokenizer: The tokenizer to write.
         format: One of ``FORMATS``, except ``"vocab.json"``, which has two files.
         lossy: Write it also where the format does not hold everything; a warning lists what is
             lost.

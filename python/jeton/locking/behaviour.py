@@ -35,7 +35,7 @@ class TextBehaviour:
     """Behaviour on one text.
 
     Attributes:
-        digest: Of its ids; all zero for a text that cannot be encoded.
+        digest: Digest of its ids; all zero for a text that cannot be encoded.
         lengths: Code points that each token covers, 0 for a token that ends inside the character
             that the token before it ends in.
     """

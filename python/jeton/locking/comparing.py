@@ -28,7 +28,7 @@ class ChangedText:
 
     Attributes:
         text: The text.
-        is_canary: Whether it is one of one's own, or one of the probe.
+        is_canary: True for one of the user's own, false for one of the probe.
         n_tokens_before: Its tokens; None: it could not be encoded.
         n_tokens_after: Its tokens now.
         pieces_before: How it was cut.
@@ -57,7 +57,7 @@ class TokenizerDifference:
         tokens_per_request: Tokens of a request before and now, on the workload; estimated by
             tokens a byte where its text is another one now, and by the ratio on the probe where it
             is gone; None without a workload.
-        usd_per_year: What the change costs in a year, more above 0; None where no price is known.
+        usd_per_year: Cost of the change in a year, more above 0; None where no price is known.
     """
 
     asked: str

@@ -40,12 +40,12 @@ class LockedTokenizer:
         fingerprint: SHA-256 of its canonical form.
         algorithm: ``"bpe"`` and so on.
         vocab_size: One past its highest id.
-        files: What it was read from.
+        files: The files that it was read from.
         special_tokens: Text and id of each, by id.
         components: Its configuration, part by part.
         probe_digest: Digest of the ids of the probe texts.
-        probe: What it does to them.
-        canary: What it does to the texts of one's own.
+        probe: Its results on them.
+        canary: Its results on the user's own texts.
     """
 
     asked: str

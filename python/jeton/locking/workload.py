@@ -27,7 +27,7 @@ class Traffic:
     """Price of tokens, and requests in a day.
 
     Attributes:
-        price_name: What names the price.
+        price_name: The name of the price.
         usd_per_mtok_input: USD per million input tokens.
         price_date: How new the price is (ISO date).
         requests_per_day: Requests like the documents of the workload.
@@ -79,10 +79,10 @@ class LockedWorkload:
     Attributes:
         inputs: Paths, as they were given.
         field: Field of the text in JSONL and Parquet.
-        documents: Whether a plain text file is one document or one a line.
+        documents: ``file`` or ``line``: a plain text file is one document, or one a line.
         n_documents: Documents; one stands for one request.
         n_bytes: Bytes of their text.
-        text_digest: Of all documents in any order.
+        text_digest: Digest of all documents in any order.
         n_tokens: Tokens of each tokenizer, by the name that was asked for.
         traffic: Price and requests; None: tokens only.
     """

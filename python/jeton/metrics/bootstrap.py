@@ -74,7 +74,7 @@ class Interval:
         confidence: How often intervals made this way hold the true figure, 0 to 1.
         method: ``"bca"``, ``"percentile"`` or ``"delta"``.
         n_resamples: Resamples drawn; 0 for ``"delta"``.
-        seed: Of the generator that drew them.
+        seed: Seed of the generator that drew them.
     """
 
     low: float
@@ -103,7 +103,7 @@ def bootstrap_sums(
         confidence: Above 0, below 1.
         method: ``"bca"`` or ``"percentile"``.
         n_resamples: At least 100.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         None with fewer than two documents, or where the statistic is not defined.

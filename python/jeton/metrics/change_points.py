@@ -73,8 +73,7 @@ def change_points(
 
     Args:
         values: Means, float (n,).
-        weights: What each is the mean of (requests, bytes), float (n,); points of weight 0 are left
-            out.
+        weights: Weight of each mean (requests, bytes), float (n,); points of weight 0 are left out.
         min_segment: Points of a segment at least.
         min_change: Relative change from which it is told.
 

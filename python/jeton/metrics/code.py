@@ -36,13 +36,13 @@ class CodeUse:
         n_tokens: Their tokens.
         n_lines: Their lines.
         n_identifiers: Identifiers, each time they occur; keywords are none.
-        identifier_kept_share: Of these, those that one token overlaps, 0 to 1.
+        identifier_kept_share: Share of these that one token overlaps, 0 to 1.
         tokens_per_identifier: Tokens that overlap an identifier, over the identifiers.
-        cuts_at_parts_share: Of the cuts inside identifiers, those where parts meet (camelCase,
+        cuts_at_parts_share: Share of the cuts inside identifiers where parts meet (camelCase,
             snake_case, digits), 0 to 1; 1.0 without a cut.
-        whitespace_token_share: Of all tokens, those of white space alone, 0 to 1.
+        whitespace_token_share: Share of all tokens that are white space alone, 0 to 1.
         n_parsed: Sources that parse as they are.
-        n_parsed_decoded: Of these, sources that still parse when decoded from their ids.
+        n_parsed_decoded: Sources of these that still parse when decoded from their ids.
         n_decoded_alike: Sources that decode to themselves.
     """
 

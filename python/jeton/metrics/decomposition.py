@@ -30,7 +30,7 @@ __all__ = [
     "LENGTH",
     "Contribution",
     "Decomposition",
-    "Group",
+    "DocumentGroup",
     "decompose",
 ]
 
@@ -45,8 +45,8 @@ LENGTH = "length"
 
 _BITS = 240
 """Parts of single groups are kept as multiples of 2^-240 (1e-72): thousands of groups with
-unrelated denominators would otherwise give fractions of millions of digits. What this rounds is
-given to the largest part, so that the sum stays exact."""
+unrelated denominators would otherwise give fractions of millions of digits. The remainder of
+rounding is given to the largest part, so that the sum stays exact."""
 
 _GRID = 1 << _BITS
 
@@ -55,11 +55,11 @@ _MAX_ROUNDING = Fraction(1, 1 << 160)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DocumentGroup:
     """One group of documents on one side.
 
     Attributes:
-        weight: What its share is counted in (documents, bytes ...); above 0.
+        weight: Unit of its share (documents, bytes ...); above 0.
         length: Units of text per unit of weight; 1 where the metric has no length in it.
         rates: Value per unit of text, by the name of the part; the group's value is
             ``length x sum of rates``.
@@ -93,7 +93,7 @@ class Decomposition:
         before: The mean of the first corpus.
         after: The mean of the second.
         parts: Value by the name of the part; the sum is ``after - before``, exactly.
-        contributions: The same by group, the largest first; zeros are left out.
+        contributions: Contributions by group, the largest first; zeros are left out.
     """
 
     before: Fraction
@@ -108,7 +108,7 @@ class Decomposition:
 
 
 def decompose(
-    before: Mapping[tuple[str, str], Group], after: Mapping[tuple[str, str], Group]
+    before: Mapping[tuple[str, str], DocumentGroup], after: Mapping[tuple[str, str], DocumentGroup]
 ) -> Decomposition:
     """Take the difference of two means apart.
 
@@ -145,7 +145,7 @@ def decompose(
         shares = [
             Fraction(_weight(side), total) for side, total in zip(groups, totals, strict=True)
         ]
-        # Of a domain on one side only nothing else is known to have changed.
+        # If a domain is on one side only, nothing else is known to have changed.
         old, new = groups[0] or groups[1], groups[1] or groups[0]
         value = (_mean(old) + _mean(new)) / 2
         note(DOMAIN_MIX, domain, "", (shares[1] - shares[0]) * (value - centre))
@@ -163,7 +163,7 @@ def decompose(
 
 
 def _within_domain(
-    old: Mapping[str, Group], new: Mapping[str, Group]
+    old: Mapping[str, DocumentGroup], new: Mapping[str, DocumentGroup]
 ) -> list[tuple[str, str, Fraction]]:
     """``(part, language, change of the domain's mean)``."""
     changes: list[tuple[str, str, Fraction]] = []
@@ -186,7 +186,7 @@ def _within_domain(
     return changes
 
 
-def _within_group(old: Group, new: Group) -> list[tuple[str, Fraction]]:
+def _within_group(old: DocumentGroup, new: DocumentGroup) -> list[tuple[str, Fraction]]:
     rates = [sum(side.rates.values(), Fraction(0)) for side in (old, new)]
     length = (old.length + new.length) / 2
     changes = [(LENGTH, (new.length - old.length) * (rates[0] + rates[1]) / 2)]
@@ -196,18 +196,22 @@ def _within_group(old: Group, new: Group) -> list[tuple[str, Fraction]]:
     return changes
 
 
-def _by_domain(groups: Mapping[tuple[str, str], Group]) -> dict[str, dict[str, Group]]:
-    domains: dict[str, dict[str, Group]] = defaultdict(dict)
+def _by_domain(
+    groups: Mapping[tuple[str, str], DocumentGroup],
+) -> dict[str, dict[str, DocumentGroup]]:
+    domains: dict[str, dict[str, DocumentGroup]] = defaultdict(dict)
     for (domain, language), group in groups.items():
         domains[domain][language] = group
     return domains
 
 
-def _weight(groups: Mapping[str, Group] | Mapping[tuple[str, str], Group]) -> int:
+def _weight(groups: Mapping[str, DocumentGroup] | Mapping[tuple[str, str], DocumentGroup]) -> int:
     return sum(group.weight for group in groups.values())
 
 
-def _mean(groups: Mapping[str, Group] | Mapping[tuple[str, str], Group]) -> Fraction:
+def _mean(
+    groups: Mapping[str, DocumentGroup] | Mapping[tuple[str, str], DocumentGroup],
+) -> Fraction:
     """The weighted mean. Summed over one denominator: weights are integers."""
     by_denominator: dict[int, int] = defaultdict(int)
     for group in groups.values():

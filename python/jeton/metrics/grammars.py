@@ -65,7 +65,7 @@ def grammar(language: str) -> Grammar:
 class _Python:
     def parses(self, source: str) -> bool:
         try:
-            # What a parser warns about (an invalid escape, say) is still well formed.
+            # Code with a parser's warning (an invalid escape, say) is still well formed.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 ast.parse(source)

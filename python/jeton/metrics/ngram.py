@@ -44,7 +44,7 @@ class NgramBits:
     Attributes:
         bits_per_byte: Bits of the held-out documents over their bytes; less is better.
         interval: By document; None with fewer than two held-out documents.
-        bits_per_token: The same bits over their tokens; not comparable between tokenizers.
+        bits_per_token: Bits over their tokens; not comparable between tokenizers.
         order: Tokens that the model looks at, the predicted one among them.
         n_train_documents: Documents it was fitted on.
         n_heldout_documents: Documents it was read on.
@@ -127,7 +127,7 @@ class KneserNey:
     def probabilities(self, ids: NDArray[np.integer]) -> NDArray[np.float64]:
         """The probability of each id after those before it, and of the end: float64 (n + 1,)."""
         windows = self._windows([ids])
-        # Of the vocabulary and the end, all alike.
+        # The vocabulary and the end, all alike.
         likely = np.full(len(windows), 1.0 / (self.vocab_size + 1))
         for k, table in enumerate(self._tables, start=1):
             likely = table.interpolate(windows[:, self.order - k :], likely)
@@ -231,8 +231,8 @@ def ngram_bits_per_byte(
         texts: Documents; the same for all tokenizers that are compared. Equal documents fall on
             the same side of the split, so that none is read that the model was fitted on.
         order: 1 to 5.
-        heldout_share: Of the documents, above 0 and below 1.
-        seed: Of the interval.
+        heldout_share: Share of the documents, above 0 and below 1.
+        seed: Seed of the interval.
         num_threads: Threads of the core; None: all.
 
     Raises:

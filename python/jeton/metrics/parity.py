@@ -42,7 +42,7 @@ class LanguageParity:
         n_reference_tokens: Tokens of the same texts in the reference language.
         premium: The first over the second: 2.0 costs twice.
         premium_interval: By aligned text; None with fewer than two.
-        byte_premium: The same ratio of UTF-8 bytes.
+        byte_premium: Ratio of UTF-8 bytes.
         tokens_per_char: Tokens over code points.
     """
 
@@ -91,7 +91,7 @@ def parity(
             reference language itself is left out.
         reference: The name of the reference language.
         num_threads: Threads of the core; None: all.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
 
     Raises:
         EmptyCorpusError: No text of another language, or the texts of one have no token.

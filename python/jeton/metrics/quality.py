@@ -38,21 +38,21 @@ class QualityMetrics:
 
     Attributes:
         renyi_efficiency_2_5_full: Rényi efficiency of order 2.5 over the full vocabulary.
-        renyi_efficiency_3_0_observed: Of order 3.0 over the observed types, as
+        renyi_efficiency_3_0_observed: Efficiency of order 3.0 over the observed types, as
             tokenization-scorer computes it by default.
         gini: Gini coefficient of how often the ids that have a token are used.
-        words_kept_share: Of letter words, those that one token overlaps, 0 to 1; None where tokens
+        words_kept_share: Share of letter words that one token overlaps, 0 to 1; None where tokens
             could not be laid along any document.
         continued_word_share: The others, 0 to 1; None likewise.
-        bits_per_byte: Of an n-gram model over the tokens, on held-out documents of the sample; None
-            where there is too little text.
+        bits_per_byte: Bits per byte of an n-gram model over the tokens, on held-out documents of
+            the sample; None where there is too little text.
         n_unreachable: Ids of whole characters that no text produces.
         n_undertrained: Ids that are unreachable, or absent among neighbours that occur.
         stability: By change (``"nfd"``, ``"doubled_spaces"`` ...), the share of ids that stay, 0
             to 1.
         bits_per_byte_interval: By document (a piece of a long one is a document of its own).
         word_splitter: How words are found: ``"letters"``.
-        downstream_score: What the caller's own score says; None without one.
+        downstream_score: The caller's own score; None without one.
     """
 
     renyi_efficiency_2_5_full: float
@@ -86,7 +86,7 @@ def quality(
         sample: Documents: str, or objects with a ``text``; or an object with such ``documents``
             (the audit's sample).
         score: The caller's own measure of the tokenizer, a downstream score say.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         num_threads: Threads of the core; None: all.
     """
     texts = _texts(sample)

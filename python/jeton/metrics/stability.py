@@ -1,8 +1,9 @@
 """Do ids stay when the text changes in ways that readers do not see, or hardly?
 
-Each change is applied to whole documents. What stays is the share of the ids that both have, with
-repetitions (the Dice coefficient of the two multisets): 1.0 when nothing changes, and a shift of
-all ids by one place costs nothing. Documents that a change leaves as they are do not count.
+Each change is applied to whole documents. The stable part is the share of the ids that both have,
+with repetitions (the Dice coefficient of the two multisets). It is 1.0 when nothing changes, and a
+shift of all ids by one place costs nothing. Documents that a change leaves as they are do not
+count.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ class Stability:
     Attributes:
         change: Its name in `CHANGES`.
         n_documents: Documents that it changes.
-        kept_share: Of the ids of these documents, before and after, the share that both have, 0
-            to 1; 1.0 where it changes no document.
+        kept_share: Share of the ids of these documents that both have, before and after, 0 to 1;
+            1.0 where it changes no document.
         token_ratio: Tokens after over tokens before, of these documents; 1.0 without any.
     """
 

@@ -30,14 +30,14 @@ class WordUse:
 
     Attributes:
         n_words: Letter words in the documents that were looked at.
-        kept_share: Of these, those that exactly one token overlaps, 0 to 1; 0.0 without words.
-        continued_share: Those that more than one token overlaps, 0 to 1.
+        kept_share: Share of these that exactly one token overlaps, 0 to 1; 0.0 without words.
+        continued_share: Share that more than one token overlaps, 0 to 1.
         tokens_per_word: Tokens that overlap a letter word, over the words: fertility.
         tokens_per_digit: Tokens in which a digit begins, over the digits.
         word_splitter: ``"letters"``.
         n_documents: Documents that were looked at: those whose tokens could be laid along their
             text. A tokenizer that rewrites letters (removes accents, say) leaves some out.
-        is_complete: Whether that were all documents.
+        is_complete: True if those were all documents.
     """
 
     n_words: int
@@ -57,7 +57,7 @@ class ScriptUse:
     Attributes:
         script: Its Unicode name, ``"Common"`` for signs, digits and spaces.
         n_chars: Its characters in all documents.
-        char_share: Of all characters, 0 to 1.
+        char_share: Share of all characters, 0 to 1.
         n_tokens: Tokens whose first character with a script has this one (in the documents looked
             at).
         bytes_per_token: Bytes that these tokens cover, over their number; None without a token.
@@ -99,8 +99,8 @@ def script_use(text_stats: TextStats, token_stats: TokenStats) -> tuple[ScriptUs
     """Scripts by their share of the characters, greatest first; equal ones by name.
 
     Args:
-        text_stats: Of the documents.
-        token_stats: Of the same documents, measured with ``words=True``.
+        text_stats: Statistics of the documents.
+        token_stats: Statistics of these documents, measured with ``words=True``.
     """
     chars = text_stats.script_chars
     tokens = token_stats.script_tokens

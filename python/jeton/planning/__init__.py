@@ -8,7 +8,7 @@ and money of every size; ``NestedVocabularies`` is the theorem that makes one tr
 from __future__ import annotations
 
 from jeton.planning.cost_aware import ALGORITHMS_COMPARED, cost_aware
-from jeton.planning.cost_aware_results import CostAware, Judgement, PricedVocabulary
+from jeton.planning.cost_aware_results import CostAware, HeldOutJudgement, PricedVocabulary
 from jeton.planning.machines import DEFAULT_GPU
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.recommend import recommend
@@ -23,7 +23,7 @@ __all__ = [
     "CostAware",
     "Decision",
     "DomainTrial",
-    "Judgement",
+    "HeldOutJudgement",
     "LawfulSize",
     "ModelSweep",
     "NestedVocabularies",

@@ -2,8 +2,8 @@
 
 Tokens cost time, and so does every row of the output layer and of the tables. Plain BPE of some
 size is one answer; here other ways to choose the members compete with it, each at the sizes where
-its bill is least. What wins on one part of the held-out text is judged on another part that nothing
-was chosen by, against plain BPE of the best size: so whether it pays is measured, not assumed.
+its bill is least. The winner on one part of the held-out text is judged on another part that
+nothing was chosen by, against plain BPE of the best size. So the gain is measured, not assumed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_sums
-from jeton.planning.cost_aware_results import CostAware, Judgement, PricedVocabulary
+from jeton.planning.cost_aware_results import CostAware, HeldOutJudgement, PricedVocabulary
 from jeton.planning.machines import ModelLike, gpu_of
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES
@@ -87,9 +87,9 @@ def cost_aware(
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
         on_bad_record: A record that cannot be used: ``"stop"``, or ``"skip"`` and count it.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         num_threads: Threads; None: all there are. Does not change the result.
-        name: What the tokenizer is called.
+        name: Name of the tokenizer.
         on_progress: Called as ``jeton.train`` calls it.
             Each algorithm that is tried begins with stage ``"step"``.
 
@@ -262,7 +262,7 @@ def _judge(
     bill: _Bill,
     output_tokens: float,
     seed: int,
-) -> Judgement:
+) -> HeldOutJudgement:
     def bills(places: NDArray[np.intp]) -> tuple[Decimal, Decimal]:
         mine, others = tokens[places], plain_tokens[places]
         share = int(mine.sum()) / max(1, int(others.sum()))
@@ -280,7 +280,7 @@ def _judge(
         changes.append(float(a / b) - 1)
     low, high = np.quantile(changes, [0.025, 0.975])
     sums = np.stack([tokens, plain_tokens], axis=1)
-    return Judgement(
+    return HeldOutJudgement(
         n_documents=n,
         n_bytes=n_bytes,
         n_tokens=int(tokens.sum()),

@@ -10,7 +10,7 @@ from jeton._core import Tokenizer, __version__
 from jeton.metrics.bootstrap import Interval
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["CostAware", "Judgement", "PricedVocabulary"]
+__all__ = ["CostAware", "HeldOutJudgement", "PricedVocabulary"]
 
 _SCHEMA_VERSION = "jeton.cost-aware/1"
 
@@ -33,20 +33,20 @@ class PricedVocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class HeldOutJudgement:
     """The chosen vocabulary and plain BPE of the best size, on text that nothing was chosen by.
 
     Attributes:
         n_documents: Documents.
         n_bytes: Bytes of their text, UTF-8.
         n_tokens: Tokens with the chosen vocabulary.
-        n_plain_tokens: The same with plain BPE.
+        n_plain_tokens: Value with plain BPE.
         usd_per_request: The bill with the chosen vocabulary.
-        plain_usd_per_request: The same with plain BPE.
-        change: Of the bill, as a share: below 0 is cheaper.
+        plain_usd_per_request: Value with plain BPE.
+        change: Change of the bill, as a share: below 0 is cheaper.
         low: 95% interval of the change, over the documents (percentiles of resamples): from ...
         high: ... to.
-        tokens_change: Of the tokens, as a share.
+        tokens_change: Change of the tokens, as a share.
         tokens_interval: 95%, paired by document; None with fewer than two.
     """
 
@@ -82,10 +82,10 @@ class CostAware:
 
     Attributes:
         tokenizer: The vocabulary with the least bill on the text that was chosen by.
-        settings: What it was trained with.
-        facts: What its algorithm has to say.
+        settings: Settings of the training.
+        facts: Facts that its algorithm reports.
         plain_tokenizer: Plain BPE of the size with the least bill.
-        corpus: What both were trained on.
+        corpus: The corpus that both were trained on.
         model: Name of the model in the catalog.
         gpu: Name of the GPU.
         chosen: The tokenizer on the text that was chosen by.
@@ -104,7 +104,7 @@ class CostAware:
     chosen: PricedVocabulary
     plain: PricedVocabulary
     candidates: tuple[PricedVocabulary, ...]
-    judgement: Judgement
+    judgement: HeldOutJudgement
 
     def best_of(self, algorithm: str) -> PricedVocabulary:
         """The cheapest size of one algorithm."""

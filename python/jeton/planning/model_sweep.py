@@ -45,9 +45,10 @@ def model_sweep(
         model: The model.
         gpu: The GPU that it runs on.
         workload: Its requests, in tokens of the largest size.
-        tokens_per_byte: Of each size that is worked out, those between the ones asked for too.
-        sizes: Those asked for, ascending; the best is one of them.
-        minimise: What the best size has the least of.
+        tokens_per_byte: Tokens per byte of each worked-out size, those between the ones asked for
+            too.
+        sizes: The sizes asked for, ascending; the best is one of them.
+        minimise: The figure that the best size has the least of.
         usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
         dropped: Which larger sizes were asked for and why they are not compared, in words.
     """

@@ -171,5 +171,5 @@ class NestedVocabularies:
         if not self.n_base <= vocab_size <= self.vocab_size:
             raise UsageError(
                 f"vocab_size is {vocab_size}; expected {self.n_base} (special tokens and bytes) to "
-                f"{self.vocab_size} (what was trained)"
+                f"{self.vocab_size} (the trained size)"
             )

@@ -43,10 +43,10 @@ class Decision:
     """One choice and its grounds.
 
     Attributes:
-        question: What is chosen: ``"split pattern"``, ``"normalization"``, ``"algorithm"`` ...
+        question: The choice: ``"split pattern"``, ``"normalization"``, ``"algorithm"`` ...
         choice: The setting to take.
         reason: Why, with the figures.
-        trials: What was tried, the default first.
+        trials: The trials, the default first.
     """
 
     question: str

@@ -57,8 +57,8 @@ def read_sample(
         reading: Options of ``open_documents``.
         domains_by: Files or folders are domains.
         domain_field: The field that names the domain.
-        hold_out_by: Documents of all sources are held out, or whole sources. What is nearly alike
-            is never on both sides; what resembles both is on neither.
+        hold_out_by: Documents of all sources are held out, or whole sources. Nearly alike documents
+            are never on both sides; a document that resembles both is on neither.
         num_threads: Threads; None: all there are. Does not change the result.
 
     Raises:
@@ -78,7 +78,8 @@ def read_sample(
                 kept.append((file.path if by_source else "", digest, domain, text))
                 n_bytes += len(text.encode())
         while n_bytes > 2 * MAX_SAMPLE_BYTES:
-            # What a smaller share of all digests would have kept: no order, no chance in it.
+            # The sample that a smaller share of all digests would have kept: no order, no chance in
+            # it.
             ceiling //= 2
             kept = [item for item in kept if item[1] < ceiling]
             n_bytes = sum(len(text.encode()) for *_, text in kept)

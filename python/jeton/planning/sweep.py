@@ -81,14 +81,14 @@ def sweep(
         gpu: The GPU that they run on; None: `DEFAULT_GPU`.
         output_tokens_per_request: Tokens generated after each document, counted at the largest
             size.
-        minimise: What the best size has the least of.
+        minimise: The figure that the best size has the least of.
         usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
         settings: How to train; ``vocab_size`` in it is not looked at.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
         on_bad_record: A record that does not parse or has no text: ``"stop"`` or ``"skip"``.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         num_threads: Threads that count and encode; None: all there are. Does not change the result.
         on_progress: Called as `jeton.train` calls it.
 

@@ -66,7 +66,7 @@ class ModelSweep:
         vocab_size: Ids that the model has today.
         trade: Cost, memory and time at each size.
         best: The best of the sizes that were asked for; `trade.best` is that of the curve.
-        laws: What published laws call best, which know nothing of inference.
+        laws: Best sizes by published laws, which know nothing of inference.
         reasons: Why `best`, in sentences with the figures.
     """
 
@@ -85,15 +85,15 @@ class Sweep:
 
     Attributes:
         nested: The tokenizer of the largest size, and through it all smaller ones.
-        settings: What it was trained with.
-        corpus: What it was trained on.
+        settings: Settings of the training.
+        corpus: The corpus of the training.
         n_documents: Held-out documents that were measured.
         n_bytes: Bytes of their text, UTF-8.
         points: The sizes that were asked for, ascending; the text could fill all of them.
         left_out: Sizes that were asked for and are too large for the text, or too small.
         n_seen: Held-out documents that were trained on, too, where they were given.
         curve: Tokens of the held-out text at every size, from ``nested.n_base`` on; int64.
-        models: What the sizes cost, for each model.
+        models: Costs of the sizes, for each model.
     """
 
     nested: NestedVocabularies

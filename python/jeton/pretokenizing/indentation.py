@@ -5,9 +5,9 @@ dedent token for each level that ends; lines of the same depth carry nothing. Te
 tokens is encoded as it is, so any tokenizer that has two special tokens to spare will do.
 
 Decoding gives the same source back, byte for byte, whatever it is: tabs and spaces mixed, levels of
-different widths, dedents to nowhere, blank lines with or without spaces. What an indent token means
-is the width that the last level had which was written out; a level of another width has its spaces
-behind the token. Blank lines keep their spaces and end no level.
+different widths, dedents to nowhere, blank lines with or without spaces. An indent token means the
+width of the last level that was written out; a level of another width has its spaces behind the
+token. Blank lines keep their spaces and end no level.
 
 Cost: O(characters) plus encoding. Memory O(characters).
 """
@@ -107,7 +107,7 @@ def restore_levels(stream: Sequence[str | Level] | Iterator[str | Level]) -> str
     stack = [""]
     unit = DEFAULT_INDENT
     found: list[str] = []
-    is_new = False  # Whether the last token began a level, whose width may follow.
+    is_new = False  # True if the last token began a level; its width may follow.
     is_marked = False
     is_line_start = True
     for event in stream:

@@ -148,7 +148,7 @@ def _prefix_distances(part: str, text: str) -> list[int]:
 class MorphemeLexicon:
     """A segmenter that knows the morphemes of the words it was given, and of no others.
 
-    What stands around the letters of a pretoken (a space before, a mark behind) belongs to the part
+    A mark around the letters of a pretoken (a space before, a sign behind) belongs to the part
     beside it. A word is looked up as it is, then in lower case.
     """
 
@@ -156,7 +156,7 @@ class MorphemeLexicon:
         """Keep cuts.
 
         Args:
-            cuts: Of each word, where its morphemes begin, in code points, the first left out.
+            cuts: For each word: beginnings of its morphemes, in code points, the first left out.
             n_left_out: Words that were not laid out: told in ``repr``.
         """
         self.cuts = dict(cuts)
@@ -309,9 +309,9 @@ def learn_morphemes(
         lexicon: Words whose morphemes are known.
         corpus_weight: Less than 1 cuts more, more cuts less.
         max_epochs: Most rounds over all words.
-        max_words: Learn from this many of the most frequent words; None: from all. What is learned
-            cuts the others too.
-        seed: Of the order in which words are looked at.
+        max_words: Learn from this many of the most frequent words; None: from all. The learned cuts
+            hold for the others too.
+        seed: Seed of the order in which words are looked at.
 
     Raises:
         MissingExtraError: Morfessor is not installed.

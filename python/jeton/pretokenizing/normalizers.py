@@ -89,7 +89,7 @@ def _steps(name: str) -> list[dict[str, Any]]:
 def in_order(names: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
     """Names in the order in which they are applied: one as it is, none as None.
 
-    What is no name stays, at the end: ``check_normalizers`` finds it.
+    A text that is no name stays, at the end: ``check_normalizers`` finds it.
     """
     if names is None or isinstance(names, str):
         return names

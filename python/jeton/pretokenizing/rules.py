@@ -1,9 +1,9 @@
 r"""Rules that a split pattern can be given besides: URLs whole, numbers in groups, and more.
 
-A rule names a regular language; the text that matches it is cut out first. What is cut out by a
-rule of ``WHOLE_RULES`` is one pretoken (with the one space before it, except for numbers); what is
-cut out by one of ``APART_RULES`` is cut further by the split pattern, but no pretoken crosses its
-ends. With rules, a pre-tokenizer is a sequence of splits, which ``tokenizer.json`` has words for:
+A rule names a regular language; the text that matches it is cut out first. A part cut out by a rule
+of ``WHOLE_RULES`` is one pretoken (with the one space before it, except for numbers). A part cut
+out by one of ``APART_RULES`` is cut further by the split pattern, but no pretoken crosses its ends.
+With rules, a pre-tokenizer is a sequence of splits, which ``tokenizer.json`` has words for:
 
 1. comments and strings are isolated, if those rules are on;
 2. URLs, e-mail addresses, hashtags, mentions and numbers are isolated, the first rule first;

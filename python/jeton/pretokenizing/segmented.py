@@ -2,8 +2,8 @@
 
 A tokenizer that was trained with a segmenter is a plain one: its file says nothing of the
 segmenter, and everything that loads the file merges across the ends of parts where its merges
-happen to do so. ``SegmentedTokenizer`` does not. What it gives is also what other libraries give
-for the parts themselves (``segments``), where they take text that is cut already.
+happen to do so. ``SegmentedTokenizer`` does not. Other libraries give the same result for the parts
+themselves (``segments``), where they take text that is cut already.
 """
 
 from __future__ import annotations

@@ -58,11 +58,11 @@ def find_segmenter(name: str | Segmenter, *, counts: PretokenCounts | None = Non
 
     Args:
         name: A name, perhaps with an argument behind a colon; or a function.
-        counts: What ``morfessor`` learns from.
+        counts: Counts that ``morfessor`` learns from.
 
     Raises:
         UsageError: There is none of this name, it needs an argument, or has none to learn from.
-        MissingExtraError: What it needs is not installed.
+        MissingExtraError: A package that it needs is not installed.
     """
     if not isinstance(name, str):
         if not callable(name):
@@ -193,7 +193,7 @@ def segmented_counts(counts: PretokenCounts, segmenter: Segmenter) -> PretokenCo
     as the space that it stands for.
 
     Raises:
-        TrainingError: What the segmenter made of a pretoken is another text.
+        TrainingError: The segmenter's parts of a pretoken make another text.
     """
     is_marked = '"sentences"' in counts.cutting
     found: Counter[str] = Counter()

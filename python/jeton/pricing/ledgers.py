@@ -44,7 +44,7 @@ def ledger(
         time_field: Where the time is; empty: by the usual names.
         prices: Prices by name; None: the installed list.
         model_map: Names of one's own for models, or a file of them (`read_model_map`).
-        strict_prices: Whether a request without a price is an error.
+        strict_prices: True if a request without a price is an error.
         period: Time that the log covers, where its own times do not tell: ``week``, ``30d``, dates.
         requests_per_day: Traffic, where it is known; the log is then a sample of it.
         on: Day whose prices hold for requests without a time; today (UTC) by default.

@@ -64,8 +64,8 @@ def load_through(
 
     Args:
         path: The file or the folder.
-        sources: What ``sources_of`` says of it.
-        said: What else decides what it loads as: name and options.
+        sources: Result of ``sources_of``.
+        said: Other facts that decide the load: name and options.
         folder: The folder of the cache.
         load: Loads it without the cache.
     """
@@ -139,7 +139,7 @@ def _are_kept(sources: Sources) -> bool:
     """True if there is anything to gain."""
     present = [(name, state) for name, state in sources if state is not None]
     size = sum(state.st_size for _, state in present)
-    # Of a GGUF model only the beginning is read.
+    # Only the beginning of a GGUF model is read.
     is_gguf = any(name.lower().endswith(".gguf") for name, _ in present)
     return _MIN_SOURCE_BYTES <= size <= _MAX_SOURCE_BYTES and not is_gguf
 

@@ -21,9 +21,9 @@ from jeton.registry.index import (
     state_of,
 )
 
-# What follows is imported where it is needed: who loads a compiled tokenizer, which takes some
-# milliseconds, should not wait ten times as long for the readers of files. For the same
-# reason no pattern is compiled before it is needed, and no class made that only type checkers see.
+# The other modules are imported where they are needed. A compiled tokenizer loads in some
+# milliseconds, and should not wait ten times as long for the readers of files. For the same reason
+# no pattern is compiled before it is needed, and no class made that only type checkers see.
 if TYPE_CHECKING:
     from typing import TypedDict
 
@@ -72,14 +72,14 @@ def load(
         download: Fetch a published vocabulary that is not at hand.
         pattern: Split pattern of a rank file that is not a published one.
         special_tokens: Special tokens of a rank file, text to id.
-        lowercase: Whether a WordPiece vocab.txt wants text in lower case; None: what a
+        lowercase: True if a WordPiece vocab.txt wants text in lower case; None: what a
             tokenizer_config.json beside it says, else what its words look like.
-        add_prefix_space: Whether a vocab.json with merges.txt wants a space before a text.
-        reference: Whose ids to give, where another library than the file's own may run it
+        add_prefix_space: True if a vocab.json with merges.txt wants a space before a text.
+        reference: The library whose ids to give, where another one than the file's own may run it
             (``"hf"`` for rank files).
-        cache: Whether compiled tokenizers are kept in the user's cache, so that the next load
-            takes some milliseconds (docs/guides/loading.md); a path: in this folder. The
-            environment variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
+        cache: True if compiled tokenizers are kept in the user's cache, so that the next load takes
+            some milliseconds (docs/guides/loading.md); a path: in this folder. The environment
+            variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
 
     Raises:
         UnknownTokenizerError: No such name; the nearest names are offered.
@@ -275,7 +275,7 @@ def _load_known(
     try:
         sources = sources_of(path)
     except OSError:
-        # Whatever it is, who reads the folder says it best.
+        # In any case the reader of the folder says it best.
         return _load_file(path, options=options, name=name)
     key = _key(path, sources, choices)
     if key is not None and state_of(path) is None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["FAMILIES", "NOT_PUBLIC", "Family", "family_of", "is_not_public", "plain_names"]
+__all__ = ["FAMILIES", "NOT_PUBLIC", "SharedTokenizer", "family_of", "is_not_public", "plain_names"]
 
 
-class Family(NamedTuple):
+class SharedTokenizer(NamedTuple):
     """Models with one tokenizer.
 
     Attributes:
@@ -31,63 +31,67 @@ class Family(NamedTuple):
 _TIKTOKEN = "tiktoken 0.14 (tiktoken/model.py)"
 
 # Later entries are only asked where no earlier one matches.
-FAMILIES: tuple[Family, ...] = (
-    Family("o200k_harmony", r"gpt-oss(-.*)?", ("o200k_harmony",), f"{_TIKTOKEN}; arXiv:2508.10925"),
-    Family(
+FAMILIES: tuple[SharedTokenizer, ...] = (
+    SharedTokenizer(
+        "o200k_harmony", r"gpt-oss(-.*)?", ("o200k_harmony",), f"{_TIKTOKEN}; arXiv:2508.10925"
+    ),
+    SharedTokenizer(
         "o200k_base",
         r"(ft:)?(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|o1|o3|o4)\b.*",
         ("o200k_base",),
         _TIKTOKEN,
     ),
-    Family("o200k_base", r"phi-4-(mini|multimodal).*", ("o200k_base",), "arXiv:2503.01743"),
-    Family(
+    SharedTokenizer(
+        "o200k_base", r"phi-4-(mini|multimodal).*", ("o200k_base",), "arXiv:2503.01743"
+    ),
+    SharedTokenizer(
         "cl100k_base",
         r"(ft:)?(gpt-4|gpt-3\.5|gpt-35|text-embedding-3|text-embedding-ada-002)\b.*"
         r"|(davinci|babbage)-002",
         ("cl100k_base",),
         _TIKTOKEN,
     ),
-    Family("cl100k_base", r"phi-?4", ("cl100k_base",), "microsoft/phi-4, tokenizer.json"),
-    Family("p50k_edit", r"(text|code)-davinci-edit-001", ("p50k_edit",), _TIKTOKEN),
-    Family(
+    SharedTokenizer("cl100k_base", r"phi-?4", ("cl100k_base",), "microsoft/phi-4, tokenizer.json"),
+    SharedTokenizer("p50k_edit", r"(text|code)-davinci-edit-001", ("p50k_edit",), _TIKTOKEN),
+    SharedTokenizer(
         "p50k_base",
         r"text-davinci-00[23]|code-(davinci|cushman)-00[12]|(davinci|cushman)-codex",
         ("p50k_base",),
         _TIKTOKEN,
     ),
-    Family(
+    SharedTokenizer(
         "r50k_base",
         r"text-davinci-001|text-(curie|babbage|ada)-001|davinci|curie|babbage|ada",
         ("r50k_base",),
         _TIKTOKEN,
     ),
-    Family(
+    SharedTokenizer(
         "gpt2",
         r"(distil)?gpt-?2(-(small|medium|large|xl))?|gpt-j(-6b)?|opt-[0-9.]+m?b?",
         ("gpt2", "r50k_base"),
         "openai-community/gpt2, tokenizer.json",
     ),
-    Family(
+    SharedTokenizer(
         "llama3",
         r"deepseek-r1-distill-llama-.*|smollm-?3.*|(meta-?)?llama-?v?3([.p-]?[0-9])?(-.*)?"
         r"|llama-guard-3.*|hermes-3-llama-3.*",
         ("llama3",),
         "meta-llama/llama3, tokenizer.model; arXiv:2407.21783",
     ),
-    Family(
+    SharedTokenizer(
         "llama4",
         r"(meta-?)?llama-?v?4(-.*)?|llama-guard-4.*",
         ("llama4",),
         "meta-llama/Llama-4-Scout-17B-16E, tokenizer.model",
     ),
-    Family(
+    SharedTokenizer(
         "llama2",
         r"(meta-?)?llama-?v?2(-.*)?|(meta-?)?llama-1.*|codellama-34b.*|code-?llama-34b.*"
         r"|tinyllama.*|vicuna-.*",
         ("llama2",),
         "meta-llama/Llama-2-7b, tokenizer.model; arXiv:2307.09288",
     ),
-    Family(
+    SharedTokenizer(
         "mistral_v3",
         r"(open-)?mistral-7b(-instruct)?-v0[.-]3.*|mistral-large-(2407|2)(-.*)?"
         r"|mistral-large-instruct-2407|mixtral-8x22b-instruct.*|open-mixtral-8x22b.*"
@@ -95,80 +99,94 @@ FAMILIES: tuple[Family, ...] = (
         ("mistral_v3", "mistral03"),
         "mistral-common, v3",
     ),
-    Family(
+    SharedTokenizer(
         "tekken",
         r"(open-)?mistral-nemo.*|mistral-small-(24b.*|3(\.[0-9])?|2501|2503|2506)(-.*)?"
         r"|ministral-8b.*|pixtral-12b.*|magistral-small.*|devstral-small.*",
         ("tekken", "tekken_240718"),
         "mistral-common, tekken",
     ),
-    Family(
+    SharedTokenizer(
         "mistral_v1",
         r"mistral-7b|(open-)?mistral-7b(-instruct)?(-v0[.-][12])?(-.*)?"
         r"|(open-)?mixtral-8x7b.*|mixtral|mixtral-8x22b(-v0[.-]1)?|zephyr-7b.*",
         ("mistral_v1", "mistral01"),
         "mistral-common, v1",
     ),
-    Family(
+    SharedTokenizer(
         "qwen2",
         r"deepseek-r1-distill-qwen-.*|qwq(-.*)?|qvq(-.*)?"
         r"|(code)?qwen-?(1\.5|2\.5|2p5|2-5|2|3)(?![.0-9])(-.*)?|qwen-?3-.*",
         ("qwen2", "qwen"),
         "Qwen/Qwen2.5-7B, tokenizer.json; arXiv:2412.15115, 2505.09388",
     ),
-    Family("qwen", r"qwen-(1-8b|7b|14b|72b)(-.*)?", ("qwen",), "arXiv:2309.16609"),
-    Family("gemma3", r"gemma-?3(n)?(-.*)?", ("gemma3",), "arXiv:2503.19786"),
-    Family("gemma2", r"gemma(-?2|-?1\.1)?(-.*)?", ("gemma2", "gemma"), "arXiv:2408.00118"),
-    Family(
+    SharedTokenizer("qwen", r"qwen-(1-8b|7b|14b|72b)(-.*)?", ("qwen",), "arXiv:2309.16609"),
+    SharedTokenizer("gemma3", r"gemma-?3(n)?(-.*)?", ("gemma3",), "arXiv:2503.19786"),
+    SharedTokenizer("gemma2", r"gemma(-?2|-?1\.1)?(-.*)?", ("gemma2", "gemma"), "arXiv:2408.00118"),
+    SharedTokenizer(
         "deepseek-coder",
         r"deepseek-coder-(1\.3b|5\.7b|6\.7b|7b|33b).*",
         ("deepseek-coder",),
         "arXiv:2401.14196",
     ),
-    Family(
+    SharedTokenizer(
         "deepseek-llm",
         r"deepseek-llm.*|deepseek-(coder-)?v2(\.5)?(-.*)?|deepseek-(7b|67b).*",
         ("deepseek-llm",),
         "arXiv:2401.02954; DeepSeek-V2 keeps it, arXiv:2405.04434",
     ),
-    Family(
+    SharedTokenizer(
         "deepseek_v3",
         r"deepseek-(v3([.p-][12])?|r1)(-.*)?|deepseek-(chat|reasoner)",
         ("deepseek_v3", "deepseek-v3"),
         "arXiv:2412.19437; api-docs.deepseek.com",
     ),
-    Family("kimi_k2", r"kimi-k2(-.*)?|moonlight-.*", ("kimi_k2",), "moonshotai/Kimi-K2-Instruct"),
-    Family("phi-2", r"phi-2|phi-1(\.5)?", ("phi-2",), "microsoft/phi-2"),
-    Family(
+    SharedTokenizer(
+        "kimi_k2", r"kimi-k2(-.*)?|moonlight-.*", ("kimi_k2",), "moonshotai/Kimi-K2-Instruct"
+    ),
+    SharedTokenizer("phi-2", r"phi-2|phi-1(\.5)?", ("phi-2",), "microsoft/phi-2"),
+    SharedTokenizer(
         "phi-3-mini",
         r"phi-?3(\.5)?-(mini|medium)(-.*)?",
         ("phi-3-mini", "llama2"),
         "microsoft/Phi-3-mini-4k-instruct",
     ),
-    Family(
+    SharedTokenizer(
         "gpt_neox_20b",
         r"gpt-neox-20b|pythia-.*|dolly-v2-.*|mpt-.*|olmo-(1b|7b).*",
         ("gpt_neox_20b",),
         "EleutherAI/gpt-neox-20b, tokenizer.json",
     ),
-    Family("olmo2", r"olmo-?2-.*", ("olmo2",), "allenai/OLMo-2-1124-7B, tokenizer.json"),
-    Family("smollm2", r"smollm-?2-.*", ("smollm2",), "HuggingFaceTB/SmolLM2-135M, tokenizer.json"),
-    Family("yi", r"yi-(6b|9b|34b)(-.*)?", ("yi",), "01-ai/Yi-34B, tokenizer.model"),
-    Family("jamba", r"jamba(-v0[.-]1)?", ("jamba",), "ai21labs/Jamba-v0.1, tokenizer.json"),
-    Family("starcoder", r"starcoder(base)?(-.*)?", ("starcoder",), "arXiv:2305.06161"),
-    Family("falcon", r"falcon-(7b|40b|180b)(-.*)?", ("falcon",), "tiiuae/falcon-7b"),
-    Family("claude", r"claude-(v?[12]|instant)\b.*", ("claude",), "anthropic-tokenizer-typescript"),
-    Family(
+    SharedTokenizer("olmo2", r"olmo-?2-.*", ("olmo2",), "allenai/OLMo-2-1124-7B, tokenizer.json"),
+    SharedTokenizer(
+        "smollm2", r"smollm-?2-.*", ("smollm2",), "HuggingFaceTB/SmolLM2-135M, tokenizer.json"
+    ),
+    SharedTokenizer("yi", r"yi-(6b|9b|34b)(-.*)?", ("yi",), "01-ai/Yi-34B, tokenizer.model"),
+    SharedTokenizer(
+        "jamba", r"jamba(-v0[.-]1)?", ("jamba",), "ai21labs/Jamba-v0.1, tokenizer.json"
+    ),
+    SharedTokenizer("starcoder", r"starcoder(base)?(-.*)?", ("starcoder",), "arXiv:2305.06161"),
+    SharedTokenizer("falcon", r"falcon-(7b|40b|180b)(-.*)?", ("falcon",), "tiiuae/falcon-7b"),
+    SharedTokenizer(
+        "claude", r"claude-(v?[12]|instant)\b.*", ("claude",), "anthropic-tokenizer-typescript"
+    ),
+    SharedTokenizer(
         "bert_base_uncased", r"(distil)?bert-(base|large)-uncased", ("bert_base_uncased",), "BERT"
     ),
-    Family("bert_base_cased", r"(distil)?bert-(base|large)-cased", ("bert_base_cased",), "BERT"),
-    Family("bert_chinese", r"bert-base-chinese", ("bert_chinese",), "BERT"),
-    Family("bert_multi_cased", r"bert-base-multilingual-cased", ("bert_multi_cased",), "BERT"),
-    Family(
+    SharedTokenizer(
+        "bert_base_cased", r"(distil)?bert-(base|large)-cased", ("bert_base_cased",), "BERT"
+    ),
+    SharedTokenizer("bert_chinese", r"bert-base-chinese", ("bert_chinese",), "BERT"),
+    SharedTokenizer(
+        "bert_multi_cased", r"bert-base-multilingual-cased", ("bert_multi_cased",), "BERT"
+    ),
+    SharedTokenizer(
         "roberta-base", r"(distil)?roberta(-(base|large))?", ("roberta-base", "gpt2"), "RoBERTa"
     ),
-    Family("t5-small", r"t5(-(small|base|large|3b|11b))?|flan-t5(-.*)?", ("t5-small",), "T5"),
-    Family("modernbert", r"modernbert-(base|large)", ("modernbert",), "arXiv:2412.13663"),
+    SharedTokenizer(
+        "t5-small", r"t5(-(small|base|large|3b|11b))?|flan-t5(-.*)?", ("t5-small",), "T5"
+    ),
+    SharedTokenizer("modernbert", r"modernbert-(base|large)", ("modernbert",), "arXiv:2412.13663"),
 )
 
 NOT_PUBLIC = r"claude-(?!(v?[12]|instant)\b).*|gemini-.*|grok-.*|nova-.*|command-?(a|r).*|palm-.*"
@@ -199,7 +217,7 @@ def plain_names(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form for form in forms if form))
 
 
-def family_of(model: str) -> Family | None:
+def family_of(model: str) -> SharedTokenizer | None:
     """The family of a model; None where its tokenizer is not known here."""
     for form in plain_names(model):
         for family in FAMILIES:

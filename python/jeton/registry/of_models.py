@@ -8,7 +8,7 @@ from typing import Any
 
 from jeton.errors import UnknownTokenizerError
 from jeton.registry.finding import find
-from jeton.registry.model_families import Family, family_of, is_not_public
+from jeton.registry.model_families import SharedTokenizer, family_of, is_not_public
 
 __all__ = ["at_hand", "vocabulary_of_config", "vocabulary_of_model"]
 
@@ -65,7 +65,7 @@ _ROWS_OF_TYPE: dict[str, tuple[tuple[range, str], ...]] = {
 """By ``model_type`` and ``vocab_size``: a model with that tokenizer."""
 
 
-def at_hand(family: Family) -> str | None:
+def at_hand(family: SharedTokenizer) -> str | None:
     """The first vocabulary of a family that is at hand; None where none is."""
     return next((name for name in family.vocabularies if find(name) is not None), None)
 
@@ -75,7 +75,7 @@ def vocabulary_of_model(model: str, *, download: bool = False) -> str | None:
 
     Args:
         model: Its name, as its provider or a hub writes it.
-        download: Whether a published vocabulary will do that is not at hand.
+        download: True if a published vocabulary will do that is not at hand.
 
     Raises:
         UnknownTokenizerError: The vocabulary is known and not at hand, or not public.
@@ -141,7 +141,7 @@ def _can_be_fetched(name: str) -> bool:
     return published is not None and published.rank_file.url is not None
 
 
-def _missing(model: str, family: Family) -> UnknownTokenizerError:
+def _missing(model: str, family: SharedTokenizer) -> UnknownTokenizerError:
     from jeton._published import published_vocabularies
     from jeton.registry.places import how_to_get
 

@@ -34,12 +34,12 @@ class VocabularyEntry:
     """One vocabulary that has a name.
 
     Attributes:
-        name: What to pass to ``jeton.load``.
+        name: Argument for ``jeton.load``.
         where: The place it comes from; ``"published"``: known, but not at hand.
         path: The file; None where it is not at hand.
         size_bytes: The file's size as it is stored.
-        available: Whether its file is at hand. Whether Jeton knows everything in the file (a
-            tokenizer.json can hold any algorithm) only loading it tells.
+        available: True if its file is at hand. Only loading tells if Jeton knows everything in the
+            file (a tokenizer.json can hold any algorithm).
         how: How to get it, where it is not at hand; empty otherwise.
     """
 

@@ -40,7 +40,7 @@ def against_lines(result: GateResult) -> list[str]:
         first, *rest = budget_lines(main, with_details=True)
         lines += ["", f"Why: {first}", *(f"     {line}" for line in rest)]
     elif main is not None:
-        lines += ["", "The same number of tokens a document on both sides."]
+        lines += ["", "Both sides have equal tokens a document."]
     return [*lines, *(f"note: {visible(note)}" for note in result.notes)]
 
 

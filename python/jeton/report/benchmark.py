@@ -59,8 +59,8 @@ def bench_lines(report: BenchReport) -> list[str]:
         f"{machine.cpu}, {machine.cores} cores{memory}; {machine.system}; {machine.python}; "
         f"{report.date}",
         f"Medians of {report.n_rounds} rounds in which libraries take turns, each in a process of "
-        f"its own; one thread one by one, {report.num_threads} in batches; ratios: speed over "
-        f"that of {report.compared_with or 'none'}, above 1 is faster; the first pass meets the "
+        f"its own; one thread one by one, {report.num_threads} in batches. Ratios: speed over "
+        f"that of {report.compared_with or 'none'}, above 1 is faster. The first pass meets the "
         "text for the first time, later rounds find caches full",
     ]
     lines += [

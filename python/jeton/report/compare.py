@@ -15,8 +15,8 @@ from jeton.report.json_report import embed_json, safe_json
 from jeton.report.markdown_text import escaped, rows, signed, text, written
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.tables import (
-    Cell,
     Column,
+    NumberCell,
     Table,
     fidelity_table,
     quality_table,
@@ -88,7 +88,7 @@ class GroupTableRow:
     name: str
     documents: Shown | None
     size: Shown | None
-    cells: tuple[Cell, ...]
+    cells: tuple[NumberCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _group_row(
         documents=numbers.show(f"{path}.n_documents", "count", basis=basis),
         size=numbers.show(f"{path}.n_bytes", "bytes", basis=basis),
         cells=tuple(
-            Cell(
+            NumberCell(
                 numbers.show(f"{path}.cells[{index}].bytes_per_token", "ratio", basis=basis),
                 value is not None and value == best and not lossy[index],
             )
@@ -226,13 +226,13 @@ def comparison_markdown(comparison: Comparison) -> str:
         ]
     blocks.append(
         "**Bold** marks the best value; a tokenizer that does not restore the text is never the "
-        "best; \\~ marks what was estimated from a sample. Intervals are in the JSON. Made by "
+        "best; \\~ marks estimates from a sample. Intervals are in the JSON. Made by "
         f"Jeton {text(data['jeton_version'])}."
     )
     return "\n\n".join(blocks) + "\n"
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: NumberCell) -> str:
     shown = escaped(signed(cell.shown))
     return f"**{shown}**" if cell.is_best else shown
 
@@ -379,11 +379,11 @@ class _Printer:
         if n_more > 0:
             self._line(f"{n_more} more; the other forms have them", "dim")
 
-    def _cell(self, cell: Cell) -> Any:
+    def _cell(self, cell: NumberCell) -> Any:
         words = signed(cell.shown) + (self._best if cell.is_best else "  ")
         return self._text(words, "bold" if cell.is_best else "")
 
-    def _ends(self, cell: Cell) -> Any:
+    def _ends(self, cell: NumberCell) -> Any:
         if cell.interval is None:
             return self._text("")
         low, high = cell.interval

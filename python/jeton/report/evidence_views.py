@@ -13,7 +13,7 @@ __all__ = [
     "N_MODELS",
     "DomainRow",
     "IssueView",
-    "Level",
+    "MaturityStep",
     "ModelRow",
     "PointRow",
     "Setting",
@@ -99,7 +99,7 @@ class DomainRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class MaturityStep:
     """A step of maturity."""
 
     name: str
@@ -201,7 +201,7 @@ def domain_rows(numbers: Numbers, *, current: int) -> tuple[DomainRow, ...]:
     return tuple(rows)
 
 
-def maturity_levels(numbers: Numbers) -> tuple[Level, ...]:
+def maturity_levels(numbers: Numbers) -> tuple[MaturityStep, ...]:
     """Return the ladder of maturity with the step that was reached; empty where not judged."""
     data = numbers.data.get("maturity")
     if data is None:
@@ -209,7 +209,7 @@ def maturity_levels(numbers: Numbers) -> tuple[Level, ...]:
     names = [name for name, _ in _LEVELS]
     reached = names.index(data["level"]) if data["level"] in names else -1
     return tuple(
-        Level(name, meaning, position <= reached, position == reached)
+        MaturityStep(name, meaning, position <= reached, position == reached)
         for position, (name, meaning) in enumerate(_LEVELS)
     )
 

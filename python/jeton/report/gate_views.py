@@ -76,9 +76,9 @@ class GateView:
 
     Attributes:
         title: Its heading.
-        has_budgets: Whether anything could fail.
-        is_passed: Whether nothing did.
-        is_side_by_side: Whether two corpora were audited.
+        has_budgets: True if anything could fail.
+        is_passed: True if nothing did.
+        is_side_by_side: True if two corpora were audited.
         n_failed: Budgets that were exceeded.
         rows: All budgets and figures, failures first.
         explained: Why the first of them moved.

@@ -29,7 +29,7 @@ _EXCERPT_CHARS = 90
 
 
 @dataclass(frozen=True, slots=True)
-class TermRow:
+class InspectedTerm:
     """One term; ``pieces`` by tokenizer."""
 
     path: str
@@ -64,7 +64,7 @@ class InspectorContext:
 
     data: dict[str, Any]
     embedded: str
-    terms: tuple[TermRow, ...]
+    terms: tuple[InspectedTerm, ...]
     scripts: tuple[ScriptRow, ...]
     worst: tuple[WorstRow, ...]
     all_scripts: tuple[str, ...]
@@ -107,7 +107,7 @@ def inspector_context(inspection: Inspection) -> InspectorContext:
         data=data,
         embedded=embedded,
         terms=tuple(
-            TermRow(
+            InspectedTerm(
                 f"terms[{index}].term",
                 numbers.show(f"terms[{index}].n_occurrences", "count"),
                 tuple(

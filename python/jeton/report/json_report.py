@@ -23,7 +23,7 @@ _HAZARDS = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# What could end the script element or start an entity where the JSON stands inside HTML.
+# Characters that could end the script element or start an entity where the JSON stands inside HTML.
 _HTML_HAZARDS = re.compile("[<>&]")
 
 

@@ -61,7 +61,7 @@ def _add_case(suite: ElementTree.Element, item: BudgetResult) -> None:
     case = ElementTree.SubElement(
         suite, "testcase", {"classname": f"jeton.gate.{item.metric}", "name": visible(name)}
     )
-    # What no reader of XML could read, `budget_lines` has made visible already.
+    # Text that no reader of XML could read was made visible by `budget_lines` already.
     lines = budget_lines(item)
     if item.is_exceeded:
         main = main_cause_lines(item)[:1]

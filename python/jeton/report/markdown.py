@@ -1,7 +1,7 @@
 """The audit as Markdown: for a pull request, a wiki page, or a file beside the numbers.
 
-What decides stands open: the sum, five findings, the waterfall, the tokenizers; the rest is folded.
-The whole stays below what GitHub takes as one comment.
+The decisive parts stand open: the sum, five findings, the waterfall, the tokenizers; the rest is
+folded. The whole stays below what GitHub takes as one comment.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ def _folded(numbers: Numbers, current: int) -> Iterable[str]:
         ("Your bill against your log", parts_of.bill(numbers)),
         ("Limits of the API", parts_of.quota(numbers)),
         ("Domains", parts_of.domains(numbers, current=current)),
-        ("What each domain costs", parts_of.domain_bills(numbers)),
+        ("Cost of each domain", parts_of.domain_bills(numbers)),
         ("Tokens of the whole workload", parts_of.sampled(numbers)),
         ("The pipeline", parts_of.maturity(numbers)),
-        ("What the log holds", parts_of.requests(numbers)),
+        ("Contents of the log", parts_of.requests(numbers)),
         (
             "Other quality measures",
             [_table(numbers, quality), *parts_of.stability(numbers)] if quality else [],

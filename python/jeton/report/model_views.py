@@ -18,7 +18,7 @@ class ModelCostRow:
 
     Attributes:
         path: Where it stands in the report.
-        is_cheapest: Whether no other costs less per document.
+        is_cheapest: True if no other costs less per document.
     """
 
     path: str

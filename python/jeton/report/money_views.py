@@ -14,7 +14,7 @@ __all__ = [
     "BillModelRow",
     "BillRow",
     "BillView",
-    "Cause",
+    "CauseLine",
     "FactorView",
     "Product",
     "WaterfallRow",
@@ -80,10 +80,10 @@ class WaterfallRow:
     """A bar of the waterfall: the bill as it is, a remedy, or the bill after all of them.
 
     Attributes:
-        index: Of the step in the report; None for the first and the last bar.
-        name: What it is called, or the path of its name.
+        index: Index of the step in the report; None for the first and the last bar.
+        name: Its name, or the path of its name.
         after: The bill a month once this is done.
-        delta: What it changes a month; None for the first and the last bar.
+        delta: Its change of a month's cost; None for the first and the last bar.
         left, width: Where the bar lies, percent of the widest bill.
         finding: Number of the finding that proposes it, from 1; None where none does.
     """
@@ -134,7 +134,7 @@ class BillModelRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class CauseLine:
     """Cause of a part of the difference; ``usd`` where that is known."""
 
     path: str
@@ -149,7 +149,7 @@ class BillView:
         models: The dearest models.
         n_more_models: Models beyond those.
         rows: Lines by model and kind of token.
-        has_billed_lines: Whether the bill goes into that detail.
+        has_billed_lines: True if the bill goes into that detail.
         remarks: Paths of what was odd about the bill, no sentence twice.
         price_sources: Price lists, each once.
     """
@@ -162,7 +162,7 @@ class BillView:
     explained: Shown | None
     difference: Shown | None
     difference_share: Shown | None
-    causes: tuple[Cause, ...]
+    causes: tuple[CauseLine, ...]
     remarks: tuple[str, ...]
     price_sources: tuple[str, ...]
 
@@ -295,12 +295,12 @@ def _model_row(numbers: Numbers, index: int) -> BillModelRow:
     )
 
 
-def _cause(numbers: Numbers, index: int, cause: str | dict[str, Any]) -> Cause:
+def _cause(numbers: Numbers, index: int, cause: str | dict[str, Any]) -> CauseLine:
     path = f"bill.causes[{index}]"
     if isinstance(cause, str):
-        return Cause(path, None)
+        return CauseLine(path, None)
     usd = numbers.show(f"{path}.usd", "cents_change", basis=cause["basis"])
-    return Cause(f"{path}.title", usd)
+    return CauseLine(f"{path}.title", usd)
 
 
 def _factor(numbers: Numbers, index: int, factor: dict[str, Any]) -> FactorView:

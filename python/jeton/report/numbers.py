@@ -78,7 +78,7 @@ class Shown:
         versus: Path of the number that ``text`` gives the change against.
         share_of: Path of the number that ``text`` gives the share of.
         minus: Path of the number that was taken off before ``text`` was written.
-        times: What the number (less ``minus``) was multiplied by.
+        times: The factor of the number (less ``minus``).
         basis: ``exact``, ``calibrated`` or ``estimated``.
     """
 
@@ -214,7 +214,7 @@ def write_number(value: Decimal, kind: Kind) -> str:
     """Write a number with its unit, as short as its size deserves."""
     if kind in _SIGNED:
         text = write_number(abs(value), _SIGNED[kind])
-        # What rounds to nothing has no sign.
+        # A number that rounds to nothing has no sign.
         is_nothing = not re.search("[1-9]", text)
         return text if is_nothing else ("+" if value > 0 else _MINUS) + text
     if value < 0:
@@ -272,7 +272,7 @@ def _percent(value: Decimal) -> str:
         return f"{percent:,.0f}%"
     if percent < 1:
         return f"{_significant(percent, 2)}%"
-    # What is not all is never written as 100%.
+    # A share below all is never written as 100%.
     digits = next(
         (n for n in range(1, 6) if percent > _ALL or round(percent, n) < _ALL), _MOST_DIGITS
     )

@@ -1,6 +1,6 @@
 """The parts of the page: which there are, which stand open, and which are folded.
 
-Whoever pays the bill reads what stands open. Everything else is one press away, under "More".
+The payer of the bill reads the open parts. Everything else is one press away, under "More".
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from typing import Any
 
 from jeton.report.summary import N_FINDINGS
 
-__all__ = ["Part", "parts_of"]
+__all__ = ["PagePart", "parts_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """A part of the page.
 
     Attributes:
         id: Anchor of the part; its template is ``_<id>.html.j2`` with underscores.
         title: Heading.
         link: Words of its link in the navigation.
-        is_open: Whether it stands open.
-        hint: What a folded part holds, in a few words.
+        is_open: True if it stands open.
+        hint: Content of a folded part, in a few words.
     """
 
     id: str
@@ -37,11 +37,11 @@ class Part:
         return f"_{self.id.replace('-', '_')}.html.j2"
 
 
-def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
+def parts_of(context: dict[str, Any]) -> tuple[PagePart, ...]:
     """Return the parts of a report, those that stand open first.
 
     Args:
-        context: What the templates get.
+        context: Values for the templates.
     """
     data = context["data"]
     n_tokenizers = len(data["tokenizers"])
@@ -51,29 +51,34 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
     is_first_five = context["n_findings"] == N_FINDINGS < len(context["findings"])
     findings = "The five findings that matter most" if is_first_five else "Findings"
     gate = context["gate"]
-    found: list[tuple[Any, Part]] = [
-        (gate, Part("gate", gate.title if gate else "", "Before and after")),
-        (True, Part("findings", findings, "Findings")),
-        (context["waterfall"], Part("waterfall", "Where the money goes", "Where the money goes")),
+    found: list[tuple[Any, PagePart]] = [
+        (gate, PagePart("gate", gate.title if gate else "", "Before and after")),
+        (True, PagePart("findings", findings, "Findings")),
+        (
+            context["waterfall"],
+            PagePart("waterfall", "Where the money goes", "Where the money goes"),
+        ),
         (
             context["model_costs"],
-            Part("models", "Models by price per document", "Price per document"),
+            PagePart("models", "Models by price per document", "Price per document"),
         ),
-        (context["spending"], Part("spending", "By model and by day", "Models and days")),
-        (context["bill"], Part("bill", "Your bill against your log", "Bill")),
-        (context["domains"], Part("domains", "By domain", "Domains")),
-        (context["quota"], Part("quota", "Limits of the API", "Limits")),
+        (context["spending"], PagePart("spending", "By model and by day", "Models and days")),
+        (context["bill"], PagePart("bill", "Your bill against your log", "Bill")),
+        (context["domains"], PagePart("domains", "By domain", "Domains")),
+        (context["quota"], PagePart("quota", "Limits of the API", "Limits")),
         (
             context["simulation"],
-            Part("traffic", "Your traffic replayed on the GPU", "Traffic on the GPU"),
+            PagePart("traffic", "Your traffic replayed on the GPU", "Traffic on the GPU"),
         ),
         (
             memory or (money and is_choice),
-            Part("economics", *_economics(memory=bool(memory), money=bool(money and is_choice))),
+            PagePart(
+                "economics", *_economics(memory=bool(memory), money=bool(money and is_choice))
+            ),
         ),
         (
             n_tokenizers,
-            Part(
+            PagePart(
                 "tokenizers",
                 "Tokenizers side by side" if is_choice else "The tokenizer",
                 "Tokenizers" if is_choice else "Tokenizer",
@@ -83,13 +88,13 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
         ),
         (
             context["points"],
-            Part("tradeoff", "Which tokenizer to choose", "Choice"),
+            PagePart("tradeoff", "Which tokenizer to choose", "Choice"),
         ),
-        (context["training"], Part("training", "Training with each tokenizer", "Training")),
-        (context["terms"], Part("terms", "How your terms are split", "Terms")),
+        (context["training"], PagePart("training", "Training with each tokenizer", "Training")),
+        (context["terms"], PagePart("terms", "How your terms are split", "Terms")),
         (
             data.get("what_if"),
-            Part(
+            PagePart(
                 "what-if",
                 "What if",
                 "What if",
@@ -99,7 +104,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
         ),
         (
             context["provider"],
-            Part(
+            PagePart(
                 "provider",
                 "Tokens as the provider counts them",
                 "Provider's count",
@@ -109,9 +114,9 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
         ),
         (
             data.get("requests"),
-            Part(
+            PagePart(
                 "requests",
-                "What the log holds",
+                "Contents of the log",
                 "Log",
                 is_open=False,
                 hint="models, usage, problems in the records",
@@ -119,7 +124,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
         ),
         (
             context["levels"] or context["settings"],
-            Part(
+            PagePart(
                 "maturity",
                 "The pipeline",
                 "Pipeline",
@@ -129,7 +134,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
         ),
         (
             context["samples"],
-            Part(
+            PagePart(
                 "samples",
                 "How your text is split",
                 "Samples",
@@ -139,7 +144,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
         ),
         (
             True,
-            Part(
+            PagePart(
                 "basis",
                 "How these figures were made",
                 "Method",

@@ -1,12 +1,12 @@
 """The gate's verdict and the audit's findings as SARIF 2.1.0, which code scanning services show.
 
-Of the format (OASIS Standard, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0",
-2020-03-27) this writes: ``version`` and ``runs`` (section 3.13), in a run its ``tool.driver`` with
-the rules (3.18, 3.19), ``artifacts`` (3.24) and ``results`` (3.27). Every result has a rule that is
-listed, a level, a message and a location in a file of the inputs, because services that annotate
-pull requests drop results without one. An exceeded budget has the documents that moved it as its
-locations: the first is the one that is shown, the others are related locations. A finding stands at
-the document that has most of it, where the gate measured that.
+Part of the format is written (OASIS Standard, "Static Analysis Results Interchange Format (SARIF)
+Version 2.1.0", 2020-03-27). It is ``version`` and ``runs`` (section 3.13), in a run its
+``tool.driver`` with the rules (3.18, 3.19), ``artifacts`` (3.24) and ``results`` (3.27). Every
+result has a rule that is listed, a level, a message and a location in a file of the inputs, because
+services that annotate pull requests drop results without one. An exceeded budget has the documents
+that moved it as its locations: the first is the one that is shown, the others are related
+locations. A finding stands at the document that has most of it, where the gate measured that.
 """
 
 from __future__ import annotations

@@ -41,14 +41,14 @@ class Headline:
 
     Attributes:
         total: Money, or the mean tokens of a request where no price is known.
-        period: What the sum is of (``"a year"``; ``"tokens per request"``).
-        is_money: Whether ``total`` is money.
+        period: Period of the sum (``"a year"``; ``"tokens per request"``).
+        is_money: True if ``total`` is money.
         tokenizer: Index of the tokenizer in use, whose sum it is.
         saving: Money a year that all remedies save one after another; without a waterfall what the
             largest single finding saves; without money the change in tokens that the best candidate
             brings; None where nothing is saved.
         saving_share: ``saving`` as a share of the yearly sum.
-        remaining: What remains of the sum with all remedies.
+        remaining: The rest of the sum with all remedies.
         n_remedies: Remedies that save it; 0 without a waterfall.
         finding: Index of the single finding that saves it.
         candidate: Index of the tokenizer that saves tokens (without money).

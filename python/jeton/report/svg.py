@@ -2,7 +2,7 @@
 
 A `Drawing` writes shapes in pixels of the chart's natural size, x to the right and y down. Colours
 are variables of the page's style sheet, text is in the page's font, and numbers carry the JSON path
-that they come from. The same shapes give the same bytes.
+that they come from. Equal shapes give equal bytes.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Drawing:
         """Returns the chart as an element.
 
         Args:
-            alt: What the chart shows, with its numbers, for those who cannot see it.
+            alt: Description of the chart, with its numbers, for readers who cannot see it.
         """
         patterns = "".join(
             f'<pattern id="{self._name}-hatch{look}" width="{_TILE_PX}" height="{_TILE_PX}" '

@@ -22,7 +22,15 @@ from jeton.report.visible import visible
 if TYPE_CHECKING:
     from jeton.planning import Sweep
 
-__all__ = ["Grid", "Plot", "grids", "sweep_html", "sweep_json", "sweep_markdown", "sweep_words"]
+__all__ = [
+    "Plot",
+    "SweepGrid",
+    "grids",
+    "sweep_html",
+    "sweep_json",
+    "sweep_markdown",
+    "sweep_words",
+]
 
 _WIDTH_PX, _HEIGHT_PX = 340.0, 220.0
 _MOST_TICKS = 6
@@ -36,7 +44,7 @@ _MINIMISED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class SweepGrid:
     """A table; a row is a vocabulary size. ``best`` is the row to point at."""
 
     title: str
@@ -55,12 +63,12 @@ class Plot:
     svg: Markup
 
 
-def grids(numbers: Numbers) -> tuple[Grid, ...]:
+def grids(numbers: Numbers) -> tuple[SweepGrid, ...]:
     """The tables: tokens on held-out text, then the costs of each model."""
     return (_tokens(numbers), *(_costs(numbers, i) for i in range(len(numbers.data["models"]))))
 
 
-def _tokens(numbers: Numbers) -> Grid:
+def _tokens(numbers: Numbers) -> SweepGrid:
     found = []
     for index, point in enumerate(numbers.data["points"]):
         path = f"points[{index}]"
@@ -77,14 +85,14 @@ def _tokens(numbers: Numbers) -> Grid:
                 else numbers.show(f"{path}.tokens_saved", "share"),
             )
         )
-    return Grid(
+    return SweepGrid(
         "Tokens of the held-out text",
         ("Vocabulary", "Tokens", "Bytes per token", "95% from", "to", "Saved by this step"),
         tuple(found),
     )
 
 
-def _costs(numbers: Numbers, model: int) -> Grid:
+def _costs(numbers: Numbers, model: int) -> SweepGrid:
     data = numbers.data["models"][model]
     asked = {point["vocab_size"] for point in numbers.data["points"]}
     found: list[tuple[Shown | None, ...]] = []
@@ -106,7 +114,7 @@ def _costs(numbers: Numbers, model: int) -> Grid:
                 numbers.show(f"{path}.kv_bytes_per_request", "bytes"),
             )
         )
-    return Grid(
+    return SweepGrid(
         f"{data['model']} on {data['gpu']}",
         (
             "Vocabulary",
@@ -143,7 +151,7 @@ def sweep_words(found: Sweep) -> tuple[str, ...]:
     if n_seen:
         words.append(
             f"{n_seen:,} of the {counted(held['n_documents'], 'measured document')} "
-            f"{'was' if n_seen == 1 else 'were'} trained on: what is measured looks better than "
+            f"{'was' if n_seen == 1 else 'were'} trained on: their figures look better than "
             "other text will; give text that is not among the inputs"
         )
     if held["n_documents"] < 2:

@@ -14,9 +14,9 @@ from jeton.metrics.round_trips import loses_text
 from jeton.report.numbers import Kind, Numbers, Shown
 
 __all__ = [
-    "Cell",
     "Column",
     "EconomicsPart",
+    "NumberCell",
     "Table",
     "economics_table",
     "fidelity_table",
@@ -40,7 +40,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class NumberCell:
     """A number, or None where the report has none; ``is_best`` marks the best of a column.
 
     ``interval`` holds its ends where the number speaks for more text than was counted.
@@ -56,7 +56,7 @@ class Table:
     """Rows are tokenizers in the order of the report; ``rows[i][j]`` belongs to ``columns[j]``."""
 
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[NumberCell, ...], ...]
 
     def only(self, *keys: str) -> Table:
         """Keep some columns, in the order given."""
@@ -328,7 +328,9 @@ def table_of(
         columns,
         tuple(
             tuple(
-                Cell(value, index in best[position], _interval(numbers, index, columns[position]))
+                NumberCell(
+                    value, index in best[position], _interval(numbers, index, columns[position])
+                )
                 for position, value in enumerate(shown[index])
             )
             for index in range(n_rows)

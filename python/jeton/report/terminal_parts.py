@@ -156,7 +156,7 @@ def domain_bills(numbers: Numbers) -> Grid | None:
     if not found:
         return None
     return Grid(
-        "What each domain costs",
+        "Cost of each domain",
         ("Domain", "Cost", "Of the cost", "Of the text", "Relative price"),
         tuple(
             (

@@ -10,11 +10,11 @@ from jeton.report.money_views import weakest_basis
 from jeton.report.numbers import Kind, Numbers, Shown, kind_of_unit, money_kind
 
 __all__ = [
-    "ComparisonRow",
     "DomainBillRow",
     "LimitRow",
     "ProviderView",
     "QuotaView",
+    "RemedyRow",
     "SampledRow",
     "comparison_rows",
     "domain_bill_rows",
@@ -38,10 +38,10 @@ class ProviderView:
     """Token counts of a closed model's provider; numbers are None where there is no count.
 
     Attributes:
-        basis: Of the count.
+        basis: Basis of the count.
         change: The provider's tokens against those that were counted.
         usd: A month's, with its ends; None without a price or traffic.
-        usd_request: Of a request, where a month's is not known.
+        usd_request: Cost of a request, where a month's is not known.
     """
 
     basis: str
@@ -83,7 +83,7 @@ class QuotaView:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonRow:
+class RemedyRow:
     """A figure before and after all remedies; ``path`` is that of its name."""
 
     path: str
@@ -174,7 +174,7 @@ def quota_view(numbers: Numbers) -> QuotaView | None:
     )
 
 
-def comparison_rows(numbers: Numbers) -> tuple[ComparisonRow, ...]:
+def comparison_rows(numbers: Numbers) -> tuple[RemedyRow, ...]:
     """Return the figures that the remedies change, and the bill; empty where there is no remedy."""
     data = numbers.data.get("comparison")
     steps = (numbers.data.get("waterfall") or {}).get("steps")
@@ -195,7 +195,7 @@ def comparison_rows(numbers: Numbers) -> tuple[ComparisonRow, ...]:
             basis = weakest_basis([row["naive"]["basis"], row["engineered"]["basis"]])
             change = numbers.show(f"{path}.change", "change", basis=basis)
         rows.append(
-            ComparisonRow(
+            RemedyRow(
                 f"{path}.name",
                 numbers.figure(f"{path}.naive", kind),
                 numbers.figure(f"{path}.engineered", kind),

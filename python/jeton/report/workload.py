@@ -13,7 +13,7 @@ from jeton.report.numbers import Numbers, Shown, lookup
 from jeton.report.visible import visible
 
 __all__ = [
-    "Period",
+    "DateRange",
     "WorkloadView",
     "day_words",
     "period_words",
@@ -33,7 +33,7 @@ _MONTHS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class DateRange:
     """First and last day, as ISO dates and in words."""
 
     first: str
@@ -52,11 +52,11 @@ class WorkloadView:
         models: Paths of the names of the models, the dearest first.
         n_more_models: Models beyond those.
         price_date: Date of the price list in words; empty without a price.
-        price_date_iso: The same date as the report has it.
+        price_date_iso: The date as the report has it.
     """
 
     title: str
-    period: Period | None
+    period: DateRange | None
     requests: Shown | None
     models: tuple[str, ...]
     n_more_models: int
@@ -157,14 +157,14 @@ def _models(data: dict[str, Any]) -> tuple[str, ...]:
     return tuple(f"workload.{key}" for key in ("price_model", "model") if workload[key])[:1]
 
 
-def _period(requests: dict[str, Any] | None) -> Period | None:
+def _period(requests: dict[str, Any] | None) -> DateRange | None:
     if not requests or not requests["first_time"] or not requests["last_time"]:
         return None
     first, last = _date(requests["first_time"]), _date(requests["last_time"])
     if first is None or last is None:
         return None
     words = period_words(first, last)
-    return Period(first.date().isoformat(), last.date().isoformat(), words)
+    return DateRange(first.date().isoformat(), last.date().isoformat(), words)
 
 
 def period_words(first: datetime, last: datetime) -> str:

@@ -89,12 +89,12 @@ class TrainingCard:
         fingerprint: SHA-256 of its canonical form: the tokenizer that this card is about.
         vocab_size: Tokens that it has; fewer than the settings ask for where the text ended.
         settings: Hyper-parameters; those of continuing where there is a ``base``.
-        sources: What it was trained on.
+        sources: The corpus of the training.
         jeton_version: The version of Jeton that trained it.
         date: The day, as the caller gave it.
-        command: What was run; empty where it was not a command.
+        command: The command; empty where it was not a command.
         heldout: How it does on text kept apart, by source; empty where that was not measured.
-        learned: What the algorithm says of its work: languages and what they pay, for one.
+        learned: The algorithm's notes on its work: languages and their cost, for one.
         base: The tokenizer that was continued; None: it was trained anew.
         made: How the text was read and cared for (``reading``, ``care``), the least count of a
             pretoken (``min_count``), and what was left out, by cause.

@@ -5,9 +5,9 @@ of documents counted. Taking it up again reads on behind those: the counts, and 
 from them, are those of a run that was never stopped. Counts by language lie in files beside it, one
 each, of two generations by turns: the header names those that belong to it.
 
-What was seen of documents (digests, signatures of near-duplicates, figures of quality) is not in
-it: the documents that were counted are looked at again, which gives the same, takes no room, and
-costs what looking at them costs.
+Facts about documents (digests, signatures of near-duplicates, figures of quality) are not in it.
+The counted documents are read again, which gives the same result, takes no room, and costs the
+reading.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Checkpoint:
         """Load what an earlier run left into empty counts; None where there is nothing.
 
         Args:
-            counts: What the counts are added to.
+            counts: The counts to add to.
             part: Empty counts for a part of this name.
 
         Raises:

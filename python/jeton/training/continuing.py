@@ -38,7 +38,7 @@ class NewToken:
 
     Attributes:
         id: Its id; ids follow one another after the last one taken before.
-        token_bytes: What it stands for.
+        token_bytes: Its bytes.
         n_saved: Tokens of the text that its merge saved when it was chosen.
         n_uses: How often the text has it now that all merges are made.
         n_old_tokens: Tokens of the old tokenizer that one use replaces.
@@ -157,7 +157,7 @@ def continue_training(
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
         num_threads: Threads that count; None: all there are. Does not change the result.
-        name: What the new tokenizer is called.
+        name: Name of the new tokenizer.
         on_progress: Called now and then, first with stage ``"count"``, then ``"merge"``.
 
     Warns:
@@ -212,7 +212,7 @@ def continue_from_counts(
         corpus: Counts of ``count_pretokens(..., base=base)``, or of files of such counts.
         base: The tokenizer to continue: its name, its path, or an object, which stays as it is.
         settings: Hyper-parameters.
-        name: What the new tokenizer is called.
+        name: Name of the new tokenizer.
         on_progress: Called now and then with stage ``"merge"``.
 
     Warns:

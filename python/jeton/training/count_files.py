@@ -72,7 +72,7 @@ def save_language_counts(folder: str | os.PathLike[str], corpus: CountedCorpus) 
     place.mkdir(exist_ok=True)
     files = []
     for language in corpus.languages:
-        # What came of which input is not known by language, and nobody asks for it again.
+        # The share of an input is not known by language, and nobody asks for it again.
         source = TrainingSource(language.name, language.n_documents, language.n_bytes)
         files.append(place / f"{language.name}.counts")
         save_counts(
@@ -100,8 +100,8 @@ def load_counts(
 
     Args:
         paths: The files; all must have been cut the same way.
-        settings: Of an algorithm that learns by language: each file is of the language that its
-            name or folder says, as ``language_by`` has it. Others need none.
+        settings: For an algorithm that learns by language: each file has the language of its name
+            or folder, as ``language_by`` has it. Others need none.
         weights: By name of a file (a path, its name, its folder's, a glob): how much it counts.
         max_memory: Bytes of memory, at least 16 MiB; None: as many as it takes.
         temp_dir: Where counts go that have no room; None: the system's place for temporary files.
@@ -109,11 +109,11 @@ def load_counts(
             more often in what was left out than that has bytes (``CountedCorpus.left_out`` does
             not count it; the core's ``at_least`` says how much it is). By language, where those
             are asked for.
-        field: Of the development text of an algorithm that has one: where its text is.
-        documents: Of the same: the whole file is one document, or each line.
-        strict: Of the same: text that is not valid Unicode is an error.
-        on_bad_record: Of the same: ``"stop"`` or ``"skip"``.
-        num_threads: Of the same: threads; None: all there are.
+        field: For the development text of an algorithm that has one: the field of its text.
+        documents: For that text: the whole file is one document, or each line.
+        strict: For that text: invalid Unicode is an error.
+        on_bad_record: For that text: ``"stop"`` or ``"skip"``.
+        num_threads: For that text: threads; None: all there are.
 
     Raises:
         FormatError: A file is not one of counts, or is damaged.
@@ -168,7 +168,7 @@ def load_counts(
     by_language = LanguageCounter.of(
         settings or TrainSettings(), spoken, max_memory=max_memory, temp_dir=temp_dir
     )
-    # The same source may come with several weights.
+    # One source may come with several weights.
     sources: dict[tuple[str, str], TrainingSource] = {}
     with explained_full_disk(temp_dir):
         for file in files:
@@ -321,7 +321,7 @@ def _info(path: str, info: Any) -> _Info:
         for source in sources:
             Fraction(source.weight)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise UsageError(f"{path}: what it says of its sources cannot be read: {error}") from error
+        raise UsageError(f"{path}: its sources cannot be read: {error}") from error
     if unit < 1:
         raise UsageError(f"{path}: its unit is {unit}; expected at least 1")
     return _Info(

@@ -24,7 +24,7 @@ class TrainingSource:
         n_replaced_documents: Documents in which bytes that are not UTF-8 were replaced.
         weight: How much they count, a number such as ``2`` or ``5/2``.
         n_left_out_documents: Documents that did not count: copies, low quality, held out.
-        sha256: Of the file as stored; empty where it is no file or was not asked for.
+        sha256: SHA-256 of the file as stored; empty where it is no file or was not asked for.
     """
 
     name: str
@@ -53,10 +53,10 @@ class LanguageCounts:
 
     Attributes:
         name: The language.
-        counts: What is learned from.
+        counts: The counts to learn from.
         n_documents: Documents of that.
         n_bytes: Bytes of their text, UTF-8, without weights.
-        development: What is measured; None: what is learned from.
+        development: The measured text; None: the text of the training.
     """
 
     name: str
@@ -94,17 +94,17 @@ class CountedCorpus:
         counts: The weighted pretokens.
         sources: Every input that was read, in order.
         skipped: Inputs that were not read; each says why.
-        unit: What a document of weight 1 counts: weights are made whole by it.
+        unit: Counts of a document of weight 1: weights are made whole by it.
         left_out: Documents that did not count.
         n_cut_documents: Text documents (or lines) of more than 64 MiB, counted in pieces.
-        languages: The same by language, by name; empty for algorithms that do not ask.
-        indents: Whether indentation was taken out of the text, for tokens that stand for it.
+        languages: Counts by language, by name; empty for algorithms that do not ask.
+        indents: True if indentation was taken out of the text, for tokens that stand for it.
         n_null_documents: Records whose text is null.
         n_bad_records: Records that cannot be used and were left out.
         first_bad_record: The first of them, in words.
         pattern: The split pattern as it was named; empty where that is not known.
         reading: How inputs were read (field, documents ...), as plain JSON values.
-        care: What was done with documents, as plain JSON values (``CorpusCare.to_dict``).
+        care: The care of documents, as plain JSON values (``CorpusCare.to_dict``).
         min_count: Pretokens that occur less often were left out.
         rare: Counts that this left out.
     """

@@ -88,7 +88,7 @@ def count_pretokens(
     Args:
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts, as ``open_documents`` has
             it: a list of ``str`` is paths, so pass ``iter(texts)`` for texts.
-        settings: Of these, only what decides how text is cut matters here.
+        settings: Only the settings that decide how text is cut matter here.
         base: Cut text as this tokenizer does, to continue it; settings do not matter then.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
@@ -194,14 +194,15 @@ def count_pretokens(
     interrupts = Interrupts()
     n_seen = 0
     current: InputFile | None = None
-    # Who wants to see what is held out has it read once more.
+    # A caller that asks for the held-out text has it read once more.
     is_done = done is not None and on_held_out is None
     with explained_full_disk(temp_dir), interrupts.noted(wanted=saved is not None and not is_done):
         for file, batch in () if is_done else stream:
             if current is not None and file.path != current.path:
                 _check_unchanged(current, identities)
             current = file
-            # What a stopped run has counted is looked at again only where what follows needs it.
+            # Documents that a stopped run has counted are read again only where a later step needs
+            # it.
             n_again = min(max(n_done - n_seen, 0), len(batch))
             n_seen += len(batch)
             cared = carer.care(file, batch, num_threads=num_threads)

@@ -68,7 +68,7 @@ class LanguageCounter:
 
         Args:
             settings: How text is cut.
-            source: What says the language.
+            source: The source of the language.
             max_memory: Bytes of memory for the counts of all languages together, shared evenly;
                 None: as many as it takes.
             temp_dir: Where counts go that have no room; None: the system's place for that.
@@ -311,8 +311,8 @@ def count_languages(
 
     Args:
         inputs: By language, text as ``jeton.train`` takes it: paths, or an iterator of texts.
-        settings: Of these, only what decides how text is cut matters here.
-        development: The same for the text that is measured; None: what is learned from.
+        settings: Only the settings that decide how text is cut matter here.
+        development: Counts of the measured text; None: the text of the training.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.

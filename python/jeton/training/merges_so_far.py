@@ -1,7 +1,7 @@
 """Learning that was interrupted: the merges so far, and what they were learned from.
 
 The counts and settings of the next run must be those of the one that left it; the core besides
-refuses merges that its counts do not have. What is learned then is what one run would have given.
+refuses merges that its counts do not have. The merges learned then are those of one run.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class MergesSoFar:
     Attributes:
         path: The file.
         settings: Settings of learning.
-        counts: What is learned from.
-        unit: What a document of weight 1 counts.
+        counts: The counts to learn from.
+        unit: Counts of a document of weight 1.
     """
 
     path: Path

@@ -1,7 +1,7 @@
 """Settings of training: hyper-parameters, checked in one place.
 
-What several algorithms have in common is a field of ``TrainSettings``; what only one has is one of
-its ``options``. The settings are kept as they were given, since the training card has to tell them.
+A setting of several algorithms is a field of ``TrainSettings``; a setting of one is one of its
+``options``. The settings are kept as they were given, since the training card has to tell them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ DEFAULT_MIN_FREQUENCY = 1
 """Pairs that occur less often are not merged: 1 leaves none out."""
 
 DEFAULT_VOCAB_SIZE = 32_000
-"""The size of Llama 1, Llama 2 and Mistral 7B: common ground to start from. What pays depends on
-the text and the model, which only a comparison of sizes can tell."""
+"""The size of Llama 1, Llama 2 and Mistral 7B: common ground to start from. The best size depends
+on the text and the model; only a comparison of sizes can tell."""
 
 DEFAULT_PATTERN = "llama3"
 """Cuts as ``cl100k_base`` does (words with the space before them, numbers in groups of at most
@@ -74,7 +74,7 @@ class TrainSettings:
     Attributes:
         algorithm: One of ``ALGORITHMS``.
         vocab_size: Tokens wanted, special tokens (and the 256 bytes, if there are some) included.
-        min_frequency: What occurs less often does not become a token.
+        min_frequency: Least occurrences of a token.
         pattern: Split pattern: the name of a published one, ``"code"``, or a regular expression.
         rules: Names from ``jeton.pretokenizing.RULES``: what is cut out before the pattern cuts.
         segmenter: Cuts pretokens further before they count: a name as
@@ -86,12 +86,13 @@ class TrainSettings:
         special_tokens: Take the ids 0, 1 ... in this order. None: the algorithm's own, which are
             here after construction.
         max_token_bytes: Longest token that is made; None: any.
-        tie_rule: Of two pairs with the same count, ``"hf"`` merges the one with the lower ids
-            first, as the ``tokenizers`` library does, ``"bytes"`` the one whose bytes come first,
-            ``"sentencepiece"`` the one with fewer characters, then whose bytes come first.
+        tie_rule: Rule for two pairs with equal counts. ``"hf"`` merges the one with the lower ids
+            first, as the ``tokenizers`` library does. ``"bytes"`` merges the one whose bytes come
+            first. ``"sentencepiece"`` merges the one with fewer characters, then whose bytes come
+            first.
         seed: Reserved for algorithms that sample; those there are do not, their result depends on
             text and settings only.
-        options: What only this algorithm has, by name.
+        options: Options of this algorithm alone, by name.
     """
 
     algorithm: str = "bpe"

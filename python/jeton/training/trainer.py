@@ -1,8 +1,8 @@
 """From text to a tokenizer.
 
-What an algorithm is lies in ``jeton.training.algorithms``; here is what all of them have in common:
-counting, learning, and what is said when the text was not enough. The result depends on text and
-settings only: not on threads, batches, the order of documents, or the machine.
+The algorithms are in ``jeton.training.algorithms``. This module has their common parts: counting,
+learning, and the message when the text was not enough. The result depends on text and settings
+only: not on threads, batches, the order of documents, or the machine.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def train(
             from languages to these.
         algorithm: One of ``ALGORITHMS``; ``"bpe"``: byte-level BPE.
         vocab_size: Tokens wanted, special tokens (and the 256 bytes, if there are some) included.
-        min_frequency: What occurs less often does not become a token.
+        min_frequency: Least occurrences of a token.
         pattern: Split pattern: the name of a published one, ``"code"``, or a regular expression.
         rules: Names from ``jeton.pretokenizing.RULES``: what is cut out before the pattern cuts,
             such as URLs or single digits.
@@ -95,9 +95,10 @@ def train(
         special_tokens: Take the ids 0, 1 ... in this order; text never becomes one unless allowed.
             None: those usual with the algorithm.
         max_token_bytes: Longest token that is made; None: any.
-        tie_rule: Of two pairs with the same count, ``"hf"`` merges the one with the lower ids
-            first, as the ``tokenizers`` library does, ``"bytes"`` the one whose bytes come first,
-            ``"sentencepiece"`` the one with fewer characters, then whose bytes come first.
+        tie_rule: Rule for two pairs with equal counts. ``"hf"`` merges the one with the lower ids
+            first, as the ``tokenizers`` library does. ``"bytes"`` merges the one whose bytes come
+            first. ``"sentencepiece"`` merges the one with fewer characters, then whose bytes come
+            first.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         seed: Reserved for algorithms that sample; those there are do not.
@@ -105,7 +106,7 @@ def train(
         num_threads: Threads; None: all there are. Does not change the result.
         normalizer: Names from ``jeton.pretokenizing.NORMALIZERS``, one or several: what is done to
             text before it is cut, in training and in use: ``"nfc"``, ``"arabic-diacritics"`` ...
-        name: What the tokenizer is called.
+        name: Name of the tokenizer.
         on_progress: Called now and then, first with stage ``"count"``, then with that of learning.
         **options: What only this algorithm has: the fields of its options.
 
@@ -172,9 +173,9 @@ def train_from_counts(
     """Train on counts: what ``train`` does after reading. Counts may be used again.
 
     Args:
-        corpus: What ``count_pretokens`` gave for settings that cut text the same way.
+        corpus: Result of ``count_pretokens`` for settings that cut text in this way.
         settings: Hyper-parameters.
-        name: What the tokenizer is called.
+        name: Name of the tokenizer.
         num_threads: Threads; None: all there are. Does not change the result.
         on_progress: Called now and then with the stage of learning.
 
@@ -204,7 +205,7 @@ def learn_from_counts(
     Args:
         corpus: See there, as the other arguments.
         settings: Hyper-parameters.
-        name: What the tokenizer is called.
+        name: Name of the tokenizer.
         num_threads: Threads; None: all there are. Does not change the result.
         checkpoint: Name of the checkpoint of counting: with ``bpe`` and ``superbpe`` Ctrl-C writes
             the merges so far beside it, to ``CHECKPOINT.merges``. They are removed when learning is

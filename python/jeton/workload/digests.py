@@ -93,7 +93,7 @@ class DuplicateTracker:
         """Track documents; one without text is no duplicate of another.
 
         Args:
-            digests: Of the documents, `DIGEST` (n,).
+            digests: Digests of the documents, `DIGEST` (n,).
             lengths: Their bytes, int64 (n,).
         """
         has_text = lengths > 0

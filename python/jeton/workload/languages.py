@@ -3,8 +3,8 @@
 A coarse and quick guess, made for one purpose: to tell a workload whose languages shifted from one
 whose texts changed. It reads the beginning of a document, counts the function words of each
 language that the document's script is used for, and takes the language with the most; ties and
-fewer than two hits leave the script's name. What matters is that the same text always gets the same
-class, and that one language seldom gets two.
+fewer than two hits leave the script's name. A text must always get the same class, and one language
+should seldom get two.
 
 The lists are closed classes of words (articles, pronouns, prepositions, conjunctions, auxiliaries),
 written for this purpose

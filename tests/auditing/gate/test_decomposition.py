@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.errors import UsageError
-from jeton.metrics.decomposition import DOMAIN_MIX, LANGUAGE_MIX, LENGTH, Group, decompose
+from jeton.metrics.decomposition import DOMAIN_MIX, LANGUAGE_MIX, LENGTH, DocumentGroup, decompose
 
 RATES = st.dictionaries(
     st.sampled_from(["wording", "white_space", "case"]),
@@ -18,20 +18,22 @@ RATES = st.dictionaries(
 )
 GROUPS = st.dictionaries(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz")),
-    st.builds(Group, st.integers(1, 10**9), st.fractions(0, 10**6, max_denominator=99), RATES),
+    st.builds(
+        DocumentGroup, st.integers(1, 10**9), st.fractions(0, 10**6, max_denominator=99), RATES
+    ),
     min_size=1,
     max_size=7,
 )
 
 
-def mean(groups: dict[tuple[str, str], Group]) -> Fraction:
+def mean(groups: dict[tuple[str, str], DocumentGroup]) -> Fraction:
     total = sum(group.weight for group in groups.values())
     return sum((g.weight * g.value for g in groups.values()), Fraction(0)) / total
 
 
 @given(GROUPS, GROUPS)
 def test_parts_add_up_exactly_and_do_not_prefer_a_side(
-    before: dict[tuple[str, str], Group], after: dict[tuple[str, str], Group]
+    before: dict[tuple[str, str], DocumentGroup], after: dict[tuple[str, str], DocumentGroup]
 ) -> None:
     result = decompose(before, after)
     assert (result.before, result.after) == (mean(before), mean(after))
@@ -41,8 +43,10 @@ def test_parts_add_up_exactly_and_do_not_prefer_a_side(
         assert abs(back.parts[name] + value) < Fraction(1, 2**150)
 
 
-def group(weight: int, length: int, **rates: int) -> Group:
-    return Group(weight, Fraction(length), {name: Fraction(rate) for name, rate in rates.items()})
+def group(weight: int, length: int, **rates: int) -> DocumentGroup:
+    return DocumentGroup(
+        weight, Fraction(length), {name: Fraction(rate) for name, rate in rates.items()}
+    )
 
 
 def test_by_hand() -> None:

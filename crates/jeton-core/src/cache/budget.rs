@@ -1,7 +1,7 @@
-//! Budget of the word caches of a tokenizer: their common limit, and the share of each.
+//! Budget of the pretoken caches of a tokenizer: their common limit, and the share of each.
 //!
-//! A cache that may not grow forgets older words, and one that may not even begin keeps none: ids
-//! are the same, only slower.
+//! A cache that may not grow forgets older pretokens, and one that may not even begin keeps none:
+//! ids are the same, only slower.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -10,12 +10,12 @@ use crate::cache::tables::CacheMemory;
 use crate::memory::arena::HugeArena;
 use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
-/// Most bytes of one cache of one thread, however many pretokens a text has. A thread has four of
-/// them; that of phrases also has some kilobytes for what came once.
+/// Most bytes of one tier of one thread. A thread has four tiers; `records` also has some kilobytes
+/// for pretokens that came once.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 
-/// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256
-/// MiB, that is 8 threads with full caches.
+/// Bytes that the pretoken caches of one tokenizer may take together unless it is told otherwise:
+/// 256 MiB, that is 8 threads with full caches.
 pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_BYTES;
 
 /// Limit and use of the caches of one tokenizer.
@@ -143,7 +143,7 @@ impl Share {
 
     /// Gives bytes back.
     pub(crate) fn give_back(&self, bytes: usize) {
-        // What is not in the count is not taken from it.
+        // Only counted bytes are taken from the count.
         if let Some(budget) = &self.budget
             && self.process == budget.process.load(Ordering::Relaxed)
         {

@@ -38,15 +38,14 @@ impl Doorkeeper {
         is_full.then(|| (n * GROWTH).clamp(FIRST_WORDS, MAX_WORDS))
     }
 
-    /// Bytes of so many words.
+    /// Bytes of `n_words` words of the filter.
     pub(crate) fn bytes_of(n_words: usize) -> usize {
         n_words * size_of::<u64>()
     }
 
     /// Uses more room, which must be zeros.
     pub(crate) fn grow(&mut self, mut room: HugeSlice<u64>) {
-        // A hash chooses its word by its upper bits: what was in one word may be in any of so many
-        // now.
+        // A hash chooses its word by its upper bits: each old word becomes `GROWTH` new ones.
         for (there, &before) in room.chunks_mut(GROWTH).zip(&*self.words) {
             there.fill(before);
         }

@@ -1,7 +1,7 @@
-//! Ids as entries for short words have them: three of four bytes each, or seven of two.
+//! Ids as entries for short pretokens have them: three of four bytes each, or seven of two.
 //!
-//! Where a vocabulary has at most 2^16 ids, words of four to seven of them need no larger entries
-//! in a cache of their own, in which they would be looked for after all others.
+//! A vocabulary of at most 2^16 ids has room for seven in a small entry. Its pretokens of four to
+//! seven ids stay in `few_ids`, the tier that is looked at first.
 
 use crate::cache::two_way::{Payload, payload_of};
 
@@ -11,7 +11,7 @@ pub(crate) const IDS_PER_ENTRY: usize = 8;
 /// Ids of two bytes in an entry, beside their number.
 const MAX_IDS: usize = IDS_PER_ENTRY - 1;
 
-/// True if all ids of a vocabulary that has so many fit into two bytes.
+/// True if all ids of a vocabulary of `n_ids` fit into two bytes.
 pub(crate) fn are_small(n_ids: u32) -> bool {
     n_ids <= 1 << 16
 }

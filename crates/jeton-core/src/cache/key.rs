@@ -1,6 +1,6 @@
 //! A short pretoken as a number, which is compared at once and hashed in a few operations.
 
-/// Masks of the first so many bytes, for eight bytes and the eight behind them.
+/// Masks of the first 0 to 16 bytes: one of eight bytes, one of the next eight.
 static FIRST_BYTES: [[u64; 2]; 17] = {
     let mut masks = [[u64::MAX; 2]; 17];
     let mut n = 0;
@@ -18,10 +18,10 @@ static FIRST_BYTES: [[u64; 2]; 17] = {
 #[repr(u8)]
 pub(crate) enum Role {
     Pretoken = 0,
-    /// A bit that no length of a short word has, as the next.
+    /// A bit that no length of a short pretoken has, as the next.
     Unit = 0x80,
-    /// The first word of a text, which stands for itself where a model puts something in front of
-    /// it or takes something off.
+    /// The first pretoken of a text, which stands for itself where a model puts something in front
+    /// of it or takes something off.
     First = 0x40,
 }
 
@@ -33,8 +33,8 @@ pub struct Key<const W: usize>([u128; W]);
 
 impl<const W: usize> Key<W> {
     /// The length must fit behind the bytes.
-    pub(crate) const MAX_WORD_BYTES: usize = W * 16 - 1;
-    /// Key that neither a word nor an empty entry has.
+    pub(crate) const MAX_PRETOKEN_BYTES: usize = W * 16 - 1;
+    /// Key that neither a pretoken nor an empty entry has.
     pub const NONE: Self = Self([u128::MAX; W]);
 
     /// Key of an empty entry.
@@ -44,12 +44,12 @@ impl<const W: usize> Key<W> {
     #[inline(always)]
     pub fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
         let length = end - start;
-        if length > Self::MAX_WORD_BYTES {
+        if length > Self::MAX_PRETOKEN_BYTES {
             return None;
         }
         let mut key = [0; W];
-        // Loads of 16 bytes and a mask where the text goes on for so long. At its end, its last 16
-        // bytes; in one that has not so many, a copy.
+        // Inside a text, a load of 16 bytes and a mask. At its end, the last 16 bytes. A shorter
+        // text is copied.
         if let Some((_, rest)) = text.split_at_checked(start)
             && let Some(bytes) = rest.get(..W * 16)
         {
@@ -107,10 +107,10 @@ impl<const W: usize> Key<W> {
     }
 }
 
-/// Keys that tell where a word is kept.
+/// Keys that tell where a pretoken is kept.
 pub(crate) trait Hashed {
-    /// Hash that tells the set of a word, however many sets there are. An attacker can make keys
-    /// that share a set; they push each other out, no more.
+    /// Hash that tells the set of a pretoken, however many sets there are. An attacker can make
+    /// keys that share a set; they push each other out, no more.
     fn hash(self) -> usize;
 }
 
@@ -157,7 +157,7 @@ mod tests {
         #[test]
         fn keys_are_one_to_one(text in "\\PC{0,12}", other in "\\PC{0,12}") {
             let key = |text: &str| Key::<1>::new(text.as_bytes(), 0, text.len());
-            // The same word inside a longer text has the same key.
+            // A longer text around the pretoken does not change the key.
             let inside = format!("{text}{other}");
             prop_assert_eq!(key(&text), Key::<1>::new(inside.as_bytes(), 0, text.len()));
             // And at the end of one.

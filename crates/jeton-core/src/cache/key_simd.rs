@@ -1,31 +1,31 @@
-//! Keys of eight words that follow one another, and where these would be kept, by vector
+//! Keys of eight pretokens that follow one another, and where these would be kept, by vector
 //! instructions.
 //!
-//! One word at a time ([`Key::new`], [`Hashed`](crate::cache::key::Hashed)) takes three times the
-//! instructions, and known words cost little else. AVX-512 only: one comparison cuts each word off
-//! behind its end, and narrower vectors hold too few words.
+//! One pretoken at a time ([`Key::new`], [`Hashed`](crate::cache::key::Hashed)) takes three times
+//! the instructions, and known pretokens cost little else. AVX-512 only: one comparison cuts each
+//! pretoken off behind its end, and narrower vectors hold too few pretokens.
 
 use crate::cache::key::{Key, Role};
 use crate::cpu::dispatch::Kernel;
 
-/// Words at once.
+/// Pretokens at once.
 pub(crate) const EIGHT: usize = 8;
 
-/// Keys and hashes of eight words.
+/// Keys and hashes of eight pretokens.
 pub(crate) struct KeyBatch<'a> {
     pub(crate) keys: &'a mut [Key<1>; EIGHT],
     /// Hashes of the keys.
     pub(crate) places: &'a mut [usize; EIGHT],
-    /// The numbers of those that are too long for a key come first.
+    /// Numbers of the pretokens that are too long for a key, from the front.
     pub(crate) long: &'a mut [usize; EIGHT],
 }
 
 impl Kernel {
-    /// Makes the keys of the words that begin at `start` and end at `ends`; long ones have
+    /// Makes the keys of the pretokens that begin at `start` and end at `ends`; long ones have
     /// [`Key::NONE`]. `first`: the number of the first of them, `role`: what they are. Returns how
     /// many are long, and the hashes once more: who needs them at once does not wait for memory
     /// then. None, and nothing is made, where the text may end before sixteen bytes of the last
-    /// word, and where there are no instructions for it.
+    /// pretoken, and where there are no instructions for it.
     #[inline(always)]
     pub(crate) fn keys_of_eight(
         self,
@@ -46,8 +46,8 @@ impl Kernel {
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
-    //! Called only where `Kernel::of` found AVX-512, which is all that makes the call unsafe, but
-    //! for the text: that is read where a comparison has shown that it goes on for sixteen bytes.
+    //! Called only where `Kernel::of` found AVX-512. Text is read only where a comparison has shown
+    //! that it goes on for sixteen bytes. Nothing else is unsafe here.
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{
@@ -66,12 +66,12 @@ mod avx512 {
 
     /// Bytes of a key, the last of which has the length.
     const KEY: usize = 16;
-    const MAX_WORD: i64 = Key::<1>::MAX_WORD_BYTES as i64;
+    const MAX_WORD: i64 = Key::<1>::MAX_PRETOKEN_BYTES as i64;
     /// The last byte of each of four keys.
     const LAST_BYTES: u64 = 0x8000_8000_8000_8000;
 
-    /// For each byte of four keys its place in the key, and the place of the word's length among
-    /// eight numbers of 64 bits.
+    /// For each byte of four keys its place in the key, and the place of the pretoken's length
+    /// among eight numbers of 64 bits.
     static PLACES: [u8; 64] = {
         let mut places = [0; 64];
         let mut n = 0;
@@ -128,19 +128,19 @@ mod avx512 {
         }
         let [b, c, d, e, f, g, h, _] = *ends;
         // SAFETY: all these are in `from`, and so are followed by sixteen bytes, as was just seen.
-        let words = unsafe {
+        let pretokens = unsafe {
             [
                 load_four(text, [start, b, c, d]),
                 load_four(text, [e, f, g, h]),
             ]
         };
         let lengths = _mm512_sub_epi64(until, from);
-        // What does not fit a byte is long in any case.
+        // A length above 255 is cut to 255: long in either case.
         let in_bytes = _mm512_min_epu64(lengths, _mm512_set1_epi64(0xFF));
-        // What stands for a long word has all bits anyway.
+        // The key of a long pretoken has all bits set anyway.
         let role = _mm512_maskz_set1_epi8(LAST_BYTES, role as i8);
         let [low, high] = [0, 1].map(|half| {
-            let keys = four_keys(words[half], in_bytes, &LENGTHS[half]);
+            let keys = four_keys(pretokens[half], in_bytes, &LENGTHS[half]);
             _mm512_or_si512(keys, role)
         });
         let places = four_and_four_places(low, high);
@@ -162,9 +162,8 @@ mod avx512 {
         Some((long.count_ones() as usize, numbers_of(places)))
     }
 
-    /// A vector's numbers. Read from memory behind the vector, those of its upper half would wait
-    /// until it has arrived there: an Intel processor of 2023 hands on only what a lower half has
-    /// (4 and 8.5 ns, a throwaway program).
+    /// A vector's numbers. They are taken from registers: a store followed by loads of the upper
+    /// half waits for the cache (4 against 8.5 ns, an Intel processor of 2023, throwaway program).
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn numbers_of(vector: __m512i) -> [usize; EIGHT] {
@@ -205,12 +204,12 @@ mod avx512 {
         unsafe { _mm512_loadu_si512(table.as_ptr().cast()) }
     }
 
-    /// The bytes of four words without what follows them, their lengths in the last byte.
+    /// The bytes of four pretokens without what follows them, their lengths in the last byte.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-    fn four_keys(words: __m512i, in_bytes: __m512i, lengths: &[u8; 64]) -> __m512i {
+    fn four_keys(pretokens: __m512i, in_bytes: __m512i, lengths: &[u8; 64]) -> __m512i {
         let length = _mm512_permutexvar_epi8(load(lengths), in_bytes);
-        let bytes = _mm512_maskz_mov_epi8(_mm512_cmpgt_epu8_mask(length, load(&PLACES)), words);
+        let bytes = _mm512_maskz_mov_epi8(_mm512_cmpgt_epu8_mask(length, load(&PLACES)), pretokens);
         let keys = _mm512_mask_mov_epi8(bytes, LAST_BYTES, length);
         let long = _mm512_cmpgt_epu8_mask(length, _mm512_set1_epi8(MAX_WORD as i8));
         _mm512_mask_mov_epi8(keys, long, _mm512_set1_epi8(-1))
@@ -243,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Wherever the words and the text end.
+        /// Wherever the pretokens and the text end.
         #[test]
         fn eight_words_are_as_each_alone(
             before in 0usize..9,

@@ -1,7 +1,7 @@
-//! A small pool of things that threads borrow for a call: word caches above all.
+//! A small pool of things that threads borrow for a call: pretoken caches above all.
 //!
-//! Lock-free, so that a fork while another thread holds one leaves nothing locked in the child:
-//! what was lent out at that moment is simply not there, and the child makes its own.
+//! The pool has no lock, so a fork leaves nothing locked in the child. Items that were lent at that
+//! moment are missing there, and the child makes new ones.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const KEPT: usize = 16;
 
 /// Item that can be lent.
 pub(crate) trait Pooled: Default {
-    /// Said to a new item: what it may take for its cache of words.
+    /// Said to a new item: what it may take for its cache of pretokens.
     fn set_budget(&mut self, budget: &Arc<CacheBudget>);
 
     /// Said to an item that comes back when the budget has been made less than what is used.
@@ -46,7 +46,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T: Pooled> Pool<T> {
-    /// Budget of all items together for their caches of words.
+    /// Budget of all items together for their caches of pretokens.
     pub(crate) fn budget(&self) -> &CacheBudget {
         &self.budget
     }
@@ -77,7 +77,7 @@ impl<T: Pooled> Pool<T> {
         }
     }
 
-    // What slots hold is boxed.
+    // Slots hold boxes.
     #[allow(clippy::unnecessary_box_returns)]
     #[cold]
     fn make(&self) -> Box<T> {

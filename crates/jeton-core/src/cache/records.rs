@@ -22,7 +22,7 @@ use crate::memory::huge_pages::HugeSlice;
 
 pub(crate) use self::record::RecordIds;
 
-/// Longest pretoken that is a phrase, in bytes: twenty words of a script without spaces.
+/// Longest pretoken that is a phrase, in bytes: twenty pretokens of a script without spaces.
 pub(crate) const MAX_RECORD_BYTES: usize = 255;
 
 /// Most ids that are kept: one for each byte.
@@ -43,8 +43,7 @@ pub(crate) struct Records {
     /// A power of two of them; none until the first pretoken is kept. The hash above the place
     /// where the record begins, counted from 1; 0 where there is none.
     slots: HugeSlice<u64>,
-    /// How many of the slots are in use, less one: no more than it takes for few texts that are
-    /// long, so that they stay in a cache that is near.
+    /// Slots in use, less one. Few records use few slots, which stay in the processor's cache.
     mask: usize,
     /// How many slots are taken.
     n_kept: usize,
@@ -59,22 +58,21 @@ pub(crate) struct Records {
     share: Share,
 }
 
-/// The hash of a pretoken: for one of 16 to 31 bytes that of its key, by which it may be kept
-/// elsewhere.
+/// Returns the hash of a pretoken. One of 16 to 31 bytes has the hash of its key in `medium`.
 #[inline(always)]
-pub(crate) fn hash(word: &[u8]) -> u32 {
-    if word.len() > Key::<1>::MAX_WORD_BYTES
-        && let Some(key) = Key::<2>::new(word, 0, word.len())
+pub(crate) fn hash(pretoken: &[u8]) -> u32 {
+    if pretoken.len() > Key::<1>::MAX_PRETOKEN_BYTES
+        && let Some(key) = Key::<2>::new(pretoken, 0, pretoken.len())
     {
         return key.hash() as u32;
     }
-    let mut hash = word.len() as u64;
-    let (sixteens, rest) = word.as_chunks::<16>();
+    let mut hash = pretoken.len() as u64;
+    let (sixteens, rest) = pretoken.as_chunks::<16>();
     for bytes in sixteens {
         hash = mix(hash, u128::from_le_bytes(*bytes));
     }
     if !rest.is_empty() {
-        let last = word.last_chunk::<16>().copied().unwrap_or_else(|| {
+        let last = pretoken.last_chunk::<16>().copied().unwrap_or_else(|| {
             let mut padded = [0; 16];
             padded[..rest.len()].copy_from_slice(rest);
             padded
@@ -147,36 +145,36 @@ impl Records {
 
     /// The ids of a pretoken that is no longer than a phrase; `hash`: its hash.
     #[inline(always)]
-    pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<RecordIds<'_>> {
-        if word.len() > MAX_RECORD_BYTES {
+    pub(crate) fn find(&self, pretoken: &[u8], hash: u32, role: Role) -> Option<RecordIds<'_>> {
+        if pretoken.len() > MAX_RECORD_BYTES {
             return None;
         }
-        let (n_ids, from) = search(&self.slots, self.mask, &self.numbers, word, hash, role)?;
+        let (n_ids, from) = search(&self.slots, self.mask, &self.numbers, pretoken, hash, role)?;
         Some(RecordIds::new(n_ids as usize, from))
     }
 
     /// Returns the ids of a pretoken, if it is kept.
-    pub(crate) fn get(&self, word: &[u8], role: Role) -> Option<&[u32]> {
-        if word.len() > MAX_RECORD_BYTES {
+    pub(crate) fn get(&self, pretoken: &[u8], role: Role) -> Option<&[u32]> {
+        if pretoken.len() > MAX_RECORD_BYTES {
             return None;
         }
-        self.find(word, hash(word), role)?.ids()
+        self.find(pretoken, hash(pretoken), role)?.ids()
     }
 
     /// Remembers a pretoken that is not there yet, and its ids.
-    pub(crate) fn put(&mut self, word: &[u8], ids: &[u32], role: Role) {
-        if word.is_empty() || word.len() > MAX_RECORD_BYTES || ids.len() > MAX_IDS {
+    pub(crate) fn put(&mut self, pretoken: &[u8], ids: &[u32], role: Role) {
+        if pretoken.is_empty() || pretoken.len() > MAX_RECORD_BYTES || ids.len() > MAX_IDS {
             return;
         }
-        let len = record::len(word, ids.len());
+        let len = record::len(pretoken, ids.len());
         if self.used + len > self.numbers.len() && !self.make_room(len) {
             return;
         }
         let Some(there) = self.numbers.get_mut(self.used..self.used + len) else {
             return;
         };
-        record::write(there, word, role, ids);
-        let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
+        record::write(there, pretoken, role, ids);
+        let slot = u64::from(hash(pretoken)) << 32 | (self.used + 1) as u64;
         self.used += len;
         self.insert(slot);
     }
@@ -201,7 +199,7 @@ impl Records {
     }
 
     /// True if a pretoken that is not kept came before, not long ago.
-    pub(crate) fn comes_again(&mut self, word: &[u8]) -> bool {
+    pub(crate) fn comes_again(&mut self, pretoken: &[u8]) -> bool {
         if let Some(n) = self.seen.wants() {
             let (bytes, more) = (self.seen.n_bytes(), Doorkeeper::bytes_of(n));
             if more > bytes && self.exchange(bytes, more) {
@@ -210,11 +208,11 @@ impl Records {
                 self.seen.forget();
             }
         }
-        self.seen.insert_seen(hash(word))
+        self.seen.insert_seen(hash(pretoken))
     }
 
-    /// Makes room for a record of so many numbers: by more memory if the budget allows it, or else
-    /// by forgetting. Says whether there is any.
+    /// Makes room for a record of `len` numbers: by more memory if the budget allows it, else by
+    /// forgetting. False if there is none.
     #[cold]
     fn make_room(&mut self, len: usize) -> bool {
         if self.refused > 0 {
@@ -258,7 +256,7 @@ fn search<'r>(
     slots: &[u64],
     mask: usize,
     numbers: &'r [u32],
-    word: &[u8],
+    pretoken: &[u8],
     hash: u32,
     role: Role,
 ) -> Option<(u32, &'r [u32])> {
@@ -268,7 +266,7 @@ fn search<'r>(
             return None;
         }
         if (slot >> 32) as u32 == hash
-            && let Some(found) = record::read(numbers, begin(slot), word, role)
+            && let Some(found) = record::read(numbers, begin(slot), pretoken, role)
         {
             return Some(found);
         }
@@ -276,7 +274,7 @@ fn search<'r>(
     None
 }
 
-/// How many slots and how many numbers of records a cache of so many bytes has.
+/// Slots of a cache of `n_bytes`.
 fn n_slots(n_bytes: usize) -> usize {
     n_bytes / BYTES_PER_SLOT
 }
@@ -309,12 +307,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(phrases: &mut Records, word: &[u8]) -> Option<Vec<u32>> {
-        let known = phrases.get(word, Role::Pretoken).map(<[u32]>::to_vec);
-        let as_phrase = phrases.find(word, hash(word), Role::Pretoken);
+    fn found(phrases: &mut Records, pretoken: &[u8]) -> Option<Vec<u32>> {
+        let known = phrases.get(pretoken, Role::Pretoken).map(<[u32]>::to_vec);
+        let as_phrase = phrases.find(pretoken, hash(pretoken), Role::Pretoken);
         assert_eq!(
             as_phrase.and_then(RecordIds::ids),
-            known.as_deref().filter(|_| word.len() <= MAX_RECORD_BYTES)
+            known
+                .as_deref()
+                .filter(|_| pretoken.len() <= MAX_RECORD_BYTES)
         );
         if let (Some(found), Some(ids)) = (as_phrase, &known) {
             for room in [0, 1, 20, 2 * MAX_RECORD_BYTES] {
@@ -327,21 +327,21 @@ mod tests {
         known
     }
 
-    /// Returns a word for each number, some of them too long to be kept, and ids that tell the
-    /// word.
-    fn word(number: u32) -> (Vec<u8>, Vec<u32>) {
+    /// Returns a pretoken for each number, some of them too long to be kept, and ids that tell the
+    /// pretoken.
+    fn pretoken(number: u32) -> (Vec<u8>, Vec<u32>) {
         let len = 1 + number as usize * 7 % (MAX_RECORD_BYTES + 20);
-        let word: Vec<u8> = number
+        let pretoken: Vec<u8> = number
             .to_le_bytes()
             .into_iter()
             .cycle()
             .take(len.max(4))
             .collect();
-        let n_ids = (number as usize * 3) % word.len();
+        let n_ids = (number as usize * 3) % pretoken.len();
         let ids = (0..n_ids as u32)
             .map(|n| number.wrapping_mul(31) ^ n)
             .collect();
-        (word, ids)
+        (pretoken, ids)
     }
 
     proptest! {
@@ -357,17 +357,17 @@ mod tests {
             let mut phrases = Records::default();
             phrases.set_budget(&budget);
             for number in numbers {
-                let (word, ids) = word(number);
-                if let Some(known) = found(&mut phrases, &word) {
+                let (pretoken, ids) = pretoken(number);
+                if let Some(known) = found(&mut phrases, &pretoken) {
                     prop_assert_eq!(known, ids);
                     continue;
                 }
-                phrases.put(&word, &ids, Role::Pretoken);
-                if let Some(known) = found(&mut phrases, &word) {
+                phrases.put(&pretoken, &ids, Role::Pretoken);
+                if let Some(known) = found(&mut phrases, &pretoken) {
                     prop_assert_eq!(&known, &ids);
-                    prop_assert!(word.len() <= MAX_RECORD_BYTES);
+                    prop_assert!(pretoken.len() <= MAX_RECORD_BYTES);
                 } else {
-                    let kept = word.len() <= MAX_RECORD_BYTES;
+                    let kept = pretoken.len() <= MAX_RECORD_BYTES;
                     prop_assert!(!kept || phrases.numbers.is_empty());
                 }
                 prop_assert_eq!(budget.used(), phrases.n_bytes());
@@ -390,7 +390,7 @@ mod tests {
             let unit = phrases.find(&one, hash(&one), Role::Unit).and_then(RecordIds::ids);
             prop_assert_eq!(unit, Some(&[3][..]));
             prop_assert_eq!(found(&mut phrases, &one), Some(vec![1, 2]));
-            // Whatever the hash says.
+            // Equal hashes do not make equal pretokens.
             prop_assert_eq!(phrases.find(&other, hash(&one), Role::Pretoken).is_some(), one == other);
         }
     }
@@ -400,16 +400,16 @@ mod tests {
         let mut phrases = Records::default();
         let mut kept = 0;
         for number in 0..40_000 {
-            let (word, ids) = word(number);
-            phrases.put(&word, &ids, Role::Pretoken);
-            kept += usize::from(found(&mut phrases, &word) == Some(ids));
+            let (pretoken, ids) = pretoken(number);
+            phrases.put(&pretoken, &ids, Role::Pretoken);
+            kept += usize::from(found(&mut phrases, &pretoken) == Some(ids));
             assert!(phrases.n_bytes_of_records() <= MAX_BYTES);
         }
-        // All but those that are too long.
+        // All pretokens but the long ones.
         assert!(kept > 36_000, "{kept}");
         phrases.clear();
         assert_eq!(
-            (phrases.n_bytes(), found(&mut phrases, &word(7).0)),
+            (phrases.n_bytes(), found(&mut phrases, &pretoken(7).0)),
             (0, None)
         );
     }
@@ -424,11 +424,11 @@ mod tests {
             (MAX_RECORD_BYTES + 1, false),
             (1 << 14, false),
         ] {
-            let word = vec![b'a'; len];
-            phrases.put(&word, &[7], Role::First);
-            let known = phrases.get(&word, Role::First);
+            let pretoken = vec![b'a'; len];
+            phrases.put(&pretoken, &[7], Role::First);
+            let known = phrases.get(&pretoken, Role::First);
             assert_eq!(known, is_kept.then_some(&[7][..]));
-            assert_eq!(found(&mut phrases, &word), None);
+            assert_eq!(found(&mut phrases, &pretoken), None);
         }
         assert_eq!(budget.used(), phrases.n_bytes());
         phrases.clear();
@@ -441,14 +441,14 @@ mod tests {
         budget.set_limit(0);
         let mut phrases = Records::default();
         phrases.set_budget(&budget);
-        let (word, ids) = word(3);
-        phrases.put(&word, &ids, Role::Pretoken);
-        assert_eq!(found(&mut phrases, &word), None);
+        let (pretoken, ids) = pretoken(3);
+        phrases.put(&pretoken, &ids, Role::Pretoken);
+        assert_eq!(found(&mut phrases, &pretoken), None);
         budget.set_limit(1 << 20);
         for _ in 0..=RETRY_AFTER {
-            phrases.put(&word, &ids, Role::Pretoken);
+            phrases.put(&pretoken, &ids, Role::Pretoken);
         }
-        assert_eq!(found(&mut phrases, &word), Some(ids));
+        assert_eq!(found(&mut phrases, &pretoken), Some(ids));
         budget.set_limit(1);
         phrases.shrink_to_budget();
         assert_eq!(budget.used(), 0);

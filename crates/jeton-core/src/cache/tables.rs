@@ -12,8 +12,8 @@ use crate::memory::huge_pages::{HUGE_PAGE, HugeSlice, Zeroed, is_mapped};
 /// Bytes of a new cache: a short text does not pay for memory that it will not use.
 pub(crate) const MIN_BYTES: usize = 64 << 10;
 
-/// The memory of the caches of one tokenizer. What a table gives back is free when the others on
-/// its shelf are.
+/// The memory of the caches of one tokenizer. A table's bytes are free again when all tables of its
+/// shelf are gone.
 #[derive(Default)]
 pub(crate) struct CacheMemory {
     /// Not there while a thread takes a part of it: nobody waits, and nothing is locked in a child
@@ -33,7 +33,7 @@ impl CacheMemory {
         if is_mapped(bytes) {
             return HugeSlice::zeroed(len);
         }
-        // What a cache begins with is not worth a huge page, but room in one that is there already.
+        // A new cache takes room in a huge page that is there, and asks for no other.
         let begins = bytes <= MIN_BYTES;
         let mut shelf = self.shelf.take();
         let mut part = shelf
@@ -90,7 +90,7 @@ mod tests {
         let memory = CacheMemory::default();
         drop(memory.zeroed::<u64>(MIN));
         assert!(memory.shelf.take().is_none());
-        // What has grown does, and is followed by others, large and small.
+        // A grown table begins a huge page; others, large and small, follow in it.
         let grown = memory.zeroed::<u64>(4 * MIN);
         let small = memory.zeroed::<u64>(MIN);
         assert_eq!(address(&grown) % HUGE_PAGE, 0);

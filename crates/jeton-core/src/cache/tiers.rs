@@ -1,7 +1,6 @@
 //! Cached pretokens of a thread: four caches, by length and number of ids.
 //!
-//! A few short words with few ids are where those with more are: what a cache of medium size has no
-//! room for.
+//! `many_ids` also has the few pretokens with few ids that found no room in `few_ids`.
 
 use std::sync::Arc;
 
@@ -9,31 +8,31 @@ use crate::cache::budget::CacheBudget;
 use crate::cache::inline_ids::{self, IDS_PER_ENTRY};
 use crate::cache::key::{Key, Role};
 use crate::cache::records::Records;
-use crate::cache::two_way::{LongWords, Payload, RichWords, ShortWords, payload_of};
+use crate::cache::two_way::{FewIdsTier, ManyIdsTier, MediumTier, Payload, payload_of};
 
-/// Ids of an entry for a short word, and for a short one that has more.
-pub(crate) const SHORT_IDS: usize = ShortWords::MAX_IDS;
-pub(crate) const RICH_IDS: usize = RichWords::MAX_IDS;
-/// Ids of an entry for a longer word.
-pub(crate) const LONG_IDS: usize = LongWords::MAX_IDS;
+/// Ids of an entry for a short pretoken, and for a short one that has more.
+pub(crate) const FEW_IDS: usize = FewIdsTier::MAX_IDS;
+pub(crate) const MANY_IDS: usize = ManyIdsTier::MAX_IDS;
+/// Ids of an entry for a longer pretoken.
+pub(crate) const MEDIUM_IDS: usize = MediumTier::MAX_IDS;
 
 /// Caches of pretokens.
 #[derive(Debug, Default)]
 pub(crate) struct PretokenCache {
-    pub(crate) few_ids: ShortWords,
-    pub(crate) many_ids: RichWords,
-    pub(crate) medium: LongWords,
+    pub(crate) few_ids: FewIdsTier,
+    pub(crate) many_ids: ManyIdsTier,
+    pub(crate) medium: MediumTier,
     pub(crate) records: Records,
-    /// True if entries for short words have ids of two bytes each: see [`entry_ids`].
+    /// True if entries for short pretokens have ids of two bytes each: see [`entry_ids`].
     small_ids: bool,
     /// The ids of such an entry.
     unpacked: [u32; IDS_PER_ENTRY],
-    /// True if a short word had too many ids for `many_ids`.
+    /// True if a short pretoken had too many ids for `many_ids`.
     are_crowded: bool,
 }
 
 impl PretokenCache {
-    /// The budget that they share. Must be said before the first word is kept.
+    /// The budget that they share. Must be said before the first pretoken is kept.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.few_ids.set_budget(budget);
         self.many_ids.set_budget(budget);
@@ -41,9 +40,8 @@ impl PretokenCache {
         self.records.set_budget(budget);
     }
 
-    /// Has entries for short words keep ids of two bytes each, or of four. What was kept in the
-    /// other way is forgotten. Only who asks for [`Self::has_small_ids`] may look into entries
-    /// then.
+    /// Has entries for short pretokens keep ids of two bytes each, or of four. A change forgets all
+    /// entries. Callers ask [`Self::has_small_ids`] before they look into entries.
     #[inline]
     pub(crate) fn keep_small_ids(&mut self, small: bool) {
         if self.small_ids != small {
@@ -66,7 +64,7 @@ impl PretokenCache {
         self.records.shrink_to_budget();
     }
 
-    /// Forget all words.
+    /// Forget all pretokens.
     pub(crate) fn clear(&mut self) {
         self.few_ids.clear();
         self.many_ids.clear();
@@ -75,14 +73,14 @@ impl PretokenCache {
         self.are_crowded = false;
     }
 
-    /// True if there may be short words among phrases: those with very many ids, which few texts
-    /// have.
+    /// True if there may be short pretokens among phrases: those with very many ids, which few
+    /// texts have.
     #[inline(always)]
     pub(crate) fn are_crowded(&self) -> bool {
         self.are_crowded
     }
 
-    /// The ids of what may be a word or something else.
+    /// Returns the ids of bytes in a role.
     #[inline]
     pub(crate) fn get(
         &mut self,
@@ -94,62 +92,62 @@ impl PretokenCache {
         if let Some(key) = Key::<1>::new(text, start, end).map(|key| key.of(role)) {
             if let Some(payload) = self.few_ids.get(key) {
                 if !self.small_ids {
-                    return payload.get(..payload[SHORT_IDS] as usize);
+                    return payload.get(..payload[FEW_IDS] as usize);
                 }
                 let n_ids;
                 (self.unpacked, n_ids) = inline_ids::unpack::<true>(payload);
                 return self.unpacked.get(..n_ids);
             }
             if let Some(payload) = self.many_ids.get(key) {
-                return payload.get(..payload[RICH_IDS] as usize);
+                return payload.get(..payload[MANY_IDS] as usize);
             }
         } else if let Some(key) = Key::<2>::new(text, start, end).map(|key| key.of(role))
             && let Some(payload) = self.medium.get(key)
         {
-            return payload.get(..payload[LONG_IDS] as usize);
+            return payload.get(..payload[MEDIUM_IDS] as usize);
         }
         self.records.get(&text[start..end], role)
     }
 
-    /// Remembers the ids of what may be a word or something else.
-    pub(crate) fn keep(&mut self, role: Role, word: &[u8], ids: &[u32]) {
-        if let Some(key) = Key::<1>::new(word, 0, word.len()) {
-            return self.keep_short(key.of(role), role, word, ids);
+    /// Keeps the ids of bytes in a role.
+    pub(crate) fn keep(&mut self, role: Role, pretoken: &[u8], ids: &[u32]) {
+        if let Some(key) = Key::<1>::new(pretoken, 0, pretoken.len()) {
+            return self.keep_short(key.of(role), role, pretoken, ids);
         }
-        let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) else {
-            self.keep_record(role, word, ids);
+        let Some(key) = Key::<2>::new(pretoken, 0, pretoken.len()).map(|key| key.of(role)) else {
+            self.keep_record(role, pretoken, ids);
             return;
         };
         match payload_of(ids) {
             Some(payload) => self.medium.put(key, payload),
-            None => self.keep_record(role, word, ids),
+            None => self.keep_record(role, pretoken, ids),
         }
     }
 
     /// Keeps a short pretoken whose key in that role is known already.
-    pub(crate) fn keep_short(&mut self, key: Key<1>, role: Role, word: &[u8], ids: &[u32]) {
+    pub(crate) fn keep_short(&mut self, key: Key<1>, role: Role, pretoken: &[u8], ids: &[u32]) {
         if let Some(payload) = pack_short(self.small_ids, ids)
             && self.few_ids.put_in_room(key, payload)
         {
             return;
         }
-        // Those with more ids, and a few for which the other cache has no room.
+        // Pretokens with more ids, and a few for which `few_ids` has no room.
         if let Some(payload) = payload_of(ids) {
             return self.many_ids.put(key, payload);
         }
         self.are_crowded = true;
-        self.keep_record(role, word, ids);
+        self.keep_record(role, pretoken, ids);
     }
 
     /// Keeps a pretoken that no other tier has room for, when it comes again: most come once.
-    fn keep_record(&mut self, role: Role, word: &[u8], ids: &[u32]) {
-        if self.records.comes_again(word) {
-            self.records.put(word, ids, role);
+    fn keep_record(&mut self, role: Role, pretoken: &[u8], ids: &[u32]) {
+        if self.records.comes_again(pretoken) {
+            self.records.put(pretoken, ids, role);
         }
     }
 }
 
-/// Packs ids into an entry for a short word, if they fit.
+/// Packs ids into an entry for a short pretoken, if they fit.
 fn pack_short(small: bool, ids: &[u32]) -> Option<Payload<4>> {
     if small {
         inline_ids::pack::<true>(ids)
@@ -163,25 +161,26 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn words(numbers: std::ops::Range<u32>) -> impl Iterator<Item = ([u8; 4], u32)> {
+    fn pretokens(numbers: std::ops::Range<u32>) -> impl Iterator<Item = ([u8; 4], u32)> {
         numbers.map(|number| (number.to_le_bytes(), number))
     }
 
-    fn knows(caches: &mut PretokenCache, word: [u8; 4], number: u32) -> bool {
-        caches.get(Role::Pretoken, &word, 0, 4) == Some(&[number])
+    fn knows(caches: &mut PretokenCache, pretoken: [u8; 4], number: u32) -> bool {
+        caches.get(Role::Pretoken, &pretoken, 0, 4) == Some(&[number])
     }
 
     #[test]
     fn words_without_room_are_kept_in_the_next_tier() {
         let mut caches = PretokenCache::default();
-        // So many that the cache of short words grows once more only.
-        for (word, number) in words(0..80_000) {
-            caches.keep(Role::Pretoken, &word, &[number]);
+        // Enough pretokens that `few_ids` grows for the last time but one.
+        for (pretoken, number) in pretokens(0..80_000) {
+            caches.keep(Role::Pretoken, &pretoken, &[number]);
         }
         // Caches may forget; in one alone every twentieth of the last ones would push out another.
         let n_known = |caches: &mut PretokenCache| {
-            let last = words(50_000..80_000);
-            last.filter(|&(word, n)| knows(caches, word, n)).count()
+            let last = pretokens(50_000..80_000);
+            last.filter(|&(pretoken, n)| knows(caches, pretoken, n))
+                .count()
         };
         assert!(n_known(&mut caches) > 29_700);
         let elsewhere: Vec<_> = caches.many_ids.entries().copied().collect();
@@ -194,10 +193,10 @@ mod tests {
     }
 
     proptest! {
-        /// A word that is kept twice is kept in one way.
+        /// A pretoken that is kept twice is kept in one way.
         #[test]
         fn ids_come_back_whether_they_are_small_or_not(
-            words in prop::collection::btree_map(
+            pretokens in prop::collection::btree_map(
                 "[a-c]{1,3}|[a-z]{14,17}",
                 prop::collection::vec(prop_oneof![9 => 0..0x1_0000u32, 1 => any::<u32>()], 0..14),
                 1..60,
@@ -207,8 +206,8 @@ mod tests {
             let mut caches = PretokenCache::default();
             for small in modes {
                 caches.keep_small_ids(small);
-                for (word, ids) in &words {
-                    let bytes = word.as_bytes();
+                for (pretoken, ids) in &pretokens {
+                    let bytes = pretoken.as_bytes();
                     if let Some(known) = caches.get(Role::Pretoken, bytes, 0, bytes.len()) {
                         prop_assert_eq!(known, &ids[..]);
                         continue;

@@ -1,4 +1,4 @@
-//! A cache of words: what the model made of short pretokens.
+//! A cache of short pretokens and their ids, in sets of two.
 //!
 //! Each thread that encodes borrows a cache of its own, so that none waits for another; what they
 //! have together never exceeds the tokenizer's budget ([`crate::cache::budget`]).
@@ -11,24 +11,23 @@ use crate::cache::tables::MIN_BYTES;
 use crate::cpu::prefetch::prefetch;
 use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
-/// Words up to 15 bytes with up to three ids, or seven small ones ([`crate::cache::inline_ids`]),
-/// nearly all of most texts: two to a cache line.
-pub(crate) type ShortWords = WordCache<1, 4>;
-/// Words up to 15 bytes with up to eleven ids, in a cache line each: scripts that the vocabulary
-/// knows little of.
-pub(crate) type RichWords = WordCache<1, 12>;
-/// Words of 16 to 31 bytes with up to seven ids, in a cache line each: scripts of longer characters
-/// that have spaces.
-pub(crate) type LongWords = WordCache<2, 8>;
+/// Pretokens up to 15 bytes with up to three ids, or seven small ones
+/// ([`crate::cache::inline_ids`]), nearly all of most texts: two to a cache line.
+pub(crate) type FewIdsTier = TwoWayCache<1, 4>;
+/// Pretokens up to 15 bytes with up to eleven ids, in a cache line each: scripts that the
+/// vocabulary knows little of.
+pub(crate) type ManyIdsTier = TwoWayCache<1, 12>;
+/// Pretokens of 16 to 31 bytes with up to seven ids, in a cache line each: scripts of longer
+/// characters that have spaces.
+pub(crate) type MediumTier = TwoWayCache<2, 8>;
 
-/// A cache grows when there are so many displaced words for sixteen sets: soon, since what it loses
-/// is merged again and most texts have more words, but for the last step, which takes memory that
-/// few texts need.
+/// Displaced pretokens for sixteen sets at which a cache grows. It grows early, because a lost
+/// pretoken is merged again. The last step comes late: few texts need its memory.
 const EARLY_DISPLACED: usize = 2;
 const LATE_DISPLACED: usize = 4;
-/// Growth limit of a large cache whose entries take a line each, which words of many ids or bytes
-/// seldom fill. Zeroing four times as many sets takes as long as some thousand words
-/// (docs/log/engine-2026-11.md).
+/// Displaced pretokens for sixteen sets at which a large cache grows if its entries take a line
+/// each. Pretokens of many ids or bytes seldom fill it. Zeroing four times as many sets takes as
+/// long as some thousand pretokens (docs/log/engine-2026-11.md).
 const LARGE_DISPLACED: usize = 6;
 const LARGE_BYTES: usize = 1 << 20;
 
@@ -58,7 +57,7 @@ pub(crate) fn payload_of<const P: usize>(ids: &[u32]) -> Option<Payload<P>> {
 // SAFETY: numbers only, and all zeros is the empty entry.
 unsafe impl<const W: usize, const P: usize> Zeroed for Set<W, P> {}
 
-/// Two entries, and a cache line for those of short words.
+/// Two entries; those of short pretokens fill one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Set<const W: usize, const P: usize>([Entry<W, P>; 2]);
@@ -92,8 +91,8 @@ impl<const W: usize, const P: usize> Set<W, P> {
         (is_first | is_second).then_some(&entry.payload)
     }
 
-    /// Finds a word in half the instructions. Misses a word in the second entry if the word in the
-    /// first begins alike.
+    /// Finds a pretoken in half the instructions. Misses a pretoken in the second entry if the
+    /// pretoken in the first begins alike.
     #[inline(always)]
     fn find_fast(&self, key: Key<W>) -> Option<&Payload<P>> {
         let entry = self.entry_fast(key);
@@ -108,31 +107,30 @@ impl<const W: usize, const P: usize> Set<W, P> {
     }
 }
 
-/// A cache of words: each has a set of two entries, and the set beside it in the same pair of cache
-/// lines for what does not find room in its own. An entry with key 0 is empty: no word has that
-/// key, since the length of a word is at least 1.
+/// A cache of pretokens. Each pretoken has a set of two entries. If that set is full, the
+/// neighbouring set in the same pair of cache lines takes it as a guest. An entry with key 0 is
+/// empty: a pretoken has at least one byte, so no key is 0.
 #[derive(Debug, Default)]
-pub(crate) struct WordCache<const W: usize, const P: usize> {
-    /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
-    /// loaded costs nothing.
+pub(crate) struct TwoWayCache<const W: usize, const P: usize> {
+    /// A power of two of them; none until the first pretoken is kept, so that a tokenizer that is
+    /// only loaded costs nothing.
     sets: HugeSlice<Set<W, P>>,
-    /// Words that are guests, were lost or were not kept, since the cache last grew or was not
-    /// allowed to.
+    /// Pretokens that became guests, were lost or were not kept since the cache last grew.
     displaced: usize,
     share: Share,
 }
 
-impl<const W: usize, const P: usize> WordCache<W, P> {
-    /// Most ids of a word.
+impl<const W: usize, const P: usize> TwoWayCache<W, P> {
+    /// Most ids of a pretoken.
     pub(crate) const MAX_IDS: usize = P - 1;
 
     const SET_BYTES: usize = size_of::<Set<W, P>>();
     const MIN_SETS: usize = MIN_BYTES / Self::SET_BYTES;
     const MAX_SETS: usize = MAX_BYTES / Self::SET_BYTES;
-    /// With so many it grows once more only, by two.
+    /// From this size the cache grows once more only, by two.
     const MANY_SETS: usize = Self::MAX_SETS / 2;
 
-    /// Must be said before the first word is kept.
+    /// Must be said before the first pretoken is kept.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.share.set_budget(budget);
     }
@@ -153,23 +151,23 @@ impl<const W: usize, const P: usize> WordCache<W, P> {
     }
 }
 
-impl<const W: usize, const P: usize> Drop for WordCache<W, P> {
+impl<const W: usize, const P: usize> Drop for TwoWayCache<W, P> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-impl<const W: usize, const P: usize> WordCache<W, P>
+impl<const W: usize, const P: usize> TwoWayCache<W, P>
 where
     Key<W>: Hashed,
 {
-    /// Where words would be.
+    /// Where pretokens would be.
     #[inline(always)]
     pub(crate) fn places(&self) -> Places<'_, W, P> {
         Places { sets: &self.sets }
     }
 
-    /// Returns the payload of a word, wherever it is.
+    /// Returns the payload of a pretoken, wherever it is.
     #[inline]
     pub(crate) fn get(&self, key: Key<W>) -> Option<&Payload<P>> {
         let (places, place) = (self.places(), key.hash());
@@ -178,16 +176,15 @@ where
             .or_else(|| places.find_beside(key, place))
     }
 
-    /// Keeps the ids of a word. Where there is no room it takes the place of another one.
+    /// Keeps the ids of a pretoken. Where there is no room it takes the place of another one.
     pub(crate) fn put(&mut self, key: Key<W>, payload: Payload<P>) {
         if self.make_room() {
             self.displaced += insert(&mut self.sets, Entry { key, payload });
         }
     }
 
-    /// Keeps a word unless the cache is as large as those of most texts become; returns false then.
-    /// The word that it would push out comes again in the next pass over a text, and pushes out
-    /// another one.
+    /// Keeps a pretoken if there is room. Returns false if the cache has `MANY_SETS` and both sets
+    /// are full: the pretoken that it pushes out would come again in the next pass.
     pub(crate) fn put_in_room(&mut self, key: Key<W>, payload: Payload<P>) -> bool {
         if !self.make_room() {
             return false;
@@ -209,7 +206,7 @@ where
         entries.filter(|entry| !entry.is_empty())
     }
 
-    /// How many words may be displaced before a cache of so many sets grows.
+    /// Displaced pretokens at which a cache of `n_sets` grows.
     fn most_displaced(n_sets: usize) -> usize {
         let takes_lines = size_of::<Entry<W, P>>() == LINE_BYTES;
         let of_16 = if n_sets >= Self::MANY_SETS {
@@ -244,7 +241,7 @@ where
         }
         self.displaced = 0;
         let n_sets = (self.sets.len() * 4).clamp(Self::MIN_SETS, Self::MAX_SETS);
-        // The old sets are there until their words have moved.
+        // The old sets are there until their pretokens have moved.
         let old_bytes = self.sets.len() * Self::SET_BYTES;
         if !self.share.exchange(old_bytes, n_sets * Self::SET_BYTES) {
             return;
@@ -260,7 +257,7 @@ where
     }
 }
 
-/// The sets of a cache, to find the places of many words in.
+/// The sets of a cache, to find the places of many pretokens in.
 pub(crate) struct Places<'a, const W: usize, const P: usize> {
     sets: &'a [Set<W, P>],
 }
@@ -269,7 +266,7 @@ impl<'a, const W: usize, const P: usize> Places<'a, W, P>
 where
     Key<W>: Hashed,
 {
-    /// Returns the hash that tells the set of a word, and prefetches the set.
+    /// Returns the hash that tells the set of a pretoken, and prefetches the set.
     #[inline(always)]
     pub(crate) fn fetch(&self, key: Key<W>) -> usize {
         let place = key.hash();
@@ -288,7 +285,7 @@ where
         }
     }
 
-    /// Asks for the set beside that of such a place, if there may be guests in it.
+    /// Prefetches the neighbouring set if it may have guests.
     #[inline(always)]
     pub(crate) fn fetch_beside(&self, place: usize) {
         let home = self.sets.get(place & self.sets.len().wrapping_sub(1));
@@ -297,7 +294,7 @@ where
         }
     }
 
-    /// Finds a word in its own set: nearly always it is there, if it is anywhere. `place`: the
+    /// Finds a pretoken in its own set: nearly always it is there, if it is anywhere. `place`: the
     /// result of [`Self::fetch`].
     #[inline(always)]
     pub(crate) fn find(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
@@ -306,7 +303,7 @@ where
             .find(key)
     }
 
-    /// Finds a word in its own set, but for a few words that it misses.
+    /// Finds a pretoken in its own set, but for a few pretokens that it misses.
     #[inline(always)]
     pub(crate) fn find_fast(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         self.sets
@@ -321,9 +318,9 @@ where
         Some(set.entry_fast(key))
     }
 
-    /// Finds a word in the set beside its own. Only full sets have overflow there, and they remain
-    /// full. So for most unknown words no line is read that nobody prefetched: such reads took a
-    /// tenth of first passes.
+    /// Finds a pretoken in the set beside its own. Only full sets have overflow there, and they
+    /// remain full. So for most unknown pretokens no line is read that nobody prefetched: such
+    /// reads took a tenth of first passes.
     #[inline]
     pub(crate) fn find_beside(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         let home = self.sets.get(place & self.sets.len().wrapping_sub(1))?;
@@ -385,12 +382,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_cache_forgets_but_never_lies(words in prop::collection::vec(any::<u16>(), 0..2000)) {
-            let mut cache = ShortWords::default();
-            for word in words {
-                let bytes = word.to_le_bytes();
+        fn the_cache_forgets_but_never_lies(pretokens in prop::collection::vec(any::<u16>(), 0..2000)) {
+            let mut cache = FewIdsTier::default();
+            for pretoken in pretokens {
+                let bytes = pretoken.to_le_bytes();
                 let key = Key::<1>::new(&bytes, 0, 2).unwrap();
-                let expected = [u32::from(word), 0, 0, 1];
+                let expected = [u32::from(pretoken), 0, 0, 1];
                 if let Some(payload) = cache.get(key) {
                     prop_assert_eq!(payload, &expected);
                 }
@@ -402,23 +399,23 @@ mod tests {
         #[test]
         fn caches_stay_within_their_budget(
             limit in 0usize..40,
-            words in prop::collection::vec((0usize..4, any::<u16>()), 0..3000),
+            pretokens in prop::collection::vec((0usize..4, any::<u16>()), 0..3000),
         ) {
             let budget = Arc::new(CacheBudget::default());
-            let limit = limit * (ShortWords::MIN_SETS * ShortWords::SET_BYTES / 4);
+            let limit = limit * (FewIdsTier::MIN_SETS * FewIdsTier::SET_BYTES / 4);
             budget.set_limit(limit);
-            let mut caches: Vec<ShortWords> = (0..4).map(|_| ShortWords::default()).collect();
+            let mut caches: Vec<FewIdsTier> = (0..4).map(|_| FewIdsTier::default()).collect();
             for cache in &mut caches {
                 cache.set_budget(&budget);
             }
-            for (index, word) in words {
-                let bytes = word.to_le_bytes();
+            for (index, pretoken) in pretokens {
+                let bytes = pretoken.to_le_bytes();
                 let key = Key::<1>::new(&bytes, 0, 2).unwrap();
                 if let Some(payload) = caches[index].get(key) {
-                    prop_assert_eq!(payload, &[u32::from(word), 0, 0, 1]);
+                    prop_assert_eq!(payload, &[u32::from(pretoken), 0, 0, 1]);
                 }
-                caches[index].put(key, payload_of(&[u32::from(word)]).unwrap());
-                let there: usize = caches.iter().map(|cache| cache.sets.len() * ShortWords::SET_BYTES).sum();
+                caches[index].put(key, payload_of(&[u32::from(pretoken)]).unwrap());
+                let there: usize = caches.iter().map(|cache| cache.sets.len() * FewIdsTier::SET_BYTES).sum();
                 prop_assert_eq!(budget.used(), there);
                 prop_assert!(there <= limit);
             }
@@ -427,27 +424,27 @@ mod tests {
         }
     }
 
-    /// Puts this many words that are all different.
-    fn fill(cache: &mut ShortWords, n_words: u32) {
-        for word in 0..n_words {
-            let bytes = word.to_le_bytes();
+    /// Puts this many pretokens that are all different.
+    fn fill(cache: &mut FewIdsTier, n_words: u32) {
+        for pretoken in 0..n_words {
+            let bytes = pretoken.to_le_bytes();
             cache.put(
                 Key::<1>::new(&bytes, 0, 4).unwrap(),
-                payload_of(&[word]).unwrap(),
+                payload_of(&[pretoken]).unwrap(),
             );
         }
     }
 
-    fn with_budget(budget: &Arc<CacheBudget>) -> ShortWords {
-        let mut cache = ShortWords::default();
+    fn with_budget(budget: &Arc<CacheBudget>) -> FewIdsTier {
+        let mut cache = FewIdsTier::default();
         cache.set_budget(budget);
         cache
     }
 
     #[test]
     fn entries_lie_within_cache_lines() {
-        assert_eq!(ShortWords::SET_BYTES, 64);
-        assert_eq!(RichWords::SET_BYTES, 128);
+        assert_eq!(FewIdsTier::SET_BYTES, 64);
+        assert_eq!(ManyIdsTier::SET_BYTES, 128);
     }
 
     #[test]
@@ -459,32 +456,32 @@ mod tests {
         assert_eq!(cache.sets.len(), 0);
         budget.set_limit(1 << 30);
         fill(&mut cache, 5_000);
-        assert!(cache.sets.len() > ShortWords::MIN_SETS);
+        assert!(cache.sets.len() > FewIdsTier::MIN_SETS);
     }
 
     #[test]
     fn a_large_cache_keeps_what_it_has_and_says_what_it_does_not_keep() {
         let mut cache = with_budget(&Arc::new(CacheBudget::default()));
-        let key = |word: u32| Key::<1>::new(&word.to_le_bytes(), 0, 4).unwrap();
+        let key = |pretoken: u32| Key::<1>::new(&pretoken.to_le_bytes(), 0, 4).unwrap();
         let mut kept = Vec::new();
         let mut n_not_kept = 0;
-        for word in 0.. {
-            let was_kept = cache.put_in_room(key(word), payload_of(&[word]).unwrap());
-            assert_eq!(cache.get(key(word)).is_some(), was_kept);
+        for pretoken in 0.. {
+            let was_kept = cache.put_in_room(key(pretoken), payload_of(&[pretoken]).unwrap());
+            assert_eq!(cache.get(key(pretoken)).is_some(), was_kept);
             match cache.sets.len() {
-                ShortWords::MAX_SETS => break,
-                ShortWords::MANY_SETS if was_kept => kept.push(word),
+                FewIdsTier::MAX_SETS => break,
+                FewIdsTier::MANY_SETS if was_kept => kept.push(pretoken),
                 n_sets => {
                     n_not_kept += u32::from(!was_kept);
-                    assert!(was_kept || n_sets == ShortWords::MANY_SETS);
+                    assert!(was_kept || n_sets == FewIdsTier::MANY_SETS);
                 }
             }
         }
         // All of them have moved, too.
-        assert!(kept.len() > ShortWords::MANY_SETS && n_not_kept > 0);
+        assert!(kept.len() > FewIdsTier::MANY_SETS && n_not_kept > 0);
         assert!(
             kept.iter()
-                .all(|&word| cache.get(key(word)) == Some(&[word, 0, 0, 1]))
+                .all(|&pretoken| cache.get(key(pretoken)) == Some(&[pretoken, 0, 0, 1]))
         );
     }
 

@@ -1,10 +1,10 @@
 //! The lists of a compiled file that stay as they are: read to where they lie, by two threads where
 //! there are two.
 //!
-//! That is most of a file, and reading it most of what loading it takes: the system copies bytes
-//! that it has, into pages that it makes zeros of before, and each block is hashed while it is
-//! near. The other thread reads blocks from the end, so that the two do not wait for the same huge
-//! page; it lives as long as the call.
+//! The image is most of a file, and reading it is most of loading: the system zeroes pages, then
+//! copies bytes into them. Each block is hashed while it is in the processor's cache. The other
+//! thread reads blocks from the end, so that the two do not wait for the same huge page; it lives
+//! as long as the call.
 
 use std::sync::Mutex;
 use std::thread::{Builder, ScopedJoinHandle};

@@ -10,9 +10,8 @@
 //! that finds them, pairs that merge. It is all that takes long to read, and is read in blocks,
 //! each with a digest of its own, by two threads.
 //!
-//! Nothing in a file is trusted. The checksum finds damage; whoever makes a file on purpose can
-//! make any tokenizer, but every length and id is checked, so that a hostile file is an error or a
-//! tokenizer, and never more.
+//! Nothing in a file is trusted. The checksum finds damage. Every length and id is checked, too: a
+//! hostile file is an error or a tokenizer, and never more.
 
 mod image;
 mod model;
@@ -118,7 +117,7 @@ pub fn read(source: &(impl Source + ?Sized), n_bytes: u64) -> Result<(Tokenizer,
     Ok((tokenizer, is_named.then_some(name)))
 }
 
-/// The checksum of what follows the header, in a file of so many bytes.
+/// Returns the checksum of the bytes behind the header.
 fn read_header(source: &(impl Source + ?Sized), n_bytes: u64) -> Result<u128> {
     let mut header = [0; HEADER_BYTES];
     let there = n_bytes.min(HEADER_BYTES as u64) as usize;

@@ -28,7 +28,7 @@ pub(super) fn write_automata(automata: &[Option<RawAutomaton>], out: &mut Writer
 /// Reads the automata that [`write_automata`] wrote.
 pub(super) fn read_automata(reader: &mut Reader) -> Result<Vec<Option<RawAutomaton>>> {
     let n = reader.number()?;
-    // Nothing is reserved for so many: where they are not there, it breaks off.
+    // Nothing is reserved for the stated count: reading stops where the entries end.
     (0..n).map(|_| read_automaton(reader)).collect()
 }
 

@@ -6,7 +6,7 @@ use std::io;
 pub trait Source: Sync {
     /// Fills `out` with the bytes from a place on.
     ///
-    /// Fails where there are not so many, and where they cannot be read.
+    /// Fails if the file has fewer bytes, or they cannot be read.
     fn read_at(&self, place: u64, out: &mut [u8]) -> io::Result<()>;
 }
 

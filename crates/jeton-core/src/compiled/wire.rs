@@ -116,7 +116,7 @@ pub(super) struct Reader {
     head: Vec<u8>,
     /// Bytes of the head that were taken.
     at: usize,
-    /// Where lists lie that stay, those of the image first.
+    /// Room for lists that stay; the image's own come first.
     shelf: HugeArena,
 }
 
@@ -161,7 +161,7 @@ impl Reader {
         let read = |words: &mut [u64]| {
             image::read(source, head_end, bytes_of(words), seed, threads, read_head)
         };
-        // What is made of some lists takes more than the file has: of where tokens lie eight times
+        // Some lists take more room in memory than in the file: offsets of tokens take eight times
         // as much.
         let room = n_head.saturating_add(n_image).saturating_mul(3);
         let read = HugeArena::begun_with(n_image / size_of::<u64>(), room, read);

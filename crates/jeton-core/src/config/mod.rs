@@ -1,7 +1,7 @@
 //! The one canonical form of a tokenizer.
 //!
-//! Whatever file a tokenizer came from, this is what it is: everything that decides ids and
-//! decoding, and nothing else (no name, no path, no comments). It is written as JSON with a fixed
+//! The canonical form of a tokenizer: everything that decides ids and decoding. Name, path and
+//! comments are not in it. The file's format does not show. It is written as JSON with a fixed
 //! order of fields; the SHA-256 of those bytes is the tokenizer's fingerprint, and a tokenizer is
 //! pickled as them.
 

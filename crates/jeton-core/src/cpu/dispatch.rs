@@ -1,5 +1,4 @@
-//! Which vector instructions are used: the widest that the machine has, unless it is told to use
-//! less.
+//! Level of vector instructions: the widest of the machine, or the one that `JETON_SIMD` names.
 #![allow(unsafe_code)] // calls of functions that are compiled for more than every machine has
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -104,7 +103,7 @@ impl Kernel {
         }
     }
 
-    /// The fastest of those that may be used.
+    /// Returns the fastest level that may be used.
     pub fn fastest() -> Self {
         Self::of(level()).unwrap_or(Self::Portable)
     }
@@ -117,7 +116,7 @@ pub(crate) fn gather_bits(bytes: u64) -> u64 {
     (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// Work that is compiled twice: for every machine, and for those that count and find bits in one
+/// Work that is compiled twice: for every machine, and for machines that count bits in one
 /// instruction.
 pub trait Work {
     /// Result of the work.

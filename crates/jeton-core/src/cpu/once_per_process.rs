@@ -1,4 +1,4 @@
-//! Which process has a thread that makes something for all: the others go on without it, so that a
+//! Work that one thread of a process does for all. Other threads go on without its result, so a
 //! process may fork at any time.
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -27,9 +27,9 @@ fn prefetch_far(address: usize) {
     let _ = address;
 }
 
-/// How far ahead of where text is read it is asked for: text is read in bursts of some blocks,
-/// between which all is done for their pretokens, and hardware that sees but a few reads in a row
-/// does not ask for enough.
+/// Bytes between the place that is read and the place that is prefetched. Text is read in bursts of
+/// a few blocks with other work between them. The hardware's own prefetching sees too few reads in
+/// a row.
 pub(crate) const TEXT_AHEAD: usize = 1 << 10;
 
 const CACHE_LINE: usize = 64;

@@ -1,8 +1,7 @@
 //! Replacing a text in a stream.
 
-/// Replaces a text in a stream: Knuth, Morris and Pratt's way, so that what is held back is as long
-/// as what of the text to replace has been seen, and each character costs a constant time on
-/// average.
+/// Replaces a text in a stream: The algorithm of Knuth, Morris and Pratt: each character costs
+/// constant time on average. The text held back is as long as the part of the pattern seen so far.
 #[derive(Clone, Debug)]
 pub(super) struct Literal {
     from: Vec<char>,

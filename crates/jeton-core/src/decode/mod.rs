@@ -51,9 +51,9 @@ pub enum DecoderConfig {
     Strip {
         /// The character.
         content: char,
-        /// At most so many at the start.
+        /// Most characters stripped at the start.
         start: usize,
-        /// At most so many at the end.
+        /// Most characters stripped at the end.
         stop: usize,
     },
     /// A pattern is replaced in every token.
@@ -188,8 +188,8 @@ enum Mid {
 
 impl Decoder {
     /// The bytes that a token adds to a text in which others stand before and behind it, and
-    /// whether it is a byte by its name. What a step says of the beginning and the end of a text
-    /// does not count.
+    /// whether it is a byte by its name. A step's rules for the beginning and the end of a text do
+    /// not count.
     pub(crate) fn bytes_in_mid_text(&self, token: &str) -> (Vec<u8>, bool) {
         if self.steps.is_empty() {
             return (format!(" {token}").into_bytes(), false);

@@ -1,12 +1,13 @@
 //! The decoders of `tokenizer.json` for ids that come one by one.
 //!
 //! Each step is a small machine that takes text and the ends of tokens and gives both, so that a
-//! chain works through each id once. A machine holds back only what later tokens can change: an
-//! end-of-word suffix, which is nothing at the very end; a run of byte tokens, which is text if all
-//! of it is UTF-8 and U+FFFD for each of them otherwise; the beginning of a text that may have to
-//! be replaced; white space that is stripped at the end. After `Fuse` or `ByteLevel` there is one
-//! token, which ends when all ends; all that needs that end before it says anything is a regular
-//! expression, `ByteLevel` after these, and clean-up with an empty word delimiter.
+//! chain works through each id once. A machine holds back only text that later tokens can change.
+//! Examples are an end-of-word suffix, which is nothing at the very end, and white space that is
+//! stripped at the end. A run of byte tokens is text if all of it is UTF-8, else one U+FFFD for
+//! each byte. The beginning of a text that may be replaced waits, too. After `Fuse` or `ByteLevel`
+//! there is one token, which ends with the text. Three steps need that end before they say
+//! anything: a regular expression, `ByteLevel` after these, and clean-up with an empty word
+//! delimiter.
 //!
 //! The twin that this must equal is [`super::step`], over all tokens at once.
 

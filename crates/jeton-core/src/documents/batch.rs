@@ -48,7 +48,7 @@ impl DocumentBatch {
         Self::with_capacity(0, 0)
     }
 
-    /// An empty batch with room for so many documents and bytes.
+    /// Makes an empty batch with room for documents and bytes.
     pub fn with_capacity(n_documents: usize, n_bytes: usize) -> Self {
         let mut offsets = Vec::with_capacity(n_documents.saturating_add(1));
         offsets.push(0);

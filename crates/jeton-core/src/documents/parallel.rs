@@ -99,7 +99,7 @@ pub(crate) fn map_texts<T: Send>(
 /// one is of use: asking the system takes longer than a short text.
 pub const ALL_THREADS: usize = usize::MAX;
 
-/// How many threads bring more than they cost for so many bytes.
+/// Returns the number of threads that pays for `bytes`.
 pub(crate) fn useful_threads(n_bytes: usize, threads: usize) -> usize {
     match threads {
         _ if n_bytes < MIN_BYTES_FOR_THREADS => 1,
@@ -108,7 +108,7 @@ pub(crate) fn useful_threads(n_bytes: usize, threads: usize) -> usize {
     }
 }
 
-/// Bytes of a piece of work, if so many are shared by so many threads.
+/// Bytes of a task, if `bytes` are shared by `threads`.
 pub(crate) fn chunk_bytes(n_bytes: usize, threads: usize) -> usize {
     let share = threads.max(1).saturating_mul(CHUNKS_PER_THREAD);
     (n_bytes / share).clamp(CHUNK_BYTES.start, CHUNK_BYTES.end)
@@ -139,15 +139,15 @@ pub(crate) fn chunks(
 pub(crate) struct Work<'w, W, P> {
     /// Prepares the state that a thread keeps as long as it works.
     pub(crate) worker: &'w (dyn Fn() -> W + Sync),
-    /// Does the task of a number. What it makes goes into the last argument, in which something
-    /// older may be.
+    /// Does the task of a number. Its result goes into the last argument, which may hold an older
+    /// one.
     pub(crate) task: &'w (dyn Fn(&mut W, usize, &mut P) -> Result<()> + Sync),
 }
 
 /// Does `n_tasks` tasks on up to `threads` threads and gives what each made to `take`, in the order
 /// of the tasks; while one result is taken, no other is. As [`map_documents`], but the results need
 /// not all be there at once: a thread makes its next one where the one that was taken lay.
-/// [`ALL_THREADS`] are as many as this process may use.
+/// [`ALL_THREADS`] means all threads that this process may use.
 pub(crate) fn in_order<W, P: Default + Send>(
     n_tasks: usize,
     threads: usize,
@@ -192,7 +192,7 @@ pub(crate) fn in_order<W, P: Default + Send>(
     let interrupted = std::thread::scope(|scope| {
         for _ in 1..threads.min(n_tasks) {
             let other = std::thread::Builder::new().spawn_scoped(scope, || run(&mut || true));
-            // Where the system gives no more threads, those that are there do it all.
+            // If the system gives no more threads, the existing ones do all the work.
             if other.is_err() {
                 break;
             }

@@ -1,8 +1,8 @@
 //! Many texts, wherever they lie: what the batch functions read.
 //!
-//! A batch of [`BatchRef`] lies in one buffer. Texts that somebody else holds (Python's strings, an
-//! Arrow column) need not be copied into one first: each is read where it is, by the thread that
-//! works on it, and what is not UTF-8 there is made UTF-8 in that thread's own room.
+//! A batch of [`BatchRef`] lies in one buffer. Texts of Python or of an Arrow column are not copied
+//! into one buffer first. The thread that works on a text reads it in place. A text that is not
+//! UTF-8 is converted in that thread's own room.
 
 use crate::documents::batch::{BatchRef, DocumentBatch};
 use crate::error::{ErrorKind, Result};

@@ -79,9 +79,8 @@ pub(crate) struct EngineScratch {
     text: String,
 }
 
-/// Memory for texts up to this many bytes is kept for the next; a longer one would leave its merges
-/// or paths, some 24 to 35 bytes for each of its own, behind in every thread's
-/// (docs/guides/memory.md).
+/// Scratch memory for texts up to this many bytes is kept for the next text. A longer text would
+/// leave 24 to 35 bytes for each of its bytes behind in every thread (docs/guides/memory.md).
 const MAX_KEPT_TEXT_BYTES: usize = 1 << 20;
 
 impl EngineScratch {

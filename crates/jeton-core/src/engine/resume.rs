@@ -1,7 +1,7 @@
 //! Pretokens that still grow: the places in them that no token crosses, whatever follows.
 //!
 //! A pretoken is usually a word, and then nothing is gained. But there are tokenizers that see a
-//! whole text as one pretoken, and for these it matters. What limits a token's reach, by model:
+//! whole text as one pretoken, and for these it matters. Limits of a token's reach, by model:
 //! - Merges join neighbours, so a token is a piece of text that stands in the vocabulary. Where no
 //!   token has the two characters (bytes) beside each other, none crosses, and what merges on one
 //!   side does not look at the other.
@@ -137,7 +137,7 @@ impl Engine {
                     let found = piece.places.binary_search_by_key(&place, |p| p.1).ok()?;
                     text.get(piece.places[found].0..)
                 };
-                // What stands behind has a token of its own as well.
+                // The text behind has a token of its own as well.
                 found.retain(|(place, _)| {
                     at(*place).is_some_and(|rest| {
                         first_char(rest).is_some_and(|c| knows(model.vocab(), c))

@@ -43,8 +43,8 @@ impl SamplingMethod {
 /// A method with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
-    /// BPE-dropout: that of `tokenizers`, where a merge that was left out may come again, or
-    /// SentencePiece's own, where it is gone for good.
+    /// BPE-dropout. In the variant of `tokenizers` a dropped merge may come again; in
+    /// SentencePiece's it is gone for good.
     Dropout {
         /// How often a merge is left out when its turn comes, 0 to 1.
         probability: f64,
@@ -129,9 +129,8 @@ impl Engine {
         }
     }
 
-    /// A sampler of all segmentations into the model's own tokens: those that `is_added` says are
-    /// not, the unknown token and tokens that stand for a byte are never drawn. None for kinds
-    /// without it.
+    /// A sampler of all segmentations into the model's own tokens. Added tokens (`is_added`), the
+    /// unknown token and byte tokens are never drawn. None for kinds without it.
     pub(crate) fn uniform_sampler(
         &self,
         is_added: impl Fn(u32) -> bool,

@@ -106,7 +106,7 @@ pub fn from_gpt2_files(
     })
 }
 
-/// Tokens and ids. What `is_ordinary` denies is only a special token and no text becomes it.
+/// Tokens and ids. A token that `is_ordinary` denies is only a special token: no text becomes it.
 fn read_vocab(
     entries: &BTreeMap<String, u32>,
     is_ordinary: impl Fn(&str) -> bool,

@@ -57,7 +57,7 @@ pub struct RankFile {
 }
 
 impl RankFile {
-    /// Reads it. What is wrong with it is said when a tokenizer is made of it.
+    /// Reads it. Its faults are errors when a tokenizer is made of it.
     pub fn new(bytes: &[u8]) -> Self {
         let (vocab, sha256) = parse_ranks(bytes, &|| sha256_hex(bytes));
         Self { vocab, sha256 }

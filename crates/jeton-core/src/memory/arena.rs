@@ -29,8 +29,8 @@ pub(crate) struct HugeArena {
 }
 
 impl HugeArena {
-    /// Room for lists of so many bytes at most; none for what does not fill a huge page. What stays
-    /// empty costs nothing but the rest of a page.
+    /// Makes room for lists of at most `bytes`; none for less than a huge page. Room that stays
+    /// empty costs only the rest of a page.
     pub(crate) fn with_room(bytes: usize) -> Self {
         let whole = bytes.min(MAX_BYTES).next_multiple_of(HUGE_PAGE);
         Self {
@@ -87,7 +87,7 @@ impl HugeArena {
         self.written.is_empty()
     }
 
-    /// A list of so many zeros.
+    /// Returns a list of `len` zeros.
     pub(crate) fn zeroed<T: Zeroed + Default>(&mut self, len: usize) -> ArenaVec<T> {
         let part = self.part(len);
         let own = part.as_ref().map_or(len, |_| 0);
@@ -111,7 +111,7 @@ impl HugeArena {
         Some(part)
     }
 
-    /// True if so many bytes more lie in a huge page of which some are used already.
+    /// True if `bytes` more lie in a huge page that is in use already.
     pub(crate) fn has_begun(&self, bytes: usize) -> bool {
         let used = self.used % HUGE_PAGE;
         used > 0 && used + bytes <= HUGE_PAGE
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Lists of so many numbers, each filled with what tells it from the others.
+    /// Lists of the given lengths, each filled with a number of its own.
     fn fill(shelf: &mut HugeArena, lengths: &[usize]) -> Vec<ArenaVec<u32>> {
         let number = |list: usize, place: usize| (list * 1_000_003 + place) as u32;
         let mut lists: Vec<ArenaVec<u32>> = lengths.iter().map(|&n| shelf.zeroed(n)).collect();
@@ -222,7 +222,7 @@ mod tests {
         let expected = is_mapped(HUGE_PAGE);
         assert_eq!(on_shelf, [expected, expected, expected, expected, false]);
         assert!(lists.iter().all(|list| list.as_ptr().addr() % 4 == 0));
-        // What is left of a shelf lasts as long as a list of it.
+        // A shelf lasts as long as one of its lists.
         let last = lists.into_iter().nth(2).unwrap();
         drop(shelf);
         assert_eq!(*last, [2_000_006, 2_000_007, 2_000_008]);

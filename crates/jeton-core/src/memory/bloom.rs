@@ -1,7 +1,7 @@
-//! Which bits of its word a number has in a filter of words of 64 bits.
+//! Bits of a number within its word, in a Bloom filter of 64-bit words.
 //!
 //! One word is read for each question, so that it costs one read of memory; with ten bits for each
-//! number, 3% of those that are not there pass. Which word it is depends on other bits of the hash.
+//! number, 3% of absent numbers pass. Other bits of the hash choose the word.
 
 /// Three bits, by the lowest eighteen of a hash; some may be the same.
 #[inline(always)]

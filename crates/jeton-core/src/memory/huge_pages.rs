@@ -1,8 +1,8 @@
 //! Large tables that are read here and there: in huge pages where the system has them.
 //!
-//! A table of some megabytes lies in thousands of ordinary pages, more than a core remembers the
-//! places of; each read then looks the place up in memory first, in a virtual machine twice. Linux
-//! gives pages of 2 MiB to those who ask before they touch the memory.
+//! A table of some megabytes lies in thousands of ordinary pages, more than a core's TLB has room
+//! for. Each read then looks the page up in memory first, in a virtual machine twice. Linux gives
+//! pages of 2 MiB to those who ask before they touch the memory.
 #![allow(unsafe_code)] // the only reason for this module
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -105,13 +105,12 @@ impl<T: Zeroed> HugeSlice<T> {
     }
 }
 
-/// True if so many bytes have pages of their own: these are zeros when they come, and need not be
-/// written by us once more.
+/// True if `bytes` have pages of their own. The system hands such pages out as zeros.
 pub(crate) fn is_mapped(bytes: usize) -> bool {
     cfg!(target_os = "linux") && bytes >= HUGE_PAGE
 }
 
-/// Pages for so many bytes, the first of which is where a huge page may begin.
+/// Maps pages for `bytes`, aligned so that a huge page may begin at the first.
 #[cfg(target_os = "linux")]
 fn map(bytes: usize) -> Option<NonNull<u8>> {
     let whole = bytes.checked_next_multiple_of(HUGE_PAGE)?;
@@ -161,14 +160,14 @@ unsafe fn unmap(_: *mut u8, _: usize) {}
 
 /// Asks for huge pages for what a vector has room for and was not written to. A hint.
 pub(crate) fn prefer_huge_pages<T: Zeroed>(room: &mut Vec<T>) {
-    // What was written to has its pages already.
+    // Memory that was written to has its pages already.
     if let Some((start, bytes)) = whole_pages(room.spare_capacity_mut(), HUGE_PAGE) {
         ask_for_huge_pages(start, bytes);
     }
 }
 
-/// The whole pages in which values lie, if there are any: where they begin, and their bytes. What
-/// shares a page with others of the allocator is left alone.
+/// The whole pages in which values lie, if there are any: where they begin, and their bytes. A page
+/// shared with other allocations is left alone.
 fn whole_pages<T>(values: &mut [T], page: usize) -> Option<(*mut u8, usize)> {
     let start = values.as_mut_ptr().cast::<u8>();
     let before = start.align_offset(page);
@@ -280,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Whatever pages are asked for, what a vector has stays as it is.
+    /// Asking for pages leaves a vector's contents as they are.
     #[test]
     fn prepared_pages_change_nothing() {
         for room in [0, 1, MANY_PAGES - 1, MANY_PAGES, 5 * MANY_PAGES + 3] {
@@ -299,7 +298,7 @@ mod tests {
     #[test]
     fn a_part_lies_within_what_is_lent() {
         let lender = Arc::new(HugeSlice::<u64>::zeroed(10));
-        // SAFETY: no two of those that there are at the same time have a byte in common.
+        // SAFETY: no two slices that exist at the same time have a byte in common.
         let part = |begin, len| unsafe { HugeSlice::<u32>::part_of(&lender, begin, len) };
         let mut last = part(72, 2).unwrap();
         last.fill(5);

@@ -37,8 +37,8 @@ unsafe impl Number for u64 {
 /// The bytes of numbers, to be written to.
 pub(crate) fn bytes_of<T: Number>(numbers: &mut [T]) -> &mut [u8] {
     let n_bytes = size_of_val(numbers);
-    // SAFETY: these are the bytes of the slice, borrowed for as long and by nobody else; bytes need
-    // no alignment, none of these is padding, and whatever is written there leaves numbers.
+    // SAFETY: the bytes of the slice are borrowed for as long and by nobody else. Bytes need no
+    // alignment, the type has no padding, and any bytes are a valid number.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), n_bytes) }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! A word is cut into tokens, each the longest that fits where the one before it ended. Written
 //! down plainly that is quadratic: a search may run far and come back with a short match, again and
-//! again. Here one automaton reads each byte once: where a search fails, the node knows which
-//! tokens the text read so far begins with (its *pops*) and where the search for the rest stands
-//! (its *failure link*). Song, Salcianu, Song, Dopson and Zhou, "Fast `WordPiece` Tokenization"
-//! (EMNLP 2021).
+//! again. Here one automaton reads each byte once. Where a search fails, the node knows the tokens
+//! at the front of the text read so far (its *pops*). It also knows where the search for the rest
+//! stands (its *failure link*). Song, Salcianu, Song, Dopson and Zhou, "Fast `WordPiece`
+//! Tokenization" (EMNLP 2021).
 //!
-//! There are two sets of tokens: those that may begin a word and those that may continue it (the
-//! `##` of `WordPiece`, which the text does not have). Where the two are one set (RWKV's
-//! vocabulary), one root does.
+//! There are two sets of tokens. Some may begin a word; others may continue it (the `##` of
+//! `WordPiece`, which the text does not have). Where the two are one set (RWKV's vocabulary), one
+//! root does.
 //!
 //! The trie is numbered breadth first, so the children of a node are neighbours: a node is one byte
 //! of label, where its children begin, and nothing else. Building takes time and memory linear in
@@ -68,7 +68,7 @@ pub(crate) type PopStack = Vec<u32>;
 impl LongestMatch {
     /// Compiles (text, id) pairs. Empty texts never match; of equal texts the first wins.
     ///
-    /// `continuing`: tokens that continue a word, if they are not the same as those that begin one.
+    /// `continuing`: tokens that continue a word, if they differ from the beginning ones.
     pub(crate) fn new<'v>(
         beginning: impl Iterator<Item = (&'v [u8], u32)>,
         continuing: Option<&mut dyn Iterator<Item = (&'v [u8], u32)>>,
@@ -354,8 +354,9 @@ mod tests {
 
     #[test]
     fn a_search_that_runs_far_and_comes_back_costs_no_more() {
-        // Every search would run 20,000 bytes ahead for the long token and come back with one "a":
-        // two thousand million steps for a plain search, as many as the text has bytes here.
+        // Every search would run 20,000 bytes ahead for the long token and come back with one "a".
+        // A plain search would take two thousand million steps; here there is about one for each
+        // byte.
         let long = format!("{}b", "a".repeat(20_000));
         let tokens = ["a".to_owned(), long.clone()];
         let matcher = LongestMatch::new(pairs(&tokens), None).unwrap();

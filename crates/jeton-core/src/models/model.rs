@@ -19,14 +19,14 @@ pub trait Model: Send + Sync {
         out: &mut Vec<u32>,
     ) -> Result<()>;
 
-    /// The id of a pretoken that is a token, where that counts whatever its parts make: it may not
-    /// be what the same bytes become inside another pretoken. `search`: what
-    /// [`Self::prefetch_whole`] said of it, if it was asked.
+    /// Returns the id of a pretoken that is a token, where that counts whatever its parts make. Its
+    /// bytes may become other tokens inside another pretoken. `search`: the answer of
+    /// [`Self::prefetch_whole`], if it was asked.
     fn lookup_whole(&self, _pretoken: &[u8], _search: Search) -> Option<u32> {
         None
     }
 
-    /// Asks memory for what [`Self::lookup_whole`] looks at, where that is known before.
+    /// Prefetches the memory that [`Self::lookup_whole`] reads, where its place is known before.
     fn prefetch_whole(&self, _pretoken: &[u8]) -> Search {
         Search::NotBegun
     }
@@ -37,15 +37,15 @@ pub trait Model: Send + Sync {
         false
     }
 
-    /// True if [`Self::safe_cuts`] may find more than one in a pretoken of so many bytes, and is
-    /// ready to look for them or it is worth to make it so.
+    /// True if [`Self::safe_cuts`] may find more than one unit in a pretoken of `n_bytes` bytes.
+    /// The model must be ready to look for cuts, or getting ready must be worth it.
     fn can_cut(&self, _n_bytes: usize) -> bool {
         false
     }
 
-    /// Cuts a pretoken that is no token as a whole into units whose ids, each encoded by
-    /// [`Self::encode_segment`], are its own: fills `ends` with the ends of the next of them and
-    /// returns how many there are. The first one begins at `from`, which is 0 or an end that was
+    /// Cuts a pretoken that is no token as a whole into units. The ids of its units, each encoded
+    /// by [`Self::encode_segment`], are its own ids. Fills `ends` with the ends of the next units
+    /// and returns their number. The first unit begins at `from`, which is 0 or an end that was
     /// given before; the last one of all ends where the pretoken ends.
     fn safe_cuts(&self, pretoken: &[u8], _from: usize, ends: &mut [usize]) -> usize {
         ends[0] = pretoken.len();

@@ -7,10 +7,10 @@
 //! place is counted from the end of the text, and a walk from its beginning chooses each token in
 //! proportion.
 //!
-//! Counts grow exponentially with the text, so each is kept as a fraction and a power of two; an
-//! addition rounds once, so that the relative error of a count is below 2^-53 for each addition
-//! behind it. Time is linear in the text times the bytes that a search reads at each place (the
-//! longest token at most), memory 16 bytes for each byte of text.
+//! Counts grow exponentially with the text, so each is kept as a fraction and a power of two. An
+//! addition rounds once, so the relative error of a count is below 2^-53 for each addition behind
+//! it. Time is linear in the text times the bytes that a search reads at each place (the longest
+//! token at most), memory 16 bytes for each byte of text.
 
 #[cfg(test)]
 #[path = "uniform_sampling_tests.rs"]
@@ -94,10 +94,10 @@ fn power_of_two(power: i64) -> f64 {
 impl UniformSampler {
     /// Compiles the tokens that can be found in a vocabulary.
     ///
-    /// `prefix` marks tokens that continue a text (`##` of `WordPiece`) and `suffix` tokens that
-    /// end one (`</w>`); the text has neither, and a token that bears one covers what is left of
-    /// it. Both may be empty. As in these models, a token without the prefix stands at the
-    /// beginning only, one without the suffix anywhere but at the end.
+    /// `prefix` marks tokens that continue a text (`##` of `WordPiece`), and `suffix` tokens that
+    /// end one (`</w>`). The text has neither, and a token with one covers its bytes without it.
+    /// Both may be empty. As in these models, a token without the prefix stands at the beginning
+    /// only, one without the suffix anywhere but at the end.
     pub fn new(vocab: &Vocab, prefix: &[u8], suffix: &[u8]) -> Result<Self> {
         let mut affixes = Vec::with_capacity(4);
         let by_place = [(false, false), (true, false), (false, true), (true, true)].map(

@@ -1,8 +1,8 @@
-//! Pretokens by the batch: where many of them end, then all their keys, then what they are.
+//! Pretokens by the batch: first many ends, then all keys, then all lookups.
 //!
-//! Each step is a short loop whose turns do not wait for one another, whereas a pretoken that is
-//! cut and looked up before the next one is cut waits for memory each time: while keys are made,
-//! the sets of the cache where the words would be are on their way already.
+//! Each step is a short loop whose turns do not wait for one another. Cutting and looking up one
+//! pretoken after the other would wait for memory each time. While keys are made, the cache sets
+//! where the pretokens would be are on their way already.
 
 mod long;
 
@@ -10,30 +10,29 @@ use std::hint::select_unpredictable;
 
 use crate::cache::key::{Hashed, Key, Role};
 use crate::cache::key_simd::{EIGHT, KeyBatch};
-use crate::cache::tiers::{PretokenCache, RICH_IDS, SHORT_IDS};
+use crate::cache::tiers::{FEW_IDS, MANY_IDS, PretokenCache};
 use crate::cache::two_way::Payload;
 use crate::cpu::dispatch::{Kernel, Work, run_at, run_wide};
 use crate::pretokenize::TextPieces;
 use crate::vocab::Search;
 
-/// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block
-/// of 64 bytes, so that the ends of a block are always taken together.
+/// Most pretokens of a batch. It has at least 128 while the text has them, plus the pretokens of
+/// another block of 64 bytes. So the ends of a block are always taken together.
 pub(crate) const BATCH_PRETOKENS: usize = 192;
 
-/// Room for the ids of a batch: those of a hundred phrases or so, or of rich words only.
-const ROOM: usize = BATCH_PRETOKENS * RICH_IDS + RICH_IDS + 1;
+/// Room for the ids of a batch: a hundred phrases or so, or pretokens with many ids only.
+const ROOM: usize = BATCH_PRETOKENS * MANY_IDS + MANY_IDS + 1;
 
-/// One in so many words of a batch must be rich, so that those of the next one are asked for ahead.
-const RICH_SHARE: usize = 8;
+/// A batch asks for the sets of `many_ids` ahead once one pretoken in this many was there before.
+const MANY_IDS_SHARE: usize = 8;
 
-/// One in so many must be rich, so that both caches are looked at for each word of the next one:
-/// which of them has it cannot be guessed then.
+/// A batch looks at both tiers for each pretoken once one in this many had many ids: a guess would
+/// miss too often.
 const MIXED_SHARE: usize = 6;
 
 /// Pieces that follow one another, by where they end.
 pub(crate) trait Ends {
-    /// Puts the next ends there, as many as fit, and returns how many there are: none when all were
-    /// given.
+    /// Writes the next ends into `ends` and returns their number: 0 when all were given.
     fn ends(&mut self, ends: &mut [usize]) -> usize;
 }
 
@@ -44,20 +43,21 @@ impl Ends for TextPieces<'_, '_> {
     }
 }
 
-/// A batch of pretokens, and the ids of those that are known. What is lent to one call after the
-/// other needs no clearing in between.
+/// A batch of pretokens, and the ids of the known ones. A batch lent to one call after the other
+/// needs no clearing in between.
 ///
 /// Arrays come first, and begin with cache lines: no vector is in two of them.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct BatchLookup {
     ends: [usize; BATCH_PRETOKENS],
-    /// The key of each that is short, and what tells its place in a cache. Long ones all have the
-    /// same, which is not there: whether a pretoken is long is seen behind a look at that place,
-    /// and to wait for memory there would be in vain.
+    /// The key of each short pretoken, and the number that tells its place in a cache. Long ones
+    /// share one place and one key, which no cache has. The lookup sees that a pretoken is long
+    /// only after a look at its place, and would wait for memory there in vain.
     keys: [Key<1>; BATCH_PRETOKENS],
     places: [usize; BATCH_PRETOKENS],
-    /// Which are long, and their hashes, by the same indices as all.
+    /// Indices of the long pretokens; `long_places` holds their places or hashes by the index of
+    /// the pretoken.
     long: [usize; BATCH_PRETOKENS + EIGHT],
     long_places: [usize; BATCH_PRETOKENS],
     n: usize,
@@ -71,10 +71,10 @@ pub(crate) struct BatchLookup {
     /// Search of the last pretoken that [`Self::look_up_slow`] looked for, see [`Miss`].
     is_new: bool,
     search: Search,
-    /// Short words that were not among those with few ids, in this batch so far; whether there were
-    /// many in the last one.
-    n_rich: usize,
-    is_rich: bool,
+    /// Short pretokens of this batch that `few_ids` did not have.
+    n_many_ids: usize,
+    /// True if the last batch had many of them, see [`MANY_IDS_SHARE`].
+    has_many_ids: bool,
     is_mixed: bool,
 }
 
@@ -121,8 +121,8 @@ impl Default for BatchLookup {
             n_known: 0,
             is_new: false,
             search: Search::NotBegun,
-            n_rich: 0,
-            is_rich: false,
+            n_many_ids: 0,
+            has_many_ids: false,
             is_mixed: false,
         }
     }
@@ -155,14 +155,14 @@ impl BatchLookup {
                 pieces,
             },
         );
-        // There may be as many of them now. Where a text begins, the last batch is that of another
-        // one.
+        // The counts of the last batch predict this one. Where a text begins, the last batch
+        // belongs to another text.
         if batch.n > 0 {
-            batch.is_rich = batch.n_rich * RICH_SHARE > batch.n;
-            batch.is_mixed = batch.n_rich * MIXED_SHARE > batch.n;
+            batch.has_many_ids = batch.n_many_ids * MANY_IDS_SHARE > batch.n;
+            batch.is_mixed = batch.n_many_ids * MIXED_SHARE > batch.n;
         }
-        (batch.n, batch.at, batch.n_rich) = (n.min(BATCH_PRETOKENS), 0, 0);
-        let n_long = if batch.is_rich {
+        (batch.n, batch.at, batch.n_many_ids) = (n.min(BATCH_PRETOKENS), 0, 0);
+        let n_long = if batch.has_many_ids {
             run_wide(batch.kernel, Keys::<true>(batch, text, caches))
         } else {
             run_wide(batch.kernel, Keys::<false>(batch, text, caches))
@@ -173,21 +173,21 @@ impl BatchLookup {
         batch.n > 0
     }
 
-    // `RICH`: words with more ids are asked for, too, before it is known which these are.
+    // `MANY`: pretokens with more ids are asked for, too, before it is known which these are.
     //
-    // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of
-    // memory, and what a turn needs fits the registers, as it would not beside the loop that cuts.
+    // Loops over indices of arrays, not over zipped iterators. All arrays are in one place of
+    // memory, and a turn's values fit the registers. They would not fit beside the loop that cuts.
     #[inline(always)]
-    fn make_keys<const RICH: bool>(&mut self, text: &[u8], caches: &PretokenCache) -> usize {
-        let (places, rich) = (caches.few_ids.places(), caches.many_ids.places());
-        let (made, mut n_long) = self.make_eights::<RICH>(text, caches);
+    fn make_keys<const MANY: bool>(&mut self, text: &[u8], caches: &PretokenCache) -> usize {
+        let (places, many) = (caches.few_ids.places(), caches.many_ids.places());
+        let (made, mut n_long) = self.make_eights::<MANY>(text, caches);
         let mut from = self.end_before(made);
         for index in made..self.n.min(BATCH_PRETOKENS) {
             let end = self.ends[index];
             if let Some(short) = Key::new(text, from, end) {
                 let place = places.fetch(short);
-                if RICH {
-                    rich.fetch_at(place);
+                if MANY {
+                    many.fetch_at(place);
                 }
                 self.keys[index] = short;
                 self.places[index] = place;
@@ -201,15 +201,15 @@ impl BatchLookup {
         n_long
     }
 
-    /// Makes the keys of as many as vectors can; how many these are, and how many of them are long.
+    /// Makes keys eight at a time by vectors. Returns the number of keys, and how many are long.
     #[inline(always)]
-    fn make_eights<const RICH: bool>(
+    fn make_eights<const MANY: bool>(
         &mut self,
         text: &[u8],
         caches: &PretokenCache,
     ) -> (usize, usize) {
         let (mut made, mut n_long) = (0, 0);
-        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
+        let (short, many) = (caches.few_ids.places(), caches.many_ids.places());
         let mut from = self.start;
         let (ends, _) = self.ends[..self.n.min(BATCH_PRETOKENS)].as_chunks();
         let (keys, _) = self.keys.as_chunks_mut();
@@ -227,8 +227,8 @@ impl BatchLookup {
             };
             for place in hashes {
                 short.fetch_at(place);
-                if RICH {
-                    rich.fetch_at(place);
+                if MANY {
+                    many.fetch_at(place);
                 }
             }
             from = ends[EIGHT - 1];
@@ -245,7 +245,7 @@ impl BatchLookup {
     }
 
     /// Looks pretokens up until one is not known ([`Self::unknown`] tells of it); says whether
-    /// there is one left in the batch. `search` asks memory for what the model will look at.
+    /// there is one left in the batch. `search` prefetches the memory that the model will look at.
     pub(crate) fn next_unknown(
         &mut self,
         text: &[u8],
@@ -264,7 +264,7 @@ impl BatchLookup {
         )
     }
 
-    // `MIXED`: both caches are looked at for each word.
+    // `MIXED`: both caches are looked at for each pretoken.
     #[inline(always)]
     fn next_unknown_here<const MIXED: bool>(
         &mut self,
@@ -272,44 +272,44 @@ impl BatchLookup {
         caches: &PretokenCache,
         search: &impl Fn(&[u8]) -> Search,
     ) -> bool {
-        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
+        let (short, many) = (caches.few_ids.places(), caches.many_ids.places());
         let n = self.n.min(BATCH_PRETOKENS);
-        let (mut n_known, mut n_rich) = (0, 0);
+        let (mut n_known, mut n_many_ids) = (0, 0);
         let mut index = self.at;
         while index < n {
             if MIXED {
                 // Without a branch on where it was.
                 let (key, place) = (self.keys[index], self.places[index]);
                 if let Some(few) = short.entry_fast(key, place)
-                    && let Some(many) = rich.entry_fast(key, place)
+                    && let Some(many) = many.entry_fast(key, place)
                     && let Some(room) = self.known.get_mut(n_known..)
-                    && let Some(room) = room.first_chunk_mut::<{ RICH_IDS + 1 }>()
+                    && let Some(room) = room.first_chunk_mut::<{ MANY_IDS + 1 }>()
                 {
                     // Not "either is equal", of which two branches would be made.
                     let differs = [few.key.differs(key), many.key.differs(key)];
                     if differs[0].min(differs[1]) == 0 {
                         let is_few = differs[0] == 0;
                         *room = many.payload;
-                        let n_many = &many.payload[RICH_IDS];
-                        let n_ids = select_unpredictable(is_few, &few.payload[SHORT_IDS], n_many);
+                        let n_many = &many.payload[MANY_IDS];
+                        let n_ids = select_unpredictable(is_few, &few.payload[FEW_IDS], n_many);
                         if let (Some(first), Some(room)) =
                             (many.payload.first_chunk(), room.first_chunk_mut())
                         {
                             *room = *select_unpredictable(is_few, &few.payload, first);
                         }
                         n_known += *n_ids as usize;
-                        n_rich += usize::from(!is_few);
+                        n_many_ids += usize::from(!is_few);
                         index += 1;
                         continue;
                     }
                 }
             } else if let Some(payload) = short.find_fast(self.keys[index], self.places[index])
                 && let Some(room) = self.known.get_mut(n_known..)
-                && let Some(room) = room.first_chunk_mut::<{ SHORT_IDS + 1 }>()
+                && let Some(room) = room.first_chunk_mut::<{ FEW_IDS + 1 }>()
             {
                 // As many numbers as there are: which of them count does not matter for the copy.
                 room.copy_from_slice(payload);
-                n_known += payload[SHORT_IDS] as usize;
+                n_known += payload[FEW_IDS] as usize;
                 index += 1;
                 continue;
             }
@@ -319,14 +319,14 @@ impl BatchLookup {
                 self.look_up_slow(index, n_known, text, caches, search)
             };
             let Some(more) = more else {
-                self.n_rich += n_rich;
+                self.n_many_ids += n_many_ids;
                 (self.at, self.n_known) = (index + 1, n_known);
                 return true;
             };
             n_known += more;
             index += 1;
         }
-        self.n_rich += n_rich;
+        self.n_many_ids += n_many_ids;
         (self.at, self.n_known) = (n, n_known);
         if let Some(last) = n.checked_sub(1) {
             self.start = self.ends[last];
@@ -347,8 +347,8 @@ impl BatchLookup {
         }
     }
 
-    /// Looks for a short pretoken where most are not, and puts its ids behind those that are known
-    /// so far; how many they are.
+    /// Looks for a short pretoken where most are not, appends its ids to the known ones and returns
+    /// their number.
     #[inline(never)]
     fn look_up_slow(
         &mut self,
@@ -361,41 +361,40 @@ impl BatchLookup {
         let (key, place) = (self.keys[index], self.places[index]);
         let (begin, end) = (self.end_before(index), self.ends[index]);
         (self.is_new, self.search) = (false, Search::NotBegun);
-        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
+        let (short, many) = (caches.few_ids.places(), caches.many_ids.places());
         let found = short.find(key, place);
         if found.is_none() {
-            // Where many have many ids, their set was asked for with the word's own.
-            if self.is_rich
-                && let Some(payload) = rich.find(key, place)
+            // Where many have many ids, their set was asked for with the pretoken's own.
+            if self.has_many_ids
+                && let Some(payload) = many.find(key, place)
             {
                 return self.take_rich(n_known, payload);
             }
-            // All that it may take until the word is known, at once: else one would wait for the
-            // other.
+            // All that it may take until the pretoken is known, at once: else one would wait for
+            // the other.
             short.fetch_beside(place);
-            rich.fetch_at(place);
+            many.fetch_at(place);
             self.search = search(&text[begin..end]);
         }
         if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
             *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
-            return Some(payload[SHORT_IDS] as usize);
+            return Some(payload[FEW_IDS] as usize);
         }
-        let found = rich.find(key, place);
-        let found = found.or_else(|| rich.find_beside(key, place));
+        let found = many.find(key, place);
+        let found = found.or_else(|| many.find_beside(key, place));
         let Some(payload) = found else {
-            self.n_rich += 1;
+            self.n_many_ids += 1;
             self.is_new = !caches.are_crowded();
             return None;
         };
         self.take_rich(n_known, payload)
     }
 
-    /// Puts ids of a word that was among those with many behind those that are known so far; how
-    /// many they are.
+    /// Appends the ids of a pretoken with many to the known ones, and returns their number.
     #[inline(always)]
-    fn take_rich(&mut self, n_known: usize, payload: &Payload<{ RICH_IDS + 1 }>) -> Option<usize> {
-        let n_ids = payload[RICH_IDS] as usize;
-        self.n_rich += 1;
+    fn take_rich(&mut self, n_known: usize, payload: &Payload<{ MANY_IDS + 1 }>) -> Option<usize> {
+        let n_ids = payload[MANY_IDS] as usize;
+        self.n_many_ids += 1;
         *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
         Some(n_ids)
     }
@@ -421,15 +420,15 @@ impl<E: Ends> Work for Cut<'_, E> {
     }
 }
 
-struct Keys<'b, const RICH: bool>(&'b mut BatchLookup, &'b [u8], &'b PretokenCache);
+struct Keys<'b, const MANY: bool>(&'b mut BatchLookup, &'b [u8], &'b PretokenCache);
 
-impl<const RICH: bool> Work for Keys<'_, RICH> {
+impl<const MANY: bool> Work for Keys<'_, MANY> {
     type Output = usize;
 
     #[inline(always)]
     fn run(self) -> usize {
         let Self(batch, text, caches) = self;
-        batch.make_keys::<RICH>(text, caches)
+        batch.make_keys::<MANY>(text, caches)
     }
 }
 
@@ -474,9 +473,9 @@ mod tests {
         }
     }
 
-    /// A word for each number, of 1 to 40 bytes or a phrase, and ids that tell which word they are
-    /// of. `many`: one for each byte.
-    fn word(number: u32, many: bool) -> (Vec<u8>, Vec<u32>) {
+    /// A pretoken for each number, of 1 to 40 bytes or a phrase, and ids that tell which pretoken
+    /// they are of. `many`: one for each byte.
+    fn pretoken(number: u32, many: bool) -> (Vec<u8>, Vec<u32>) {
         let len = match number % 20 {
             0 => 40 + number as usize * 3 % (MAX_RECORD_BYTES - 40),
             _ => 4 + number as usize * 7 % 36,
@@ -490,7 +489,7 @@ mod tests {
     }
 
     proptest! {
-        /// For any words kept before, with few or many ids.
+        /// For any pretokens kept before, with few or many ids.
         #[test]
         fn what_is_known_is_what_was_kept(
             numbers in prop::collection::vec((0u32..300, prop::bool::weighted(0.9)), 1..800),
@@ -499,20 +498,20 @@ mod tests {
         ) {
             let mut caches = PretokenCache::default();
             let mut batch = Box::<BatchLookup>::default();
-            // What has many ids is another word.
+            // Pretokens with many ids have numbers of their own.
             let many = |at: usize| at / changes % 2 == 1;
-            let words: Vec<_> = numbers
+            let pretokens: Vec<_> = numbers
                 .iter()
                 .enumerate()
                 .map(|(at, &(number, kept))| {
                     let many = many(at);
-                    (word(number + u32::from(many) * 1000, many), kept)
+                    (pretoken(number + u32::from(many) * 1000, many), kept)
                 })
                 .collect();
-            let text: Vec<u8> = words.iter().flat_map(|((bytes, _), _)| bytes).copied().collect();
-            let expected: Vec<u32> = words.iter().flat_map(|((_, ids), _)| ids).copied().collect();
+            let text: Vec<u8> = pretokens.iter().flat_map(|((bytes, _), _)| bytes).copied().collect();
+            let expected: Vec<u32> = pretokens.iter().flat_map(|((_, ids), _)| ids).copied().collect();
             let mut end = 0;
-            let ends: Vec<usize> = words
+            let ends: Vec<usize> = pretokens
                 .iter()
                 .map(|((bytes, _), _)| {
                     end += bytes.len();
@@ -528,20 +527,20 @@ mod tests {
                         let Miss { start, end, is_new, .. } = batch.unknown();
                         ids.extend_from_slice(batch.known());
                         let at = ends.binary_search(&end).unwrap();
-                        let ((bytes, of_word), kept) = &words[at];
+                        let ((bytes, of_word), kept) = &pretokens[at];
                         prop_assert_eq!(&text[start..end], &bytes[..]);
                         n_unknown += 1;
                         if let Some(known) = caches.get(Role::Pretoken, &text, start, end) {
                             prop_assert!(!is_new);
                             prop_assert_eq!(known, &of_word[..]);
                         } else if *kept {
-                            let any_many = words.len() > changes;
+                            let any_many = pretokens.len() > changes;
                             prop_assert!(is_new || any_many || bytes.len() > MAX_RECORD_BYTES);
                             caches.keep(Role::Pretoken, bytes, of_word);
                             if caches.get(Role::Pretoken, &text, start, end).is_none() {
                                 // Phrases are kept when they come again.
-                                let is_short = bytes.len() <= Key::<1>::MAX_WORD_BYTES;
-                                prop_assert!(!is_short || of_word.len() > RICH_IDS);
+                                let is_short = bytes.len() <= Key::<1>::MAX_PRETOKEN_BYTES;
+                                prop_assert!(!is_short || of_word.len() > MANY_IDS);
                                 caches.keep(Role::Pretoken, bytes, of_word);
                             }
                             let known = caches.get(Role::Pretoken, &text, start, end);
@@ -553,7 +552,7 @@ mod tests {
                     ids.extend_from_slice(batch.known());
                 }
                 prop_assert_eq!(&ids, &expected);
-                prop_assert!(n_unknown <= words.len());
+                prop_assert!(n_unknown <= pretokens.len());
             }
         }
     }

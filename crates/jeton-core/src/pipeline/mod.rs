@@ -1,7 +1,7 @@
 //! Text that needs no special tokens and no normalization any more: pretokens, cache, model.
 //!
-//! The cache belongs to the pipeline so that no model re-invents it: most pretokens of a text were
-//! seen before, and for those the work is one hash and one cache line.
+//! The cache belongs to the pipeline so that no model re-invents it. Most pretokens of a text were
+//! seen before, and a known pretoken takes one hash and one cache line.
 
 pub(crate) mod lookup;
 pub(crate) mod offsets;
@@ -14,7 +14,7 @@ use crate::cache::budget::CacheBudget;
 use crate::cache::inline_ids::{IDS_PER_ENTRY, unpack};
 use crate::cache::key::{Key, Role};
 use crate::cache::records::MAX_RECORD_BYTES;
-use crate::cache::tiers::{PretokenCache, SHORT_IDS};
+use crate::cache::tiers::{FEW_IDS, PretokenCache};
 use crate::cpu::dispatch::Kernel;
 use crate::cpu::prefetch::prefetch_beginning;
 use crate::error::Result;
@@ -25,7 +25,7 @@ use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::text::alignment::Alignment;
 
-/// Room for ids of one word that is kept from text to text.
+/// Most ids of one pretoken for which a scratch keeps room from text to text.
 const MAX_KEPT_IDS: usize = 1 << 16;
 
 /// Takes each id of a text: id, first byte, end, index of the pretoken, bytes that the model saw.
@@ -39,7 +39,7 @@ pub struct Pipeline<M> {
     kernel: Kernel,
 }
 
-/// State of a thread that encodes, whatever the model: its word caches and room for ids.
+/// State of a thread that encodes, whatever the model: its pretoken caches and room for ids.
 #[derive(Debug, Default)]
 pub struct WordScratch {
     caches: PretokenCache,
@@ -50,7 +50,7 @@ pub struct WordScratch {
 }
 
 impl WordScratch {
-    /// The budget that the cache shares with those of other threads.
+    /// Sets the budget that the cache shares with the caches of other threads.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.caches.set_budget(budget);
     }
@@ -60,7 +60,8 @@ impl WordScratch {
         self.ids = Vec::new();
     }
 
-    /// After a text: room for the ids of one word is little, unless the word was a text.
+    /// Shrinks the room for ids after a text. One pretoken needs little, unless it was a whole
+    /// text.
     pub(crate) fn after_text(&mut self) {
         self.ids.clear();
         self.ids.shrink_to(MAX_KEPT_IDS);
@@ -71,12 +72,12 @@ impl WordScratch {
         self.caches.shrink_to_budget();
     }
 
-    /// Forgets all words.
+    /// Forgets all pretokens.
     pub(crate) fn clear(&mut self) {
         self.caches.clear();
     }
 
-    /// Returns the hash that tells the place of a short word, and prefetches it.
+    /// Returns the hash that tells the place of a short pretoken, and prefetches it.
     #[inline(always)]
     pub(crate) fn fetch(&self, key: Key<1>) -> usize {
         self.caches.few_ids.places().fetch(key)
@@ -88,14 +89,14 @@ impl WordScratch {
         self.caches.keep_small_ids(small);
     }
 
-    /// True if that is ids of two bytes.
+    /// True if kept ids have two bytes.
     #[inline]
     pub(crate) fn has_small_ids(&self) -> bool {
         self.caches.has_small_ids()
     }
 
-    /// The ids of a short word, and how many of them count. `place`: where [`fetch`](Self::fetch)
-    /// said; `SMALL`: what [`has_small_ids`](Self::has_small_ids) says.
+    /// Returns the ids of a short pretoken, and how many of them count. `place` comes from
+    /// [`fetch`](Self::fetch), `SMALL` from [`has_small_ids`](Self::has_small_ids).
     #[inline(always)]
     pub(crate) fn find<const SMALL: bool>(
         &self,
@@ -106,7 +107,7 @@ impl WordScratch {
         Some(unpack::<SMALL>(payload))
     }
 
-    /// Finds a short word, whatever the width of its entry's ids.
+    /// Finds a short pretoken, whatever the width of its entry's ids.
     #[inline(always)]
     pub(crate) fn find_any(
         &self,
@@ -120,13 +121,13 @@ impl WordScratch {
         }
     }
 
-    /// The ids of a word, if it is known.
+    /// Returns the ids of a pretoken, if it is known.
     #[inline]
     pub(crate) fn get(&mut self, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
         self.get_as(Role::Pretoken, text, start, end)
     }
 
-    /// The ids of what may be a word or something else.
+    /// Returns the ids of a pretoken or a unit, by `role`, if it is known.
     #[inline]
     pub(crate) fn get_as(
         &mut self,
@@ -138,12 +139,12 @@ impl WordScratch {
         self.caches.get(role, text, start, end)
     }
 
-    /// Remembers the ids of a word.
+    /// Remembers the ids of a pretoken.
     pub(crate) fn keep(&mut self, word: &[u8], ids: &[u32]) {
         self.keep_as(Role::Pretoken, word, ids);
     }
 
-    /// Remembers the ids of a word that a batch did not know.
+    /// Remembers the ids of a pretoken that a batch did not know.
     fn keep_unknown(&mut self, unknown: Miss, word: &[u8], ids: &[u32]) {
         if unknown.key == Key::NONE {
             self.keep(word, ids);
@@ -308,7 +309,7 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         let pretoken = &bytes[unknown.start..unknown.end];
         if let Some(id) = self.model.lookup_whole(pretoken, unknown.search) {
-            // What is a unit elsewhere is kept apart from it.
+            // Units have a role of their own: a whole pretoken is kept apart from an equal unit.
             words.keep_unknown(unknown, pretoken, &[id]);
             sink.take(&[id]);
             return Ok(());
@@ -334,8 +335,8 @@ impl<M: Model> Pipeline<M> {
         result
     }
 
-    /// A pretoken, the first `n` bytes of a text, unit by unit: most of those that are new have
-    /// units that are not. Appends its ids.
+    /// Encodes a pretoken, the first `n` bytes of a text, unit by unit. Most new pretokens have
+    /// known units. Appends its ids.
     fn units(
         &self,
         text: &[u8],
@@ -353,8 +354,9 @@ impl<M: Model> Pipeline<M> {
             units.make_keys(text, start, n, &words.caches);
             for (key, place, end) in units.all(n) {
                 if let Some(known) = words.caches.few_ids.places().find(key, place) {
-                    // All of them are written, as many as count stay: no loop, no branch.
-                    let counting = ids.len() + known[SHORT_IDS] as usize;
+                    // The whole payload is written, then cut off behind its ids: no loop, no
+                    // branch.
+                    let counting = ids.len() + known[FEW_IDS] as usize;
                     ids.extend_from_slice(known);
                     ids.truncate(counting);
                 } else {
@@ -367,7 +369,7 @@ impl<M: Model> Pipeline<M> {
         Ok(())
     }
 
-    /// A unit that was not where the cache of short words had it.
+    /// Encodes a unit that was not in its first place in the cache of short pretokens.
     #[inline(never)]
     fn rare_unit(
         &self,
@@ -379,7 +381,7 @@ impl<M: Model> Pipeline<M> {
         ids: &mut Vec<u32>,
     ) -> Result<()> {
         let unit = &pretoken[start..end];
-        // The caller has looked for what is one unit, and keeps it.
+        // A pretoken that is one unit: the caller has looked for it, and keeps it.
         if unit.len() == pretoken.len() {
             return self.model.encode_segment(unit, scratch, ids);
         }
@@ -394,7 +396,8 @@ impl<M: Model> Pipeline<M> {
         Ok(())
     }
 
-    /// Role of units for the caches: that of pretokens unless a pretoken may be a token as a whole.
+    /// Role of units for the caches: the role of pretokens unless a pretoken may be a token as a
+    /// whole.
     #[inline]
     fn role_of_units(&self) -> Role {
         if self.model.has_whole() {

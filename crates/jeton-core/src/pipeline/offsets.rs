@@ -1,4 +1,4 @@
-//! Byte-level BPE with where each id comes from, from the cache of words.
+//! Byte-level BPE with the offsets of each id, from the cache of pretokens.
 
 use crate::error::Result;
 use crate::models::Model;
@@ -8,8 +8,8 @@ use crate::pipeline::{EachSpan, Pipeline, WordScratch};
 
 impl Pipeline<BpeModel> {
     /// As [`Self::encode_spans`], with the cache, where no step rewrites and every byte has a
-    /// token: what a token stands for are its own bytes, and the last of a pretoken ends where that
-    /// ends.
+    /// token. A token covers its own bytes, and the last token of a pretoken ends where the
+    /// pretoken ends.
     pub(crate) fn encode_known_spans(
         &self,
         text: &str,

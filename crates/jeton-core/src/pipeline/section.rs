@@ -21,7 +21,7 @@ use crate::pipeline::lookup::Ends;
 use crate::pipeline::{Pipeline, WordScratch};
 use crate::pretokenize::TextPieces;
 
-/// A part of a section, that is of what lies between two special or added tokens.
+/// A part of a section. A section is the text between two special or added tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadSpan {
     /// The section, in the whole text. The other places are counted from where it begins.

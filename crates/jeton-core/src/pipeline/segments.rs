@@ -12,22 +12,22 @@ use crate::cpu::dispatch::Kernel;
 /// Units that are cut, keyed and looked up together.
 const BATCH_SEGMENTS: usize = 32;
 
-/// From so many bytes on a pretoken may be cut. A character of a script without spaces has three.
+/// Fewest bytes of a pretoken that may be cut. A character of a script without spaces has three.
 const MIN_CUT_BYTES: usize = 7;
 /// Longer ones are cut in any case: most come once, and merging takes long.
 const MAX_MERGED_BYTES: usize = 64;
-/// Units of so many bytes at most, in the mean, are short.
+/// Largest mean length of short units, in bytes.
 const SHORT_SEGMENT_BYTES: u32 = 8;
 /// Bytes of pretokens, about, after which half of what is known of them is forgotten.
 const WINDOW_BYTES: u32 = 1 << 14;
-/// Where units are long, one pretoken of so many is cut, to see whether they still are.
+/// Where units are long, one pretoken in this many is cut, to see whether they still are.
 const SAMPLE_INTERVAL: u32 = 16;
 
 /// How long units were lately: whether it is worth to cut pretokens that could be merged at once.
 ///
-/// Where units are short, most of them came before, and are found. Where they are long (10 bytes of
-/// Russian under `cl100k_base`, 21 under `o200k_base`; short ones have 3 to 5 in Chinese, Japanese,
-/// Korean and Thai), it takes longer to look for them than to merge the word.
+/// Where units are short, most of them came before, and are found. Long units have 10 bytes in
+/// Russian under `cl100k_base` and 21 under `o200k_base`. Short ones have 3 to 5 bytes in Chinese,
+/// Japanese, Korean and Thai. Looking for long units takes longer than merging the pretoken.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentLengthStats {
     bytes: u32,
@@ -57,7 +57,7 @@ impl SegmentLengthStats {
         self.merged == 0
     }
 
-    /// Says how many units a pretoken of so many bytes had.
+    /// Notes that a pretoken of `n_bytes` bytes had `n_units` units.
     #[inline]
     pub(crate) fn note(&mut self, n_bytes: usize, n_units: usize) {
         if n_bytes > MAX_MERGED_BYTES {
@@ -77,7 +77,7 @@ fn ends_with_two_bytes(pretoken: &[u8]) -> bool {
     matches!(pretoken, [.., 0xC0..0xE0, _])
 }
 
-/// Its arrays begin with cache lines, as those of a batch.
+/// Units of a pretoken. The arrays begin with cache lines, as in a batch.
 #[repr(C, align(64))]
 pub(crate) struct Segments {
     ends: [usize; BATCH_SEGMENTS],
@@ -113,7 +113,7 @@ impl Segments {
         caches: &PretokenCache,
     ) {
         let n = n.min(BATCH_SEGMENTS);
-        // The last eight are as many: what is behind them is empty.
+        // The last eight are filled up with empty units.
         let last = n.checked_sub(1).map_or(start, |last| self.ends[last]);
         self.ends[n..n.next_multiple_of(EIGHT)].fill(last);
         let short = caches.few_ids.places();
@@ -173,7 +173,7 @@ mod tests {
         assert!(segment_lengths.is_worth(word));
         segment_lengths.note(10, 2);
         assert!(segment_lengths.is_worth(word));
-        // Those that are never cut and those that always are.
+        // Pretokens that are never cut and pretokens that always are.
         assert!(!segment_lengths.is_worth("คำ".as_bytes()));
         assert!(!segment_lengths.is_worth("слово".as_bytes()));
         assert!(!segment_lengths.is_worth(b"incomprehensible"));

@@ -339,7 +339,7 @@ impl RawWords {
             return Ok(());
         }
         // Few of those that the cache of short words could have had are worth looking into.
-        let has_parts = word.len() > Key::<1>::MAX_WORD_BYTES
+        let has_parts = word.len() > Key::<1>::MAX_PRETOKEN_BYTES
             && !word.is_ascii()
             && !matches!(self.inside, Inside::Nowhere);
         if has_parts && word.len() > MAX_RECORD_BYTES {

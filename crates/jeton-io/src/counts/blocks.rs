@@ -117,8 +117,7 @@ impl<W: Write> BlockWriter<W> {
         let sums = &mut self.sums;
         sums.n_distinct += 1;
         sums.n_distinct_bytes += pretoken.len() as u64;
-        // Of what was spilled, single counts may be a difference modulo 2^64: only sums of all runs
-        // are true.
+        // A single spilled count may be a difference modulo 2^64: only sums of all runs are true.
         sums.n_pretokens = sums.n_pretokens.wrapping_add(count);
         sums.n_bytes = sums
             .n_bytes
@@ -222,7 +221,7 @@ impl<R: Read> BlockReader<R> {
             if self.end.is_some() || !self.next_block()? {
                 return Ok(None);
             }
-            // What comes first in a block is written whole, and still comes after what was last.
+            // The first entry of a block is written whole, and still follows the last one in order.
             let (shared, count) = self.entry()?;
             if shared != 0 {
                 return Err(bad(format!(

@@ -242,8 +242,8 @@ pub fn encoded<'e>(
     Ok(blocks.finish(n_documents)?.0)
 }
 
-/// A file whose one block has these bytes and says that it has so many entries, with the checksums
-/// that belong to it: for whoever makes such files on purpose, as tests do.
+/// Makes a file of one block with these bytes, a stated number of entries and right checksums.
+/// Tests need such files.
 pub fn sealed(payload: &[u8], n_entries: u32) -> io::Result<Vec<u8>> {
     let header = CountsHeader {
         recipe: Value::Null,

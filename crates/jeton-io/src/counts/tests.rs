@@ -162,7 +162,7 @@ fn files_hold_what_was_counted_and_add_up() {
             expected.values().sum::<u64>()
         );
     }
-    // The same counts are the same bytes, however they came about.
+    // Equal counts are equal bytes, however they came about.
     let mut whole = count(&all, None, 2);
     whole.settle(&mut go()).unwrap();
     whole.save(&path("whole"), &header(), &mut go()).unwrap();

@@ -45,8 +45,8 @@ pub fn boundaries(data: &[u8]) -> bool {
     is_read
 }
 
-/// Encodes the text again and again. What fails (backtracking that costs too much) fails in the
-/// checks too.
+/// Encodes the text again and again. A pattern that fails (its backtracking costs too much) fails
+/// in the checks too.
 fn see_enough(tokenizer: &Tokenizer, text: &str) {
     let mut ids = Vec::new();
     let mut seen = 0;

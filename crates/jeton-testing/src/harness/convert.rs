@@ -38,7 +38,7 @@ static MORE: LazyLock<Vec<String>> = LazyLock::new(|| {
     texts
 });
 
-/// Conversions. What a writer does not refuse, and names no loss of, is an equal tokenizer.
+/// Conversions. A tokenizer that a writer neither refuses nor names losses of comes back equal.
 pub fn convert(data: &[u8]) -> bool {
     let Some(tokenizer) = read(data) else {
         return false;

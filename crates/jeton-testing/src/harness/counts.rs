@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jeton_io::counts::{CountsReader, encoded, sealed};
 
 /// A file of counts: as it stands, and as the entries of a block, whose checksum fits then; the
-/// first byte says how many there are. What is read rises, occurs, sums up, and is written and read
-/// again as the same.
+/// first byte says how many there are. Entries that are read rise, occur, sum up, and are the same
+/// when written and read again.
 pub fn counts(data: &[u8]) -> bool {
     let mut is_read = read(data);
     if let Some((&n_entries, payload)) = data.split_first()

@@ -18,7 +18,7 @@ const BYTES_PER_TOKEN: usize = 40;
 /// 2000000 --max-memory 64000000`).
 const NEAR: u64 = 64;
 
-/// Which tokens may ever be joined, by their lengths.
+/// Rule by length for tokens that may ever be joined.
 pub(super) struct Lengths {
     of: Vec<u32>,
     most: u32,
@@ -101,8 +101,7 @@ impl<'l> Fragments<'l> {
             if done == rest.len() {
                 return Ok(());
             }
-            // What was cut off is there, and the place where it was is one to cut at whatever the
-            // floor.
+            // The part that was cut off stays, and its place is a cut at any floor.
             rest = &rest[done..];
             self.raise()?;
         }

@@ -11,9 +11,9 @@
 //! A run of equal tokens is cut everywhere or nowhere, so that joining it from the left stays the
 //! same.
 //!
-//! A round therefore streams all words, applies the merges of the last round, cuts them where pairs
-//! are rarer than the floor, and counts the fragments, of which there are far fewer than words:
-//! junk, which makes corpora have many distinct words, is made of rare pairs. On the fragments all
+//! A round streams all words, applies the merges of the last round, and cuts words where pairs are
+//! rarer than the floor. It then counts the fragments. They are far fewer than words: the many
+//! distinct words of a corpus are mostly junk, and junk is made of rare pairs. On the fragments all
 //! merges of a count of `floor` and more are made. Then comes a round with a lower floor.
 //!
 //! # Why memory is bounded
@@ -62,7 +62,7 @@ const FLOOR_STEP: u64 = 1 << 10;
 /// Words between two looks at whether to stop.
 const WORDS_PER_LOOK: u64 = 1 << 16;
 
-/// Learns merges as [`train_bpe`](super::train_bpe) does, in about so many bytes of memory. Returns
+/// Learns merges as [`train_bpe`](super::train_bpe) does, in about `max_memory` bytes. Returns
 /// how many rounds it took, too.
 ///
 /// # Errors

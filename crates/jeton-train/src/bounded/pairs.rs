@@ -1,5 +1,4 @@
-//! How often pairs of tokens stand side by side: exactly, for those that do so often, in a memory
-//! that is bounded.
+//! Exact counts of frequent pairs of neighbouring tokens, in bounded memory.
 //!
 //! Where there are more distinct pairs than memory holds, a first look over all words adds them up
 //! in *buckets*, several pairs to each: a bucket's sum is no less than the count of any of its
@@ -15,7 +14,7 @@ use jeton_core::vocab::hasher;
 /// which there are up to three and a half times as many while all move.
 const BYTES_PER_PAIR: usize = 64;
 
-/// Counts of pairs; those that are not there occur less often than `least`.
+/// Counts of pairs; a missing pair occurs less often than `least`.
 pub(super) struct PairCounts {
     counts: HashMap<u64, u64, foldhash::fast::FixedState>,
     most_pairs: usize,

@@ -1,8 +1,8 @@
 //! Counting with several threads, in bounded memory.
 //!
 //! Each thread has a table of its own from the first batch to the last, so that none waits for
-//! another and no batch pays for adding tables up. What all of them may take is shared out evenly;
-//! a thread whose table is full empties it by itself. Sums do not depend on who counted what, so
+//! another and no batch pays for adding tables up. Their common memory is shared out evenly; a
+//! thread whose table is full empties it by itself. Sums do not depend on who counted what, so
 //! results are the same with any number of threads.
 
 use std::thread::ScopedJoinHandle;
@@ -203,8 +203,8 @@ impl PretokenCounter {
             self.has_zeros = true;
             let text = done.text;
             let weight = job.weights.of(done.document);
-            // What ought to be, from where the stretch before ended, and what was counted: the one
-            // that is behind goes on, until they are at the same place or the stretch ends.
+            // Two cuttings: the right one, from the end of the stretch before, and the counted one.
+            // The one that is behind goes on, until both are at the same place or the stretch ends.
             let (mut right, mut wrong) = (at, done.from);
             let pieces_from = |from: usize| {
                 let rest = text.get(from..).unwrap_or_default();

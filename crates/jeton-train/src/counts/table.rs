@@ -287,7 +287,7 @@ impl Table {
     }
 
     /// Hands everything to `each` in the order of the bytes, without what has a count of 0, and
-    /// forgets it. What memory it may have is then shared out anew, by what was there.
+    /// forgets it. Its memory is then shared out anew, in the old proportions.
     pub(super) fn drain_sorted(
         &mut self,
         each: &mut dyn FnMut(&[u8], u64) -> Result<()>,

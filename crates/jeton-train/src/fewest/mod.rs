@@ -9,12 +9,11 @@
 //!
 //! 1. Candidates: the tokens of byte-level BPE of `seed_factor` times the size wanted, of at most
 //!    256 bytes unless `max_token_bytes` says otherwise. All 256 bytes stay.
-//! 2. A word is cut into the fewest tokens. Of several such ways the one whose tokens have least
-//!    *rarity* in sum is taken, and of several such the one that the search for best paths in
-//!    [`lattice`] finds first. The rarity of a token is `log2(all uses / its uses)` in steps of
-//!    1/256, from the cutting before; 0 in the first one; that of a token that was never used is as
-//!    if it had been used half a time, and that of a token used less than once in 2^32 is as if it
-//!    were used so often.
+//! 2. A word is cut into the fewest tokens. Among several such ways the least sum of *rarity*
+//!    decides, then the order in which the search for best paths in [`lattice`] finds them. The
+//!    rarity of a token is `log2(all uses / its uses)` in steps of 1/256, from the cutting before;
+//!    0 in the first one; that of a token that was never used is as if it had been used half a
+//!    time, and that of a token used less than once in 2^32 is as if it were used so often.
 //! 3. The *loss* of a token: for every place where it is used, the fewest tokens that its word
 //!    needs if this place is cut in another way, less those that it needs now.
 //! 4. The tokens with the least loss go, of equals those with fewer uses, then the later
@@ -201,7 +200,7 @@ fn to_keep(
     let mut may_go: Vec<usize> = (tokens.n_fixed()..n)
         .filter(|&id| !is_forced(tokens.bytes(id)))
         .collect();
-    // Those that are missed least first.
+    // Tokens in the order of their loss, the least first.
     may_go.sort_unstable_by_key(|&id| (found.losses[id], found.uses[id], std::cmp::Reverse(id)));
     let n_cheap = may_go.partition_point(|&id| found.losses[id] < options.min_saving);
     let n_should_go = n.saturating_sub(wanted).max(n_cheap);

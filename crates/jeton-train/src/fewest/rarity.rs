@@ -25,8 +25,8 @@ fn log2_steps(n: u64) -> u64 {
     steps
 }
 
-/// The greatest rarity: that of one use in 2^32. What is rarer is as rare, so that the rarities of
-/// 2^19 tokens together are less than the cost of one.
+/// The greatest rarity, of one use in 2^32. Rarer tokens get the same rarity, so that the rarities
+/// of 2^19 tokens together are less than the cost of one.
 pub(super) const MAX_RARITY: u64 = (1 << 13) - 1;
 
 /// `256 * log2(total / uses)`, at most [`MAX_RARITY`]; a token that was never used counts as used

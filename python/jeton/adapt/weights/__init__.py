@@ -1,7 +1,7 @@
 """Weights and settings of a model follow a change of its vocabulary, straight on the files.
 
 No model is loaded: rows of tables are moved from file to file, new rows are computed from a few old
-ones at a time, and everything else is copied. The same code reads a plan back and proves it.
+ones at a time, and everything else is copied. This code also reads a plan back and proves it.
 
     from jeton.adapt.weights import apply, verify
 
@@ -20,7 +20,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "METHODS": "jeton.adapt.weights.methods",
         "Applied": "jeton.adapt.weights.applying",
-        "Verification": "jeton.adapt.weights.verifying",
+        "Verification": "jeton.adapt.weights.verification",
         "apply": "jeton.adapt.weights.applying",
         "verify": "jeton.adapt.weights.verifying",
     },

@@ -25,7 +25,7 @@ from jeton.adapt.weights.settings import (
 )
 from jeton.adapt.weights.tensor_plans import WeightPlan
 from jeton.adapt.weights.tokenizers import (
-    Sides,
+    TokenizerPair,
     change_of_sides,
     gone_special_tokens,
     read_sides,
@@ -52,8 +52,8 @@ class Plan:
         model: The model directory.
         change: The change of vocabulary.
         method: How rows of added tokens are made.
-        weights: What becomes of the weights.
-        settings: What becomes of the other files; None where all of them stay.
+        weights: The fate of the weights.
+        settings: The fate of the other files; None where all of them stay.
         files: Files of the model.
     """
 
@@ -176,7 +176,7 @@ def apply(
 
 
 def plan_application(
-    sides: Sides,
+    sides: TokenizerPair,
     *,
     init: str = DEFAULT_METHOD,
     donor: str | os.PathLike[str] | None = None,
@@ -328,7 +328,7 @@ def _place(folder: Path, name: str) -> Path:
 
 
 def _recipes(
-    sides: Sides,
+    sides: TokenizerPair,
     change: VocabularyChange,
     *,
     init: str,

@@ -37,7 +37,7 @@ from jeton.checkpoint.gguf_file import (
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError, UsageError
 
-__all__ = ["GgufApplied", "apply_gguf"]
+__all__ = ["BlockMatrix", "GgufApplied", "apply_gguf", "is_table"]
 
 _INPUT = ("token_embd.weight", "per_layer_token_embd.weight", "nextn.embed_tokens.weight")
 _HEAD = ("output.weight", "nextn.shared_head_head.weight")
@@ -124,6 +124,12 @@ def _refuse_same(output: Path, model: Path) -> None:
         raise UsageError(f"the output {output} is the model itself\nhint: name another file")
 
 
+def is_table(name: str) -> bool:
+    """True if a tensor of this name has a row for each token."""
+    is_block = name.startswith("blk.") and ".nextn." not in name
+    return not is_block and name.endswith((*_INPUT, *_HEAD))
+
+
 class BlockMatrix:
     """Rows of a GGUF tensor as values."""
 
@@ -191,11 +197,12 @@ def _plans(
     embeddings = file.tensors.get("token_embd.weight")
     if embeddings is None or len(embeddings.shape) != 2:
         raise AdaptError(f"{file.path} has no token_embd.weight\nhint: name the first of its files")
+    head = file.tensors.get("output.weight")
+    is_one_table = head is None or _are_equal(file, head, embeddings, files)
     plans = []
     for tensor in file.tensors.values():
-        is_input, is_head = tensor.name.endswith(_INPUT), tensor.name.endswith(_HEAD)
-        is_block = tensor.name.startswith("blk.") and ".nextn." not in tensor.name
-        if is_block or not (is_input or is_head):
+        is_head = tensor.name.endswith(_HEAD)
+        if not is_table(tensor.name):
             if embeddings.shape[0] in tensor.shape and len(tensor.shape) <= 2:
                 raise AdaptError(
                     f"{tensor.name!r} {list(tensor.shape)} in {file.path}: an axis as long as the "
@@ -211,7 +218,11 @@ def _plans(
                 "--output-tensor-type q8_0"
             )
         is_tied = is_head and _are_equal(file, tensor, embeddings, files)
-        recipe = recipes.head if is_head and not is_tied else recipes.input
+        is_per_layer = tensor.name.startswith("per_layer_")
+        if is_tied or (is_one_table and not is_head and not is_per_layer):
+            recipe = recipes.both
+        else:
+            recipe = recipes.head if is_head else recipes.input
         plans.append(_Plan(tensor, rows, BlockMatrix(file, tensor), recipe, int(is_head)))
     return plans
 

@@ -123,7 +123,7 @@ class ScaledRows:
         tensor, scales = self.tensors
         sizes = np.abs(values).max(axis=1, keepdims=True) if self.n_columns else values
         factors = np.where(sizes > 0, sizes / _LARGEST[tensor.dtype], 1.0).astype(np.float32)
-        # What is stored of a scale is what the values are divided by.
+        # The stored scale is the divisor of the values.
         written = _bytes(scales, factors)
         if part == 1:
             return written

@@ -43,8 +43,8 @@ class Request:
 
     Attributes:
         change: The change of vocabulary.
-        recipes: Of what new rows are made.
-        configuration: What config.json says; None where there is none.
+        recipes: The recipes of new rows.
+        configuration: Content of config.json; None where there is none.
         owned: int64, ascending: ids beyond the tokenizer's that the settings name.
         trained: Ids by module whose rows an adapter holds one by one.
         pad_to: Multiple that rows are rounded up to.
@@ -113,6 +113,7 @@ class _Group:
         self._maps: dict[tuple[int, int, bool, int | None], RowMap] = {}
         self.notes: list[str] = []
         self.ties: bool | None = None
+        self._is_one_table = False
         self._roles = self._find_roles()
 
     def plan(self) -> dict[str, TensorPlan]:
@@ -140,11 +141,18 @@ class _Group:
         )
         self.ties, notes = tie_to_state(self._request.configuration, names, tied)
         self.notes += notes
+        self._is_one_table = bool(tied) or self._has_no_output_layer(names)
         plans = dict(special)
         for name, role in self._roles.items():
             if name not in plans:
                 plans |= self._table(name, role, is_tied=name in tied)
         return plans
+
+    def _has_no_output_layer(self, names: Mapping[Role, list[str]]) -> bool:
+        """True if the embeddings are the output layer, as far as the files say."""
+        configuration = self._request.configuration
+        stated = None if configuration is None else configuration.ties_embeddings
+        return not names[Role.HEAD] and stated is not False
 
     def _find_roles(self) -> dict[str, Role]:
         request = self._request
@@ -261,10 +269,12 @@ class _Group:
     def _recipe(self, name: str, role: Role, *, is_tied: bool) -> Recipe:
         recipes = self._request.recipes
         if role in _ADAPTER or ".lora_" in name:
-            # What an adapter adds to a row is linear in the row: the mean fits every method.
+            # The addition of an adapter to a row is linear in the row: the mean fits every method.
             return recipes_of("mean", self._request.change).input
-        if role in (Role.HEAD, Role.BIAS, Role.BIAS_ROW) and not is_tied:
-            return recipes.head
+        if is_tied or (role is Role.INPUT and self._is_one_table):
+            return recipes.both
+        if role in (Role.HEAD, Role.BIAS, Role.BIAS_ROW):
+            return recipes.both if self._is_one_table else recipes.head
         return recipes.input
 
 

@@ -93,7 +93,7 @@ def made_rows(
     Args:
         matrix: The old table.
         files: Open files.
-        recipe: Of what the rows are made.
+        recipe: The recipe of the rows.
         facts: Gives what the old rows have in common; asked only where the recipe needs it.
         tokens: Numbers of the tokens among all added ones.
         salt: Makes the draws of one table others than those of another.

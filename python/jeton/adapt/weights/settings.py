@@ -1,8 +1,8 @@
 """Settings of a model directory follow a change: ids, sizes, ties, and which files stay.
 
-Files of the tokenizer come from the new one. What the new one lacks and the model has is followed
-where it is JSON; vocabulary files of the old tokenizer are left out, and so are weights in other
-formats, because both would contradict the output.
+Files of the tokenizer come from the new one. A setting that the new one lacks and the model has is
+followed where it is JSON. Vocabulary files of the old tokenizer and weights in other formats are
+left out, because both would contradict the output.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
 from jeton.checkpoint.snapshot import INDEX_SUFFIX
 from jeton.errors import AdaptError, JetonError
 from jeton.formats.documents import MAX_DOCUMENT_BYTES, read_object, read_text
+from jeton.formats.folders import read_folder
 
 __all__ = ["SIZE_FIELDS", "SettingsPlan", "plan_settings"]
 
@@ -37,6 +38,7 @@ SIZE_FIELDS = frozenset(
 """Fields that state how many rows a table has, where their value is the size of one."""
 
 _FOLLOWED = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_CONFIG = "tokenizer_config.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
 _VOCABULARIES = (
     "tokenizer.json",
@@ -71,7 +73,7 @@ class SettingsPlan:
         copied: Source by name in the output.
         made: Content by name in the output.
         left_out: Why a file is not in the output, by its name in the model.
-        notes: What a reader of the report should know, one sentence each.
+        notes: Notes for a reader of the report, one sentence each.
     """
 
     copied: Mapping[str, Path]
@@ -98,7 +100,7 @@ def plan_settings(
         tokenizer: The new tokenizer, a file or a folder.
         change: The change of vocabulary.
         sizes: New size of a table by its old one.
-        ties: What ``tie_word_embeddings`` has to be; None where it stays.
+        ties: The value that ``tie_word_embeddings`` has to have; None where it stays.
         gone_tokens: Old ids of special tokens that the new vocabulary lacks, by their text.
 
     Raises:
@@ -135,6 +137,12 @@ def plan_settings(
     for name, path in copied.items():
         if PurePosixPath(name).name in (*_TEMPLATES, "tokenizer_config.json"):
             _check_template(path, gone_tokens)
+    if _CONFIG in offered:
+        completed = _completed(model, offered, change)
+        if completed is not None:
+            made[_CONFIG] = completed
+            del copied[_CONFIG]
+            _check_template(model / _CONFIG, gone_tokens)
     made[CHANGE_FILE] = change.to_json().encode("utf-8")
     copied.pop(CHANGE_FILE, None)
     return SettingsPlan(copied, made, left_out, tuple(notes))
@@ -153,6 +161,25 @@ def _offered(tokenizer: Path) -> dict[str, Path]:
     }
     found |= {file.name: file for file in sorted(tokenizer.glob("*.tiktoken"))}
     return found
+
+
+def _completed(model: Path, offered: Mapping[str, Path], change: VocabularyChange) -> bytes | None:
+    """Settings of the new tokenizer with those that only the model states; None: it states none.
+
+    A tokenizer that was made from a single file knows no limit of length, side or template.
+    """
+    text = read_text(offered[_CONFIG]) or ""
+    stated = read_object(offered[_CONFIG]) or {}
+    own = read_object(model / _CONFIG) or {}
+    facts = read_folder(model)
+    more = {key: value for key, value in facts.settings.items() if key not in stated}
+    has_template = "chat_template" in stated or any(name.endswith(_TEMPLATES) for name in offered)
+    if "chat_template" in own and not has_template and not (model / _TEMPLATES[0]).is_file():
+        more["chat_template"] = own["chat_template"]
+    if not more:
+        return None
+    follower = _Follower(_CONFIG, change, {}, ties=None)
+    return _written({**stated, **follow_ids(more, follower.new_id)}, text)
 
 
 def _check_template(file: Path, gone_tokens: Mapping[str, int]) -> None:
@@ -191,7 +218,7 @@ class _Follower:
             return None
         assert document is not None
         known = ids_document(PurePosixPath(self._name).name, document)
-        followed: Any = follow_ids(known, self._new_id)
+        followed: Any = follow_ids(known, self.new_id)
         if known is not document:
             followed = followed["token_to_id"]
         followed = self._sized(followed)
@@ -199,7 +226,8 @@ class _Follower:
             followed = _with_tie(followed, self._ties)
         return None if followed == document else _written(followed, text)
 
-    def _new_id(self, place: IdPlace) -> Any:
+    def new_id(self, place: IdPlace) -> Any:
+        """Returns what an id becomes."""
         change = self._change
         if place.id >= change.n_old_ids:
             return place.id

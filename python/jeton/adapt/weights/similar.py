@@ -22,7 +22,7 @@ from jeton.adapt.weights.pursuit import matching_pursuit
 from jeton.adapt.weights.recipes import Recipe
 from jeton.adapt.weights.storage import stored_matrix
 from jeton.adapt.weights.ties import are_equal
-from jeton.adapt.weights.tokenizers import Sides
+from jeton.adapt.weights.tokenizers import TokenizerPair
 from jeton.checkpoint.configuration import read_configuration
 from jeton.checkpoint.safetensors import Tensor
 from jeton.checkpoint.snapshot import read_groups
@@ -57,7 +57,7 @@ class _Shared:
 
 
 def similar_recipes(
-    method: str, sides: Sides, change: VocabularyChange, donor: Path | None
+    method: str, sides: TokenizerPair, change: VocabularyChange, donor: Path | None
 ) -> Recipes:
     """Returns the recipes of ``"focus"`` or ``"omp"``; tokens without a relation get the mean.
 
@@ -109,7 +109,7 @@ def _recipe(change: VocabularyChange, parts: Parts, fallback: Recipe) -> Recipe:
     return Recipe(offsets, np.concatenate(ids), np.concatenate(weights))
 
 
-def _shared(sides: Sides, change: VocabularyChange, donor: Tokenizer) -> _Shared:
+def _shared(sides: TokenizerPair, change: VocabularyChange, donor: Tokenizer) -> _Shared:
     base, other = [], []
     is_token = sides.old.is_token_mask()
     special = set(sides.old.special_tokens.values())
@@ -197,7 +197,7 @@ def _focus(
 
 
 def _letters(
-    sides: Sides, change: VocabularyChange
+    sides: TokenizerPair, change: VocabularyChange
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
     """Added tokens, old tokens and their ids, in a space where like letters are near."""
     special = set(sides.old.special_tokens.values())

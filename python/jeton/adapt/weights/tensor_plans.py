@@ -24,10 +24,10 @@ class TensorPlan:
     Attributes:
         tensor: The tensor as it is.
         role: Its part in the vocabulary; None where it has none.
-        rows: What its rows become; None where it stays as it is, or ``content`` has it.
+        rows: Its new rows; None where it stays as it is, or ``content`` has it.
         matrix: The matrix that it is stored as, from which new rows are made.
         part: Its number among the tensors of the matrix.
-        recipe: Of what the rows of added tokens are made.
+        recipe: The recipe of the rows of added tokens.
         salt: Makes random rows of one table others than those of another.
         by_columns: True if tokens lie along the second axis.
         content: The bytes of a small tensor that is made anew.
@@ -99,8 +99,8 @@ class WeightPlan:
         groups: The files that belong together.
         tensors: For each group the plan of each tensor by name.
         sizes: New size by old size, for configurations that state one.
-        ties: What ``tie_word_embeddings`` has to be; None where it stays.
-        notes: What a reader of the report should know, one sentence each.
+        ties: The value that ``tie_word_embeddings`` has to have; None where it stays.
+        notes: Notes for a reader of the report, one sentence each.
     """
 
     groups: tuple[WeightGroup, ...]

@@ -6,16 +6,15 @@ from pathlib import Path
 
 from jeton._core import Tokenizer
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
+from jeton.checkpoint.adapted import has_fingerprint
 from jeton.errors import AdaptError, JetonError
 from jeton.formats.names import name_of_file
 from jeton.registry import load
 
-__all__ = ["Sides", "change_of_sides", "gone_special_tokens", "read_sides"]
-
-_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "spiece.model", "vocab.txt")
+__all__ = ["TokenizerPair", "change_of_sides", "gone_special_tokens", "read_sides"]
 
 
-class Sides:
+class TokenizerPair:
     """The old and the new tokenizer, each loaded when it is first needed."""
 
     def __init__(self, model: Path, tokenizer: Path) -> None:
@@ -47,7 +46,7 @@ class Sides:
             return False
 
 
-def read_sides(model: Path, tokenizer: Path, *, is_file: bool = False) -> Sides:
+def read_sides(model: Path, tokenizer: Path, *, is_file: bool = False) -> TokenizerPair:
     """Returns both sides; nothing is loaded yet.
 
     Raises:
@@ -58,10 +57,10 @@ def read_sides(model: Path, tokenizer: Path, *, is_file: bool = False) -> Sides:
             raise FileNotFoundError(2, "No such file or directory", str(path))
     if not is_file and not model.is_dir():
         raise NotADirectoryError(20, "Not a directory", str(model))
-    return Sides(model, tokenizer)
+    return TokenizerPair(model, tokenizer)
 
 
-def change_of_sides(sides: Sides, *, by_bytes: bool = False) -> VocabularyChange:
+def change_of_sides(sides: TokenizerPair, *, by_bytes: bool = False) -> VocabularyChange:
     """Returns the change that lies beside the new tokenizer, or else the one by bytes.
 
     Args:
@@ -78,13 +77,13 @@ def change_of_sides(sides: Sides, *, by_bytes: bool = False) -> VocabularyChange
     if not file.is_file() or sides.tokenizer.resolve() == sides.model.resolve():
         return _derived(sides)
     change = VocabularyChange.read(file)
-    if not _has_fingerprint(sides.tokenizer, change.new_fingerprint, sides.new):
+    if not has_fingerprint(sides.tokenizer, change.new_fingerprint, sides.new):
         raise AdaptError(
             f"{file} leads to another tokenizer than the one beside it (fingerprint "
             f"{change.new_fingerprint[:12]}, not {sides.new.fingerprint[:12]})\n"
             "hint: make the tokenizer again, or remove the file to have the change derived by bytes"
         )
-    if sides.has_old and not _has_fingerprint(sides.model, change.old_fingerprint, sides.old):
+    if sides.has_old and not has_fingerprint(sides.model, change.old_fingerprint, sides.old):
         if sides.old.fingerprint == change.new_fingerprint:
             # The model has the new tokenizer already.
             return VocabularyChange.identity(sides.old)
@@ -99,7 +98,7 @@ def change_of_sides(sides: Sides, *, by_bytes: bool = False) -> VocabularyChange
     return change
 
 
-def gone_special_tokens(sides: Sides, change: VocabularyChange) -> dict[str, int]:
+def gone_special_tokens(sides: TokenizerPair, change: VocabularyChange) -> dict[str, int]:
     """Returns old ids of special tokens that have no new id, by their text."""
     if not len(change.gone) or not sides.has_old:
         return {}
@@ -120,7 +119,7 @@ def _change_file(tokenizer: Path) -> Path:
     return named if named.is_file() else tokenizer.with_name(CHANGE_FILE)
 
 
-def _keeps_bytes(change: VocabularyChange, sides: Sides) -> bool:
+def _keeps_bytes(change: VocabularyChange, sides: TokenizerPair) -> bool:
     """True if every token that is kept has the same bytes on both sides."""
     old, new = sides.old, sides.new
     if new.vocab_size != change.n_new_ids or old.vocab_size < change.n_old_ids:
@@ -133,7 +132,7 @@ def _keeps_bytes(change: VocabularyChange, sides: Sides) -> bool:
     )
 
 
-def _check_ids(file: Path, change: VocabularyChange, sides: Sides) -> None:
+def _check_ids(file: Path, change: VocabularyChange, sides: TokenizerPair) -> None:
     n_old = sides.old.vocab_size if sides.has_old else change.n_old_ids
     if (n_old, sides.new.vocab_size) != (change.n_old_ids, change.n_new_ids):
         raise AdaptError(
@@ -143,7 +142,7 @@ def _check_ids(file: Path, change: VocabularyChange, sides: Sides) -> None:
         )
 
 
-def _derived(sides: Sides) -> VocabularyChange:
+def _derived(sides: TokenizerPair) -> VocabularyChange:
     try:
         old = sides.old
     except JetonError as error:
@@ -154,20 +153,3 @@ def _derived(sides: Sides) -> VocabularyChange:
     if old.fingerprint == sides.new.fingerprint:
         return VocabularyChange.identity(old)
     return VocabularyChange.between(old, sides.new)
-
-
-def _has_fingerprint(path: Path, wanted: str, loaded: Tokenizer) -> bool:
-    """True if a folder, or a tokenizer file in it, is the tokenizer of a fingerprint.
-
-    A folder's settings are part of its tokenizer; a change may have been made from the file alone.
-    """
-    if loaded.fingerprint == wanted:
-        return True
-    for name in _FILES if path.is_dir() else ():
-        if (path / name).is_file():
-            try:
-                if load(path / name).fingerprint == wanted:
-                    return True
-            except (JetonError, OSError):
-                continue
-    return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,64 +11,26 @@ import numpy as np
 
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
 from jeton.adapt.weights.applying import request_of
+from jeton.adapt.weights.gguf_verifying import verify_gguf
 from jeton.adapt.weights.matrices import OpenFiles, take_rows
 from jeton.adapt.weights.methods import recipes_of
 from jeton.adapt.weights.planning import plan_weights
 from jeton.adapt.weights.tensor_plans import TensorPlan, WeightPlan
 from jeton.adapt.weights.ties import are_equal
 from jeton.adapt.weights.tokenizers import change_of_sides, read_sides
-from jeton.checkpoint.belonging import Contradiction, contradictions, ids_document
+from jeton.adapt.weights.verification import Verification, Verifier
+from jeton.checkpoint.belonging import contradictions, ids_document
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
 from jeton.checkpoint.elements import can_encode, decoded
 from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
 from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.checkpoint.snapshot import WeightGroup, read_groups
 from jeton.checkpoint.vocabulary_tensors import axis_of, role_of
-from jeton.errors import AdaptError, JetonError
+from jeton.errors import AdaptError, JetonError, UsageError
 from jeton.formats.documents import read_object
 from jeton.registry import load
 
-__all__ = ["Verification", "verify"]
-
-_MAX_PROBLEMS = 100
-
-
-@dataclass(frozen=True)
-class Verification:
-    """Counts of all that was read, and every contradiction in it.
-
-    Attributes:
-        n_tables: Tensors with a vocabulary axis.
-        n_kept_rows: Rows that were compared with those of the base, over all tables.
-        n_new_rows: Rows that the base does not have, over all tables.
-        n_copied: Other tensors, compared byte by byte.
-        n_bytes: Bytes that were compared.
-        problems: What contradicts; the first 100.
-    """
-
-    n_tables: int
-    n_kept_rows: int
-    n_new_rows: int
-    n_copied: int
-    n_bytes: int
-    problems: tuple[Contradiction, ...]
-
-    @property
-    def is_proven(self) -> bool:
-        """True if nothing contradicts."""
-        return not self.problems
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the result as JSON can hold it."""
-        return {
-            "is_proven": self.is_proven,
-            "tables": self.n_tables,
-            "kept_rows": self.n_kept_rows,
-            "new_rows": self.n_new_rows,
-            "copied_tensors": self.n_copied,
-            "compared_bytes": self.n_bytes,
-            "problems": [{"where": p.where, "what": p.what} for p in self.problems],
-        }
+__all__ = ["verify"]
 
 
 def verify(
@@ -78,21 +39,26 @@ def verify(
     base: str | os.PathLike[str] | None = None,
     as_is: Iterable[str] = (),
 ) -> Verification:
-    """Compare a directory that ``apply`` wrote with its base, and its files with one another.
+    """Compare a model that ``apply`` wrote with its base, and its files with one another.
 
     Args:
-        output: The directory.
+        output: The directory, or the GGUF file.
         base: The model it was made of; None compares only its own files.
         as_is: Names of tensors that were copied although an axis is as long as the vocabulary.
 
     Returns:
-        What was compared, and every contradiction.
+        The compared parts, and every contradiction.
 
     Raises:
         FormatError: A weight file is damaged, missing or at odds with an index.
+        UsageError: ``as_is`` is given for a GGUF file.
         OSError: A file cannot be read.
     """
     folder = Path(output)
+    if folder.is_file():
+        if list(as_is):
+            raise UsageError("--as-is is for model directories\nhint: leave it out")
+        return verify_gguf(folder, base=base)
     groups = read_groups(folder)
     if base is None:
         n_ids = load(folder).vocab_size
@@ -104,7 +70,7 @@ def verify(
         if not sides.has_old and (folder / CHANGE_FILE).is_file()
         else change_of_sides(sides)
     )
-    found = _Comparison(change)
+    found = _DirectoryVerifier(change)
     found.problems += contradictions(folder, groups, change.n_new_ids)
     old_groups = read_groups(sides.model)
     stated = _stated_rows(groups, old_groups)
@@ -140,27 +106,12 @@ def _stated_rows(
     return stated if has_other_rows else {}
 
 
-class _Comparison:
-    """Counts what is equal and notes what is not."""
+class _DirectoryVerifier(Verifier):
+    """Compares a directory with what the change makes of its base."""
 
     def __init__(self, change: VocabularyChange) -> None:
+        super().__init__()
         self._change = change
-        self.problems: list[Contradiction] = []
-        self._n_tables = self._n_kept = self._n_new = self._n_copied = self._n_bytes = 0
-
-    def note(self, where: str, what: str) -> None:
-        if len(self.problems) < _MAX_PROBLEMS:
-            self.problems.append(Contradiction(where, what))
-
-    def result(self) -> Verification:
-        return Verification(
-            self._n_tables,
-            self._n_kept,
-            self._n_new,
-            self._n_copied,
-            self._n_bytes,
-            tuple(self.problems[:_MAX_PROBLEMS]),
-        )
 
     def weights(self, plan: WeightPlan, groups: tuple[WeightGroup, ...]) -> None:
         """Compares every tensor of the base with what became of it."""

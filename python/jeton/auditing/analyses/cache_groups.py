@@ -36,9 +36,9 @@ class CacheGroup:
     Attributes:
         model: The model as logged; empty where there is only one.
         documents: Indices of the sampled documents.
-        rules: What a caller may choose among, the usual lifetime first.
+        rules: Rules that a caller may choose among, the usual lifetime first.
         read_factor: Price of a cached input token over an uncached one.
-        is_read_price_listed: Whether the price list says so.
+        is_read_price_listed: True if the price list says so.
         reported_share: Share of the model's input that was read from a cache; None: not reported.
     """
 
@@ -150,10 +150,10 @@ def planned(
     """The best plan among the lifetimes that a group may have.
 
     Args:
-        evidence: What was measured.
+        evidence: The measured figures.
         group: The group.
         compared: The texts of its documents as they are compared.
-        originals: The same as they are counted.
+        originals: The originals as they are counted.
         copies: How many documents each stands for; None: one each.
     """
     rules = group.rules

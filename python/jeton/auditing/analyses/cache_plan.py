@@ -52,8 +52,8 @@ class CachePlan:
         break_points: In the order of the prefixes; for automatic caches, where sharing ends.
         n_read_tokens: Tokens served from the cache.
         n_write_tokens: Tokens written at a surcharge.
-        n_saved_tokens: What it is worth in uncached input tokens: reads x (1 - read price) less
-            writes x (write price - 1).
+        n_saved_tokens: Saving in uncached input tokens: reads x (1 - read price) less writes x
+            (write price - 1).
     """
 
     break_points: tuple[BreakPoint, ...]
@@ -117,7 +117,7 @@ def plan_cache(
     to any document as a request may have.
 
     Args:
-        prefixes: Of `shared_prefixes`, parents first.
+        prefixes: Members of `shared_prefixes`, parents first.
         n_documents: Documents among which they were found.
         rule: The provider's rules.
         hits: Of `hit_rate`.

@@ -15,13 +15,13 @@ class CacheRule:
         name: Whose rules.
         min_tokens: Shorter prefixes are not cached.
         step_tokens: Cached lengths are multiples of this.
-        write_factor: What writing a token costs, in uncached input tokens; 1: no surcharge.
+        write_factor: Cost of writing a token, in uncached input tokens; 1: no surcharge.
         ttl_seconds: How long a prefix lives after its last use, where a range is published its
             lower end.
         max_break_points: Break points of a request that the caller sets; 0: the provider finds
             shared prefixes by itself.
         source: Where the rules are published, with the day they were read.
-        lifetime: What a caller asks for to have this lifetime; empty: nothing is asked.
+        lifetime: The caller's request for this lifetime; empty: nothing is asked.
     """
 
     name: str

@@ -29,7 +29,7 @@ def without_doubled_words(text: str) -> tuple[str, int]:
         return text, 0
     numbers: dict[str, int] = {}
     words = np.array([numbers.setdefault(word, len(numbers)) for word, _ in found])
-    # So many words can be copies at the most: the rest stand there for the first time.
+    # At most this many words can be copies: the rest stand there for the first time.
     if n - len(numbers) < max(MIN_DOUBLED, MIN_SHARE * n):
         return text, 0
     is_again = np.zeros(n, dtype=np.bool_)

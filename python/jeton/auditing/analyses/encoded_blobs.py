@@ -1,8 +1,8 @@
 """Binary data written as text: data URIs, base64, hexadecimal.
 
 A vocabulary knows nothing of them, so they cost a token for every two or three characters, and a
-model can hardly use them. What is found is random-looking on purpose: words, paths and identifiers
-in camel case are made of the same characters.
+model can hardly use them. The found texts are random-looking on purpose: words, paths and
+identifiers in camel case are made of the same characters.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class _CodePage:
     Attributes:
         byte_of: The byte of each character beyond ASCII.
         run: Sequences as UTF-8 has them, written in the characters of the code page.
-        every_run: Whether a single run is proof enough.
+        every_run: True if a single run is proof enough.
     """
 
     byte_of: dict[str, int]
@@ -141,7 +141,7 @@ def without_mojibake(text: str) -> tuple[str, int]:
     for _ in range(MAX_ROUNDS):
         if text.isascii():
             break
-        # Of several pages that some of it fits, the one that most of it does.
+        # If several pages fit some of it, the page that fits most of it wins.
         start = text[:PROBE_CHARS]
         pages = [page for page in _CODE_PAGES if page.every_run or page.mended(start)[1]]
         new, n_more = max((page.mended(text) for page in pages), key=lambda found: found[1])

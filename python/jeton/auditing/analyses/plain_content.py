@@ -98,7 +98,7 @@ def without_all_markup(text: str) -> tuple[str, int]:
     """The text between the elements of HTML and XML; elements that break lines are a line end."""
     if "<" not in text or ">" not in text:
         return text, 0
-    # Those are of chat templates, which have a name of their own.
+    # The markers of chat templates have a name of their own.
     names = Counter(
         name.group().lower()
         for found in _ELEMENT.findall(text)

@@ -42,7 +42,7 @@ def without_markdown(text: str) -> tuple[str, int]:
     if "[" in new:
         new = _CITATION.sub("", new)
     new = _LINE_START.sub("", new)
-    # Those that stand in pairs by nature need none: lines may be broken between the two.
+    # Markers that stand in pairs by nature need none: lines may be broken between the two.
     new = _EMPHASIS.sub(r"\2", _STRONG.sub("", new))
     return new, MAX_UTF8_BYTES * max(0, len(text) - len(new))
 

@@ -143,7 +143,7 @@ def _without_spans(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, in
     parts, position, n_chars = [], 0, 0
     for start, end in spans:
         kept = text[position:start]
-        # What stood between two copies goes with the last of them.
+        # Text between two copies goes with the last of them.
         parts.append(kept.rstrip() if end == len(text) else kept)
         position = end
         n_chars += end - start

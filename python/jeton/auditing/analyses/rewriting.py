@@ -72,7 +72,7 @@ def measure_rewrite(
     Args:
         texts: The documents.
         n_tokens: Tokens of each under ``tokenizer``, counted before.
-        rewrite: What to do with a text.
+        rewrite: The function that rewrites a text.
         tokenizer: The tokenizer that counts.
         copies: How many documents each text stands for; None: one each.
         min_share: Share of all tokens that must be at stake; below it nothing is encoded, and the

@@ -1,8 +1,8 @@
 """Text in a dearer Unicode form than it needs.
 
 Decomposed accents, invisible and look-alike characters. Each function is a `rewriting.Rewrite`.
-What they lose: the composed form loses nothing that Unicode calls different; invisible characters
-that shape scripts (joiners, direction marks) and emoji (variation selectors) stay; compatibility
+Their losses: the composed form loses nothing that Unicode calls different. Invisible characters
+that shape scripts (joiners, direction marks) and emoji (variation selectors) stay. Compatibility
 characters lose their look.
 """
 

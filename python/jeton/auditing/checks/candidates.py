@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from jeton.auditing.checks.adapting import extend_commands
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
@@ -61,11 +62,7 @@ def tokenizer_foreign(evidence: Evidence) -> Iterator[Finding]:
             f"{current.report.bytes_per_token:.2f} bytes of yours, against "
             f"{best.report.bytes_per_token:.2f} with {best.name}" + _size_remark(current, best)
         ),
-        remedy=(
-            "A tokenizer belongs to its model. With a model of your own, replace or extend the "
-            "tokenizer and train the new embeddings. Behind an API, compare models by price per "
-            "document, not per token."
-        ),
+        remedy=(f"A tokenizer belongs to its model. {extend_commands(evidence.current.name)}"),
         saving_usd_per_year=saving,
         saving_formula=formula,
         saving_basis=Basis.ESTIMATED,

@@ -106,7 +106,7 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
                 f"{found.n_tracked_documents - found.n_duplicates:,} different 128-bit digests"
             ),
         ),
-        cause=f"The same request is sent again, the most frequent one {found.max_copies:,} times.",
+        cause=f"Equal requests are sent again, the most frequent one {found.max_copies:,} times.",
         remedy=(
             "Store the answers and return them for repeated requests: such a request then costs "
             "nothing. In training data, remove the copies."

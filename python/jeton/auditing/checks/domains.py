@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jeton.auditing.checks.adapting import extend_commands
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics.round_trips import loses_text
@@ -71,8 +72,8 @@ def domain_foreign(evidence: Evidence) -> Iterator[Finding]:
             f"The vocabulary of {current.name} was made from other text than these domains have."
         ),
         remedy=(
-            "Send these domains to a model whose tokenizer fits them, or extend the tokenizer with "
-            "their words. Compare by price per document: the price of a token differs."
+            "Send these domains to a model whose tokenizer fits them. Compare by price per "
+            f"document: the price of a token differs. {extend_commands(evidence.current.name)}"
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
         saving_formula=evidence.traffic.formula(n_saved),

@@ -69,8 +69,8 @@ def not_utf8(evidence: Evidence) -> Iterator[Finding]:
             "character, or are not text."
         ),
         remedy=(
-            "Find the encoding and convert the files first. What was replaced is lost to the "
-            "model. --strict makes this an error."
+            "Find the encoding and convert the files first. Replaced characters are lost to "
+            "the model. --strict makes this an error."
         ),
         evidence={
             "n_replaced_documents": corpus.n_replaced_documents,

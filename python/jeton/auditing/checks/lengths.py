@@ -79,7 +79,7 @@ def padding_waste(evidence: Evidence) -> Iterator[Finding]:
     if lengths.max < 1:
         return
     if evidence.pipeline is not None and evidence.pipeline.padding is not None:
-        # What is padded is known: other checks say what it costs.
+        # Padding is known: other checks tell its cost.
         return
     longest = waste_of_padding(lengths, padded_to_tokens=lengths.max)
     if longest.padding_share < MIN_PADDING_SHARE:

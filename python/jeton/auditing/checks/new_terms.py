@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.analyses.new_terms import find_new_terms
+from jeton.auditing.checks.adapting import extend_commands
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
@@ -45,8 +46,8 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
         n_bytes = len(terms) * evidence.model.hidden_size * DEFAULT_DTYPE_BYTES * n_tables
         facts["embedding_bytes"] = n_bytes
         price = (
-            f"; their rows take {n_bytes / 1e6:,.1f} MB in {evidence.model.name} ({len(terms):,} x "
-            f"{evidence.model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x {n_tables} tables)"
+            f" Their rows take {n_bytes / 1e6:,.1f} MB in {evidence.model.name} ({len(terms):,} x "
+            f"{evidence.model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x {n_tables} tables)."
         )
     yield Finding(
         id="terms-worth-adding",
@@ -64,14 +65,13 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
                 "words chosen on one half of the sampled documents by occurrences x (tokens - 1), "
                 f"counted on the other half: {found.n_saved_tokens:,} of {found.n_tokens:,} "
                 "tokens; "
-                f"x {sample.n_tokens_of_all:,} tokens of the workload; tokens of a word after a "
-                "space, its other places may be cut differently"
+                f"x {sample.n_tokens_of_all:,} tokens of the workload. Tokens of a word after a "
+                "space; its other places may be cut differently"
             ),
         ),
         cause=f"{current.name} was made from text in which these words are rare.",
         remedy=(
-            "With a model of your own: add these words to the tokenizer and train their "
-            f"embeddings, or choose a tokenizer that has them{price}."
+            f"{extend_commands(current.name)}{price} Or choose a tokenizer that has these words."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
         saving_formula=evidence.traffic.formula(n_saved),

@@ -48,8 +48,8 @@ class _Cached:
         n_tokens: Tokens of the group's sampled documents.
         read_share: Share of them that is read from the cache, beside what is read now.
         write_share: Share of them that is written at a surcharge.
-        saved_share: What it is worth, as a share of them.
-        where: What was counted, in words.
+        saved_share: Saving, as a share of them.
+        where: The counted part, in words.
     """
 
     planned: Planned

@@ -91,7 +91,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         evidence,
         saved_tokens,
         f"{len(lines):,} lines of 40 and more characters that stand in at least {least} different "
-        "documents, taken out; beginnings that so many documents share stay",
+        "documents, taken out; beginnings that all these documents share stay",
         once=True,
     )
     if result.share < MIN_BOILERPLATE_SHARE:
@@ -101,7 +101,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         id="boilerplate",
         severity=Severity.WARNING,
         title=(
-            f"The same lines in many documents use {result.n_tokens:,} tokens, "
+            f"Lines that recur in many documents use {result.n_tokens:,} tokens, "
             f"{percent(result.share)} of all (the largest is in {shown[0][1]:,} documents)"
         ),
         where="the text",
@@ -171,10 +171,10 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
                 else "; likenesses outside of the sample are not seen"
             ),
         ),
-        cause="The same question comes in other words, or a template is filled in again.",
+        cause="A question comes again in other words, or a template is filled in again.",
         remedy=(
-            "Put what changes at the end of the template and cache the rest, or store answers by "
-            "meaning. In training data, keep one of each."
+            "Put the changing parts at the end of the template and cache the rest, or store "
+            "answers by meaning. In training data, keep one of each."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
         saving_formula=(

@@ -90,9 +90,9 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
         "repeated-passages": RewriteCheck(
             without_repeated_passages,
             min_share=MIN_PASSAGES_SHARE,
-            what="passages of 120 and more characters (of a short document: almost half of it) "
-            "that stand in the same document before, over line ends too, taken out (white space "
-            "and quotation marks of mail ignored); shorter repeats are not looked at",
+            what="repeated passages of 120 and more characters (in a short document: almost half "
+            "of it), over line ends too, taken out. White space and quotation marks of mail are "
+            "ignored, and so are shorter repeats",
             says="Passages repeated within one request use",
             cause="The prompt has the same part twice, mails quote each other, retrieval returns "
             "the same piece twice, or a conversation carries a document through several turns.",
@@ -211,8 +211,8 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
                 with_usual_spacing,
                 with_joined_lines,
             ),
-            what="no space beside punctuation where a program put it (' ,' and \"do n't\"), words "
-            "joined that a hyphen at a line end or a sign between all letters tore apart",
+            what="spaces that a program put beside punctuation taken out (' ,' and \"do n't\"). "
+            "Words joined that a hyphen at a line end or a sign between all letters tore apart",
             says="Text that an earlier step cut into pieces uses",
             cause="An older tokenizer, OCR or a PDF extractor separated letters, words or "
             "punctuation. The pieces cost more than the words.",
@@ -232,7 +232,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             what="numbers with eight or more decimals cut to six",
             says="Digits after the sixth decimal use",
             cause="Numbers are printed with all their digits (15 to 17).",
-            do="Round numbers before you build the prompt, to what the question needs.",
+            do="Round numbers to the digits that the question needs, before you build the prompt.",
         ),
         "opaque-identifiers": RewriteCheck(
             with_aliases,

@@ -13,7 +13,7 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis
 from jeton.metrics.bootstrap import bootstrap_ratio
 
-__all__ = ["Saved", "measure", "remedy", "saved"]
+__all__ = ["TokensSaved", "measure", "remedy", "saved"]
 
 N_GROUPS = 256
 """Documents are drawn in at most so many random groups: the interval of a ratio of sums is the same
@@ -21,17 +21,17 @@ within a few percent, and takes milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class TokensSaved:
     """Tokens that would go, on the workload.
 
     Attributes:
         n_tokens: On the whole workload.
-        share: Of all its tokens.
+        share: Share of all its tokens.
         low: Lower end of the share's interval; the share itself where the sample is the workload.
         high: Upper end.
         basis: Exact where the sample is the workload.
         formula: How it was computed, with the numbers put in.
-        effects: What is left of each logged model's prompts; empty where there is one model.
+        effects: The rest of each logged model's prompts; empty where there is one model.
     """
 
     n_tokens: int
@@ -45,16 +45,16 @@ class Saved:
 
 def saved(
     evidence: Evidence, saved_tokens: NDArray[np.int64], what: str, *, once: bool = False
-) -> Saved:
+) -> TokensSaved:
     """Carry what was saved on the sampled documents over to the workload.
 
     The interval is a bootstrap by document: a document is what was drawn.
 
     Args:
-        evidence: What the checks see.
+        evidence: The facts that checks see.
         saved_tokens: int64 (n_documents,), by document of the sample.
-        what: What was counted, for the formula.
-        once: Whether copies of a text save nothing more, because another finding has them.
+        what: The counted thing, for the formula.
+        once: True if copies of a text save nothing more, because another finding has them.
     """
     sample = evidence.sample
     # One entry of a draw stands for all copies of its text.
@@ -69,14 +69,14 @@ def saved(
     )
     effects = _by_model(evidence, weighted, n_tokens)
     if sample.is_whole:
-        return Saved(n_saved, share, share, share, Basis.EXACT, formula + ", all)", effects)
+        return TokensSaved(n_saved, share, share, share, Basis.EXACT, formula + ", all)", effects)
     low, high = _interval(weighted, n_tokens)
     n_of_all = round(share * sample.n_tokens_of_all)
     formula += (
         f" drawn by digest) x {sample.n_tokens_of_all:,} tokens of the workload = {n_of_all:,}; "
         f"95% interval of the share by bootstrap over documents: {percent(low)} to {percent(high)}"
     )
-    return Saved(n_of_all, share, low, high, Basis.ESTIMATED, formula, effects)
+    return TokensSaved(n_of_all, share, low, high, Basis.ESTIMATED, formula, effects)
 
 
 def _by_model(

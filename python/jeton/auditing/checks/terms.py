@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jeton.auditing.checks.adapting import extend_commands
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.result import TermReport
@@ -52,8 +53,8 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.ESTIMATED,
             formula=(
                 f"sum of occurrences x (tokens - 1) over {len(shattered):,} terms with "
-                f"{n_occurrences:,} occurrences; tokens of a term as it is written in the list, "
-                "after a space (other spellings and places may be cut differently)"
+                f"{n_occurrences:,} occurrences. Tokens of a term as it is written in the list, "
+                "after a space. Other spellings and places may be cut differently"
             ),
         ),
         cause=(
@@ -61,8 +62,8 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
             f"({worst.n_occurrences:,} times {worst_cut.n_tokens - 1} extra = {worst_extra:,})."
         ),
         remedy=(
-            "With a model of your own: add the first terms of this list to the tokenizer and "
-            "train their embeddings. Each term takes one entry of the vocabulary."
+            f"{extend_commands(current.name)} `--terms FILE` adds the first terms of this list; "
+            "each takes one entry of the vocabulary."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_extra),
         saving_formula=evidence.traffic.formula(n_extra),

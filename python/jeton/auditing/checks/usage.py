@@ -229,7 +229,7 @@ def reasoning_share(evidence: Evidence) -> Iterator[Finding]:
     if not n_output or n_reasoning < MIN_REASONING_SHARE * n_output:
         return
     share = n_reasoning / n_output
-    # What the easy half reasons: requests whose answer is short all the same.
+    # Reasoning of the easy half: requests whose answer is short all the same.
     answers = (requests.output_tokens - requests.reasoning_tokens)[known]
     reasoning = requests.reasoning_tokens[known]
     easy = answers <= np.median(answers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from jeton.auditing.checks.adapting import prune_commands
 from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
@@ -126,7 +127,7 @@ def vocabulary_unused(evidence: Evidence) -> Iterator[Finding]:
             "A general vocabulary covers languages and subjects that this workload does not have."
         ),
         remedy=(
-            "Only with a model of your own: removing unused entries frees this memory. About "
+            f"{prune_commands(evidence.current.name)} That frees this memory. About "
             f"{percent(current.use.unseen_mass)} of the tokens of new text would need an entry not "
             "seen here, so use more text first, and never remove bytes or special tokens."
         ),

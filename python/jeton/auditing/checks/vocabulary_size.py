@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.analyses.vocabulary_cost import vocabulary_cost
+from jeton.auditing.checks.adapting import extend_commands, prune_commands
 from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics.round_trips import loses_text
@@ -73,8 +74,8 @@ def _other_size(evidence: Evidence, *, is_larger: bool) -> Iterator[Finding]:
             formula=(
                 f"1 - {candidate.n_tokens:,} tokens x {best.read_parameters:,} weights / "
                 f"({current.n_tokens:,} x {now.read_parameters:,}); one sequence at a time, where "
-                "reading weights takes all of the time; layers and output head, the input table is "
-                "only looked up"
+                "reading weights takes all of the time. Layers and output head count; the input "
+                "table is only looked up"
             ),
             source=model.cited_source,
         ),
@@ -84,8 +85,9 @@ def _other_size(evidence: Evidence, *, is_larger: bool) -> Iterator[Finding]:
             f"{'more' if tokens > 0 else 'fewer'} tokens."
         ),
         remedy=(
-            "With a model of your own: train with that size, or remove and add entries of the "
-            "vocabulary."
+            f"Train a tokenizer of that size. {prune_commands(evidence.current.name)}"
+            if best.vocab_size < now.vocab_size
+            else f"Train a tokenizer of that size. {extend_commands(evidence.current.name)}"
         ),
         evidence={
             "vocab_size": now.vocab_size,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
 from jeton.auditing.gate.budgets import Budget, read_budgets
-from jeton.auditing.gate.causes import CAUSES, Part
+from jeton.auditing.gate.causes import CAUSES, CauseEffect
 from jeton.auditing.gate.changes import ChangedDocument, Status
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.intervals import ChangeInterval, IntervalKind
@@ -29,12 +29,12 @@ __all__ = [
     "Budget",
     "BudgetResult",
     "Cause",
+    "CauseEffect",
     "ChangeInterval",
     "ChangedDocument",
     "Collector",
     "GateResult",
     "IntervalKind",
-    "Part",
     "Status",
     "TokenizerIdentity",
     "in_order",

@@ -53,7 +53,7 @@ class TokenizerIdentity:
 
     Attributes:
         name: Its name in the report.
-        asked: What the user wrote for it; empty for an object.
+        asked: The user's words for it; empty for an object.
         fingerprint: SHA-256 of its canonical form.
         probe: Digest of what it does (`jeton.probe_digest`).
         canonical: Its canonical form; None where the name is enough.

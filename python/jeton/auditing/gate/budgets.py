@@ -61,7 +61,7 @@ class Budget:
         metric: Name of the figure.
         domain: Domain that it is of; None: the whole corpus; ``*``: every domain by itself.
         comparison: ``>``, ``>=``, ``<``, ``<=``, ``==`` or ``!=``: what is a failure.
-        kind: What the limit is of.
+        kind: Kind of the limited figure.
         limit: The limit; a share (0.02), not percent, for a relative change.
         either_way: ``+-``: the size of the change counts, not its direction.
     """

@@ -25,7 +25,7 @@ from jeton.auditing.gate.collector import Collected
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.statistics import Cell, Statistics
+from jeton.auditing.gate.statistics import DomainSums, Statistics
 from jeton.auditing.gate.values import QUANTILES, quantile
 from jeton.findings import Basis
 from jeton.metrics.decomposition import (
@@ -33,11 +33,11 @@ from jeton.metrics.decomposition import (
     LANGUAGE_MIX,
     LENGTH,
     Contribution,
-    Group,
+    DocumentGroup,
     decompose,
 )
 
-__all__ = ["CAUSES", "KINDS", "Comparison", "Part", "Sides", "explain"]
+__all__ = ["CAUSES", "KINDS", "CauseEffect", "GateComparison", "KnownTokenizers", "explain"]
 
 WORDING = "wording"
 TOKENIZER = "tokenizer"
@@ -92,7 +92,7 @@ _PER_DAY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CauseEffect:
     """Effect of one cause on the figure.
 
     Attributes:
@@ -109,7 +109,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class GateComparison:
     """The three sides of a comparison, of one domain or of all.
 
     Attributes:
@@ -133,7 +133,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class KnownTokenizers:
     """Knowledge that a baseline and an audit of today have of each other's tokenizers."""
 
     before: Statistics
@@ -144,28 +144,28 @@ class Sides:
     has_features: bool = True
     """True if the baseline has texts without their features; older ones have other steps."""
 
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> GateComparison | None:
         """The sides to compare; None if a changed tokenizer cannot be told from a changed text."""
         found = self._comparison()
         if found is None or self.has_features:
             return found
-        return Comparison(
+        return GateComparison(
             found.before.without_steps(),
             found.bridge.without_steps(),
             found.after.without_steps(),
             found.scale,
         )
 
-    def _comparison(self) -> Comparison | None:
+    def _comparison(self) -> GateComparison | None:
         after = self.current.statistics
         if self.is_same_tokenizer:
-            return Comparison(self.before, after, after)
+            return GateComparison(self.before, after, after)
         if self.other is not None:
-            return Comparison(self.before, self.other.statistics, after)
+            return GateComparison(self.before, self.other.statistics, after)
         if self.before.text_digest == after.text_digest:
-            return Comparison(self.before, self.before, after)
+            return GateComparison(self.before, self.before, after)
         scale = self._scale()
-        return None if scale is None else Comparison(self.before, after, after, scale)
+        return None if scale is None else GateComparison(self.before, after, after, scale)
 
     def _scale(self) -> Fraction | None:
         before = {d.text: d.n_tokens[0] for d in self.before_documents.documents}
@@ -177,19 +177,19 @@ class Sides:
 
 def explain(
     metric: str,
-    sides: Sides,
+    sides: KnownTokenizers,
     *,
     domain: str | None,
     before: Mapping[str, Fraction],
     after: Mapping[str, Fraction],
-) -> tuple[Part, ...]:
+) -> tuple[CauseEffect, ...]:
     """The causes of a figure's difference; none where a figure has no causes.
 
     Features that grew come first, then everything else, each by its size.
 
     Args:
         metric: Name of the figure.
-        sides: What was counted.
+        sides: The counts.
         domain: The domain that it is of; None: all.
         before: All figures of the baseline (of that domain).
         after: All figures of today.
@@ -199,7 +199,7 @@ def explain(
     difference = after[metric] - before[metric]
     comparison = sides.comparison()
     if comparison is None:
-        return (Part(UNRESOLVED, difference),)
+        return (CauseEffect(UNRESOLVED, difference),)
     work = _Work(comparison, domain, before, after)
     found = work.parts(metric)
     if found is None:
@@ -209,12 +209,12 @@ def explain(
     if rest:
         cause = max(parts, key=lambda c: abs(parts[c]))
         if metric.startswith("usd_") and abs(rest) > _ALIKE * abs(difference):
-            # Of money, what is not input tokens. Less than that is what figures of the report
-            # lose as decimal numbers or floats.
+            # The part of the money that is not input tokens. Less than that is what figures of the
+            # report lose as decimal numbers or floats.
             cause = OTHER_COST
         parts = {**parts, cause: parts.get(cause, Fraction(0)) + rest}
     return tuple(
-        Part(
+        CauseEffect(
             cause,
             value,
             comparison.basis,
@@ -237,7 +237,7 @@ _Found = tuple[dict[str, Fraction], tuple[Contribution, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    comparison: Comparison
+    comparison: GateComparison
     domain: str | None
     before: Mapping[str, Fraction]
     after: Mapping[str, Fraction]
@@ -297,10 +297,10 @@ class _Work:
         )
 
     def _rates(
-        self, counted: Callable[[Cell], list[int]], scale: Fraction
-    ) -> tuple[dict[tuple[str, str], Group], dict[tuple[str, str], Group]]:
+        self, counted: Callable[[DomainSums], list[int]], scale: Fraction
+    ) -> tuple[dict[tuple[str, str], DocumentGroup], dict[tuple[str, str], DocumentGroup]]:
         """Groups of both sides by wording: so much a character of it."""
-        sides: tuple[dict[tuple[str, str], Group], ...] = ({}, {})
+        sides: tuple[dict[tuple[str, str], DocumentGroup], ...] = ({}, {})
         c = self.comparison
         for side, statistics, factor in zip(
             sides, (c.before, c.bridge), (Fraction(1), scale), strict=True
@@ -309,7 +309,7 @@ class _Work:
                 # One more for each document: the wording of some is empty.
                 weight = cell.n_chars[-1] + cell.n_documents
                 rates = [factor * Fraction(n, weight) for n in counted(cell)]
-                side[key] = Group(weight, Fraction(1), _features(rates))
+                side[key] = DocumentGroup(weight, Fraction(1), _features(rates))
         return sides[0], sides[1]
 
     def _quantile(self, share: Fraction) -> dict[str, Fraction]:
@@ -350,7 +350,7 @@ class _Work:
         days = _PER_DAY[metric]
         requests = [side["requests_per_day"] * days for side in sides]
         usd = [side["usd_per_request"] for side in sides]
-        # What usd_per_request leaves over is left over here too, and lands in OTHER_COST.
+        # The remainder of usd_per_request is a remainder here too, and lands in OTHER_COST.
         factor = sum(requests, Fraction(0)) / 2
         money = {cause: value * factor for cause, value in money.items()}
         money[TRAFFIC] = (requests[1] - requests[0]) * sum(usd, Fraction(0)) / 2
@@ -369,7 +369,7 @@ class _Work:
         scaled = {cause: value * ratios[0] for cause, value in parts.items()}
         return scaled, _scaled(contributions, ratios[0])
 
-    def _cells(self, statistics: Statistics) -> dict[tuple[str, str], Cell]:
+    def _cells(self, statistics: Statistics) -> dict[tuple[str, str], DomainSums]:
         c = self.comparison
         if set(c.before.domains).isdisjoint(c.after.domains):
             # Not one domain in common: they were told apart by something else then (files, a
@@ -381,27 +381,27 @@ class _Work:
             if self.domain is None or key[0] == self.domain
         }
 
-    def _total_of(self, statistics: Statistics) -> Cell:
+    def _total_of(self, statistics: Statistics) -> DomainSums:
         return statistics.total(self.domain)
 
 
 def _by_document(
-    before: Mapping[tuple[str, str], Cell],
-    after: Mapping[tuple[str, str], Cell],
+    before: Mapping[tuple[str, str], DomainSums],
+    after: Mapping[tuple[str, str], DomainSums],
     scale: Fraction,
-) -> tuple[dict[tuple[str, str], Group], dict[tuple[str, str], Group]]:
+) -> tuple[dict[tuple[str, str], DocumentGroup], dict[tuple[str, str], DocumentGroup]]:
     """Groups weighted in documents: a length of wording times tokens a character of it.
 
     Where a group has no wording on one side, it has no length on either.
     """
-    sides: tuple[dict[tuple[str, str], Group], ...] = ({}, {})
+    sides: tuple[dict[tuple[str, str], DocumentGroup], ...] = ({}, {})
     for side, cells, factor in zip(sides, (before, after), (Fraction(1), scale), strict=True):
         for key, cell in cells.items():
             pair = [other[key] for other in (before, after) if key in other]
             has_length = all(one.n_chars[-1] > 0 for one in pair)
             units = cell.n_chars[-1] if has_length else cell.n_documents
             tokens = [factor * Fraction(n, units) for n in cell.n_tokens]
-            side[key] = Group(
+            side[key] = DocumentGroup(
                 cell.n_documents, Fraction(units, cell.n_documents), _features(tokens)
             )
     return sides[0], sides[1]
@@ -414,7 +414,7 @@ def _features(rates: list[Fraction]) -> dict[str, Fraction]:
     return features
 
 
-def _tokens_per_document(cell: Cell) -> Fraction:
+def _tokens_per_document(cell: DomainSums) -> Fraction:
     return Fraction(cell.n_tokens[0], cell.n_documents)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from jeton.auditing.gate.causes import CONTENT, TOKENIZER, UNRESOLVED, WORDING, Sides
+from jeton.auditing.gate.causes import CONTENT, TOKENIZER, UNRESOLVED, WORDING, KnownTokenizers
 from jeton.auditing.gate.documents import Document
 from jeton.auditing.gate.matching import Matches
 from jeton.auditing.gate.rewriting import STEPS
@@ -36,11 +36,11 @@ class ChangedDocument:
         index: Its number in that source, from 0.
         line: Its line in that source (row of a table), from 1; 0: not known.
         domain: Its domain.
-        status: What happened to it.
+        status: Fate of the document.
         n_tokens_before: Its tokens in the baseline; None if it is new.
         n_tokens_after: Its tokens today; None if it is gone.
         cause: The largest cause of its own difference; empty for new and gone ones.
-        effect_tokens: What it added to the sum of tokens, a new or gone one beside the mean.
+        effect_tokens: Its effect on the sum of tokens, a new or gone one beside the mean.
     """
 
     source: str
@@ -55,7 +55,7 @@ class ChangedDocument:
 
 
 def changed_documents(
-    sides: Sides,
+    sides: KnownTokenizers,
     matches: Matches,
     *,
     domain: str | None,
@@ -66,7 +66,7 @@ def changed_documents(
     """The documents that moved the tokens most in one direction.
 
     Args:
-        sides: What was counted.
+        sides: The counts.
         matches: Which documents are which.
         domain: Only documents of this domain; None: of all.
         mean_before: Tokens a document of the baseline.

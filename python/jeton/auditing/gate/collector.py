@@ -29,7 +29,7 @@ from jeton.auditing.gate.statistics import (
     CLASSES,
     MAX_DOMAINS,
     OTHER_DOMAINS,
-    Cell,
+    DomainSums,
     Statistics,
 )
 from jeton.corpus.places import RecordPlaces
@@ -48,7 +48,7 @@ _BLOCK_BYTES = 4 << 20
 _MAX_SOURCES = 10_000
 """Sources whose numbering is remembered. A source comes in one piece, or beside a few others."""
 
-# Of each byte, which of the classes of the wording it is in (`CLASSES`).
+# For each byte: its classes of the wording (`CLASSES`).
 _CLASS_OF = np.full(256, 4, dtype=np.int64)
 _CLASS_OF[:128] = 3
 for _byte in range(128):
@@ -210,7 +210,7 @@ class _Texts:
         self.languages: list[str] = []
         self.wordings: list[int] = []
         self._whole = TextBatch.from_texts(raw)
-        # Of each step, which documents it changed, and what they became.
+        # For each step: the documents that it changed, and their new forms.
         self._changed: list[tuple[list[int], list[str]]] = [([], []) for _ in STEPS]
         last: list[str] = []
         for i, document in enumerate(raw):
@@ -269,7 +269,7 @@ def _add_sums(
         groups.setdefault(key, []).append(i)
     for (domain, language), members in groups.items():
         statistics.cell(domain, language).add(
-            Cell(
+            DomainSums(
                 n_documents=len(members),
                 n_bytes=_sums(texts.n_bytes, members),
                 n_chars=_sums(texts.n_chars, members),

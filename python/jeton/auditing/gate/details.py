@@ -14,12 +14,12 @@ from jeton.auditing.gate.causes import (
     TRAFFIC,
     UNRESOLVED,
     WORDING,
-    Part,
-    Sides,
+    CauseEffect,
+    KnownTokenizers,
 )
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.statistics import CLASSES, Cell, Statistics
+from jeton.auditing.gate.statistics import CLASSES, DomainSums, Statistics
 from jeton.findings import Basis
 from jeton.metrics.decomposition import DOMAIN_MIX, LANGUAGE_MIX, LENGTH
 
@@ -33,8 +33,8 @@ _MIN_CLASS_CHANGE = 0.01
 
 
 def detail(
-    part: Part,
-    sides: Sides,
+    part: CauseEffect,
+    sides: KnownTokenizers,
     *,
     domain: str | None,
     before: Mapping[str, Fraction],
@@ -89,7 +89,7 @@ def detail(
     return ""
 
 
-def sides_text(sides: Sides, domain: str | None, scale: float) -> str:
+def sides_text(sides: KnownTokenizers, domain: str | None, scale: float) -> str:
     """Tokens of today's text under both tokenizers."""
     after = sides.current.statistics.total(domain).n_tokens[0]
     if sides.other is not None:
@@ -101,15 +101,15 @@ def sides_text(sides: Sides, domain: str | None, scale: float) -> str:
     return f"{bridge:,.0f} -> {after:,}"
 
 
-def _less(cell: Cell, step: int) -> float:
+def _less(cell: DomainSums, step: int) -> float:
     return (cell.n_tokens[step] - cell.n_tokens[step + 1]) / cell.n_documents
 
 
-def _rate(cell: Cell) -> float:
+def _rate(cell: DomainSums) -> float:
     return cell.n_tokens[-1] / cell.n_chars[-1] if cell.n_chars[-1] else 0.0
 
 
-def _class_changes(old: Cell, new: Cell) -> str:
+def _class_changes(old: DomainSums, new: DomainSums) -> str:
     """How the make-up of the wording moved, where it did."""
     totals = [sum(cell.n_class_bytes) for cell in (old, new)]
     if not all(totals):

@@ -1,6 +1,6 @@
 """Documents by id, digest and place, without their text: so that a failure can name them.
 
-Of a large corpus a part is kept: the documents with the smallest keys. A key is the digest of what
+A large corpus is kept in part: the documents with the smallest keys. A key is the digest of what
 the record calls itself, else of its number and the name of its file. It does not depend on the
 text, so that two runs over the same records keep the same ones and a changed document is found
 again; it does not depend on the order of the inputs; and it merges.
@@ -61,7 +61,7 @@ class Document:
 def document_key(source: str, index: int, record: int = 0) -> int:
     """64 bits of the digest of a record's id, else of its place.
 
-    Of the source the name of the file counts alone: the same corpus may lie in another folder.
+    Only the name of the source's file counts: the same corpus may lie in another folder.
     """
     place = f"#{record}" if record else f"{index}\0{PurePath(source).name}"
     return text_key(place.encode("utf-8", "surrogateescape"))
@@ -138,7 +138,7 @@ class DocumentTable:
             **{name: [f"{getattr(d, name):x}" for d in documents] for name in _DIGESTS},
             "n_bytes": [d.n_bytes for d in documents],
             "n_tokens": [d.n_tokens[0] for d in documents],
-            # What each step took away: mostly nothing, so these compress well.
+            # The part that each step took away: mostly nothing, so these compress well.
             "n_taken_tokens": [
                 [d.n_tokens[step] - d.n_tokens[step + 1] for d in documents]
                 for step in range(len(STEPS))

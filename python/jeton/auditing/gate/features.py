@@ -17,8 +17,8 @@ class Feature:
 
     Attributes:
         label: Its name in sentences.
-        says: What it is, for whoever meets the name the first time.
-        remedy: What to do where it grew and nobody meant it to.
+        says: An explanation for a reader who meets the name the first time.
+        remedy: The remedy where it grew and nobody meant it to.
         check: The check of the audit that looks for it; empty where there is none.
     """
 

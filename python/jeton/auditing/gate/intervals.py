@@ -33,7 +33,7 @@ class ChangeInterval:
     Attributes:
         low: Its lower end, tokens.
         high: Its upper end.
-        kind: Whether documents were compared with themselves.
+        kind: True if documents were compared with themselves.
         n_matched: Documents that are on both sides.
     """
 
@@ -60,7 +60,7 @@ def change_interval(
         before: How many documents have how many tokens, in the baseline.
         after: Today.
         pairs: Tokens of the same document, in the baseline and today.
-        is_complete: Whether all documents were looked at for pairs; else they are a sample.
+        is_complete: True if all documents were looked at for pairs; else they are a sample.
     """
     moments = [_moments(side) for side in (before, after)]
     if any(moment is None for moment in moments):

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from jeton.auditing.gate.baseline import Baseline
 from jeton.auditing.gate.budgets import EVERY_DOMAIN, Budget
-from jeton.auditing.gate.causes import Sides, explain
+from jeton.auditing.gate.causes import KnownTokenizers, explain
 from jeton.auditing.gate.changes import ChangedDocument, changed_documents
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.details import detail
@@ -46,9 +46,9 @@ def judge(
 
     Args:
         current: Today's figures (`Baseline.build`).
-        collector: What saw today's texts.
-        baseline: What to compare with.
-        budgets: What must not happen.
+        collector: The collector that saw today's texts.
+        baseline: The baseline to compare with.
+        budgets: The budgets that must hold.
         figures: Figures that are compared beside the budgets, where both sides have them.
         sides: Names of the baseline and of today's corpus; None: they have none.
 
@@ -57,7 +57,7 @@ def judge(
     """
     compared = None
     if baseline is not None:
-        compared = Sides(
+        compared = KnownTokenizers(
             before=baseline.statistics,
             before_documents=baseline.documents,
             current=collector.current,
@@ -100,7 +100,9 @@ def _feature_places(collector: Collector) -> dict[str, FeaturePlace]:
 
 
 class _Judge:
-    def __init__(self, current: Baseline, baseline: Baseline | None, sides: Sides | None) -> None:
+    def __init__(
+        self, current: Baseline, baseline: Baseline | None, sides: KnownTokenizers | None
+    ) -> None:
         self._current = current
         self._baseline = baseline
         self._sides = sides

@@ -26,7 +26,7 @@ class Matches:
     """The documents of two tables.
 
     Attributes:
-        pairs: Of the baseline and of today.
+        pairs: Pairs of the baseline and of today.
         new: Documents of today alone; those that the baseline may only have left out are not here.
         gone: Documents of the baseline alone, likewise.
         by: How many pairs were found how: ``id``, ``text``, ``wording``, ``place``.

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from jeton.auditing.gate.budgets import Budget
-from jeton.auditing.gate.causes import CAUSES, KINDS, Part
+from jeton.auditing.gate.causes import CAUSES, KINDS, CauseEffect
 from jeton.auditing.gate.changes import ChangedDocument
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.intervals import ChangeInterval
@@ -23,7 +23,7 @@ GATE_SCHEMA = "jeton.gate/1"
 class Cause:
     """One part of a difference, for people too."""
 
-    part: Part
+    part: CauseEffect
     share: float | None
     detail: str
 
@@ -55,19 +55,19 @@ class BudgetResult:
     """One budget, judged on one domain.
 
     Attributes:
-        budget: What was asked; None for the comparison that is made without a budget.
+        budget: The budget that was asked; None for the comparison that is made without a budget.
         metric: The figure.
         domain: The domain; None: the whole corpus.
         before: The baseline's value; None without a baseline.
         after: Today's value.
-        is_exceeded: Whether the budget failed.
+        is_exceeded: True if the budget failed.
         causes: Parts of the difference, which add up to it: features that grew first, then the
             others, each by its size.
         documents: Documents that moved it, those of most effect first.
         interval: 95% interval of the difference of the two means, if both corpora are samples of
             their workloads (tokens_per_document only).
-        usd_per_year: What the difference costs in a year at today's price and traffic; None where
-            that is not known.
+        usd_per_year: Cost of the difference in a year at today's price and traffic; None where that
+            is not known.
     """
 
     budget: Budget | None

@@ -4,19 +4,19 @@ Every feature is what a finding of the audit is about, taken to a normal form: t
 for itself, without escapes, layout, markers and repetition. The steps of `STEPS` are applied in
 their order, each to what the last one left:
 
-1. What white space is needed to see: composed characters (NFC), the right encoding, JSON without
+1. White space needs these to be seen: composed characters (NFC), the right encoding, JSON without
    its layout, lines without their labels, letters joined that were set apart. Then white space is
    one space or one line end, and stays so.
 2. How characters are written: without invisible ones, plain ones for those that only look
    different (NFKC), base64 and hexadecimal decoded, escapes undone, all in small letters.
-3. What stands around and between the words: lines of signs, passages that come twice, the elements
-   of markup, the keys of JSON, the markers of chat templates, identifiers.
+3. The text around and between the words: lines of signs, passages that come twice, the elements of
+   markup, the keys of JSON, the markers of chat templates, identifiers.
 4. Text that documents share (`shared_text`): it is known only where all are seen. Then the lines,
    which become one.
 
-What is left after all of them is the wording. Two texts that differ in one feature alone have the
-same wording, byte for byte; so have a text and its base64. Cost: O(n log n) for the repetition,
-else O(characters); a text that a step would not change is recognised by a quick check.
+The text that is left after all of them is the wording. Two texts that differ in one feature alone
+have the same wording, byte for byte; so have a text and its base64. Cost: O(n log n) for the
+repetition, else O(characters); a text that a step would not change is recognised by a quick check.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class _Edges:
 
     def length_in(self, text: str) -> int:
         """Characters of the longest known beginning that a text has."""
-        # Of all that it begins with, the longest is the last one that is not behind it.
+        # Among all its beginnings, the longest is the last one that is not behind it.
         place = bisect.bisect_right(self._known, text)
         while place and not text.startswith(self._known[place - 1]):
             shared = _common(self._known[place - 1], text)

@@ -1,9 +1,9 @@
 """Statistics that a gate keeps of a corpus: integers that merge, by domain and language.
 
-A `Cell` holds the sums of the documents of one domain and one language class, for the text and
-for each text that `rewriting` makes of it: so the figures of two corpora can be compared feature
-by feature without either text. Histograms of lengths give the quantiles. Merging is adding; any
-order of documents and of shards gives the same sums.
+A `DomainSums` holds the sums of the documents of one domain and one language class, for the text
+and for each text that `rewriting` makes of it: so the figures of two corpora can be compared
+feature by feature without either text. Histograms of lengths give the quantiles. Merging is
+adding; any order of documents and of shards gives the same sums.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.errors import FormatError
 
-__all__ = ["ALL", "CLASSES", "MAX_DOMAINS", "OTHER_DOMAINS", "Cell", "Statistics"]
+__all__ = ["ALL", "CLASSES", "MAX_DOMAINS", "OTHER_DOMAINS", "DomainSums", "Statistics"]
 
 ALL = ""
 """The domain of documents that have none, and the name of all domains together."""
@@ -38,7 +38,7 @@ def _zeros() -> list[int]:
 
 
 @dataclass(slots=True)
-class Cell:
+class DomainSums:
     """Sums over the documents of one domain and language. Lists: the text, then each rewriting.
 
     Attributes:
@@ -55,7 +55,7 @@ class Cell:
     n_tokens: list[int] = field(default_factory=_zeros)
     n_class_bytes: list[int] = field(default_factory=lambda: [0] * len(CLASSES))
 
-    def add(self, other: Cell) -> None:
+    def add(self, other: DomainSums) -> None:
         """Add the sums of another cell."""
         self.n_documents += other.n_documents
         for name in ("n_bytes", "n_chars", "n_tokens", "n_class_bytes"):
@@ -67,7 +67,7 @@ class Cell:
         return {name: getattr(self, name) for name in _CELL_FIELDS}
 
     @classmethod
-    def from_plain(cls, plain: Any) -> Cell:
+    def from_plain(cls, plain: Any) -> DomainSums:
         """From JSON values.
 
         Raises:
@@ -113,13 +113,13 @@ class Statistics:
             same documents in any order.
     """
 
-    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+    cells: dict[tuple[str, str], DomainSums] = field(default_factory=dict)
     lengths: dict[str, list[Counter[int]]] = field(default_factory=dict)
     text_digest: int = 0
 
-    def cell(self, domain: str, language: str) -> Cell:
+    def cell(self, domain: str, language: str) -> DomainSums:
         """The cell of a domain and language, made where it is not there yet."""
-        return self.cells.setdefault((domain, language), Cell())
+        return self.cells.setdefault((domain, language), DomainSums())
 
     def lengths_of(self, domain: str) -> list[Counter[int]]:
         """The histograms of a domain, made where they are not there yet."""
@@ -130,9 +130,9 @@ class Statistics:
         """The domains, sorted; documents without one are of the domain ``""``."""
         return tuple(sorted({domain for domain, _ in self.cells}))
 
-    def total(self, domain: str | None = None) -> Cell:
+    def total(self, domain: str | None = None) -> DomainSums:
         """The sums over all languages of one domain, or of all."""
-        whole = Cell()
+        whole = DomainSums()
         for (name, _), cell in self.cells.items():
             if domain is None or name == domain:
                 whole.add(cell)
@@ -159,7 +159,7 @@ class Statistics:
         for (domain, _), cell in self.cells.items():
             # The class of the language is that of the wording, which is another one now.
             plain.cell(domain, "").add(
-                Cell(
+                DomainSums(
                     cell.n_documents,
                     *([n[0]] * _N_TEXTS for n in (cell.n_bytes, cell.n_chars, cell.n_tokens)),
                 )
@@ -208,7 +208,7 @@ class Statistics:
             found.text_digest = int(plain["text_digest"], 16) % (1 << 128)
             for entry in plain["cells"]:
                 key = (_text(entry["domain"]), _text(entry["language"]))
-                found.cells[key] = Cell.from_plain(entry)
+                found.cells[key] = DomainSums.from_plain(entry)
             for entry in plain["lengths"]:
                 steps: list[Counter[int]] = []
                 for step in entry["steps"]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from jeton.auditing.evidence import Measured, Traffic
+from jeton.auditing.evidence import Measured, TrafficCost
 from jeton.auditing.options.selection import Selection
 from jeton.auditing.result import (
     EconomicsSummary,
@@ -43,7 +43,7 @@ class Facts:
         plan: How the model is held on the GPU.
         peak_to_mean: The busiest hour's traffic over the mean.
         taken_from_logs: Names of those of these that the request logs gave, not the user.
-        selection: What is counted with what.
+        selection: The tokenizers and the texts that each counts.
     """
 
     model: ModelFacts | None = None
@@ -66,10 +66,10 @@ class Facts:
         """Mean tokens generated per request; 0 where nothing is known."""
         return self.output_tokens_per_request or 0.0
 
-    def traffic(self, n_documents: int, *, ledger: Ledger | None, n_tokens: int) -> Traffic:
+    def traffic(self, n_documents: int, *, ledger: Ledger | None, n_tokens: int) -> TrafficCost:
         """From tokens of so many documents to the ledger's money."""
         daily = None if self.requests_per_day is None else Decimal(str(self.requests_per_day))
-        return Traffic(
+        return TrafficCost(
             n_documents=n_documents,
             requests_per_day=daily,
             price=self.price,
@@ -91,12 +91,12 @@ def measured(
     """Finish the counts of each tokenizer, in the order given.
 
     Args:
-        counts: Of the pass.
+        counts: Counts of the pass.
         facts: With what they are priced.
         sample: Documents for what needs the text again.
         money: The money of the tokenizer at a place; None where there is none.
-        with_quality: Whether the quality of the tokenizers is measured too.
-        seed: Of the intervals.
+        with_quality: True if the quality of the tokenizers is measured too.
+        seed: Seed of the intervals.
         num_threads: Threads of the core; None: all.
     """
     found = []
@@ -220,7 +220,7 @@ def _table_size(facts: Facts, index: int, vocab_size: int) -> int:
     return facts.model.vocab_size
 
 
-def term_reports(counts: Counts, traffic: Traffic) -> tuple[TermReport, ...]:
+def term_reports(counts: Counts, traffic: TrafficCost) -> tuple[TermReport, ...]:
     """The terms that occur, the dearest under the current tokenizer first."""
     reports = []
     for term, n_occurrences in zip(counts.setup.terms, counts.term_counts.tolist(), strict=True):

@@ -41,7 +41,7 @@ class StepEffect:
         n_tokens_after: Their tokens after it.
         n_bytes_before: Their bytes before it.
         n_bytes_after: Their bytes after it.
-        is_whole: Whether these are all documents of the workload.
+        is_whole: True if these are all documents of the workload.
         growth_low: Lower end of the interval of tokens after over tokens before, less one; the
             growth itself where all documents were tried.
         growth_high: Upper end.
@@ -75,10 +75,10 @@ def effects_of_preprocessing(
     """Try the pipeline's steps on the sample, one after another; the command comes last.
 
     Args:
-        pipeline: What the user says.
+        pipeline: The user's settings.
         sample: Documents before preprocessing.
         tokenizer: The tokenizer in use.
-        run_commands: Whether the pipeline's command may be run.
+        run_commands: True if the pipeline's command may be run.
         num_threads: Threads of the core; None: all.
 
     Raises:

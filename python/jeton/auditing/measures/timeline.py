@@ -14,7 +14,7 @@ from jeton.economics.ledger import Ledger
 from jeton.metrics.change_points import ChangePoint, change_points
 from jeton.workload.inputs.time_tally import SUMS, TimeTally
 
-__all__ = ["Change", "Span", "Timeline", "timeline_of"]
+__all__ = ["LevelChange", "Span", "Timeline", "timeline_of"]
 
 MIN_DAYS = 8
 """Days from which levels are compared by the day; a shorter log is compared by the hour."""
@@ -42,7 +42,7 @@ class Span:
         n_requests: Requests.
         input_tokens: Reported (else counted) input tokens.
         output_tokens: Reported output tokens.
-        usd: What they cost in the ledger; None for a part of which the ledger keeps no time.
+        usd: Their cost in the ledger; None for a part of which the ledger keeps no time.
         bytes_per_token: Bytes of text for each input token, of requests that show both.
         tokens_per_request: Input tokens of a request, mean.
     """
@@ -57,27 +57,32 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The days of one model or domain."""
+class DaySeries:
+    """The days of one model or domain.
+
+    Attributes:
+        name: Name of the model or domain.
+        days: Requests of one day or hour.
+    """
 
     name: str
     days: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LevelChange:
     """Since when a level is another one.
 
     Attributes:
         since: First hour of the new level, ISO 8601 in UTC.
         measure: ``bytes_per_token`` or ``tokens_per_request``.
         scope: ``all``, ``model`` or ``domain``.
-        name: Of the model or domain; empty for all.
+        name: Name of the model or domain; empty for all.
         before: Level before.
         after: Level since then.
         change: After over before, less one.
         n_requests_after: Requests since then, up to the next change or the end.
-        text: The same in a sentence.
+        text: The change in a sentence.
     """
 
     since: str
@@ -106,12 +111,12 @@ class Timeline:
 
     days: tuple[Span, ...]
     hours: tuple[Span, ...]
-    by_model: tuple[Part, ...] = ()
-    by_domain: tuple[Part, ...] = ()
-    changes: tuple[Change, ...] = ()
+    by_model: tuple[DaySeries, ...] = ()
+    by_domain: tuple[DaySeries, ...] = ()
+    changes: tuple[LevelChange, ...] = ()
     method: str = (
         "binary segmentation of the levels by day (by hour in less than 8 days), penalty 5 log n "
-        "times the noise between neighbours; changes of 5% and more; then the hour that fits best"
+        "times the noise between neighbours. Changes of 5% and more; then the hour that fits best"
     )
 
 
@@ -127,12 +132,12 @@ def timeline_of(tally: TimeTally, ledger: Ledger | None) -> Timeline | None:
     by_model, by_domain = [], []
     for name in models:
         series = _Series((k, v) for k, v in tally.cells.items() if k[1] == name)
-        by_model.append(Part(name, series.spans(_HOURS_PER_DAY, _usd(ledger, 24, name))))
+        by_model.append(DaySeries(name, series.spans(_HOURS_PER_DAY, _usd(ledger, 24, name))))
         if len(models) > 1:
             changes += _changes(series, "model", name)
     for name in domains if len(domains) > 1 else ():
         series = _Series((k, v) for k, v in tally.cells.items() if k[2] == name)
-        by_domain.append(Part(name, series.spans(_HOURS_PER_DAY, None)))
+        by_domain.append(DaySeries(name, series.spans(_HOURS_PER_DAY, None)))
         changes += _changes(series, "domain", name)
     changes.sort(key=lambda c: (-abs(c.change) * c.n_requests_after, c.since, c.scope, c.name))
     return Timeline(
@@ -215,7 +220,7 @@ _MEASURES: tuple[tuple[str, int, int, str], ...] = (
 )
 
 
-def _changes(series: _Series, scope: str, name: str) -> Iterable[Change]:
+def _changes(series: _Series, scope: str, name: str) -> Iterable[LevelChange]:
     """Changes of the levels of a series, each with the hour that fits best."""
     n_days = len(np.unique(series.hours // _HOURS_PER_DAY))
     hours = _HOURS_PER_DAY if n_days >= MIN_DAYS else 1
@@ -242,7 +247,7 @@ def _changes(series: _Series, scope: str, name: str) -> Iterable[Change]:
             if not before[below] or not after[below]:
                 continue
             levels = before[above] / before[below], after[above] / after[below]
-            yield Change(
+            yield LevelChange(
                 since=_iso(first),
                 measure=measure,
                 scope=scope,

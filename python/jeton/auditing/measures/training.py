@@ -24,12 +24,12 @@ class TrainingOptions:
 
     Attributes:
         n_bytes: Text that is trained on, UTF-8 bytes.
-        mode: What is trained: a new model, the whole model further, or its tables alone.
+        mode: The trained part: a new model, the whole model further, or its tables alone.
         epochs: How often the text is read.
         sequence_tokens: Length of a sequence; None: the model's context, at most 8,192.
         n_gpus: GPUs; None: the fewest on which it fits.
-        recomputation: Whether activations are recomputed instead of kept.
-        fused_loss: Whether the loss never writes the scores down.
+        recomputation: True if activations are recomputed instead of kept.
+        fused_loss: True if the loss never writes the scores down.
         usd_per_hour: Price of one GPU and hour; None: the catalog's low list price.
     """
 

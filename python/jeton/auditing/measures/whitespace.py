@@ -1,8 +1,8 @@
 """Cost of white space without meaning, in tokens, measured by taking it away.
 
 Three rewrites, none of which touches indentation: runs of spaces and tabs inside a line become one
-space, spaces and tabs at line ends go, and three or more line ends in a row become two. What that
-loses is alignment in columns, Markdown's two-space line break, and the size of gaps.
+space, spaces and tabs at line ends go, and three or more line ends in a row become two. This loses
+alignment in columns, Markdown's two-space line break, and the size of gaps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INNER_RUN = re.compile(r"[ \t](?<=\S[ \t])[ \t]++(?=\S)")
 _LINE_END = re.compile(r"[ \t](?<![ \t][ \t])[ \t]*+(?=\r?\n|\Z)")
 _BLANK_LINES = re.compile(r"(?:\r?\n){3,}")
 
-# What a text must contain for the pattern of the same name to find anything.
+# The pattern of the same name finds something only in a text that contains one of these.
 _BLANKS = (" ", "\t")
 _BEFORE_LINE_END = (" \n", "\t\n", " \r\n", "\t\r\n")
 _RUNS = ("  ", " \t", "\t ", "\t\t")

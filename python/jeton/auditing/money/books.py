@@ -27,11 +27,11 @@ class Books:
     """The ledger and what it rests on.
 
     Attributes:
-        counts: What was counted.
+        counts: The counts.
         facts: With what it is priced.
-        ledger: What was used, priced; None: nothing is priced.
-        is_own_model: Whether no provider's price is in it.
-        notices: What must be said first.
+        ledger: The usage, priced; None: nothing is priced.
+        is_own_model: True if no provider's price is in it.
+        notices: Sentences that must be said first.
     """
 
     counts: Counts

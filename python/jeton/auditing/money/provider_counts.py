@@ -43,10 +43,10 @@ def provider_count_of(
     """The workload in the tokens of the provider; None where they are those that were counted.
 
     Args:
-        evidence: What was measured.
+        evidence: The measured figures.
         closed_model: The model as the user named it; None: that of the price.
-        money: What the price's tokens are counted with.
-        seed: Of the calibration's split and bootstrap.
+        money: The tokenizer that counts the price's tokens.
+        seed: Seed of the calibration's split and bootstrap.
     """
     price = evidence.traffic.price
     listed = price.model if price is not None and price.provider != USER_PROVIDER else None
@@ -133,7 +133,7 @@ def _estimated(evidence: Evidence, name: str, money: MoneyTokenizer | None) -> P
             ),
         )
     if belongs.is_own and counted.name == evidence.current.name and money is not None:
-        # What the report counts is what the provider counts.
+        # The report counts the provider's tokens.
         return None
     workload = _workload(evidence, counted.name, n_tokens=counted.lengths.total)
     return provider_count(workload, _estimate(belongs, workload.n_tokens), model=name)

@@ -44,7 +44,7 @@ def quota_of(
 
     Args:
         quota: The limits.
-        requests: Of the logs; None for documents.
+        requests: Requests of the logs; None for documents.
         lengths: Input tokens of the requests, for a rate without times.
         requests_per_day: Traffic.
         output_tokens_per_request: Mean output.

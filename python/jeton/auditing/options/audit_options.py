@@ -54,13 +54,13 @@ class AuditOptions:
             default that of the logs, and 1 without logs.
         terms: Terms of the domain, or the path of a file with one a line.
         field: Field of the text in JSONL and Parquet.
-        documents: Whether a plain text file is one document or one a line.
+        documents: ``file`` or ``line``: a plain text file is one document, or one a line.
         strict: Bytes that are not UTF-8 are an error instead of being replaced and counted.
         on_bad_record: A record that cannot be used: ``"stop"``, or ``"skip"`` and count it. Records
             of logs are always skipped and counted.
         logs: The inputs are request logs: True, or how to read them.
-        domains: What is reported apart: each input file, each folder, nothing; by default files or
-            folders where there are 2 to 20 of them.
+        domains: Domains that are reported apart: each input file, each folder, nothing. By default
+            files or folders where there are 2 to 20 of them.
         domain_field: Field that names the domain of a document or request.
         bill: A provider's bill for the logs: a file, or its total in USD.
         model_map: Names of one's own for models in logs: a map to names of the price list, or the
@@ -68,10 +68,10 @@ class AuditOptions:
         strict_prices: A logged model without a price is an error, instead of a named rest.
         period: Time that the logs cover (``month``, ``30d``, ``2026-10-01..2026-10-31``); by
             default the calendar days of their requests.
-        pipeline: What the pipeline around the tokenizer does.
-        run_commands: Whether the pipeline's preprocessing command may be run, on the sample.
+        pipeline: Settings of the pipeline around the tokenizer.
+        run_commands: True if the pipeline's preprocessing command may be run, on the sample.
         limits: The most memory, money, time and bits per byte that a candidate may take.
-        quality: Whether the quality of the tokenizers is measured (bits per byte, stability,
+        quality: True if the quality of the tokenizers is measured (bits per byte, stability,
             unreachable tokens ...): seconds for each, on the sample.
         closed_model: The closed model whose provider counts the tokens; by default that of the
             price. Its count is calibrated from the usage in logs, else estimated.
@@ -87,7 +87,7 @@ class AuditOptions:
             that, all of it.
         seed: Seed of the intervals.
         num_threads: Threads of the core; None: all. The report does not depend on it.
-        observers: What else looks at the texts as they pass by.
+        observers: Other observers of the texts as they pass by.
         on_progress: Called now and then while files are read.
 
     Raises:

@@ -40,12 +40,12 @@ class LogOptions:
         format: How the files are written; ``auto`` goes by name and content.
         template: A folder or file with the chat template with which chats are sent. Without one,
             messages are joined and OpenAI's published formula adds what their format costs.
-        turns: Whether a chat is one request or one for each answer in it.
+        turns: A chat is one request, or one for each answer in it.
         prompt_field: Where what was sent is; empty: by the usual names. So are the rest.
         response_field: Where what came back is.
         model_field: Where the model's name is.
         time_field: Where the time is.
-        time_unit: Of times that are numbers.
+        time_unit: Unit of times that are numbers.
     """
 
     format: RecordFormat = "auto"
@@ -104,7 +104,7 @@ def template_renderer(path: str | os.PathLike[str]) -> ChatRenderer:
         else ChatTemplate.from_source(place.read_text(encoding="utf-8"))
     )
 
-    # What cannot be compiled is an error now, not an issue of every record.
+    # A pattern that cannot be compiled is an error now, not an issue of every record.
     template.render([{"role": "user", "content": "text"}], add_generation_prompt=True)
 
     def render(
@@ -120,8 +120,8 @@ def completed(facts: Facts, summary: RequestsSummary, mean_answer: float | None)
     """The facts with what the logs say of answers and prices where the user said nothing.
 
     Args:
-        facts: What the user said.
-        summary: Of the logs.
+        facts: The user's facts.
+        summary: Summary of the logs.
         mean_answer: Tokens of a logged answer, counted, for logs without usage.
     """
     taken = list(facts.taken_from_logs)

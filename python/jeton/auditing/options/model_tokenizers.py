@@ -14,7 +14,7 @@ from jeton.economics.billing.closed import stand_in
 from jeton.errors import CatalogError
 from jeton.findings import Basis
 from jeton.registry import load
-from jeton.registry.model_families import Family, family_of
+from jeton.registry.model_families import SharedTokenizer, family_of
 
 __all__ = [
     "ModelTokenizer",
@@ -80,7 +80,7 @@ def tokenizer_of_facts(model: ModelFacts) -> ModelTokenizer | None:
     return tokenizer_of_model(model.name)
 
 
-def _usual(family: Family) -> str:
+def _usual(family: SharedTokenizer) -> str:
     from jeton.registry.of_models import at_hand
 
     return at_hand(family) or family.vocabularies[0]

@@ -53,13 +53,13 @@ class Pipeline:
         preprocessing: Names of the steps that the text passes before the tokenizer, in order
             (`jeton.auditing.options.preprocessing_steps.STEPS`).
         preprocessing_command: A program that does so: text in, text out.
-        cache: Whether prompt prefixes are cached already.
+        cache: True if prompt prefixes are cached already.
         cache_ttl_seconds: How long a cached prefix lives without being used.
         max_output_tokens: The limit of output tokens that requests set.
         reserved_tokens: Tokens of context that are reserved for each request.
         train_tokenizer: The tokenizer that the model was trained with.
         serve_tokenizer: The tokenizer that requests are counted or encoded with.
-        length_prediction: Whether lengths are predicted before requests are admitted or batched.
+        length_prediction: True if lengths are predicted before requests are admitted or batched.
 
     Raises:
         UsageError: A value is out of range, or two contradict one another.

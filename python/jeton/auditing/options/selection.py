@@ -35,10 +35,10 @@ class MoneyTokenizer:
 
     Attributes:
         price: The price.
-        belongs: What belongs to its model; None where that is not known, or the price is the
+        belongs: The tokenizer of its model; None where that is not known, or the price is the
             user's own.
         place: Place among the counted tokenizers: those asked for, then those for money.
-        is_right: Whether it is the tokenizer that belongs to the model.
+        is_right: True if it is the tokenizer that belongs to the model.
     """
 
     price: ApiPrice
@@ -52,13 +52,13 @@ class Selection:
     """Which tokenizers count.
 
     Attributes:
-        chosen: Those asked for, which the report is about.
+        chosen: The chosen ones, which the report is about.
         current: The place of the one in use.
         for_money: Further ones, that only dollars are counted with.
         money: One for each price.
-        notices: What must be said first, one sentence each.
+        notices: Sentences that must be said first.
         tokenizer_of: The model whose tokenizer was taken because none was named; empty otherwise.
-        of_model: Whether each of those asked for is the planned model's own; None: not known.
+        of_model: True if each of those asked for is the planned model's own; None: not known.
     """
 
     chosen: tuple[Chosen, ...]
@@ -99,7 +99,7 @@ def select(
         model: The planned model.
         prices: Prices that the user asked for.
         logged_models: Models that the logs name, the most frequent first.
-        is_log: Whether the inputs are logs, whose dollars rest on their usage.
+        is_log: True if the inputs are logs, whose dollars rest on their usage.
 
     Raises:
         UnknownTokenizerError: A name is not known, or not at hand.

@@ -17,7 +17,7 @@ _HOMES = {
     "terms": (
         "jeton.cli.adapt.terms",
         "terms",
-        "Say what is worth a slot of the vocabulary, and where to stop.",
+        "List the words that are worth a slot of the vocabulary, and where to stop.",
     ),
     "extend": (
         "jeton.cli.adapt.extend",
@@ -52,7 +52,7 @@ _HOMES = {
     "verify": (
         "jeton.cli.adapt.verify",
         "verify",
-        "Read a model back and prove that it is what the change makes of its base.",
+        "Read a model back and prove that the change made it from its base.",
     ),
 }
 

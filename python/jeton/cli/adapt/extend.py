@@ -53,7 +53,7 @@ _N_SHOWN = 10
     "--min-frequency",
     type=click.IntRange(min=1),
     metavar="N",
-    default=2,
+    default=1,
     show_default=True,
     help="Times that something occurs before it becomes a token.",
 )
@@ -100,8 +100,8 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
     terms = read_terms(given["terms_file"]) if given["terms_file"] else []
     with reading_of(given, quiet=given["quiet"]) as reading:
         found = extend_tokenizer(
-            base,
             list(inputs) or None,
+            base=base,
             n_tokens=given["n_tokens"],
             terms=terms,
             term_form=given["term_form"],

@@ -78,9 +78,9 @@ def plan(inputs: tuple[str, ...], **given: Any) -> None:
         change = None
     with reading_of({**given, "hold_out": 0.0}, quiet=given["quiet"]) as reading:
         found = migration_plan(
-            old,
-            new,
             list(inputs),
+            old=old,
+            new=new,
             model=model,
             gpu=gpu,
             output_tokens=given["output_tokens"],

@@ -56,7 +56,7 @@ _N_SHOWN = 10
 def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     """Take tokens out that a text does not need, those first that cost it least.
 
-    Of BPE only tokens go that no other token is made of. Bytes, single characters, special and
+    In BPE only tokens go that no other token is made of. Bytes, single characters, special and
     added tokens, and what the chat template of a model's folder writes never go.
 
     \b
@@ -75,8 +75,8 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     keep = read_terms(given["keep_file"]) if given["keep_file"] else []
     with reading_of(given, quiet=given["quiet"]) as reading:
         found = prune_tokenizer(
-            base,
             list(inputs),
+            base=base,
             n_tokens=given["n_tokens"],
             keep=keep,
             keep_text=chat_template_text(tokenizer_name),

@@ -9,7 +9,7 @@ import click
 from jeton.cli import options, streams
 
 if TYPE_CHECKING:
-    from jeton.adapt.shadowing import Difference, Shadow, Side, Stage
+    from jeton.adapt.shadowing import PairedDifference, Shadow, Side, Stage
 
 __all__ = ["shadow"]
 
@@ -61,7 +61,7 @@ __all__ = ["shadow"]
     metavar="SHARE",
     default=0.05,
     show_default=True,
-    help="The same for each domain.",
+    help="Abort if the mean of tokens of any domain surely rises by more.",
 )
 @click.option(
     "--max-more-usd",
@@ -164,7 +164,7 @@ def _as_json(found: Shadow) -> dict[str, Any]:
     }
 
 
-def _difference(value: Difference | None) -> dict[str, float] | None:
+def _difference(value: PairedDifference | None) -> dict[str, float] | None:
     if value is None:
         return None
     return {

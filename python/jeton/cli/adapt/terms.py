@@ -72,7 +72,7 @@ _N_SHOWN = 25
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @options.json_option
 def terms(inputs: tuple[str, ...], **given: Any) -> None:
-    """Say what is worth a slot of the vocabulary, and where to stop.
+    """List the words that are worth a slot of the vocabulary, and where to stop.
 
     Tokens saved are counted by cutting the text again, each slot beyond those before it. The text
     is read two or three times; nothing is kept apart.
@@ -92,8 +92,8 @@ def terms(inputs: tuple[str, ...], **given: Any) -> None:
     model, gpu, folder = model_of(given["model_name"], given["gpu_name"])
     with reading_of(given, quiet=given["quiet"]) as reading:
         found = term_worth(
-            base,
             list(inputs),
+            base=base,
             terms=read_terms(given["terms_file"]) if given["terms_file"] else (),
             n_slots=given["n_slots"],
             term_form=given["term_form"],

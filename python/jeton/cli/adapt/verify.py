@@ -13,7 +13,7 @@ EXIT_PROVEN, EXIT_FOUND = 0, 1
 
 @click.command()
 @click.argument("output", metavar="OUT")
-@click.option("--base", metavar="MODEL_DIR", help="Model that OUT was made of.")
+@click.option("--base", metavar="MODEL", help="Model that OUT was made of.")
 @click.option(
     "--as-is",
     metavar="NAME",
@@ -22,16 +22,19 @@ EXIT_PROVEN, EXIT_FOUND = 0, 1
 )
 @options.json_option
 def verify(*, output: str, base: str | None, as_is: tuple[str, ...], as_json: bool) -> int:
-    """Read a model back and prove that it is what the change makes of its base.
+    """Read a model back and prove that the change made it from its base.
 
     Rows are as planned, surviving rows equal bit for bit, other tensors equal byte for byte, and
     every id in every file has a row. Without --base only the files of OUT are compared with one
-    another. Exit code 0: proven. 1: a contradiction. 2: an error.
+    another. OUT may be a GGUF file; its base is then one, too.
+
+    Exit code 0: proven. 1: a contradiction. 2: an error.
 
     \b
     Examples:
       jeton adapt verify my-model-domain/ --base my-model/
       jeton adapt verify my-model/
+      jeton adapt verify domain-q8_0.gguf --base model-q8_0.gguf
     """
     from jeton.adapt.weights import verify as verify_output
 

@@ -53,7 +53,7 @@ class AuditGate:
 
         Args:
             num_threads: Threads of the core; None: all.
-            stdout_is_taken: Whether another output of the audit goes to standard output.
+            stdout_is_taken: True if another output of the audit goes to standard output.
 
         Raises:
             UsageError: Options that cannot be meant.

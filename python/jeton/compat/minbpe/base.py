@@ -64,7 +64,7 @@ class Tokenizer:
 
     Attributes:
         merges: Pairs of ids and the ids that they become. Set it to change it.
-        pattern: What text is cut by; empty: nothing.
+        pattern: The pattern that cuts text; empty: nothing.
         special_tokens: Special tokens and their ids.
         vocab: Ids and their bytes.
     """

@@ -47,7 +47,7 @@ class GPT4Tokenizer(RegexTokenizer):
 
     @merges.setter
     def merges(self, value: dict[tuple[int, int], int]) -> None:
-        # What the base class begins with; GPT-4's are not changed.
+        # The settings of the base class; GPT-4's are not changed.
         pass
 
     def decode(self, ids: Sequence[int]) -> str:

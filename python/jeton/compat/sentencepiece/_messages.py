@@ -1,7 +1,7 @@
 """Protocol buffers as far as SentencePiece needs them: messages with fields, read and written.
 
-A field that was never set reads as its default and is not written. What a message holds beyond its
-known fields is kept and written behind them. Nothing here is specific to a kind of message.
+A field that was never set reads as its default and is not written. Fields of a message beyond the
+known ones are kept and written behind them. Nothing here is specific to a kind of message.
 """
 
 from __future__ import annotations

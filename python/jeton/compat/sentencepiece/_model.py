@@ -89,7 +89,7 @@ class Normalizer(Protocol):
 def normalize(normalizer: Normalizer, data: bytes) -> tuple[bytes, list[int]]:
     """The normalized text, and where each byte of it and its end come from, in bytes.
 
-    Of a text that is all spaces to strip nothing comes, not even an end.
+    If a text is all spaces to strip, nothing comes of it, not even an end.
     """
     text = spell(data)
     normalized, origins = normalizer.normalize(text.text)
@@ -108,7 +108,7 @@ class Model:
 
     Attributes:
         core: The core's model.
-        tokenizer: The same as a tokenizer.
+        tokenizer: The model as a tokenizer.
         data: The file.
         pieces: Bytes of each id.
         scores: Score of each id.

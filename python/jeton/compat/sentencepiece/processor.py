@@ -165,7 +165,7 @@ class SentencePieceProcessor(NamedMethods):
             return_type: ``int``, ``str``, ``bytes``, ``"proto"``, ``"serialized_proto"``,
                 ``"numpy"`` or ``"offset_mapping"``.
             out_type: The older name of ``return_type``.
-            return_bytes: Whether ``"offset_mapping"`` counts bytes; by default, if it was given
+            return_bytes: True if ``"offset_mapping"`` counts bytes; by default, if it was given
                 bytes.
         """
         kind = return_type_of(return_type, out_type, usual=self._return_type)

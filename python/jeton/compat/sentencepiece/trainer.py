@@ -1,8 +1,9 @@
 """``SentencePieceTrainer``: the options of sentencepiece 0.2.3 on the trainers of ``jeton.train``.
 
-Options that change nothing here (threads, logging, sizes of buffers) are accepted. Those that would
-change the model and are not there are refused by name. Lines of more than ``max_sentence_length``
-bytes are left out, as there; ``shuffle_input_sentence`` draws from another generator.
+Options that change nothing here (threads, logging, sizes of buffers) are accepted. Options that
+would change the model and are missing here are refused by name. Lines of more than
+``max_sentence_length`` bytes are left out, as there; ``shuffle_input_sentence`` draws from another
+generator.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Encoding:
     Attributes:
         name: The encoding's name.
         max_token_value: The highest id.
-        tokenizer: The same tokenizer as Jeton has it.
+        tokenizer: Jeton's own tokenizer.
     """
 
     name: str

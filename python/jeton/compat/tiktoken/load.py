@@ -68,7 +68,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
     """`read_file`, from the cache if it is there.
 
     Raises:
-        VocabularyError: What came does not have the expected SHA-256 (a ``ValueError``).
+        VocabularyError: The received file does not have the expected SHA-256 (a ``ValueError``).
         OSError: It cannot be read, or a cache that was asked for cannot be written.
     """
     cached = cached_file(blobpath, expected_hash)

@@ -37,8 +37,8 @@ class Extent(NamedTuple):
     longest: int | None
 
 
-# What ``str`` and ``repr`` show in the other library (0.23.3): one less than so many elements of a
-# list, and so many characters of a text.
+# ``str`` and ``repr`` of the other library (0.23.3) show one less than this many elements of a
+# list, and this many characters of a text.
 SHORT: Final = Extent(6, 100)
 LONG: Final = Extent(100, None)
 
@@ -275,7 +275,7 @@ def spelled(value: Any, *, most: int, longest: int | None, field: str = "") -> s
 
     Args:
         value: The description.
-        most: Of lists and objects, one less than this many elements are shown.
+        most: Limit of shown elements; lists and objects show one less.
         longest: The most characters of a text that are shown.
         field: The name under which it stands.
     """
@@ -293,7 +293,7 @@ def spelled(value: Any, *, most: int, longest: int | None, field: str = "") -> s
     if isinstance(value, list | tuple):
         opening, closing = "()" if field in _TUPLES else "[]"
         name = "each" if field in _OF_TUPLES else ""
-        # What is beyond the limit is not even spelled.
+        # Elements beyond the limit are not even spelled.
         return opening + listed([inner(member, name) for member in value[:most]]) + closing
     if isinstance(value, str):
         if field in _NAMES:

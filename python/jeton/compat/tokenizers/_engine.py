@@ -45,8 +45,8 @@ class Engine:
         surface_unknown: The id whose token is the text itself: the unknown one of a Unigram model.
         dropout: The share of merges that are left out at random.
         skipped: Texts that decoding leaves out when it skips special tokens, where that is not the
-            same as leaving special tokens out: the other library goes by texts. Those of tokens
-            that were special once are among them; special tokens that are normalized may not be.
+            same as leaving special tokens out: the other library goes by texts. Tokens that were
+            special once are among them; special tokens that are normalized may not be.
         normalizer: The normalizer's description as JSON.
         pre_tokenizer: The pre-tokenizer's description as JSON.
     """

@@ -109,7 +109,7 @@ def learn_merges(
         "continuing_prefix": continuing_prefix,
         "end_of_word_suffix": end_of_word_suffix,
     }
-    # What cut the text is of no matter for what was learned, and not all of it can be written.
+    # The cut of the text is of no matter for the learned tokens, and not all of it can be written.
     plain = PretokenCounts.cut_by(
         json.dumps({"type": "steps", "normalizer": [], "pretokenizer": []})
     )

@@ -38,7 +38,7 @@ class Pipeline:
         self._truncation: Truncation | None = None
         self._padding: Padding | None = None
         self._encode_special_tokens = False
-        # What the latest engine was made of, and the latest edit it has seen.
+        # The parts of the latest engine, and the latest edit it has seen.
         self._engine: Engine | None = None
         self._made_of: tuple[Any, ...] = ()
         self._seen: object = None

@@ -61,8 +61,8 @@ def process(
     Args:
         description: The post-processor; None puts two texts after one another.
         encodings: One for each text, worked out.
-        add_special_tokens: Whether tokens are put around them.
-        trimmed: Whether what ``trim_of`` says has been done to their places already.
+        add_special_tokens: True if tokens are put around them.
+        trimmed: True if what ``trim_of`` says has been done to their places already.
     """
     if description is None:
         if len(encodings) == 1:
@@ -210,7 +210,7 @@ class Frame(NamedTuple):
     Attributes:
         around: Tokens before, between and after the texts: one more than there are texts.
         texts: Which text stands where, and its token type.
-        names_sequences: Whether it is noted which tokens a text covers.
+        names_sequences: True if the places note which tokens a text covers.
     """
 
     around: tuple[Encoding, ...]

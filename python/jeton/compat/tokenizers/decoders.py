@@ -187,7 +187,7 @@ class DecodeStream:
 
     Args:
         ids: Ids that stand before the stream; their own text is not given.
-        skip_special_tokens: Whether special tokens are left out.
+        skip_special_tokens: True if special tokens are left out.
     """
 
     def __init__(

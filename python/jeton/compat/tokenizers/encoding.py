@@ -268,7 +268,7 @@ class Encoding:
                     left=left,
                 )
         else:
-            # What is not worked out yet is filled up when it is.
+            # Parts that are not worked out yet are filled up when they are.
             def filled() -> Encoding:
                 whole = rest()
                 whole._pad(
@@ -304,7 +304,7 @@ class Encoding:
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
         """Cut to a length; what is cut off becomes further windows.
 
-        What is known of several sequences is lost with it.
+        Facts about several sequences are lost with it.
 
         Args:
             max_length: The number of tokens to keep.
@@ -345,8 +345,8 @@ class Encoding:
         """One encoding of several, one after the other.
 
         Args:
-            encodings: What is joined.
-            growing_offsets: Whether places go on counting from one to the next.
+            encodings: The encodings to join.
+            growing_offsets: True if places go on counting from one to the next.
         """
         if not isinstance(encodings, Sequence) or isinstance(encodings, str):
             raise TypeError("argument 'encodings': a list of Encoding is needed")

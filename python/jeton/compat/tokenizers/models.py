@@ -346,7 +346,7 @@ class Unigram(Model, kind="Unigram"):
     Args:
         vocab: Tokens with the logarithms of their probabilities; the place is the id.
         unk_id: The id of text without a token.
-        byte_fallback: Whether text without a token becomes byte tokens.
+        byte_fallback: True if text without a token becomes byte tokens.
         alpha: How far apart the probabilities of sampled cuts are. Kept; see ``nbest_size``.
         nbest_size: The number of cuts to sample from. Both are settings of training with
             subword regularization, which the file does not keep; encoding here takes the best cut
@@ -418,7 +418,7 @@ class Unigram(Model, kind="Unigram"):
 
     def _vocab(self) -> Mapping[str, int]:
         if self._numbers is None:
-            # Of a piece that is there twice, the later id is found, as in the other library.
+            # If a piece is there twice, the later id is found, as in the other library.
             self._numbers = {piece: at for at, (piece, _) in enumerate(self._fields["vocab"])}
         return self._numbers
 

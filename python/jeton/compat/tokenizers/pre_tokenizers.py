@@ -27,7 +27,7 @@ __all__ = [
     "WhitespaceSplit",
 ]
 
-# What becomes of what a split finds: as Python says it, and as files write it.
+# The fate of the matches of a split: as Python says it, and as files write it.
 BEHAVIORS = {
     "removed": "Removed",
     "isolated": "Isolated",

@@ -118,7 +118,7 @@ class TemplateProcessing(PostProcessor, kind="TemplateProcessing"):
     Args:
         single: The template for one text: parts as a list, or as a str with spaces between.
             ``$A`` is the text, anything else a special token; ``:1`` behind it is the token type.
-        pair: The same for two texts, ``$A`` and ``$B``.
+        pair: The template for two texts, ``$A`` and ``$B``.
         special_tokens: Each as a pair of token and id, or as a dict with "id", "ids", "tokens".
     """
 

@@ -63,8 +63,8 @@ class Tokenizer(Pipeline):
         Args:
             identifier: A folder with a ``tokenizer.json`` or other files of a tokenizer, or a name
                 that ``jeton.load`` knows.
-            revision: Of the Hugging Face Hub, which is not asked.
-            token: Of the Hugging Face Hub, which is not asked.
+            revision: For the Hugging Face Hub, which is not asked.
+            token: For the Hugging Face Hub, which is not asked.
         """
         return _pretrained(as_kind(identifier, str, "identifier"), revision)
 
@@ -151,8 +151,8 @@ class Tokenizer(Pipeline):
         Args:
             sequence: A text, or a list of words if ``is_pretokenized``.
             pair: A second one.
-            is_pretokenized: Whether words are given.
-            add_special_tokens: Whether the post-processor puts its tokens around them.
+            is_pretokenized: True if words are given.
+            add_special_tokens: True if the post-processor puts its tokens around them.
         """
         first, second = one_input(sequence, pair, is_pretokenized=is_pretokenized)
         task = self._task(add_special_tokens=add_special_tokens)
@@ -269,7 +269,7 @@ class Tokenizer(Pipeline):
 
         Args:
             iterator: The texts.
-            trainer: What to learn; None for the usual settings of the model's kind.
+            trainer: Settings of the training; None for the usual settings of the model's kind.
             length: The number of texts, for a progress bar; there is none here.
         """
         from jeton.compat.tokenizers.trainers import train_into

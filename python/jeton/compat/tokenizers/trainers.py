@@ -249,7 +249,7 @@ def _model_description(trained: CoreTokenizer) -> Any:
 class WordPieceTrainer(Trainer, kind="WordPieceTrainer"):
     """Trains WordPiece by frequency, as the other library does.
 
-    Of equal pairs, the one with the lower ids is merged first; there, chance decides.
+    If pairs are equal, the one with the lower ids is merged first; there, chance decides.
     """
 
     model = "WordPiece"

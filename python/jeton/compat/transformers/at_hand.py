@@ -22,7 +22,7 @@ def load_at_hand(name: str | os.PathLike[str], kwargs: dict[str, Any]) -> Any:
     """A tokenizer of ``transformers`` from a vocabulary that Jeton finds without the network.
 
     Args:
-        name: What ``from_pretrained`` was given.
+        name: The argument of ``from_pretrained``.
         kwargs: Its arguments.
 
     Returns:

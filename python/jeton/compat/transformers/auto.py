@@ -33,7 +33,7 @@ class AutoTokenizer:
 
         Raises:
             UsageError: The class of the tokenizer has no backend that the core could stand in for.
-            OSError: What ``transformers`` raises if there are no files.
+            OSError: The error of ``transformers`` if there are no files.
 
         A class of ``transformers`` that builds its tokenizer anew may give other ids than the
         folder's tokenizer.json. Where it does, a ``JetonWarning`` shows a text and says how to get

@@ -27,7 +27,7 @@ def warn_of_other_ids(tokenizer: Any, folder: str | os.PathLike[str], subfolder:
 
     Args:
         tokenizer: A tokenizer over the core.
-        folder: What it was loaded from; the hub's names are not looked at.
+        folder: The folder that it was loaded from; the hub's names are not looked at.
         subfolder: The folder in it.
     """
     file = Path(folder) / subfolder / "tokenizer.json"

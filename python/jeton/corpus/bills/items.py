@@ -24,7 +24,7 @@ class BillItem:
         usd: Amount, USD; below 0 for a credit.
         day: Day of use; None if the bill does not say.
         model: The model as the bill writes it; None for what belongs to no model.
-        what: What is charged; None if the bill does not say.
+        what: The charged thing; None if the bill does not say.
         n_tokens: Tokens charged; None if the bill does not say.
         tariff: ``standard``, ``batch``, ...; None if the bill does not say.
         description: The row's own words.
@@ -46,7 +46,7 @@ class Bill:
     Attributes:
         items: Rows.
         source: Where it was read, in words.
-        issues: What was odd about it, each with a count.
+        issues: Oddities of the bill, each with a count.
     """
 
     items: tuple[BillItem, ...]

@@ -43,7 +43,7 @@ class Chunk(NamedTuple):
     Attributes:
         first_line: Number of the first one.
         data: The lines.
-        notes: What was reported before them.
+        notes: Notes that were reported before them.
     """
 
     first_line: int
@@ -198,7 +198,7 @@ def records_of_chunk(
 
     Args:
         chunk: The lines.
-        answer: Of a ``ChunkReader``; empty: they are read here.
+        answer: Answer of a ``ChunkReader``; empty: they are read here.
         max_record_bytes: A longer line is reported and left out.
         report: Called for what is left out.
 

@@ -135,13 +135,13 @@ class RequestBatch:
 
     Attributes:
         file: The input that they come from.
-        texts: What was sent, one text for each request; empty where ``columns.has_text`` is False.
+        texts: The sent texts, one for each request; empty where ``columns.has_text`` is False.
         columns: Their facts.
-        responses: What came back, one text for each request (empty where none was logged); None if
-            no request of the batch has one.
+        responses: The answers, one text for each request (empty where none was logged); None if no
+            request of the batch has one.
         first_row: Number of the first row in the stream.
-        corrections: What became known about rows of earlier batches, or of this one; to be applied
-            after the rows were taken, in order.
+        corrections: Facts that became known about rows of earlier batches, or of this one; to be
+            applied after the rows were taken, in order.
         places: Line and id of the record that each request comes from; None: not known.
     """
 

@@ -24,7 +24,7 @@ from jeton.corpus.requests.providers import (
 from jeton.corpus.requests.tariffs import tariff_of
 from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage, settle
 from jeton.corpus.requests.usage_names import REQUESTS
-from jeton.corpus.requests.usage_paths import Amounts, collect, collect_flat
+from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
 from jeton.corpus.requests.variants import searches_of_gateway, variant_of
 
 __all__ = ["read_facts", "take_beside", "usage_of_amounts", "usage_of_mapping"]
@@ -46,7 +46,7 @@ def read_facts(
     """Complete a request with everything but its text.
 
     Args:
-        parsed: What was sent and what came back.
+        parsed: The prompt and the answer.
         record: As it stands in the log.
         places: Where facts are looked for.
         names: Fields that the user named.
@@ -59,7 +59,7 @@ def read_facts(
     if plan.ids:
         _take_id(parsed, things, plan)
     parsed.provider = _provider(parsed, things, plan)
-    amounts = Amounts()
+    amounts = UsageAmounts()
     if plan.usage:
         _find_amounts(amounts, things, plan, report)
     if not amounts.is_settled and "input" in of_record.has:
@@ -96,7 +96,7 @@ def read_facts(
 
 
 def usage_of_amounts(
-    amounts: Amounts, report: Report, parsed: ParsedRequest, *, has_no_output: bool = False
+    amounts: UsageAmounts, report: Report, parsed: ParsedRequest, *, has_no_output: bool = False
 ) -> Usage:
     """Amounts in one convention; what was not read is reported."""
     for path in amounts.unread:
@@ -111,7 +111,7 @@ def usage_of_amounts(
 
 def usage_of_mapping(usage: Mapping[str, Any], report: Report, parsed: ParsedRequest) -> Usage:
     """Amounts of one usage that was found already; its words decide the tariff."""
-    amounts = Amounts()
+    amounts = UsageAmounts()
     collect(usage, amounts, report)
     words = amounts.words
     parsed.tariff, unknown = tariff_of(words.get("tier"), None, words.get("speed"), is_batch=False)
@@ -121,7 +121,7 @@ def usage_of_mapping(usage: Mapping[str, Any], report: Report, parsed: ParsedReq
 
 
 def _find_amounts(
-    amounts: Amounts, things: tuple[Any, Any, Any], plan: FactsPlan, report: Report
+    amounts: UsageAmounts, things: tuple[Any, Any, Any], plan: FactsPlan, report: Report
 ) -> None:
     """The usage of the response, of the request, of the record."""
     for place, key, kind, most in plan.usage:
@@ -141,7 +141,7 @@ def _find_amounts(
 
 
 def _take_place(
-    amounts: Amounts, value: Any, kind: str, most: int, report: Report, *, depth: int = 0
+    amounts: UsageAmounts, value: Any, kind: str, most: int, report: Report, *, depth: int = 0
 ) -> None:
     if isinstance(value, str):
         value = parsed_json(value)
@@ -161,7 +161,9 @@ def _take_place(
             collect_flat(value, amounts, report, most=most)
 
 
-def _take_counts_of_bedrock(amounts: Amounts, record: Mapping[str, Any], report: Report) -> None:
+def _take_counts_of_bedrock(
+    amounts: UsageAmounts, record: Mapping[str, Any], report: Report
+) -> None:
     """Counts beside the bodies of a model invocation log."""
     given, answer = record.get("input"), record.get("output")
     if isinstance(given, dict) and isinstance(answer, dict) and "inputTokenCount" in given:
@@ -169,7 +171,7 @@ def _take_counts_of_bedrock(amounts: Amounts, record: Mapping[str, Any], report:
         collect({**answer, **given}, amounts, report)
 
 
-def take_beside(amounts: Amounts, value: Any, report: Report) -> None:
+def take_beside(amounts: UsageAmounts, value: Any, report: Report) -> None:
     """Take the provider's own usage that the AI SDK keeps, by the provider's name."""
     amounts.is_strict = False
     value = parsed_json(value)
@@ -189,7 +191,7 @@ _FEES: Final = {
 """Calls of built-in tools among the outputs of OpenAI's responses, by what they are charged as."""
 
 
-def _take_fees(amounts: Amounts, response: Any, known: Fields, model: str) -> None:
+def _take_fees(amounts: UsageAmounts, response: Any, known: Fields, model: str) -> None:
     """Searches that the answer shows and its usage does not."""
     if not isinstance(response, dict):
         return
@@ -312,7 +314,9 @@ def _provider(parsed: ParsedRequest, things: tuple[Any, Any, Any], plan: FactsPl
 _SHAPE_PROVIDERS: Final = {"gemini": "google", "bedrock": "aws"}
 
 
-def _take_tariff(parsed: ParsedRequest, amounts: Amounts, places: Places, report: Report) -> None:
+def _take_tariff(
+    parsed: ParsedRequest, amounts: UsageAmounts, places: Places, report: Report
+) -> None:
     (response, of_response), (request, of_request), (record, of_record) = places
     words = amounts.words
     served = words.get("tier")

@@ -25,27 +25,27 @@ class FactsPlan(NamedTuple):
     """Sources of each fact, in the order in which they are looked up.
 
     Attributes:
-        served: Of the model that answered.
-        asked: Of the model asked for.
-        inner_models: Of mappings that may name the model where nothing else does.
-        is_bedrock_log: Whether the id of the model is the record's own.
-        ids: Of the id; the record's own last.
+        served: Paths of the model that answered.
+        asked: Paths of the model asked for.
+        inner_models: Paths of mappings that may name the model where nothing else does.
+        is_bedrock_log: True if the id of the model is the record's own.
+        ids: Paths of the id; the record's own last.
         request_id: The record's key of a request's id; empty: it has none.
-        sessions: Of the session, conversation or trace, in the record.
+        sessions: Paths of the session, conversation or trace, in the record.
         proven: The provider that the fields prove.
-        providers: Of the provider's name.
-        urls: Of the address that was called.
+        providers: Paths of the provider's name.
+        urls: Paths of the address that was called.
         usage: Places of usages: place, key, kind, and above which number a count is absurd.
-        beside: Of what adds to a usage.
-        may_have_fees: Whether the response lists outputs or candidates.
-        is_export: Whether the record adds up many requests.
-        tells_tariff: Whether a field of a tariff is there.
-        times: Of the time.
-        conversations: Of the conversation.
-        gateway_caches: Of the gateway's cache.
+        beside: Paths of amounts that add to a usage.
+        may_have_fees: True if the response may list outputs or candidates.
+        is_export: True if the record adds up many requests.
+        tells_tariff: True if a field of a tariff is there.
+        times: Paths of the time.
+        conversations: Paths of the conversation.
+        gateway_caches: Paths of the gateway's cache.
         caches_inside: Keys of the record in which such fields may stand.
-        has_metadata: Whether the record has metadata.
-        may_fail: Whether a status, an error or a type is there.
+        has_metadata: True if the record has metadata.
+        may_fail: True if a status, an error or a type is there.
     """
 
     served: tuple[Source, ...]
@@ -87,8 +87,8 @@ def plan_of(
         response: Fields of the response.
         request: Fields of the request.
         record: Fields of the record.
-        is_request: Whether the record is the request itself.
-        is_response: Whether the record is the response itself.
+        is_request: True if the record is the request itself.
+        is_response: True if the record is the response itself.
     """
     key = (response.serial, request.serial, record.serial, is_request, is_response)
     plan = _plans.get(key)

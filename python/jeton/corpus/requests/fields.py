@@ -237,8 +237,8 @@ class Fields(NamedTuple):
         conversation: Of ``CONVERSATION_FIELDS``.
         usage: Places of a usage.
         beside: Places of what adds to a usage.
-        is_usage: Whether token counts are among the fields themselves.
-        is_export: Whether it is a row that adds up many requests.
+        is_usage: True if token counts are among the fields themselves.
+        is_export: True if it is a row that adds up many requests.
         kinds: Special kinds of records that it may be, to be asked in this order.
         serial: A number of its own.
     """

@@ -23,8 +23,8 @@ class HandedOut(NamedTuple):
 
     Attributes:
         columns: One row.
-        n_bytes: Of its text, UTF-8.
-        has_response: Whether an answer was logged.
+        n_bytes: Its text, UTF-8.
+        has_response: True if an answer was logged.
     """
 
     columns: RequestColumns

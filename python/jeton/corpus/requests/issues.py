@@ -25,7 +25,7 @@ ISSUE_KINDS: dict[str, str] = {
     "stream_chunk": "pieces of a streamed response without a text and without counts: left out",
     "not_a_model_call": "spans, runs and lines of sessions that are no call of a model: left out",
     # what a request lacks
-    "missing_text": "requests without what was sent: counted as requests, with no text",
+    "missing_text": "requests without their prompt: counted as requests, with no text",
     "missing_response": "requests without an answer: their output is not seen",
     "missing_usage": "requests without the provider's token counts",
     "usage_half_known": "requests of which the input is known and not the output, or the reverse: "

@@ -2,7 +2,7 @@
 
 An answer is logged several times (blocks of a stream, resumed sessions, copies of files), a span is
 exported twice, a step's sum stands around its calls. Here each request stays one row, with the last
-counts of its stream. What was handed out already is corrected (``columns.Correction``).
+counts of its stream. A record that was handed out already is corrected (``columns.Correction``).
 
 Memory: about 150 bytes for each answer that is compared, up to ``MAX_ANSWERS`` of them, and for
 spans ``MAX_SPANS``; later repeats are counted as requests, and that is reported.
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from jeton.corpus.requests.parsed import SpanPlace
 from jeton.corpus.requests.rows import ReadRequest, Row
 
-__all__ = ["JOINED_KINDS", "MAX_ANSWERS", "MAX_SPANS", "Change", "Joiner"]
+__all__ = ["JOINED_KINDS", "MAX_ANSWERS", "MAX_SPANS", "Joiner", "ReplacedRow"]
 
 MAX_ANSWERS: Final = 1_000_000
 """Answers compared with one another; later ones are not looked up."""
@@ -49,7 +49,7 @@ JOINED_KINDS: Final[dict[str, str]] = {
 """Kinds of joining, with what was joined."""
 
 
-class Change(NamedTuple):
+class ReplacedRow(NamedTuple):
     """A row that was handed out, and the record that replaces its counts; None: it goes."""
 
     row: int
@@ -140,9 +140,9 @@ class Joiner:
             return False
         return self._find(_identity(request))[0] >= 0
 
-    def take(self) -> tuple[list[Row], list[Change]]:
+    def take(self) -> tuple[list[Row], list[ReplacedRow]]:
         """The rows of the next batch, and changes to rows of earlier ones."""
-        changes = [Change(ticket - bisect_left(self._gone, ticket), by)
+        changes = [ReplacedRow(ticket - bisect_left(self._gone, ticket), by)
                    for ticket, by in self._changes]  # fmt: skip
         rows = [row for row in self.pending if row is not None]
         if len(rows) < len(self.pending):

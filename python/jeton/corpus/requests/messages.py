@@ -16,8 +16,8 @@ from typing import Any, Final, TypeAlias
 
 __all__ = [
     "OVERHEAD_SOURCE",
-    "Chat",
     "ChatRenderer",
+    "CountedChat",
     "chat_of",
     "compact_json",
     "published_overhead",
@@ -86,7 +86,7 @@ _EXTRAS: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Chat:
+class CountedChat:
     """Messages as they are counted.
 
     Attributes:
@@ -113,7 +113,7 @@ class Chat:
         return "\n".join([text for text in texts if text])
 
 
-def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> Chat:
+def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> CountedChat:
     """A chat from messages of any shape.
 
     Args:
@@ -121,7 +121,7 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
         system: Instructions beside the messages, as Anthropic, Gemini and OpenAI's responses have.
         tools: A list of definitions, or None.
     """
-    chat = Chat()
+    chat = CountedChat()
     if isinstance(tools, list):
         chat.tools = [tool for tool in tools if isinstance(tool, dict)] or None
     if system:
@@ -135,7 +135,7 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
             if type(content) is str and (
                 is_short or ("role" in message and _EXTRAS.isdisjoint(message))
             ):
-                # What nearly all messages are.
+                # The usual form of a message.
                 chat.messages.append({"role": str(message["role"]), "content": content})
                 continue
             if is_short:
@@ -157,7 +157,7 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
     return chat
 
 
-def published_overhead(chat: Chat) -> int:
+def published_overhead(chat: CountedChat) -> int:
     r"""Tokens that OpenAI's chat format adds to those of ``chat.joined()``; see OVERHEAD_SOURCE.
 
     The line breaks that join the messages are no part of the format. They are not taken off: most

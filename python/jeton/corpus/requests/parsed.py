@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jeton.corpus.requests.messages import Chat
+from jeton.corpus.requests.messages import CountedChat
 from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage
 
 __all__ = ["ParsedRequest", "Report", "SpanPlace", "first", "is_messages"]
@@ -19,11 +19,11 @@ class SpanPlace(NamedTuple):
     """Where a span stands in its trace.
 
     Attributes:
-        trace: Of the trace.
-        span: Of the span.
-        parent: Of the span around it; empty: none.
-        is_call: Whether it says that it is a call of a model.
-        answer: Of the provider's answer; empty: not stated.
+        trace: Id of the trace.
+        span: Id of the span.
+        parent: Id of the span around it; empty: none.
+        is_call: True if it says that it is a call of a model.
+        answer: Id of the provider's answer; empty: not stated.
     """
 
     trace: str
@@ -39,12 +39,12 @@ class ParsedRequest:
 
     Attributes:
         shape: The kind of record (``shapes.SHAPES``).
-        prompt: What was sent, as one text; None for a chat or if it is not logged.
-        chat: What was sent, as messages.
-        response: What came back; None if it is not logged.
+        prompt: The prompt, as one text; None for a chat or if it is not logged.
+        chat: The prompt, as messages.
+        response: The answer; None if it is not logged.
         model: The model that answered, else the one asked for.
         model_asked: The model asked for; empty: not stated.
-        provider: Who answered, as the price list calls them; empty: not known.
+        provider: The provider that answered, as the price list calls it; empty: not known.
         tariff: ``standard``, or what the provider served instead.
         time: As logged; None if it is not.
         usage: Amounts in one convention.
@@ -53,19 +53,19 @@ class ParsedRequest:
         is_own_id: The id is the provider's of its answer, not the log's of its record.
         scope: The request's id beside the answer's, or the session's; empty: not stated.
         is_strict_scope: Another scope is another request, whatever its counts.
-        conversation: Of the conversation, session or trace; empty: not stated.
+        conversation: Id of the conversation, session or trace; empty: not stated.
         n_requests: Requests that the record adds up.
         from_gateway_cache: The gateway answered from a cache of its own.
         failed: Why the request failed; empty: it did not, or the log does not say.
-        chat_format: Whose chat format it was sent in, as far as the shape tells.
+        chat_format: The provider whose chat format it has, as far as the shape tells.
         n_attachments: In the prompt or the response.
-        place: Of a span.
+        place: Place of a span.
         is_session: A record of a coding agent's session, which does not log what was sent.
     """
 
     shape: str
     prompt: str | None = None
-    chat: Chat | None = None
+    chat: CountedChat | None = None
     response: str | None = None
     model: str = ""
     model_asked: str = ""

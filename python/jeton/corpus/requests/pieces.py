@@ -109,10 +109,10 @@ class Answer:
     """A streamed answer as far as its pieces were seen.
 
     Attributes:
-        kind: Whose stream it is.
-        id: Of the answer; empty: not stated yet.
+        kind: Kind of the stream.
+        id: Id of the answer; empty: not stated yet.
         n_pieces: Pieces taken.
-        is_finished: Whether its last piece was taken.
+        is_finished: True if its last piece was taken.
         n_chars: Characters of its text.
     """
 

@@ -1,7 +1,7 @@
 """From a record to the requests in it, each as a row: all that needs nothing but the record.
 
 A record is one request, several (an export of spans, a chat by its turns), a piece of one, or none.
-What depends on the records before it is asked of ``stateful`` (pieces of streams, sessions).
+Facts that depend on the records before it are asked of ``stateful`` (pieces of streams, sessions).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from jeton.corpus.places import record_id
 from jeton.corpus.requests.exports import rows_of_bucket
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
 from jeton.corpus.requests.messages import (
-    Chat,
     ChatRenderer,
+    CountedChat,
     published_overhead,
     text_of,
 )
@@ -60,8 +60,8 @@ class ReadOptions(NamedTuple):
 
     Attributes:
         names: Fields that the user named.
-        turns: Whether a chat is one request or one for each of its answers.
-        time_unit: Of times that are numbers.
+        turns: A chat is one request, or one for each of its answers.
+        time_unit: Unit of times that are numbers.
     """
 
     names: FieldNames
@@ -247,7 +247,7 @@ class RecordReader:
         return tuple(found)
 
     def _earlier_turns(
-        self, parsed: ParsedRequest, chat: Chat, time_s: float, domain: str | None
+        self, parsed: ParsedRequest, chat: CountedChat, time_s: float, domain: str | None
     ) -> Iterator[Row]:
         """A request for each answer inside a chat: what preceded it was sent then."""
         answers = [
@@ -259,10 +259,10 @@ class RecordReader:
             self._report("too_many_turns", f"{len(answers):,} turns")
             answers = answers[-MAX_TURNS:]
         for index in answers:
-            before = Chat(messages=chat.messages[:index], tools=chat.tools)
+            before = CountedChat(messages=chat.messages[:index], tools=chat.tools)
             text, overhead = self._text(parsed, before)
             said, _ = text_of({k: v for k, v in chat.messages[index].items() if k != "role"})
-            # What the provider counted is the last request's alone.
+            # The provider's count is the last request's alone.
             yield Row(
                 text,
                 said,
@@ -282,7 +282,7 @@ class RecordReader:
                 record_id=self.record_id,
             )
 
-    def _text(self, parsed: ParsedRequest, chat: Chat | None) -> tuple[str, int]:
+    def _text(self, parsed: ParsedRequest, chat: CountedChat | None) -> tuple[str, int]:
         """Returns the sent text, and the tokens that the chat's format adds."""
         if chat is None:
             return parsed.prompt or "", 0

@@ -80,11 +80,11 @@ def records_of_file(
     """``(line, record)`` for each record; for Parquet ``(row, record)``.
 
     Args:
-        file: What to read.
+        file: The file to read.
         format: How it holds records; ``auto``: by its name, else by its content.
         max_record_bytes: A longer record is reported and left out.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
-        is_wanted: Whether a column of a table may matter.
+        is_wanted: True if a column of a table may matter.
         report: Called for what is left out.
         on_bytes: Called with the stored bytes read so far.
         pool: Reads the records of JSON lines too; they come as what was read from them.

@@ -36,7 +36,7 @@ class Reported(NamedTuple):
 
     Attributes:
         kind: One of ``issues.ISSUE_KINDS``.
-        detail: What is odd.
+        detail: The oddity.
         n: How often.
     """
 
@@ -55,7 +55,7 @@ class ReadRequest(NamedTuple):
         scope: The request's id beside the answer's, or the session's; empty: not stated.
         is_own_id: The id is the provider's of its answer, not the log's of its record.
         is_strict_scope: Another scope is another request, whatever its counts.
-        place: Of a span.
+        place: Place of a span.
         oddities: Counted if the request counts, and is not joined with another.
         earlier: Requests of the same chat before it, which count if it does.
     """

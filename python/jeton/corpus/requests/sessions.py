@@ -1,8 +1,8 @@
 """Session files of coding agents: Claude Code, Codex, OpenCode, Gemini CLI.
 
 They log what the provider counted and not all of what was sent: each call is read as a request
-without a text. What a line repeats of an earlier one is joined: blocks of one answer by its ids
-(``joining``), running totals by their difference.
+without a text. A line that repeats a part of an earlier one is joined: blocks of one answer by its
+ids (``joining``), running totals by their difference.
 
 Sources (read 2026-11): ccusage, codex and opencode, their session files; gemini-cli,
 chatRecordingService.

@@ -32,7 +32,7 @@ from jeton.corpus.requests.usage_names import (
     WRITE_INSIDE,
     snake,
 )
-from jeton.corpus.requests.usage_paths import Amounts, collect
+from jeton.corpus.requests.usage_paths import UsageAmounts, collect
 
 __all__ = ["USAGE_PREFIXES", "as_span", "parse_span", "spans_of_export"]
 
@@ -219,9 +219,9 @@ class _Plan(NamedTuple):
     """Attributes that a span has, each list in the order in which it is looked up.
 
     Attributes:
-        paths: What holds an amount, with the path that it is.
+        paths: Mappings that hold an amount, with their path.
         beside: Of ``_BESIDE_FIELDS``.
-        usages: Of ``_JSON_USAGES``; so are the rest.
+        usages: Usages by ``_JSON_USAGES``; so are the rest.
         model: Of ``_MODEL_FIELDS``.
         asked: Of ``_ASKED_FIELDS``.
         provider: Of ``_PROVIDER_FIELDS``.
@@ -298,7 +298,7 @@ def _usage(
     *,
     has_no_output: bool,
 ) -> Usage:
-    amounts = Amounts()
+    amounts = UsageAmounts()
     if plan.paths:
         collect({path: attributes[key] for key, path in plan.paths}, amounts, report)
     for name in plan.usages:

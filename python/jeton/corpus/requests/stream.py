@@ -36,7 +36,7 @@ from jeton.corpus.requests.columns import (
 from jeton.corpus.requests.fields import FieldNames, is_known_column
 from jeton.corpus.requests.history import HandedOut, History, with_usage
 from jeton.corpus.requests.issues import IssueLog, LogIssue
-from jeton.corpus.requests.joining import Change
+from jeton.corpus.requests.joining import ReplacedRow
 from jeton.corpus.requests.messages import ChatRenderer
 from jeton.corpus.requests.parsing import RecordParser
 from jeton.corpus.requests.pool import MAX_PROCESSES, ReadingPool, processes_for
@@ -238,7 +238,7 @@ class RequestStream(Iterator[RequestBatch]):
 
     def _batches_of_rows(
         self, records: Iterator[tuple[int, Any]]
-    ) -> Iterator[tuple[list[Row], list[Change]]]:
+    ) -> Iterator[tuple[list[Row], list[ReplacedRow]]]:
         is_end = False
         while not is_end:
             # Records and rows are no cycles, and the collector walks all that wait for a batch.
@@ -263,7 +263,7 @@ class RequestStream(Iterator[RequestBatch]):
         parser.end_file()
         return True
 
-    def _batch(self, file: InputFile, rows: list[Row], changes: list[Change]) -> RequestBatch:
+    def _batch(self, file: InputFile, rows: list[Row], changes: list[ReplacedRow]) -> RequestBatch:
         columns = ColumnsBuilder()
         # Column by column: most rows have the names of the row before.
         (
@@ -314,7 +314,7 @@ class RequestStream(Iterator[RequestBatch]):
             corrections=corrections,
         )
 
-    def _correction(self, change: Change) -> Correction | None:
+    def _correction(self, change: ReplacedRow) -> Correction | None:
         """A change as a correction, and the sums corrected by it."""
         old = self._history.row(change.row)
         if old is None:
@@ -425,7 +425,7 @@ def open_requests(
         response_field: Where what came back is.
         model_field: Where the model's name is.
         time_field: Where the time is.
-        time_unit: Of times that are numbers; ``auto`` tells it by their size.
+        time_unit: Unit of times that are numbers; ``auto`` tells it by their size.
         domain_field: Where the domain's name is (a service, a route, a language); for spans the
             name of an attribute.
         domains_by: The domain is the ``file`` or the ``folder`` of a record instead.

@@ -34,12 +34,12 @@ class ModelRequests:
     Attributes:
         name: As logged; empty: not stated.
         n_requests: Requests.
-        n_with_usage: Of these, with a token count of the provider.
+        n_with_usage: Requests of these with a token count of the provider.
         input_tokens: Cached ones included.
-        cache_read_tokens: Of the input.
-        cache_write_tokens: Of the input.
+        cache_read_tokens: Tokens of the input.
+        cache_write_tokens: Tokens of the input.
         output_tokens: Reasoning included.
-        reasoning_tokens: Of the output.
+        reasoning_tokens: Tokens of the output.
     """
 
     name: str
@@ -58,10 +58,10 @@ class RequestsSummary:
 
     Attributes:
         n_requests: Requests read.
-        n_with_text: Of these, with what was sent.
-        n_with_usage: Of these, with the provider's count of input or output tokens.
-        n_with_response: Of these, with what came back.
-        n_with_time: Of these, with a time.
+        n_with_text: Requests of these with their prompt.
+        n_with_usage: Requests of these with the provider's count of input or output tokens.
+        n_with_response: Requests of these with their answer.
+        n_with_time: Requests of these with a time.
         first_time: The earliest, ISO 8601 in UTC; None: no request has a time.
         last_time: The latest.
         requests_per_day: Gaps between requests over the time from the first to the last, without
@@ -70,11 +70,11 @@ class RequestsSummary:
         output_tokens_mean: Reported output tokens a request; None: none is reported.
         cached_share: Cache reads, of the input tokens of the requests that state both; None: none.
         models: Names of the models, the most requests first.
-        by_model: What each model was sent and gave back, in the same order; the requests that name
-            no model are an entry with an empty name.
+        by_model: Prompts and answers of each model, in one order; the requests that name no model
+            are an entry with an empty name.
         shapes: Requests by the shape of their record, the most first.
         chat_format: How chats were made one text, and what was added for their format.
-        issues: What was wrong with the log, by kind.
+        issues: Faults of the log, by kind.
     """
 
     n_requests: int

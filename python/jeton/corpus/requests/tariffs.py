@@ -29,8 +29,8 @@ def tariff_of(served: Any, asked: Any, speed: Any, *, is_batch: bool) -> tuple[s
     """The tariff, ``standard`` where nothing says otherwise, and a word that is in no table.
 
     Args:
-        served: What the answer says of its tier.
-        asked: What the request asked for; it counts where the answer says nothing.
+        served: The tier that the answer names.
+        asked: The tier that the request asked for; it counts where the answer says nothing.
         speed: ``fast`` for Anthropic's fast mode.
         is_batch: The record is of a file of batches.
     """

@@ -42,7 +42,7 @@ from jeton.corpus.requests.usage_names import (
     WRITE_EITHER,
     WRITE_INSIDE,
 )
-from jeton.corpus.requests.usage_paths import Amounts, collect, collect_flat
+from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
 
 __all__ = ["MAX_TOKENS", "UNKNOWN_USAGE", "Usage", "normalise_usage", "settle"]
 
@@ -56,11 +56,11 @@ class Usage(NamedTuple):
 
     Attributes:
         input: All input tokens.
-        cache_read: Of these, read from a cache.
-        cache_write: Of these, written to a cache.
-        cache_write_1h: Of these, kept for an hour.
+        cache_read: Tokens of these read from a cache.
+        cache_write: Tokens of these written to a cache.
+        cache_write_1h: Tokens of these kept for an hour.
         output: All output tokens.
-        reasoning: Of these, reasoning.
+        reasoning: Tokens of these for reasoning.
         convention: How the log counted: ``inclusive`` (cached tokens in the input), ``exclusive``
             (beside it), ``gemini``; empty if it does not matter.
         extras: Other amounts by name (``jeton.dimensions``).
@@ -114,14 +114,14 @@ def normalise_usage(
     """One convention out of many.
 
     Args:
-        usage: What the provider returned.
+        usage: The provider's usage.
         report: Called for counts that are negative, absurd, no numbers, or contradict each other,
             and for conventions that nothing decides.
-        is_nested: Whether it is a field for usage alone, in which short names mean tokens too.
-        provider: Who answered, where that is known; it decides where no total does.
+        is_nested: True if it is a field for usage alone, in which short names mean tokens too.
+        provider: The provider that answered, where that is known; it decides where no total does.
         model: The model's name; it stands in for the provider.
     """
-    amounts = Amounts()
+    amounts = UsageAmounts()
     if is_nested:
         collect(usage, amounts, report)
     else:
@@ -130,7 +130,7 @@ def normalise_usage(
 
 
 def settle(
-    amounts: Amounts,
+    amounts: UsageAmounts,
     report: Report,
     *,
     provider: str = "",
@@ -152,13 +152,13 @@ def settle(
     return _general(amounts, report, provider, model)
 
 
-def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usage:
+def _general(amounts: UsageAmounts, report: Report, provider: str, model: str) -> Usage:
     rest = amounts.rest
     total = rest.get(TOTAL, _UNKNOWN)
     scheme, given, output = _pair(amounts, total)
     get = rest.get
     if rest.keys() <= _PLAIN:
-        # What nearly all usages are: nothing cached, nothing to settle.
+        # The usual form of usage: nothing cached, nothing to settle.
         read, reasoning = get(READ_INSIDE, _UNKNOWN), get(REASONING, _UNKNOWN)
         if read <= 0 and reasoning <= 0:
             if total >= 0:
@@ -270,7 +270,7 @@ def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usa
     return Usage(tokens_in, read, write, written_1h, output, reasoning, convention, extras)
 
 
-def _pair(amounts: Amounts, total: int) -> tuple[str, int, int]:
+def _pair(amounts: UsageAmounts, total: int) -> tuple[str, int, int]:
     """The scheme that counts, and its input and output; -1 where neither has one."""
     inputs, outputs = amounts.inputs, amounts.outputs
     if len(inputs) <= 1 and len(outputs) <= 1:
@@ -333,7 +333,9 @@ def _is_disjoint(scheme: str, rest: Mapping[str, int]) -> bool:
     return scheme == "short" or REQUESTS in rest
 
 
-def _split_beside(amounts: Amounts, scheme: str, extras: Mapping[str, int], direction: str) -> int:
+def _split_beside(
+    amounts: UsageAmounts, scheme: str, extras: Mapping[str, int], direction: str
+) -> int:
     """Tokens of audio, images and video that may stand beside the input or the output."""
     if not extras or not _is_disjoint(scheme, amounts.rest):
         return 0
@@ -350,7 +352,7 @@ def _out_options(
     citations: int,
     beside: int,
     scheme: str,
-    amounts: Amounts,
+    amounts: UsageAmounts,
     family: str,
 ) -> list[int]:
     """Outputs that can be meant, the likeliest first."""
@@ -388,7 +390,7 @@ def _report_total(tokens_in: int, output: int, total: int, report: Report) -> No
     )
 
 
-def _gemini(amounts: Amounts, report: Report) -> Usage:
+def _gemini(amounts: UsageAmounts, report: Report) -> Usage:
     """Gemini: the total less the prompt is the output, with the thoughts in it or beside it."""
     rest = amounts.rest
     prompt = amounts.inputs.get("gemini", _UNKNOWN)

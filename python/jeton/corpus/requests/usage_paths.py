@@ -22,7 +22,7 @@ from jeton.corpus.requests.usage_names import (
     snake,
 )
 
-__all__ = ["Amounts", "collect", "collect_flat"]
+__all__ = ["UsageAmounts", "collect", "collect_flat"]
 
 _MAX_DEPTH: Final = 4
 _MAX_NAME_CHARS: Final = 120
@@ -43,17 +43,17 @@ _PARENTS: Final = frozenset(
 """Paths that lead to a table of numbers."""
 
 
-class Amounts:
+class UsageAmounts:
     """Amounts that a usage states, by meaning.
 
     Attributes:
         inputs: By scheme (``usage_names.SCHEMES``).
         outputs: By scheme.
         rest: By name: an amount of ``jeton.dimensions``, or a constant of ``usage_names``.
-        words: Of the tariff: ``tier``, ``speed``, ``geo``.
+        words: Words of the tariff: ``tier``, ``speed``, ``geo``.
         unread: Paths that look like counts and are not known.
-        is_inside: Whether details of the input were there at all: they split it.
-        is_strict: Whether unknown paths are noted.
+        is_inside: True if details of the input were there at all: they split it.
+        is_strict: True if unknown paths are noted.
         tables: By the kind of an entry.
     """
 
@@ -158,7 +158,7 @@ def _without_place(path: str) -> str:
 
 
 def collect(
-    usage: Mapping[str, Any], into: Amounts, report: Report, *, prefix: str = "", most: int = 0
+    usage: Mapping[str, Any], into: UsageAmounts, report: Report, *, prefix: str = "", most: int = 0
 ) -> None:
     """Take the amounts of a usage.
 
@@ -173,7 +173,7 @@ def collect(
 
 
 def collect_flat(
-    record: Mapping[str, Any], into: Amounts, report: Report, *, most: int = 0
+    record: Mapping[str, Any], into: UsageAmounts, report: Report, *, most: int = 0
 ) -> None:
     """Take the amounts that stand among the other fields of a record."""
     entries = _node("", tuple(record), is_flat=True)
@@ -182,7 +182,7 @@ def collect_flat(
 
 
 def _collect(
-    usage: Mapping[str, Any], into: Amounts, report: Report, prefix: str, most: int, depth: int
+    usage: Mapping[str, Any], into: UsageAmounts, report: Report, prefix: str, most: int, depth: int
 ) -> None:
     entries = _nodes.get((prefix, False, tuple(usage)))
     if entries is None:
@@ -193,7 +193,7 @@ def _collect(
 def _take(
     usage: Mapping[str, Any],
     entries: Iterable[_Entry],
-    into: Amounts,
+    into: UsageAmounts,
     report: Report,
     most: int,
     depth: int,
@@ -239,7 +239,7 @@ def _take(
 
 
 def _take_list(
-    values: list[Any], path: str, into: Amounts, report: Report, most: int, depth: int
+    values: list[Any], path: str, into: UsageAmounts, report: Report, most: int, depth: int
 ) -> None:
     """A list inside a usage: of modalities, of lifetimes, of results; its entries add up."""
     split = LISTS.get(path)
@@ -259,7 +259,7 @@ def _take_list(
     elif path == "results" and depth < _MAX_DEPTH:
         for entry in values:
             if isinstance(entry, dict):
-                part = Amounts()
+                part = UsageAmounts()
                 _collect(entry, part, report, "results.", most, depth + 1)
                 for own, other in ((into.inputs, part.inputs), (into.outputs, part.outputs)):
                     for scheme, number in other.items():
@@ -272,7 +272,7 @@ def _take_list(
 
 
 def _take_modality(
-    entry: Mapping[str, Any], split: str, into: Amounts, report: Report, most: int
+    entry: Mapping[str, Any], split: str, into: UsageAmounts, report: Report, most: int
 ) -> None:
     value = entry.get("tokenCount", entry.get("token_count"))
     modality = _MODALITIES.get(str(entry.get("modality", "")).lower())

@@ -25,7 +25,7 @@ def variant_of(provider: str, model: str, words: Mapping[str, str], places: Plac
     Args:
         provider: Who answered.
         model: The model's name.
-        words: Of the usage (``usage_paths.Amounts``).
+        words: Words of the usage (``usage_paths.Amounts``).
         places: Response, request and record.
     """
     if provider == "perplexity" or model.startswith(("sonar", "perplexity/")):

@@ -57,7 +57,7 @@ def read_trace(
         block_tokens: Tokens of a block of ``hash_ids``; None: 512, as in Mooncake's traces, and 16
             in Qwen-Bailian's.
         strict: A row that cannot be meant is an error instead of being counted.
-        seed: Of whatever is drawn.
+        seed: Seed of every draw.
 
     Raises:
         UsageError: Times are missing and no rate is given, or a number is out of range.

@@ -46,7 +46,7 @@ def read_servegen(
         folder: Holds ``chunk-*-trace.csv`` and ``chunk-*-dataset.json``.
         duration_seconds: Seconds that are drawn.
         requests_per_second: Mean rate of all clients together; None: as recorded.
-        seed: Of the draw.
+        seed: Seed of the draw.
         start_seconds: Where in the recording to begin; None: at the window with the most requests.
 
     Raises:

@@ -47,9 +47,9 @@ class Trace:
             stands for a block and all before it: no prompt has one twice.
         block_ends: int64 (n,), where each prompt's blocks end in ``blocks``; empty without blocks.
         rejected: Rows that cannot be meant, by reason.
-        examples: Of each reason the first places.
+        examples: The first places of each reason.
         n_out_of_order: Rows that came before a row above them; they were sorted in.
-        has_times: Whether the trace itself said when requests came; else they were drawn.
+        has_times: True if the trace itself said when requests came; else they were drawn.
     """
 
     path: str

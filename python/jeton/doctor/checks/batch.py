@@ -77,8 +77,7 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
         symptom="training looks healthy and the model learns rubbish: ids above the limit became "
         "other ids without an error",
         cause="uint16 holds ids up to 65,535; larger ones wrap around when they are stored",
-        remedy="tokenize again into uint32 (int32 for Megatron); what was wrapped cannot be "
-        "recovered",
+        remedy="tokenize again into uint32 (int32 for Megatron); wrapped ids cannot be recovered",
         needs=(EvidenceKind.BATCH,),
     )
 )

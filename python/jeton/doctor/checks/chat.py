@@ -149,8 +149,8 @@ def _file_of_stops(patient: Patient, otherwise: str) -> str:
         severity=Severity.WARNING,
         name="the prompt for an answer is not how answers begin in the template",
         symptom="answers begin with a role name or a newline, or the user's text is continued",
-        cause="what the template writes for add_generation_prompt is no beginning of what it "
-        "writes before an answer: serving asks in a form that training never had",
+        cause="the text of add_generation_prompt is no beginning of the template's text before an "
+        "answer: serving asks in a form that training never had",
         remedy="mend the template's add_generation_prompt part, or render with "
         "add_generation_prompt=True where it was left out",
         needs=_NEEDS,

@@ -128,7 +128,7 @@ def _not_read(patient: Patient) -> Iterator[Seen]:
         symptom="`return_assistant_tokens_mask` is all zeros; training on answers alone learns "
         "nothing and looks healthy",
         cause="the mask comes from `{% generation %}` blocks, and the template has none",
-        remedy="put `{% generation %}` and `{% endgeneration %}` around what the model writes, the "
+        remedy="put `{% generation %}` and `{% endgeneration %}` around the model's text, the "
         "token that ends a turn included; trl has such templates for common models",
         needs=(EvidenceKind.TOKENIZER,),
         source="transformers 5.23.0, utils/chat_template_utils.py",
@@ -158,8 +158,8 @@ def _no_block(patient: Patient) -> Iterator[Seen]:
         severity=Severity.INFO,
         name="the template writes earlier turns anew when a chat goes on",
         symptom="prefix caches miss after each turn; masks by the length of the prompt are off",
-        cause="what the template writes for a chat is no beginning of what it writes for the same "
-        "chat with more turns: it adds or drops reasoning in the last answer, for instance",
+        cause="the text of a chat is no beginning of the text of that chat with more turns. For "
+        "instance, the template adds or drops reasoning in the last answer",
         remedy="make masks from `{% generation %}` blocks (`assistant_mask`), not from lengths of "
         "prompts; `jeton.chat.common_prefix` says how many ids two chats share",
         needs=(EvidenceKind.TOKENIZER,),

@@ -90,7 +90,7 @@ def _missing(patient: Patient) -> Iterator[Seen]:
         cause="texts with their special tokens and the room for the answer take more tokens than "
         "the context has",
         remedy="count before sending (`tok.fits(text, limit)`), split with overlap, or cut from "
-        "the side that matters least; a cheap guess of 4 characters a token is wrong by a factor "
+        "the side that matters least. A cheap guess of 4 characters a token is wrong by a factor "
         "of two or more for other languages",
         needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
     )
@@ -125,7 +125,7 @@ def _overflow(patient: Patient) -> Iterator[Seen]:
         name="the answer may take the whole context",
         symptom="requests are refused, or prompts are cut, although they are short",
         cause="max_new_tokens is as large as the context, or larger; engines reserve it",
-        remedy="set max_new_tokens to what answers need (p99 of what was generated), not to the "
+        remedy="set max_new_tokens to the need of answers (p99 of generated ones), not to the "
         "context",
         needs=(EvidenceKind.MODEL,),
     )

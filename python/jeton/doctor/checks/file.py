@@ -97,8 +97,8 @@ def _file_damaged(patient: Patient) -> Iterator[Seen]:
         area=Area.FILES,
         severity=Severity.INFO,
         name="weights that are programs: rows were not looked at",
-        symptom="none; but whoever can change the file runs code on your machine",
-        cause=".bin and .pt files are pickles: loading them executes what they say",
+        symptom="none; but anyone who can change the file runs code on your machine",
+        cause=".bin and .pt files are pickles: loading them runs their code",
         remedy="convert them once, on a machine that you can throw away, to safetensors; then run "
         "this again: the checks of embedding rows need it",
         needs=(EvidenceKind.FILES,),

@@ -61,7 +61,7 @@ def _on_padding(patient: Patient) -> Iterator[Seen]:
         severity=Severity.WARNING,
         name="no label is an end of text",
         symptom="after fine-tuning, answers do not end",
-        cause="end tokens are in the ids and every one of them is masked: labels were masked "
+        cause="end tokens are in the ids and every one of them is masked. Labels were masked "
         "wherever the id is the padding id, and padding and end of text are one token",
         remedy="mask labels by the attention mask; or give padding a token of its own",
         needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),

@@ -52,8 +52,8 @@ def _highest_base_id(patient: Patient) -> int:
         symptom="`IndexError: index out of range in self`; on a GPU `device-side assert triggered` "
         "at the first text that has one of the tokens, hours after the start",
         cause="the vocabulary itself fits; the tokens added behind it have ids beyond the last row "
-        "of the embedding matrix: `resize_token_embeddings` was forgotten, or a tokenizer with "
-        "added tokens was put beside the old weights",
+        "of the embedding matrix. Either `resize_token_embeddings` was forgotten, or a tokenizer "
+        "with added tokens was put beside the old weights",
         remedy="`model.resize_token_embeddings(len(tokenizer), pad_to_multiple_of=64)` before "
         "training, and save both together; to serve now: the tokenizer without the added tokens",
         needs=_MODEL,

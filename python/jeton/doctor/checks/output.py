@@ -103,7 +103,8 @@ def _broken_at_an_edge(piece: str) -> bool:
         name="characters that were lost",
         symptom="`\ufffd` in texts that are stored or shown",
         cause="bytes that are no UTF-8 were decoded: tokens one by one, a stream cut in the middle "
-        "of a character by max_tokens, or a file in another encoding. What was behind it is gone",
+        "of a character by max_tokens, or a file in another encoding. The lost "
+        "character cannot be restored",
         remedy="store ids or bytes and decode them at once; strip an unfinished character at the "
         "end of cut answers; give ids beside the text here, and the cause is told",
         needs=_NEEDS,
@@ -169,8 +170,8 @@ def mojibake(text: str) -> str | None:
         "high",
         cause="bytes were decoded with the locale's encoding instead of UTF-8, somewhere between "
         "model and reader, or already in the data that the model was trained on",
-        remedy="open files with encoding='utf-8', set PYTHONUTF8=1, send `charset=utf-8`; what is "
-        "stored can be mended by `text.encode('cp1252').decode('utf-8')`",
+        remedy="open files with encoding='utf-8', set PYTHONUTF8=1, send `charset=utf-8`; stored "
+        "texts can be mended by `text.encode('cp1252').decode('utf-8')`",
         needs=_NEEDS,
     )
 )

@@ -19,8 +19,8 @@ _NEEDS = (EvidenceKind.TOKENIZER, EvidenceKind.EMBEDDER, EvidenceKind.TEXTS)
         area=Area.RETRIEVAL,
         severity=Severity.ERROR,
         name="the embedding model does not read whole chunks",
-        symptom="what stands at the end of chunks is never found, though it is stored",
-        cause="chunks are larger than what the embedding model reads; it cuts the rest off without "
+        symptom="text at the end of chunks is never found, though it is stored",
+        cause="chunks are larger than the embedding model's limit; it cuts the rest off without "
         "a word. Chunk sizes were chosen in tokens of another tokenizer, or in characters",
         remedy="cut to the size that is recommended here, or measure chunks with the embedding "
         "model's own tokenizer, special tokens and prefix included; then index again",
@@ -50,7 +50,7 @@ def _truncates(patient: Patient) -> Iterator[Seen]:
         name="the embedding model's tokens are much smaller or larger than those chunks are "
         "measured in",
         symptom="a chunk size that works for English prose loses text in tables, code or other "
-        "languages; or half of what the embedding model could read stays empty",
+        "languages; or half of the embedding model's input stays empty",
         cause="the two tokenizers cut the same text into very different numbers of tokens",
         remedy="measure chunks in tokens of the embedding model, and budgets for the language "
         "model in its own",

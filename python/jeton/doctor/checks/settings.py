@@ -254,8 +254,9 @@ def _transformers(patient: Patient) -> Iterator[Seen]:
         symptom="transformers 5 gives other ids than transformers 4, vLLM or jeton for this "
         "folder: spaces are lost or doubled, text is cut at other places",
         cause="the class named in tokenizer_config.json builds its own pre-tokenizer and takes "
-        "only vocabulary and merges from tokenizer.json, which describes another one. transformers "
-        "4 runs the file as it is; late versions of 5 notice it for LlamaTokenizer alone",
+        "only vocabulary and merges from tokenizer.json, which describes another one. Version 4 of "
+        "transformers runs the file as it is; late versions of 5 notice it for LlamaTokenizer "
+        "alone",
         remedy='set `"tokenizer_class": "PreTrainedTokenizerFast"` in tokenizer_config.json: both '
         "major versions then run tokenizer.json as it is",
         needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
@@ -298,8 +299,8 @@ def _tokenizer_json(patient: Patient) -> dict[str, Any] | None:
         name="decoding takes out spaces that belong to the text",
         symptom="`a . b` becomes `a. b`, code and tables change; decode(encode(text)) is not text",
         cause="clean_up_tokenization_spaces is set: made for WordPiece, it deletes spaces before "
-        "punctuation. transformers 4 applies it to every tokenizer, transformers 5 ignores it for "
-        "BPE, vLLM decodes by itself: outputs differ between them",
+        "punctuation. Version 4 of transformers applies it to every tokenizer, and version 5 "
+        "ignores it for BPE. vLLM decodes by itself, so outputs differ between them",
         remedy="set clean_up_tokenization_spaces to false in tokenizer_config.json",
         needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
         source="transformers 5.23.0, tokenization_utils_tokenizers.py (_decode)",
@@ -318,7 +319,7 @@ def _clean_up(patient: Patient) -> Iterator[Seen]:
             where="tokenizer_config.json",
             value=1,
             unit="settings",
-            # What an encoder reads is hardly ever decoded.
+            # The input of an encoder is hardly ever decoded.
             severity=Severity.INFO if patient.kind is ModelKind.ENCODER else None,
         )
 

@@ -13,9 +13,10 @@ from jeton.doctor.patient import Patient
 from jeton.doctor.special import stop_ids
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "ROLES"]
 
-_ROLES = ("bos", "eos", "pad", "decoder_start")
+ROLES = ("bos", "eos", "pad", "decoder_start")
+"""Roles whose ids configurations name."""
 
 
 def _configurations(patient: Patient) -> dict[str, Mapping[str, Any]]:
@@ -48,7 +49,7 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
     limit = patient.vocab_limit
     for file, values in _configurations(patient).items():
-        for role in _ROLES:
+        for role in ROLES:
             for token_id in token_ids_of(values.get(f"{role}_token_id")):
                 if token_id < 0 or (limit is not None and token_id >= limit):
                     end = "" if limit is None else f"; ids are 0 to {limit - 1:,}"
@@ -78,7 +79,7 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
 def _no_number(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
     for file, values in _configurations(patient).items():
-        for role in _ROLES:
+        for role in ROLES:
             stated = values.get(f"{role}_token_id")
             for value in stated if isinstance(stated, list) else [stated]:
                 if value is None or (isinstance(value, int) and not isinstance(value, bool)):
@@ -259,7 +260,7 @@ def _pad_missing(patient: Patient) -> Iterator[Seen]:
         symptom="single prompts work, batches give short, empty or strange answers; embeddings "
         "of one text differ with its neighbours",
         cause="a decoder continues after the last column, so in generation padding belongs on the "
-        "LEFT; an encoder reads from its first column, where [CLS] and position 0 are, so its "
+        "LEFT. An encoder reads from its first column, where [CLS] and position 0 are, so its "
         "padding belongs on the RIGHT. (The rule is often told the other way round)",
         remedy="to generate with a decoder-only model: padding_side='left'; to train one, either "
         "side does, right is usual; encoders and the encoder of encoder-decoders: 'right'",

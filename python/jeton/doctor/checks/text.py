@@ -34,9 +34,9 @@ _MAX_TEXTS = 20_000
         "cut early",
         cause="the vocabulary was trained on English above all: characters of other scripts fall "
         "into bytes, two or three tokens each",
-        remedy="compare tokenizers on your own text (`jeton audit --tokenizer A --tokenizer B`); a "
-        "model with a larger, newer vocabulary mends most of it; size limits in tokens per "
-        "language until then. Segmenting with spaces or transliterating does not help",
+        remedy="compare tokenizers on your own text (`jeton audit --tokenizer A --tokenizer B`). A "
+        "model with a larger, newer vocabulary mends most of it. Until then size limits in tokens "
+        "per language. Segmenting with spaces or transliterating does not help",
         needs=(EvidenceKind.TOKENIZER,),
         source=f"{LARGE_PREMIUM:g} tokens for one of English, on the same three sentences "
         "(languages.json)",
@@ -53,7 +53,7 @@ def _languages(patient: Patient) -> Iterator[Seen]:
         wanted = [p for p in premiums if shares.get(p.language, 0.0) >= _MIN_SHARE]
     else:
         wanted = list(premiums)
-    # What becomes unknown tokens looks cheap; unknown-tokens tells of it.
+    # Text that becomes unknown tokens looks cheap; unknown-tokens tells of it.
     lost = [p.language for p in wanted if p.unknown_share > _LOST_SHARE]
     dear = [p for p in wanted if p.premium >= LARGE_PREMIUM and p.language not in lost]
     if not dear:
@@ -70,7 +70,7 @@ def _languages(patient: Patient) -> Iterator[Seen]:
         unit="tokens for one of English",
         formula=f"{worst.n_tokens:,} / {english.n_tokens:,} tokens",
         basis=Basis.ESTIMATED,
-        # Whether anybody writes these languages is not known without texts.
+        # Without texts nobody knows if these languages are used.
         severity=Severity.WARNING if patient.texts else Severity.INFO,
         evidence={
             "premiums": {p.language: round(p.premium, 2) for p in premiums},

@@ -1,8 +1,8 @@
 """A provider's bill against what the ledger says it should be, with the rest broken down.
 
 The bill is explained as far as the ledger, at list prices, explains it. The difference is broken
-down into causes: models and days that nobody logged, charges that are not tokens, tariffs and
-cache rates that differ, rounding. What no cause explains is "unexplained".
+down into causes: models and days that nobody logged, charges that are not tokens, tariffs and cache
+rates that differ, rounding. An amount without a cause is "unexplained".
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BillLine:
         usd_per_mtok: List rate per million tokens, or per request or search; the mean where it
             differs between days, tariffs or lengths of prompts.
         usd_computed: Units at the list rate.
-        usd_billed: What the bill says; None where it does not go into that detail.
+        usd_billed: Billed USD; None where the bill does not go into that detail.
         difference: Billed less computed; None where not billed in that detail.
         tariff: Tariff of the records.
     """
@@ -84,10 +84,10 @@ class BillReport:
     Attributes:
         lines: Computed against billed, by model and kind of charge.
         usd_billed: The bill's total.
-        usd_explained: What the records come to at list prices.
+        usd_explained: USD of the records at list prices.
         usd_unexplained: The part of the difference that has no cause; below 0 where the bill is
             lower than the records.
-        causes: What the difference comes from, largest first; ``"unknown"`` is what has no cause.
+        causes: Causes of the difference, largest first; ``"unknown"`` is the part without a cause.
         usd_difference: Billed less explained.
         rows: The sums by model, `MAX_ROWS` at most, the largest first.
         models: The sums by model, all of them.
@@ -98,7 +98,7 @@ class BillReport:
         last_day: Last day that is known.
         source: Where the bill was read.
         price_source: Where the prices come from, with their date.
-        issues: What was odd about the bill.
+        issues: Oddities of the bill.
     """
 
     lines: tuple[BillLine, ...]

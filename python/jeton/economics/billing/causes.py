@@ -15,7 +15,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from jeton.corpus.bills.items import CENT, BillItem
-from jeton.economics.billing.explanations import Explanation, explanations
+from jeton.economics.billing.explanations import BillHypothesis, explanations
 from jeton.economics.billing.models import SEARCHES, Records, UsedModel
 from jeton.findings import Basis
 
@@ -94,7 +94,7 @@ def find_causes(
     """Return the causes of a difference, largest first; they add up to it to the cent.
 
     Args:
-        records: What was used, at list prices.
+        records: The usage, at list prices.
         billed: The bill's rows, models named as in the records.
         difference: Billed less computed.
         log_issues: Issues of the log by kind, with the number of requests that have them.
@@ -255,7 +255,7 @@ class _Search:
                 cause = self._rounding(rest, n_rows, name) or self._doubt(rest, name)
             if cause is None:
                 times = f"{billed / computed:.3f} times" if computed else "more than"
-                title = f"{name}: no cause found; the bill is {times} what the records come to"
+                title = f"{name}: no cause found; the bill is {times} the sum of the records"
                 cause = self._cause("unknown", title, rest, model=name)
             causes.append(cause)
         return causes
@@ -324,7 +324,7 @@ class _Search:
         doubt = self._doubt(difference, None)
         return [] if doubt is None else [doubt]
 
-    def _title(self, models: Sequence[UsedModel], explanation: Explanation) -> str:
+    def _title(self, models: Sequence[UsedModel], explanation: BillHypothesis) -> str:
         if len(models) == 1:
             return f"{models[0].name}: {explanation.title}"
         return explanation.title
@@ -333,7 +333,7 @@ class _Search:
 
     def _fitting(
         self, models: Sequence[UsedModel], difference: Decimal, rounding: Decimal, share: Decimal
-    ) -> list[Explanation]:
+    ) -> list[BillHypothesis]:
         found = []
         for explanation in explanations(self.records, models):
             if explanation.is_doubted_by(self.doubts) or abs(explanation.usd) <= 2 * rounding:

@@ -12,13 +12,13 @@ from jeton.economics.ledger.cells import PricedSum
 from jeton.economics.ledger.prices import NoPrice
 from jeton.economics.ledger.rates import Rates
 
-__all__ = ["Explanation", "explanations"]
+__all__ = ["BillHypothesis", "explanations"]
 
 _DIGITS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class BillHypothesis:
     """Something that may have happened, and what it would add to the bill.
 
     Attributes:
@@ -42,12 +42,12 @@ _CONVENTION = ("inconsistent_usage", "convention_undecided")
 _REPEATS = ("duplicate_id", "correction_lost", "possible_repeats")
 
 
-def explanations(records: Records, models: Sequence[UsedModel]) -> list[Explanation]:
+def explanations(records: Records, models: Sequence[UsedModel]) -> list[BillHypothesis]:
     """Return all that the records of these models allow; what changes nothing is left out."""
     sums = [entry for model in models for entry in model.sums if entry.key.rates is not None]
     with localcontext(prec=_DIGITS):
         found = [
-            Explanation(kind, title, _total(sums, change), doubts)
+            BillHypothesis(kind, title, _total(sums, change), doubts)
             for kind, title, change, doubts in _BY_AMOUNTS
         ]
         found += _tariffs(records, models)
@@ -162,7 +162,7 @@ _BY_AMOUNTS: tuple[tuple[str, str, _Change, tuple[str, ...]], ...] = (
 )
 
 
-def _tariffs(records: Records, models: Sequence[UsedModel]) -> list[Explanation]:
+def _tariffs(records: Records, models: Sequence[UsedModel]) -> list[BillHypothesis]:
     """Return what other tariffs would have changed, where all these models have them."""
     found = []
     for tariff in ("batch", "flex", "priority", "fast"):
@@ -178,7 +178,7 @@ def _tariffs(records: Records, models: Sequence[UsedModel]) -> list[Explanation]
             title = f"billed at the {tariff} tariff"
             if change < 0:
                 title += ", or the log has requests twice"
-            found.append(Explanation(f"{tariff}-tariff", title, change, _REPEATS))
+            found.append(BillHypothesis(f"{tariff}-tariff", title, change, _REPEATS))
     return found
 
 
@@ -191,7 +191,7 @@ def _repriced(
     return priced.usd_at_tariff(tariff, model=model.listed, last_step=last_step)
 
 
-def _long_prompts(records: Records, models: Sequence[UsedModel]) -> list[Explanation]:
+def _long_prompts(records: Records, models: Sequence[UsedModel]) -> list[BillHypothesis]:
     change = Decimal(0)
     for model in models:
         own = _repriced(records, model, None)
@@ -199,10 +199,10 @@ def _long_prompts(records: Records, models: Sequence[UsedModel]) -> list[Explana
         if own is not None and longest is not None:
             change += longest - own
     title = "all prompts were billed at the rate for long ones"
-    return [Explanation("long-prompt-tier", title, change)]
+    return [BillHypothesis("long-prompt-tier", title, change)]
 
 
-def _free_answers(records: Records, models: Sequence[UsedModel]) -> list[Explanation]:
+def _free_answers(records: Records, models: Sequence[UsedModel]) -> list[BillHypothesis]:
     """Return what a gateway's own answers cost if the provider gave them after all."""
     priced = records.priced
     if priced is None or priced.book is None:
@@ -218,4 +218,4 @@ def _free_answers(records: Records, models: Sequence[UsedModel]) -> list[Explana
             leaves = rates.leaves(entry.amounts)
             change += sum((n * rates.usd_per_unit[k] for k, n in leaves.items()), Decimal(0))
     title = "answers from the gateway's own cache were billed after all"
-    return [Explanation("gateway-cache-billed", title, change)]
+    return [BillHypothesis("gateway-cache-billed", title, change)]

@@ -23,7 +23,7 @@ class GroupUse:
         n_tokens: Tokens.
         n_units: Units that mean the same in every group (aligned sentences); None if the texts
             are not translations of each other.
-        usd: What it costs, as the ledger has it.
+        usd: Cost, as the ledger has it.
     """
 
     name: str
@@ -42,13 +42,13 @@ class GroupBill:
     Attributes:
         name: Name of the group.
         n_tokens: Tokens.
-        usd: What it costs.
+        usd: Cost in USD.
         usd_per_mchar: USD per million characters.
         share_of_bill: Part of all groups' bill.
         share_of_chars: Part of all groups' characters.
         premium: Tokens per unit over those of the reference, where both are aligned; else tokens
             per character over those of the reference, which scripts of different density distort.
-        is_aligned: Whether the premium is per unit.
+        is_aligned: True if the premium is per unit.
     """
 
     name: str

@@ -27,12 +27,12 @@ class UsedModel:
     Attributes:
         name: Its name in the log, the one with most requests.
         listed: ``PROVIDER:MODEL`` of the price that was taken.
-        usd: What its requests cost at list prices.
-        usd_by_day: The same by day (UTC; None where not known).
+        usd: Cost of its requests at list prices.
+        usd_by_day: Cost by day (UTC; None where not known).
         sums: Amounts and rates.
         free: Amounts of answers that a gateway gave from its own cache.
         n_requests: Requests in the sum.
-        n_half_known: Those of them of which one count is not known.
+        n_half_known: Number of them with one count that is not known.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Records:
 
     Args:
         ledger: The log, priced.
-        searches_apart: Whether searches stand in rows of their own and not with their model.
+        searches_apart: True if searches stand in rows of their own and not with their model.
     """
 
     def __init__(self, ledger: Ledger, *, searches_apart: bool = False) -> None:

@@ -35,10 +35,10 @@ class ProviderCount:
             calibrated.
         n_calibration_requests: Requests whose usage was learnt from; 0: not calibrated.
         usd_per_request: Price of a request with the provider's count.
-        usd_per_month: The same for a month of the traffic.
+        usd_per_month: Cost for a month of the traffic.
         usd_per_month_low: At the lower end of the count.
         usd_per_month_high: At the upper end.
-        missing: What stands in the way of a count, in one sentence; empty where there is one.
+        missing: The obstacle to a count, in one sentence; empty where there is one.
     """
 
     model: str
@@ -67,9 +67,9 @@ class CountedRequests:
         tokenizer: Its name.
         n_tokens: Input tokens of all requests.
         n_requests: Requests in all.
-        ledger: What they cost; None: no money.
-        prompt_usd: What their prompts cost in the ledger.
-        is_logged: Whether the ledger rests on the provider's own counts, so that nothing of its
+        ledger: Their cost; None: no money.
+        prompt_usd: Cost of their prompts in the ledger.
+        is_logged: True if the ledger rests on the provider's own counts, so that nothing of its
             money is as uncertain as the estimate.
     """
 
@@ -98,7 +98,7 @@ def provider_count(
         workload: Requests as a public tokenizer counts them.
         estimate: The provider's count of all of them together.
         model: Name of the model.
-        calibration: What the estimate was made with, if it was calibrated.
+        calibration: The calibration of the estimate, if it was calibrated.
     """
     n_requests, n_counted = workload.n_requests, workload.n_tokens
     ledger = workload.ledger

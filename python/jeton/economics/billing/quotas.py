@@ -65,7 +65,8 @@ class QuotaReport:
         months_until_exhausted: Months until the peak reaches the limit at the given growth; 0 if it
             has, None without growth or limit.
         tokens_factor_that_fits: Share of the tokens per request at which the peak would just fit
-            the token limit; 1 if it fits as it is. What a better tokenizer would have to reach.
+            the token limit; 1 if it fits as it is. A better
+            tokenizer would have to reach it.
         basis: Exact from timestamps, estimated from a rate.
         formula: How the peak was found, with the numbers put in.
     """

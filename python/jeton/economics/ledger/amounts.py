@@ -27,12 +27,12 @@ class Amounts:
 
     Attributes:
         units: Stored units by dimension, 0 where not stated.
-        knows_input: Whether the input tokens are stated.
-        knows_output: Whether the output tokens are stated.
-        contradicts: Whether a part is larger than its whole, or a count is no count.
-        assumes_overlap: Whether cached input of one kind (audio, images) had to be assumed.
+        knows_input: True if the input tokens are stated.
+        knows_output: True if the output tokens are stated.
+        contradicts: True if a part is larger than its whole, or a count is no count.
+        assumes_overlap: True if cached input of one kind (audio, images) had to be assumed.
         prompt_tokens: Length of prompt that decides the step of a price.
-        is_mean_prompt: Whether that is a mean over several requests.
+        is_mean_prompt: True if that is a mean over several requests.
     """
 
     units: dict[str, _Ints]

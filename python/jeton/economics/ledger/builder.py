@@ -51,7 +51,7 @@ class LedgerBuilder:
     Args:
         prices: Prices by name, or a function of model, day and tariff; None: the installed list.
         model_map: Names of one's own for models.
-        strict: Whether a request without a price is an error at the end, naming all such names.
+        strict: True if a request without a price is an error at the end, naming all such names.
         on: Day whose prices hold for requests without a time; today (UTC) by default.
     """
 
@@ -142,7 +142,7 @@ class LedgerBuilder:
             domains: Names that ``columns.domain`` indexes.
 
         Returns:
-            Whether the row was still known; if not, the correction is counted as an issue.
+            True if the row was still known; if not, the correction is counted as an issue.
         """
         if row in self._changed:
             before = self._changed[row]

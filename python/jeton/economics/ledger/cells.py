@@ -21,7 +21,7 @@ from jeton.economics.ledger.rates import Rates
 from jeton.economics.ledger.uses import DimensionUse, DomainUse, ModelUse, TimeUse
 from jeton.findings import Basis
 
-__all__ = ["FREE_TARIFF", "Assumed", "Cell", "PriceKey", "Priced", "PricedSum"]
+__all__ = ["FREE_TARIFF", "Assumed", "LedgerCell", "PriceKey", "Priced", "PricedSum"]
 
 FREE_TARIFF = "from-gateway-cache"
 """Tariff of answers that a gateway's own cache gave."""
@@ -61,7 +61,7 @@ class PriceKey:
         model: The model's name in the list.
         logged_as: Its name in the log.
         tariff: Tariff as logged.
-        assumed: What had to be assumed.
+        assumed: Assumptions that had to be made.
         rates: The rates that hold; None for answers that cost nothing.
         logged_provider: Provider as logged.
     """
@@ -100,7 +100,7 @@ class PriceKey:
 
 
 @dataclass(slots=True)
-class Cell:
+class LedgerCell:
     """Amounts of requests of one price; parts are counted in what holds them."""
 
     n_requests: int = 0
@@ -153,21 +153,21 @@ class Priced:
         keys: The prices.
         by_hour: Cells by (place in ``keys``, hour since 1970-01-01 UTC; None if not known).
         by_domain: Cells by (place in ``keys``, domain).
-        changes: What remedies do to the amounts, in order.
+        changes: Changes of the amounts by remedies, in order.
         book: Where other prices of the same models are found.
         noon_s: Moment of requests whose time is not known.
     """
 
     keys: tuple[PriceKey, ...]
-    by_hour: Mapping[tuple[int, int | None], Cell]
-    by_domain: Mapping[tuple[int, str], Cell]
+    by_hour: Mapping[tuple[int, int | None], LedgerCell]
+    by_domain: Mapping[tuple[int, str], LedgerCell]
     changes: tuple[Change, ...] = ()
     book: PriceBook | None = None
     noon_s: float = 0.0
 
-    def _sum(self, place: int, cells: Iterable[Cell]) -> PricedSum:
+    def _sum(self, place: int, cells: Iterable[LedgerCell]) -> PricedSum:
         key = self.keys[place]
-        total = Cell()
+        total = LedgerCell()
         for cell in cells:
             total.add(cell.n_requests, cell.amounts)
         whole = {} if key.rates is None else key.rates.leaves(total.amounts)
@@ -178,7 +178,7 @@ class Priced:
 
     def sums(self) -> list[PricedSum]:
         """Sums by price."""
-        cells: dict[int, list[Cell]] = {}
+        cells: dict[int, list[LedgerCell]] = {}
         for (place, _), cell in self.by_hour.items():
             cells.setdefault(place, []).append(cell)
         order = sorted(cells, key=lambda place: self.keys[place].order)
@@ -199,7 +199,7 @@ class Priced:
         found = []
         with localcontext(prec=_DIGITS):
             for where, entries in groups.items():
-                amounts = Cell()
+                amounts = LedgerCell()
                 for entry in entries:
                     amounts.add(0, entry.amounts)
                 estimated = any(e.key.basis is Basis.ESTIMATED for e in entries)
@@ -223,14 +223,14 @@ class Priced:
 
     def amounts(self) -> dict[str, int]:
         """Units by dimension as logged, parts counted in what holds them."""
-        total = Cell()
+        total = LedgerCell()
         for cell in self.by_hour.values():
             total.add(0, cell.amounts)
         return _in_order(total.amounts)
 
     def by_time(self, hours: int, *, model: str | None = None) -> tuple[TimeUse, ...]:
         """Sums by spans of so many hours, in order; those without a time last."""
-        groups: dict[int | None, dict[int, list[Cell]]] = {}
+        groups: dict[int | None, dict[int, list[LedgerCell]]] = {}
         for (place, hour), cell in self.by_hour.items():
             if model not in (None, self.keys[place].logged_as):
                 continue
@@ -247,14 +247,14 @@ class Priced:
 
     def domains(self) -> tuple[DomainUse, ...]:
         """Sums by domain, dearest first."""
-        groups: dict[str, dict[int, list[Cell]]] = {}
+        groups: dict[str, dict[int, list[LedgerCell]]] = {}
         for (place, domain), cell in self.by_domain.items():
             groups.setdefault(domain, {}).setdefault(place, []).append(cell)
         found = [DomainUse(domain, *self._total(cells)) for domain, cells in groups.items()]
         found.sort(key=lambda d: (-d.usd, -d.n_requests, d.domain))
         return tuple(found)
 
-    def _total(self, cells: Mapping[int, list[Cell]]) -> tuple[int, int, int, Decimal]:
+    def _total(self, cells: Mapping[int, list[LedgerCell]]) -> tuple[int, int, int, Decimal]:
         with localcontext(prec=_DIGITS):
             sums = [self._sum(place, own) for place, own in cells.items()]
             return (
@@ -296,7 +296,7 @@ class Priced:
         Args:
             tariff: The tariff; None: each request's own.
             model: Only this model, as logged, as listed, or ``PROVIDER:MODEL``.
-            last_step: Whether all prompts are charged as the longest ones are.
+            last_step: True if all prompts are charged as the longest ones are.
         """
         if self.book is None:
             return None

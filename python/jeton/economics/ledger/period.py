@@ -193,7 +193,7 @@ def _without_stray(
     n_near = high - low + 1
     if not (n_low or n_high) or n_near * _HOUR_S * _STRAY_FACTOR > last_s - first_s:
         return 0, first_s, last_s
-    # What lies beside the others, no further than they span, is not far away.
+    # A date beside the others, no further than they span, is not far away.
     near = [hour for hour in order if low - n_near <= hour <= high + n_near]
     n_stray = sum(n for hour, n in hours.items() if not near[0] <= hour <= near[-1])
     first = first_s if near[0] == order[0] else float(near[0] * _HOUR_S)

@@ -38,7 +38,7 @@ class Ledger:
     ``dimensions``, exactly.
 
     Attributes:
-        usd: What the log's requests cost at list prices, USD, not rounded.
+        usd: Cost of the log's requests at list prices, USD, not rounded.
         n_requests: All requests after joining, those not priced included.
         period: Time that they cover.
         by_model: Use by provider, model, name in the log and tariff, dearest first.
@@ -51,7 +51,7 @@ class Ledger:
         not_priced: Requests without a price, by name, most tokens first.
         n_half_known: Requests of which one count is unknown; the known one is in ``usd``.
         n_from_gateway_cache: Requests that a gateway answered itself, at no cost.
-        issues: What had to be assumed.
+        issues: Assumptions that had to be made.
         price_source: Where the prices come from, with their date.
         price_date: How new the prices are.
     """

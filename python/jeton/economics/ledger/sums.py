@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.economics.ledger.cells import Cell
+from jeton.economics.ledger.cells import LedgerCell
 
 __all__ = ["SumTable", "grouped_sums"]
 
@@ -35,14 +35,14 @@ class SumTable(Generic[Key]):
             self._sums = grown
         np.add.at(self._sums, np.ix_(rows, columns), sums)
 
-    def cells(self) -> Iterator[tuple[Key, Cell]]:
+    def cells(self) -> Iterator[tuple[Key, LedgerCell]]:
         """Yield what is not empty."""
         for key, row in self._rows.items():
             values = self._sums[row]
             if values.any():
                 numbers = values.tolist()
                 amounts = {name: numbers[at] for name, at in self._columns.items() if numbers[at]}
-                yield key, Cell(amounts.get("requests", 0), amounts)
+                yield key, LedgerCell(amounts.get("requests", 0), amounts)
 
     def merge(self, keys: Sequence[Key], other: SumTable[Key]) -> None:
         """Add another table, whose keys are called ``keys`` here."""

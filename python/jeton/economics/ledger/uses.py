@@ -27,7 +27,7 @@ class DimensionUse:
         name: Name as in `jeton.dimensions`.
         amount: Units charged at this dimension's own rate, its dearer or cheaper parts left out.
         unit: Unit in plain words.
-        usd: What they cost, USD.
+        usd: Their cost, USD.
         usd_per_unit: Mean rate, USD; None where the amount is 0.
         basis: Estimated where a rate or a part had to be assumed.
     """
@@ -51,7 +51,7 @@ class ModelUse:
         tariff: ``standard``, ``batch``, ...; ``from-gateway-cache`` for answers that cost nothing.
         n_requests: Requests.
         amounts: Units by dimension, parts counted in what holds them (seconds in milliseconds).
-        usd: What they cost, USD.
+        usd: Their cost, USD.
         dimensions: The money by dimension.
         basis: Estimated where anything had to be assumed.
     """

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from jeton.catalog.prices import list_date, list_name
 from jeton.dimensions import DIMENSIONS, SCALE, plain_name
-from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Cell, Priced, PriceKey
+from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, LedgerCell, Priced, PriceKey
 from jeton.economics.ledger.period import period_of
 from jeton.economics.ledger.prices import PriceBook
 from jeton.economics.ledger.result import Ledger
@@ -35,9 +35,9 @@ class Tables:
     """
 
     keys: tuple[PriceKey, ...]
-    by_hour: Mapping[tuple[int, int | None], Cell]
-    by_domain: Mapping[tuple[int, str], Cell]
-    missing: Mapping[tuple[Missing, int | None], Cell]
+    by_hour: Mapping[tuple[int, int | None], LedgerCell]
+    by_domain: Mapping[tuple[int, str], LedgerCell]
+    missing: Mapping[tuple[Missing, int | None], LedgerCell]
     nearest: Mapping[Missing, tuple[str, ...]]
     first_s: float | None
     last_s: float | None
@@ -96,7 +96,7 @@ def ledger_of_tables(
     ).viewed(priced)
 
 
-def _tokens(cell: Cell) -> int:
+def _tokens(cell: LedgerCell) -> int:
     return cell.amounts.get("input_tokens", 0) + cell.amounts.get("output_tokens", 0)
 
 
@@ -104,12 +104,12 @@ def _not_priced(tables: Tables) -> tuple[NotPriced, ...]:
     total = sum(_tokens(c) for c in (*tables.by_hour.values(), *tables.missing.values()))
     found = []
     # A name stands once, whoever answered.
-    sums: dict[tuple[str, str], Cell] = {}
+    sums: dict[tuple[str, str], LedgerCell] = {}
     whose: dict[tuple[str, str], set[str]] = {}
     nearest: dict[tuple[str, str], tuple[str, ...]] = {}
     for (missing, _), cell in tables.missing.items():
         model, provider, reason = missing
-        sums.setdefault((model, reason), Cell()).add(cell.n_requests, cell.amounts)
+        sums.setdefault((model, reason), LedgerCell()).add(cell.n_requests, cell.amounts)
         whose.setdefault((model, reason), set()).add(provider)
         nearest[model, reason] = tuple(tables.nearest.get(missing, ()))
     for (model, reason), cell in sums.items():
@@ -164,7 +164,7 @@ _ASSUMED = (
     (
         Assumed.OVERLAP,
         "cached_kind_not_stated",
-        "{models}: which of the cached input is audio, image or video is not stated; "
+        "{models}: the kind of the cached input (audio, image or video) is not stated; "
         "the dearest reading was taken",
     ),
     (

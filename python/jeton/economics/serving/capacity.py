@@ -103,7 +103,8 @@ def workload_capacity(
         model: The model.
         gpu: The GPU.
         workload: Lengths.
-        reserved_tokens: What a system without paging reserves for each request; None: the longest.
+        reserved_tokens: Tokens that a system without paging reserves for each request; None: the
+            longest.
         overflow_share: Accepted chance that the requests do not fit.
         plan: How the model is held; None: as published, on the engine's defaults.
         changes: Fields of the plan that are different.

@@ -21,7 +21,7 @@ class ContextRoom:
     Attributes:
         prompt_tokens: Tokens left for text.
         chars: Characters of this workload's text that they hold, mean.
-        pages: Those characters in pages.
+        pages: These characters in pages.
         documents: Documents of this workload's mean length; None if that is not given.
         figure: The characters as a figure.
     """

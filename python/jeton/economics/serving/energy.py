@@ -76,7 +76,7 @@ def gpu_energy(
         watts: Measured power of one GPU; None: thermal design power x `POWER_SHARE`.
         power_usage_effectiveness: Building over computers, at least 1.
         grams_co2_per_kwh: Carbon of the electricity.
-        per: What the seconds belong to, for the unit.
+        per: The unit that the seconds belong to.
 
     Raises:
         UsageError: If a number is out of range.
@@ -92,7 +92,7 @@ def gpu_energy(
         raise UsageError(
             f"cannot work out the energy of {gpu_seconds} s on {n_gpus} GPU(s) of {power} W with a "
             f"power usage effectiveness of {power_usage_effectiveness} and {grams_co2_per_kwh} g "
-            "CO2 per kWh; expected numbers of at least 0, and an effectiveness of at least 1"
+            "CO2 per kWh. Expected are numbers of at least 0, and an effectiveness of at least 1"
         )
     kwh = gpu_seconds * n_gpus * power * power_usage_effectiveness / _JOULES_PER_KWH
     grams = kwh * grams_co2_per_kwh

@@ -54,8 +54,8 @@ class WeightBytes:
         output_head: Output head; 0 where it is the input table (tied).
         rest: Everything else; does not depend on the vocabulary.
         experts: Routed experts, among the rest.
-        replicated: What every GPU of a tensor-parallel group holds whole, among the rest: norms,
-            biases and routers, and the way down to latents.
+        replicated: The bytes, among the rest, that every GPU of a tensor-parallel group holds
+            whole: norms, biases and routers, and the way down to latents.
         key_values: Projections to keys and values, among the rest; a group with more GPUs than
             key-value heads holds copies of them.
         formats: How the parts are written.

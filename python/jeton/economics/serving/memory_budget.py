@@ -57,12 +57,12 @@ class MemoryBudget:
     Attributes:
         n_gpus: GPUs of the group.
         memory_bytes: Memory as the driver reports it.
-        usable_bytes: What the engine may take: the share that it was given.
+        usable_bytes: Bytes that the engine may take: the share that it was given.
         weight_bytes: Weights, copies included.
         activation_bytes: Activations at the widest point of a step.
         engine_bytes: CUDA graphs and what the engine takes outside of its tensors.
-        kv_bytes: What is left for requests; negative where the model does not fit.
-        group_kv_bytes: That of all GPUs together; 0 where the model does not fit.
+        kv_bytes: Bytes left for requests; negative where the model does not fit.
+        group_kv_bytes: Bytes of all GPUs together; 0 where the model does not fit.
         group_weight_bytes: The model's weights, without copies.
         kv_copies: How often the group holds each key-value head.
         needed_gpus: The fewest GPUs that hold the model under the same plan; None: no number of

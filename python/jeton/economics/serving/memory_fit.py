@@ -33,7 +33,7 @@ class MemoryFit:
             the model's own context.
         request_tokens: Length of the requests that are counted.
         n_requests: Requests of that length that fit.
-        notes: What is easily overlooked, one sentence each.
+        notes: Facts that are easily overlooked, one sentence each.
     """
 
     gpu: str

@@ -45,9 +45,9 @@ class MemoryPlan:
         gpu_memory_utilization: Share of the memory that the engine takes.
         max_batched_tokens: Tokens of a step at most; None: the engine's default on the GPU.
         max_requests: Requests side by side at most; None: the engine's default on the GPU.
-        engine_share: Whether activations, CUDA graphs and the engine's own memory are taken off.
+        engine_share: True if activations, CUDA graphs and the engine's own memory are taken off.
         page_tokens: Tokens of a page of the KV cache; 0: memory is handed out by the token.
-        full_pages: Whether layers with a window are given pages for all tokens.
+        full_pages: True if layers with a window are given pages for all tokens.
         vocab_size: Another vocabulary than the model's own; None: its own.
         kv_bytes_per_element: Bytes of a cached element, where not a format names it.
     """

@@ -46,21 +46,21 @@ class OwnGpuCost:
     """A workload on rented GPUs.
 
     Attributes:
-        capacity: What fits at once.
+        capacity: Requests that fit at once.
         n_concurrent: Requests that are generated side by side (the safe number).
         prefill_seconds: Reading a prompt, mean over the lengths.
         decode_step_seconds: One token for each of the concurrent requests.
         seconds_per_request: Latency: reading the prompt, then all steps.
         gpu_seconds_per_request: Time of the whole group that a request takes up, per request.
-        requests_per_second: What one group does when it never waits.
+        requests_per_second: Requests of one group that never waits.
         tokens_per_second: Prompt and output tokens of that.
         n_groups: Groups that the traffic's peak needs; None without traffic.
         busy_share: Share of the rented time in which they work; None without traffic.
         usd_per_request: At full load, USD.
         usd_per_mtok: Prompt and output tokens alike, at full load, USD.
-        usd_per_month: Of the whole groups, idle hours included, USD; None without traffic.
+        usd_per_month: Cost of the whole groups, idle hours included, USD; None without traffic.
         usd_per_hour: Price of one GPU and hour that was taken, USD.
-        figures: The same as figures, with formula and source.
+        figures: The result as figures, with formula and source.
     """
 
     capacity: Capacity
@@ -114,7 +114,7 @@ def own_gpu_cost(
         n_concurrent: Requests side by side; None: as many as safely fit, and as the engine takes.
         flops_share: Share of the arithmetic rate that prefill reaches.
         bandwidth_share: Share of the bandwidth that decoding reaches.
-        shares_are_measured: Whether those shares were measured on this machine and workload; times
+        shares_are_measured: True if those shares were measured on this machine and workload; times
             are then calibrated and not estimated.
         prompts_in_batches: Price prompts as engines read them at full load: several at once, up to
             `BATCHED_PROMPT_TOKENS`, so that short ones share the reading of the weights.

@@ -34,7 +34,7 @@ class ParameterCount:
         active_layer_matrices: Matrices of all layers that work on one token.
         routed_expert_matrices: The routed experts among the matrices.
         vectors: Norms, biases and sinks.
-        n_unused_vectors: Those of the vectors that do not work on a token (idle experts' biases).
+        n_unused_vectors: Number of the vectors that do not work on a token (idle experts' biases).
         attention_matrices: Queries, keys, values and output of the layers with attention, which
             are among the matrices of the layers.
         router_matrices: Routers of the experts and gates of the shared ones, among the matrices.

@@ -1,8 +1,8 @@
 """Everything an audit says about one tokenizer's cost, as figures with formula and source.
 
 The audit counts tokens; this turns the counts into memory, compute and the money of machines of
-one's own, for a model and a GPU. Each is optional: what is not given gives no figure. What an API
-charges is the ledger's.
+one's own, for a model and a GPU. Each is optional: what is not given gives no figure. The charge of
+an API is the ledger's.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy, P
 from jeton.economics.traffic.prediction import OutputPredictor, PredictionError
 from jeton.economics.traffic.prefixes import check_prefixes
 from jeton.economics.traffic.result import (
-    Capacity,
+    ServerCapacity,
     Spread,
     TraceSummary,
     TrafficReport,
@@ -31,7 +31,6 @@ from jeton.economics.traffic.simulate import Server, simulate_traffic
 __all__ = [
     "POLICIES",
     "AllocationClaim",
-    "Capacity",
     "DomainShare",
     "EngineSettings",
     "OutputPredictor",
@@ -40,6 +39,7 @@ __all__ = [
     "PolicyName",
     "PredictionError",
     "Server",
+    "ServerCapacity",
     "Spread",
     "TokenizerRatio",
     "TraceSummary",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jeton.economics.traffic.policies import EngineSettings, Policy
-from jeton.economics.traffic.result import Capacity, TrafficRun
+from jeton.economics.traffic.result import ServerCapacity, TrafficRun
 
 if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
@@ -46,7 +46,7 @@ def capacity_of(
     *,
     policy: Policy,
     settings: EngineSettings,
-) -> Capacity:
+) -> ServerCapacity:
     """Find how many servers keep up with a trace, by replaying the part that each would get.
 
     Formula: the n-th request goes to server ``n mod N``; N is the least number from about
@@ -64,8 +64,8 @@ def capacity_of(
     if not run.n_answered or keeps_up(run, duration_seconds=duration):
         n_groups = 1 if run.n_answered else None
         share = 1.0 if run.n_answered else 0.0
-        return Capacity(bool(n_groups), share, n_groups, run.policy, run.tokenizer)
-    return Capacity(
+        return ServerCapacity(bool(n_groups), share, n_groups, run.policy, run.tokenizer)
+    return ServerCapacity(
         keeps_up=False,
         served_share=served,
         n_groups=_groups_that_keep_up(trace, server, run, policy=policy, settings=settings),

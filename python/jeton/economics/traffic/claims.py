@@ -65,7 +65,7 @@ class PaddingClaim:
         static_waste_share: Share of the positions that are padding, all padded to ``max_length``.
         truncated_share: Share of the sequences that are cut.
         lost_token_share: Share of the tokens that are cut off.
-        dynamic_waste_share: The same where a batch is padded to its own longest.
+        dynamic_waste_share: The share where a batch is padded to its own longest.
         dynamic_saved_share: Share of static padding's positions that this saves.
         bucketed_saved_share: Share that is saved where batches are made of like lengths.
     """
@@ -94,10 +94,10 @@ def allocation_claim(
     Args:
         trace: Arrivals and lengths.
         server: Model and GPUs.
-        ttft_seconds: What 99 of 100 requests may wait for their first token.
-        reserved_tokens: What the static policy reserves; None: the longest request.
+        ttft_seconds: The longest wait of 99 of 100 requests for their first token.
+        reserved_tokens: Tokens that the static policy reserves; None: the longest request.
         settings: The engine's settings.
-        with_rates: Whether the sustained rates are searched for: seven replays a policy.
+        with_rates: True if the sustained rates are searched for: seven replays a policy.
 
     Raises:
         UsageError: The weights do not fit, or a number is out of range.

@@ -48,7 +48,7 @@ def compare_traffic(
         policies: By default all three.
         settings: The engine's settings.
         rate_factor: How many times as dense as recorded the trace is replayed.
-        seed: Of the domains that are drawn.
+        seed: Seed of the domains that are drawn.
 
     Raises:
         UsageError: The weights do not fit, or a number is out of range.

@@ -75,13 +75,13 @@ class Engine:
         self._n_under_way = 0
         self._waiting: deque[int] = deque()
         self._queued_at = [0.0] * n
-        # Of a request that was admitted: how many tokens it had been given before (again after a
-        # preemption), and the tokens that it has memory for, whole pages of them.
+        # Tokens of an admitted request: the number given before (again after a preemption), and the
+        # number that it has memory for, in whole pages.
         self._given = [0] * n
         self._held = [0] * n
         # Since when a request runs; in the order of admission.
         self._running: dict[int, float] = {}
-        # Of those whose prompts are being read: how far, and what is left of all of them.
+        # Prompts that are being read: the progress of each, and the rest of all of them.
         self._prefilling: deque[int] = deque()
         self._read: dict[int, int] = {}
         self._unread = 0
@@ -149,7 +149,7 @@ class Engine:
             needed = self._pages.of(tokens)
             if prefixes is not None:
                 needed -= n_in_use * prefixes.block_bytes
-            # What decodes gets its pages first.
+            # A decoding request gets its pages first.
             kept = batch.page_demand[batch.step % self._page]
             if kept < self._watermark:
                 kept = self._watermark

@@ -22,7 +22,7 @@ from jeton.errors import UsageError
 
 __all__ = [
     "GpuShares",
-    "Judgement",
+    "PointDeviation",
     "calibrate_shares",
     "foreseen_bytes",
     "foreseen_seconds",
@@ -40,9 +40,9 @@ class GpuShares:
     """Shares of its datasheet that a GPU reaches.
 
     Attributes:
-        flops_share: Of the dense 16-bit rate.
-        bandwidth_share: Of the memory bandwidth.
-        overhead_seconds: What a step takes beside.
+        flops_share: Share of the dense 16-bit rate.
+        bandwidth_share: Share of the memory bandwidth.
+        overhead_seconds: Time that a step takes beside.
         n_points: Measurements it was fitted to.
     """
 
@@ -53,7 +53,7 @@ class GpuShares:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PointDeviation:
     """A point against what was foreseen; deviations are foreseen over measured, less one."""
 
     point: MeasuredPoint
@@ -186,7 +186,7 @@ def judge(
     find_model: Callable[[str], ModelFacts],
     *,
     half: Literal["calibrate", "judge"] | None = "judge",
-) -> tuple[Judgement, ...]:
+) -> tuple[PointDeviation, ...]:
     """Hold measured points against what is foreseen; by default those kept apart."""
     judged = []
     for point in points:
@@ -196,7 +196,7 @@ def judge(
         seconds = foreseen_seconds(point, model, gpu, shares)
         memory = foreseen_bytes(point, model)
         judged.append(
-            Judgement(
+            PointDeviation(
                 point,
                 seconds,
                 seconds / point.seconds - 1,

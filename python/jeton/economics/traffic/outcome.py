@@ -30,7 +30,7 @@ class Outcome:
         end_seconds: When the last request ended.
         prompt_tokens_read: Prompt tokens read, those that were read again included.
         cached_tokens: Prompt tokens that were not read, because the cache had them.
-        recomputed_tokens: Of those read, those read again after a preemption.
+        recomputed_tokens: Tokens of the read ones that were read again after a preemption.
         output_tokens: Tokens given.
         prompt_seconds: Time of steps that read prompts.
         decode_seconds: Time of steps that only decode.

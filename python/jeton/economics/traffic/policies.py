@@ -44,8 +44,8 @@ class Policy:
             without paging do (arXiv:2309.06180, "Orca (Max)"); ``dynamic`` hands out pages as
             tokens come and preempts the request that was admitted last when they run out (vLLM);
             ``prediction`` reserves the prompt and a predicted output, and goes on by pages beyond.
-        reserved_tokens: Of ``static``; None: the longest request of the trace that the model's
-            context holds.
+        reserved_tokens: Tokens for ``static``; None: the longest request of the trace that the
+            model's context holds.
         quantile: Of ``prediction``.
     """
 
@@ -73,7 +73,7 @@ class EngineSettings:
         prefill: ``chunked``: prompts are read in parts beside decoding; ``whole``: a prompt is read
             in one step, and decoding waits.
         watermark_share: Share of the cache that stays free when a request is admitted.
-        step_overhead_seconds: What each step takes beside the roofline: scheduling, launches,
+        step_overhead_seconds: Time of each step beside the roofline: scheduling, launches,
             sampling. 0, because engines hide more and more of it behind the GPU's work; for
             Llama-3-8B on an H100, vLLM 0.5.3 spent 29% of the time on scheduling where the GPU
             worked 38% (blog.vllm.ai/2024/09/05/perf-update.html), so three quarters of the GPU's

@@ -36,8 +36,8 @@ class PredictionError:
         mean_excess_tokens: Predicted less actual tokens, mean of those not outgrown.
         mean_shortfall_tokens: Actual less predicted tokens, mean of those outgrown.
         pinball_tokens: Mean quantile loss, tokens: what a better predictor would have less of.
-        pinball_tokens_without: The same of the one constant that suits the trace best: what
-            history by prompt length is worth.
+        pinball_tokens_without: The loss of the one constant that suits the trace best: the worth of
+            history by prompt length.
     """
 
     n_predicted: int

@@ -29,10 +29,10 @@ def refusals(
     Args:
         prompts: Tokens of the prompts.
         outputs: Tokens of the answers.
-        pages: What a sequence takes.
+        pages: Pages of a sequence.
         budget_bytes: Memory for requests.
         context_tokens: The model's context; None: without end.
-        reserved_tokens: What is reserved for each in one piece; 0: pages, as tokens come.
+        reserved_tokens: Tokens reserved for each in one piece; 0: pages, as tokens come.
     """
     import numpy as np
 

@@ -15,7 +15,7 @@ class Reservations:
 
     Attributes:
         fixed: Tokens that each request is reserved; 0: what it needs, or is foreseen to.
-        are_bare: Whether a request is given memory for its prompt alone.
+        are_bare: True if a request is given memory for its prompt alone.
     """
 
     __slots__ = ("_budget", "_out", "_pages", "_predictor", "are_bare", "fixed")

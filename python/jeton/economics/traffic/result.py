@@ -8,7 +8,14 @@ from decimal import Decimal
 from jeton.economics.traffic.policies import PolicyName
 from jeton.economics.traffic.prediction import PredictionError
 
-__all__ = ["Capacity", "Spread", "TraceSummary", "TrafficReport", "TrafficRun", "TrafficSeries"]
+__all__ = [
+    "ServerCapacity",
+    "Spread",
+    "TraceSummary",
+    "TrafficReport",
+    "TrafficRun",
+    "TrafficSeries",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +48,12 @@ class TraceSummary:
         duration_seconds: From the first to the last arrival.
         requests_per_second: Mean.
         rate_factor: How many times as dense it was replayed as it was recorded.
-        prompt_tokens: Of a request, as recorded.
-        output_tokens: Of a request, as recorded.
+        prompt_tokens: Tokens of a request, as recorded.
+        output_tokens: Tokens of a request, as recorded.
         n_rejected: Rows that cannot be meant; they are not among the requests.
-        rejected: Of them, how many for which reason.
+        rejected: Number of them for each reason.
         n_out_of_order: Rows that had to be sorted in.
-        has_times: Whether the trace said when requests came; else times were drawn.
+        has_times: True if the trace said when requests came; else times were drawn.
         domains: Domains that the trace names.
     """
 
@@ -126,7 +133,7 @@ class TrafficRun:
         prediction: How good the predicted lengths were; None without predictions.
         usd_per_request: The group rented from the first arrival to the last answer, per answer;
             None without a price.
-        usd_per_request_busy: The same, paid only while it worked: what a full GPU would come to.
+        usd_per_request_busy: Cost, paid only while it worked: the cost on a full GPU.
         usd_per_mtok: Per million tokens of prompts and output, as ``usd_per_request``.
         ttft_quantiles_seconds: Times to the first token at the shares 0, 1/40, ... 1.
         series: Over time.
@@ -170,11 +177,11 @@ class TrafficRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class ServerCapacity:
     """How a server copes with its traffic.
 
     Attributes:
-        keeps_up: Whether it serves the requests as fast as they come.
+        keeps_up: True if it serves the requests as fast as they come.
         served_share: Duration of the requests over that of the work; 1 where it keeps up.
         n_groups: Servers like it that keep up together, each with its part of the requests; None:
             not known.
@@ -198,19 +205,19 @@ class TrafficReport:
         model: Model that was served.
         gpu: GPU that served it.
         n_gpus: GPUs of the group.
-        weights_bytes: Of the model, with the vocabulary of the tokenizer in use.
+        weights_bytes: Bytes of the model, with the vocabulary of the tokenizer in use.
         page_tokens: Tokens of a page.
         max_requests: Requests in a batch at most.
         step_tokens: Tokens of a step at most.
-        prefill: Whether prompts are read in chunks beside decoding, or whole.
-        step_overhead_seconds: What each step takes beside the roofline.
-        prefix_cache: Whether prompts that begin alike share that beginning (not under ``static``).
+        prefill: Mode of reading prompts: in chunks beside decoding, or whole.
+        step_overhead_seconds: Time of each step beside the roofline.
+        prefix_cache: True if prompts that begin alike share that beginning (not under ``static``).
         usd_per_hour: Price of one GPU and hour; None: not known.
         usd_source: Where the price was read, with its date.
         scaling: How lengths were carried over to the tokenizers, in a sentence.
-        seed: Of what was drawn.
+        seed: Seed of the draws.
         runs: The tokenizer in use first, each with all policies in their order.
-        capacity: Whether the GPUs keep up, and how many would; None: not looked at.
+        capacity: Verdict on the GPUs, and the number that would keep up; None: not looked at.
     """
 
     trace: TraceSummary
@@ -229,4 +236,4 @@ class TrafficReport:
     scaling: str
     seed: int
     runs: tuple[TrafficRun, ...]
-    capacity: Capacity | None = None
+    capacity: ServerCapacity | None = None

@@ -43,17 +43,17 @@ class StepTimes:
 
     Attributes:
         n_layers: Attention layers.
-        n_window_layers: Of them, those with a window.
+        n_window_layers: Number of them with a window.
         window_tokens: The window; 0 without.
         decode_flop_seconds: Arithmetic of one output token without attention.
         prompt_flop_seconds: Arithmetic of one prompt token without attention and head.
         head_flop_seconds: Scores over the vocabulary at one position.
         decode_pair_seconds: Attention's arithmetic of one output token and one layer token.
-        prompt_pair_seconds: The same for prompt tokens.
+        prompt_pair_seconds: Seconds for prompt tokens.
         cache_seconds: Reading one layer token from memory.
         state_seconds: Reading the recurrent state of one request.
         weight_seconds: Reading the weights, for steps of so many tokens (`weights`).
-        overhead_seconds: What each step takes beside (launches, scheduling).
+        overhead_seconds: Time of each step beside (launches, scheduling).
     """
 
     n_layers: int
@@ -109,7 +109,7 @@ class StepTimes:
         layers = model.n_attention_layers
         one = prefill_flops(model, 1, n_scored_tokens=0, vocab_size=vocab_size).linear
         token = forward_flops_per_token(model, vocab_size=vocab_size)
-        # What one output token pays for each layer token: the first token attends itself alone.
+        # The cost of one output token for each layer token: the first token attends itself alone.
         pair = (decode_flops_per_token(model, 0, vocab_size=vocab_size) - token) / max(layers, 1)
         cache = group_layer_token_bytes(
             model, dtype_bytes=plan.kv_element, copies=kv_copies(model, n_gpus)
@@ -156,7 +156,7 @@ class StepTimes:
     def part(self, start: int, end: int) -> tuple[int, int, int]:
         """Return a part's `prompt_pairs`, the layer tokens before it, and those gained.
 
-        The same as three calls, without a window in one sum.
+        Equals three calls, without a window in one sum.
         """
         if self.n_window_layers == 0:
             layers = self.n_layers

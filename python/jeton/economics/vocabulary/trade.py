@@ -44,7 +44,7 @@ class VocabularyPoint:
     Attributes:
         vocab_size: Ids.
         tokens_per_byte: Measured or interpolated.
-        is_measured: Whether this very size was measured.
+        is_measured: True if this very size was measured.
         weight_bytes: Weights with tables of this size.
         table_bytes: Input table and output head.
         head_share: Share of a decoding step's weight reads that the head makes.
@@ -75,9 +75,9 @@ class VocabularyTrade:
     Attributes:
         points: In ascending order of size.
         best: Size with the least of what was asked for; the smaller of equals.
-        minimised: What that is.
+        minimised: Its value.
         reason: Why, with the figures.
-        is_at_an_end: Whether the best is the smallest or largest size that was tried, so that a
+        is_at_an_end: True if the best is the smallest or largest size that was tried, so that a
             better one may lie outside.
     """
 
@@ -145,7 +145,7 @@ def vocabulary_trade(
         tokens_per_byte: Measured on the workload's own text, by vocabulary size.
         reference_vocab_size: Size under which the workload's lengths were counted.
         vocab_sizes: Sizes to try; None: those that were measured.
-        minimise: What the best has the least of.
+        minimise: The figure that the best has the least of.
         n_concurrent: Requests side by side; None: as many as safely fit.
         usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
         plan: How the model is held; None: as published, on the engine's defaults.
@@ -319,7 +319,7 @@ class AdaptiveSoftmax:
 
     Attributes:
         flops_per_token: FLOPs of scoring one position to train or to score a text, mean.
-        full_flops_per_token: Those of the full head.
+        full_flops_per_token: FLOPs of the full head.
         n_parameters: Parameters of the clustered head.
         shares: Share of the tokens that each cluster scores, head first.
     """

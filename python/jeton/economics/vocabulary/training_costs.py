@@ -1,8 +1,8 @@
 """Cost of training a model under each tokenizer, and when a new tokenizer has paid for itself.
 
-The same text is fewer or more tokens under another tokenizer, and the tables and the head are
-smaller or larger: FLOPs, memory, GPU-hours and dollars follow. Against the cost of training stands
-what serving then saves, token by token.
+A text has fewer or more tokens under another tokenizer, and the tables and the head are smaller or
+larger. FLOPs, memory, GPU-hours and dollars follow. Against the cost of training stands what
+serving then saves, token by token.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ class BreakEven:
     """When a new tokenizer has paid for itself.
 
     Attributes:
-        usd_once: What changing costs once.
-        usd_saved_per_mtok: What serving a million of today's tokens then costs less; below 0 where
-            it costs more.
+        usd_once: One-time cost of the change.
+        usd_saved_per_mtok: Saving on serving a million of today's tokens; below 0 where it costs
+            more.
         tokens: Today's tokens after which the cost is earned; None: never.
         months: Months until then; None: never, or without traffic.
         figure: ``tokens`` as a figure; None: never.
@@ -150,16 +150,16 @@ def training_cost(
         model: The model.
         gpu: The GPU.
         n_bytes: Text, UTF-8 bytes: the same for every tokenizer, as tokens are not.
-        bytes_per_token: Of the tokenizer on this text (an audit measures it).
+        bytes_per_token: Bytes per token of the tokenizer on this text (an audit measures it).
         epochs: How often the text is read.
-        mode: What is trained.
+        mode: The trained part.
         sequence_tokens: Length of a sequence; None: the model's context, at most 8,192.
         micro_batch_sequences: Sequences that a GPU works on at once.
         n_gpus: GPUs; None: the fewest on which it fits.
         vocab_size: The tokenizer's vocabulary; None: the model's.
         flops_share: Share of the dense rate that is reached.
-        recomputation: Whether activations are recomputed instead of kept.
-        fused_loss: Whether the loss never writes the scores down (arXiv:2411.09009).
+        recomputation: True if activations are recomputed instead of kept.
+        fused_loss: True if the loss never writes the scores down (arXiv:2411.09009).
         reserved_share: Share of the memory kept for buffers and fragments.
         usd_per_hour: Price of one GPU and hour; None: the catalog's low list price.
         tokenizer: Name, for the result.

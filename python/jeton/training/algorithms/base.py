@@ -50,13 +50,13 @@ class Learning:
     """Context of learning besides counts and settings.
 
     Attributes:
-        name: What the tokenizer is to be called.
+        name: Name of the tokenizer.
         on_progress: Told now and then how far learning is; may be None.
         num_threads: Threads that learn; None: all there are. Never changes the result.
         languages: The counts by language, for an algorithm that asks for them.
-        facts: What the algorithm has to say of its work, for the training card: it puts plain JSON
-            values here.
-        merges: Those of a run that was interrupted, to go on from; for algorithms that can.
+        facts: The algorithm's notes on its work, for the training card: it puts plain JSON values
+            here.
+        merges: Merges of a run that was interrupted, to go on from; for algorithms that can.
         on_interrupt: Told the merges so far where Ctrl-C ends learning, by algorithms that can go
             on from them; may be None.
     """
@@ -88,14 +88,14 @@ class Algorithm:
     """One way to choose tokens.
 
     Attributes:
-        name: What it is called in ``train`` and on the command line.
-        summary: What it is, in a few words.
+        name: Name in ``train`` and on the command line.
+        summary: The algorithm in a few words.
         takes: Which of the shared settings mean something to it; giving another one is an error.
-        special_tokens: Those that it has unless others are given.
+        special_tokens: Its special tokens unless others are given.
         options: Class of its own options, a frozen dataclass with defaults.
         new_counts: Empty counts that cut text the way it needs.
         learn: Counts to a tokenizer.
-        languages: What says which language a document is of; None where that does not matter.
+        languages: The source of a document's language; None where that does not matter.
     """
 
     name: str
@@ -132,7 +132,7 @@ def pattern_counts(settings: TrainSettings, *, pattern: str | None = None) -> Pr
     """Empty counts that cut text by the pattern, the rules and the normalizers of settings.
 
     Args:
-        settings: What says so.
+        settings: Settings that say so.
         pattern: Another pattern instead of theirs.
     """
     chosen = settings.pattern if pattern is None else pattern

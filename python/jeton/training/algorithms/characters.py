@@ -48,7 +48,7 @@ class WordOptions:
         pre_tokenizer: How text is cut: ``"pattern"`` by the split pattern, which keeps spaces;
             ``"whitespace"`` into words and runs of punctuation, ``"whitespace_split"`` at white
             space; ``"metaspace"`` into words that begin with U+2581.
-        unk_token: What other text becomes; it is put before the special tokens unless it is one of
+        unk_token: The token for other text; it is put before the special tokens unless it is one of
             them.
         character_coverage: Share of the text that the alphabet covers.
         limit_alphabet: Most characters of the alphabet; None: any number.
@@ -85,9 +85,9 @@ class CharacterBpeOptions(WordOptions):
     Attributes:
         end_of_word_suffix: Stands behind the last character of a word (``"</w>"``).
         continuing_prefix: Stands before every character of a word but the first.
-        ties: Of two pairs with the same count, ``"ids"`` merges the one with the lower ids first,
-            as ``tokenizers`` does, ``"shorter"`` the one whose token is shorter, then the one whose
-            bytes come first, as ``sentencepiece`` does.
+        ties: Rule for two pairs with equal counts. ``"ids"`` merges the one with the lower ids
+            first, as ``tokenizers`` does. ``"shorter"`` merges the one whose token is shorter, then
+            the one whose bytes come first, as ``sentencepiece`` does.
     """
 
     end_of_word_suffix: str = ""
@@ -116,7 +116,7 @@ class WordPieceOptions:
         handle_chinese_chars: Ideographs are words of their own.
         continuing_subword_prefix: Stands before tokens that continue a word.
         max_input_chars_per_word: Longer words are unknown.
-        unk_token: What other words become.
+        unk_token: The token for other words.
         character_coverage: Share of the text that the alphabet covers.
         limit_alphabet: Most characters of the alphabet; None: any number.
         required_chars: Characters of the alphabet whatever the text has.

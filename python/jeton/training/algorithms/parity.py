@@ -1,8 +1,8 @@
 """``"parity-bpe"``: byte-level BPE whose merges go to the language that is worst off.
 
 Foroutan et al. 2025, arXiv:2508.04796. Each step asks which language needs most tokens for a unit
-of content and merges the pair that occurs most in its text. What comes out is a plain list of
-merges: any library that reads byte-level BPE gives the same ids.
+of content and merges the pair that occurs most in its text. The result is a plain list of merges:
+any library that reads byte-level BPE gives the same ids.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ParityOptions(BpeOptions):
         default_language: Language of records without that field; empty: they are an error.
         development: Paths of the text on which each language's cost is measured, with languages in
             the same way. Empty: the text that is learned from.
-        units: What makes languages comparable. ``"aligned"``: the development texts are
+        units: The unit that makes languages comparable. ``"aligned"``: the development texts are
             translations of one another, so tokens are compared as they are; ``"characters"``,
             ``"bytes"``: tokens for each of these. None: ``"aligned"`` with development text, else
             ``"characters"``.

@@ -60,7 +60,7 @@ class SentencePieceOptions:
         user_defined_symbols: Strings that are one piece wherever they stand.
         unk_id, bos_id, eos_id, pad_id: Ids; -1: there is none.
         unk_piece, bos_piece, eos_piece, pad_piece: Their texts.
-        unk_surface: What the unknown id decodes to.
+        unk_surface: Text that the unknown id decodes to.
     """
 
     normalization_rule_name: str = "identity"

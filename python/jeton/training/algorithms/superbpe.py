@@ -46,8 +46,8 @@ class SuperBpeOptions(BpeOptions):
     """Options of superword BPE besides the shared settings, of which ``pattern`` cuts words.
 
     Attributes:
-        phrases: What a token may span: a name from ``PHRASE_PATTERNS`` or a regular expression,
-            whose matches are phrases.
+        phrases: Span of a token: a name from ``PHRASE_PATTERNS`` or a regular expression, whose
+            matches are phrases.
         transition_size: Tokens at which merges begin to cross the ends of words, special tokens and
             bytes included. None: half of ``vocab_size``, the best of 6k to 48k for 64k on
             held-out medical and legal text.

@@ -1,7 +1,7 @@
 """``"trimmed-bpe"``: byte-level BPE without tokens that only lead to others.
 
-What is hardly used itself is taken out and further merges take its place. The result is a plain
-list of merges and the rule that a pretoken which is a token is not cut (``ignore_merges`` in
+A token that is hardly used itself is taken out and further merges take its place. The result is a
+plain list of merges and the rule that a pretoken which is a token is not cut (``ignore_merges`` in
 ``tokenizer.json``, as Llama 3 has it): no id is kept for what went.
 """
 

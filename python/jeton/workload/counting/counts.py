@@ -44,8 +44,8 @@ class Setup:
         terms: Terms that are counted.
         sample_chars: Length of the passages of the coloured view.
         deep_sample_bytes: Limit of the sample for the expensive analyses.
-        has_overhead: Whether a chat format may add tokens to those of the texts.
-        has_control_tokens: Whether the texts were written by a chat template, so that its control
+        has_overhead: True if a chat format may add tokens to those of the texts.
+        has_control_tokens: True if the texts were written by a chat template, so that its control
             tokens are tokens where they are sent.
     """
 

@@ -120,7 +120,7 @@ class DomainCounts:
         """Begin without counts.
 
         Args:
-            tokenizers: Those that reports are about.
+            tokenizers: The tokenizers that reports are about.
             more: Further ones that only lengths are counted with; their places come behind.
         """
         self._tokenizers = (*tokenizers, *more)
@@ -170,7 +170,7 @@ class DomainCounts:
             tokenizer: Its place.
             domains: As `numbered` gives them.
             n_tokens: Tokens of the text, int64 (n,).
-            overhead_tokens: What a chat format adds to them.
+            overhead_tokens: Tokens that a chat format adds to them.
         """
         sums = np.zeros((len(self._names.names), len(self._tokenizers)), dtype=np.int64)
         sums[: len(self._token_sums)] = self._token_sums

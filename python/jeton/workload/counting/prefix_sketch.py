@@ -1,15 +1,15 @@
 """Beginnings that documents of the whole workload share, counted in bounded memory.
 
 Every document's beginning is cut into blocks, and each block has a key of all text up to its end:
-equal keys are taken for equal beginnings. Of all keys the smallest are kept, with exact counts,
-because whether a key is kept depends on nothing but itself. So the kept ones are an even draw of
-all distinct beginnings, whatever the order, and the sketches of two shards make that of the whole.
-A draw of *documents* could not tell: of a conversation that is sent again with every turn, it would
+equal keys are taken for equal beginnings. The smallest of all keys are kept, with exact counts,
+because a key's place depends on nothing but itself. So the kept ones are an even draw of all
+distinct beginnings, whatever the order, and the sketches of two shards make that of the whole. A
+draw of *documents* could not tell: of a conversation that is sent again with every turn, it would
 hold one turn.
 
 The core makes the keys while it looks at the texts (`jeton._core.Surveyor`): XXH3 of 64 bits of
-each block, seeded with the key before it. Whoever wants two beginnings to be taken for one can have
-it, and gains a wrong estimate.
+each block, seeded with the key before it. An attacker can make two beginnings look like one, and
+gains a wrong estimate.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def first_block_keys(survey: Survey, n_bytes: NDArray[np.int64]) -> NDArray[np.i
     """A key of the first block of each document; 0 for those that are shorter.
 
     Args:
-        survey: Of the documents, with blocks of `BLOCK_BYTES`.
+        survey: Survey of the documents, with blocks of `BLOCK_BYTES`.
         n_bytes: int64 (n,), their bytes.
     """
     keys = np.zeros(len(n_bytes), dtype=np.int64)

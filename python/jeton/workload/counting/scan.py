@@ -1,7 +1,7 @@
 """One pass over the workload: every document is counted by every tokenizer, once.
 
-What is looked at document by document is done here for whole batches at a time, because the pass
-should take little longer than encoding the text does (``make bench``).
+Steps on single documents are done here for whole batches at a time, because the pass should take
+little longer than encoding the text (``make bench``).
 """
 
 from __future__ import annotations

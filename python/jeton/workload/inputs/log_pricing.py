@@ -35,7 +35,7 @@ class PricingOptions:
 
     Attributes:
         model_map: Names of one's own for models.
-        strict: Whether a model without a price is an error.
+        strict: True if a model without a price is an error.
         period: Time that the log covers, as the user says it; empty: by its times.
         price: The price that the user gave; None: none.
     """
@@ -134,7 +134,7 @@ class LogPricing:
         """The requests of both; rows of neither can be corrected any more.
 
         Args:
-            other: Those of the other shard.
+            other: Prices of the other shard.
             n_rows: Rows of this shard.
         """
         merged = LogPricing(self.options)

@@ -49,7 +49,7 @@ class Portion:
         domains: int32 (n,), the number of each text's domain; -1: none. None: no text has one.
         overhead_tokens: int64 (n,), tokens that a chat format adds to those of the text. None: no
             text has any.
-        responses: What came back for each text, empty where that is not known; None: for none.
+        responses: The answer to each text, empty where that is not known; None: for none.
         places: Line and id of the record that each text comes from; None: not known.
         models: int32 (n,), the number of each text's model; -1: none. None: no text has one.
     """
@@ -226,7 +226,7 @@ class RequestPortions:
 
     def __iter__(self) -> Iterator[Portion]:
         """Portion after portion, in the order of the inputs."""
-        # What was looked at beforehand is dropped as it is read.
+        # Documents that were read beforehand are dropped as they are read.
         peeked = (self._peeked.pop(0) for _ in range(len(self._peeked)))
         for batch in chain(peeked, self._batches):
             self._collector.add(batch, self._stream)

@@ -36,7 +36,7 @@ class RequestEvidence:
     """The request logs beside their text, one row a request.
 
     Attributes:
-        summary: What the report shows.
+        summary: The summary that the report shows.
         domain: int32 (n,), index into ``domains``; -1: none.
         model: int32 (n,), index into ``models``; -1: none.
         time_s: float64 (n,), seconds since 1970; NaN: not known.
@@ -49,7 +49,7 @@ class RequestEvidence:
             the log does not show it. Empty: not counted.
         domains: Names of the domains.
         models: Names of the models.
-        is_complete: Whether every request of the workload has its row.
+        is_complete: True if every request of the workload has its row.
         conversation: int64 (n,), a hash of the conversation; 0: not stated. Empty: not known.
         digest: int64 (n,), a digest of what was sent. Empty: not known.
         beginning: int64 (n,), a key of the first block of what was sent; 0: it is shorter, -1: not

@@ -71,7 +71,7 @@ class DeepSample:
         documents: The documents, in the order of their digests.
         n_tokens: Their tokens under the tokenizer in use.
         n_tokens_of_all: Tokens of the whole workload.
-        is_whole: Whether the sample is the workload; figures of it are then exact.
+        is_whole: True if the sample is the workload; figures of it are then exact.
     """
 
     documents: tuple[SampleDocument, ...]
@@ -118,8 +118,8 @@ class DeepSampler:
         Args:
             source: Its path.
             batch: The documents.
-            digests: Of the documents, `DIGEST` (n,).
-            responses: What came back for each, empty for nothing.
+            digests: Digests of the documents, `DIGEST` (n,).
+            responses: The answer to each, empty for nothing.
             domain_of: The name of a document's domain by its place in the batch; empty for none.
             model_of: The name of its model likewise.
         """

@@ -26,7 +26,7 @@ class Unit:
         data: The text as UTF-8.
         source: The first of its inputs, by name.
         domain: The first of its domains, by name; empty where it has none.
-        companion: What belongs to it (an answer) as UTF-8; the key is that of both.
+        companion: Its companion (an answer) as UTF-8; the key is that of both.
         n_copies: How often it was offered.
         model: The first of the models that it was sent to, by name; empty where none is named.
     """

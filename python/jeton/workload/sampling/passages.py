@@ -108,7 +108,7 @@ class PassageSampler:
         Args:
             source: Its path.
             batch: The documents.
-            digests: Of the documents, `DIGEST` (n,).
+            digests: Digests of the documents, `DIGEST` (n,).
         """
         offsets = batch.offsets
         lengths = np.diff(offsets)

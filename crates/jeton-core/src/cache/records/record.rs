@@ -4,31 +4,31 @@ use crate::cache::key::Role;
 
 /// How many bytes and how many ids a record has, and the role of the bytes, as a number.
 #[inline(always)]
-fn head(word: &[u8], n_ids: u32, role: Role) -> u32 {
-    (role as u32) << 24 | (word.len() as u32) << 16 | n_ids
+fn head(pretoken: &[u8], n_ids: u32, role: Role) -> u32 {
+    (role as u32) << 24 | (pretoken.len() as u32) << 16 | n_ids
 }
 
 /// The bytes as a record has them: the first four and, as many times four bytes as it takes, the
 /// last ones, which may begin before the first four end. So all that follows the first four can be
 /// read by sixteen, from both ends. None where sixteen are not left.
 #[inline(always)]
-fn split(word: &[u8]) -> Option<(u32, &[u8])> {
-    let first = u32::from_le_bytes(*word.first_chunk()?);
-    let rest = &word[word.len() - (word.len() - 1) / 4 * 4..];
+fn split(pretoken: &[u8]) -> Option<(u32, &[u8])> {
+    let first = u32::from_le_bytes(*pretoken.first_chunk()?);
+    let rest = &pretoken[pretoken.len() - (pretoken.len() - 1) / 4 * 4..];
     (rest.len() >= 16).then_some((first, rest))
 }
 
 /// The bytes of a shorter one by four, zeros behind the last.
 #[inline(always)]
-fn by_four(word: &[u8]) -> impl Iterator<Item = u32> {
-    word.chunks(4).map(|some| {
+fn by_four(pretoken: &[u8]) -> impl Iterator<Item = u32> {
+    pretoken.chunks(4).map(|some| {
         let mut four = [0; 4];
         four[..some.len()].copy_from_slice(some);
         u32::from_le_bytes(four)
     })
 }
 
-/// Which bits of sixteen bytes differ from those of a record.
+/// Bits of sixteen bytes that differ from a record's.
 #[inline(always)]
 fn differing(there: &[u32; 4], here: &[u8; 16]) -> [u32; 4] {
     let (here, _) = here.as_chunks();
@@ -37,9 +37,9 @@ fn differing(there: &[u32; 4], here: &[u8; 16]) -> [u32; 4] {
 
 /// True if a record has these bytes. All of it without a branch: it has them nearly always.
 #[inline(always)]
-fn has_bytes(text: &[u32], word: &[u8]) -> bool {
-    let Some((first, rest)) = split(word) else {
-        return text.iter().copied().eq(by_four(word));
+fn has_bytes(text: &[u32], pretoken: &[u8]) -> bool {
+    let Some((first, rest)) = split(pretoken) else {
+        return text.iter().copied().eq(by_four(pretoken));
     };
     let Some((&first_there, there)) = text.split_first() else {
         return false;
@@ -97,17 +97,19 @@ impl<'r> RecordIds<'r> {
 }
 
 /// As many numbers as a record takes.
-pub(super) fn len(word: &[u8], n_ids: usize) -> usize {
-    1 + word.len().div_ceil(4) + n_ids
+pub(super) fn len(pretoken: &[u8], n_ids: usize) -> usize {
+    1 + pretoken.len().div_ceil(4) + n_ids
 }
 
 /// Writes one where there is room for it.
-pub(super) fn write(there: &mut [u32], word: &[u8], role: Role, ids: &[u32]) {
+pub(super) fn write(there: &mut [u32], pretoken: &[u8], role: Role, ids: &[u32]) {
     let (first, rest) = there.split_at_mut(1);
-    first.fill(head(word, ids.len() as u32, role));
-    let (text, of_ids) = rest.split_at_mut(word.len().div_ceil(4));
-    let (first_four, rest) = split(word).unzip();
-    let fours = first_four.into_iter().chain(by_four(rest.unwrap_or(word)));
+    first.fill(head(pretoken, ids.len() as u32, role));
+    let (text, of_ids) = rest.split_at_mut(pretoken.len().div_ceil(4));
+    let (first_four, rest) = split(pretoken).unzip();
+    let fours = first_four
+        .into_iter()
+        .chain(by_four(rest.unwrap_or(pretoken)));
     for (there, four) in text.iter_mut().zip(fours) {
         *there = four;
     }
@@ -120,13 +122,13 @@ pub(super) fn write(there: &mut [u32], word: &[u8], role: Role, ids: &[u32]) {
 pub(super) fn read<'r>(
     records: &'r [u32],
     at: usize,
-    word: &[u8],
+    pretoken: &[u8],
     role: Role,
 ) -> Option<(u32, &'r [u32])> {
     let (&first, rest) = records.get(at..)?.split_first()?;
     let n_ids = first & 0xFFFF;
-    let (text, ids) = rest.split_at_checked(word.len().div_ceil(4))?;
-    (first == head(word, n_ids, role) && has_bytes(text, word)).then_some((n_ids, ids))
+    let (text, ids) = rest.split_at_checked(pretoken.len().div_ceil(4))?;
+    (first == head(pretoken, n_ids, role) && has_bytes(text, pretoken)).then_some((n_ids, ids))
 }
 
 #[cfg(test)]
@@ -136,19 +138,19 @@ mod tests {
     #[test]
     fn each_bit_of_a_pretoken_tells_it_from_others() {
         for len in 1..=100usize {
-            let word: Vec<u8> = (0..len).map(|at| (at * 7 % 251) as u8).collect();
+            let pretoken: Vec<u8> = (0..len).map(|at| (at * 7 % 251) as u8).collect();
             let ids = [1, 2, 3];
-            let mut there = vec![0; super::len(&word, 3)];
-            write(&mut there, &word, Role::Pretoken, &ids);
+            let mut there = vec![0; super::len(&pretoken, 3)];
+            write(&mut there, &pretoken, Role::Pretoken, &ids);
             assert_eq!(
-                read(&there, 0, &word, Role::Pretoken),
+                read(&there, 0, &pretoken, Role::Pretoken),
                 Some((3, &ids[..])),
                 "{len}"
             );
-            assert_eq!(read(&there, 0, &word, Role::Unit), None);
-            assert_eq!(read(&there, 0, &word[1..], Role::Pretoken), None);
+            assert_eq!(read(&there, 0, &pretoken, Role::Unit), None);
+            assert_eq!(read(&there, 0, &pretoken[1..], Role::Pretoken), None);
             for bit in 0..8 * len {
-                let mut other = word.clone();
+                let mut other = pretoken.clone();
                 other[bit / 8] ^= 1 << (bit % 8);
                 assert_eq!(
                     read(&there, 0, &other, Role::Pretoken),

@@ -2,8 +2,8 @@
 //! sixteen at a time, or 64 that are ASCII. Called only where `Kernel::of` found it, which is all
 //! that makes the call unsafe; memory is read and written through references to arrays.
 //!
-//! All of it stays in registers. What is written to the stack in halves and read as a whole waits
-//! for the cache, or not, as the stack happens to lie.
+//! All of it stays in registers. Two halves written to the stack and read as a whole may wait for
+//! the cache, depending on the stack's address.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -36,7 +36,7 @@ fn write(characters: Kept<'_>, room: &mut [u8]) -> Written {
             // SAFETY: sixteen bytes are there.
             |block| _mm512_cvtepu8_epi32(unsafe { _mm_loadu_si128(block.as_ptr().cast()) }),
             |some| {
-                // SAFETY: as many as are loaded are there.
+                // SAFETY: the slice has all numbers that are loaded.
                 let bytes = unsafe { _mm512_maskz_loadu_epi8(lowest(some), some.as_ptr().cast()) };
                 _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes))
             },
@@ -49,7 +49,7 @@ fn write(characters: Kept<'_>, room: &mut [u8]) -> Written {
             |block| _mm512_cvtepu16_epi32(unsafe { _mm256_loadu_si256(block.as_ptr().cast()) }),
             |some| {
                 let mask = lowest(some) as u32;
-                // SAFETY: as many as are loaded are there.
+                // SAFETY: the slice has all numbers that are loaded.
                 let pairs = unsafe { _mm512_maskz_loadu_epi16(mask, some.as_ptr().cast()) };
                 _mm512_cvtepu16_epi32(_mm512_castsi512_si256(pairs))
             },
@@ -60,7 +60,7 @@ fn write(characters: Kept<'_>, room: &mut [u8]) -> Written {
             room,
             // SAFETY: sixteen numbers of four bytes are there.
             |block| unsafe { _mm512_loadu_si512(block.as_ptr().cast()) },
-            // SAFETY: as many as are loaded are there.
+            // SAFETY: the slice has all numbers that are loaded.
             |some| unsafe { _mm512_maskz_loadu_epi32(lowest(some) as u16, some.as_ptr().cast()) },
             |block, place| ascii_of_fours(block, place),
         ),
@@ -109,7 +109,7 @@ fn write_all<U>(
     if !last.is_empty()
         && let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut)
     {
-        // What they lack of sixteen are zeros, a byte each.
+        // Missing numbers up to sixteen are zeros, a byte each.
         at += write_sixteen(load_some(last), place, &mut odd) - (BLOCK_CHARACTERS - last.len());
     }
     Written {

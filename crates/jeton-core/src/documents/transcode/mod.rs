@@ -1,9 +1,9 @@
 //! Characters of one, two or four bytes each to UTF-8.
 //!
-//! So Python keeps its strings. Half a surrogate pair, which a `str` may hold, becomes the three
-//! bytes that its number would have: these are not UTF-8, and the place at which the text stops
-//! being one is found by looking at what was written. That is looked at only where a number was no
-//! character's: what is made of characters needs no check.
+//! So Python keeps its strings. A `str` may hold half a surrogate pair. It becomes the three bytes
+//! of its number, which are not UTF-8. A look at the written bytes then finds the place of the
+//! error. That is looked at only where a number was no character's: what is made of characters
+//! needs no check.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -33,7 +33,7 @@ pub trait Unit: Copy {
     /// Its number.
     fn number(self) -> u32;
 
-    /// Such characters as what they are.
+    /// Characters of this class, as UTF-8.
     fn kept(characters: &[Self]) -> Kept<'_>;
 }
 
@@ -93,7 +93,7 @@ impl Unit for u32 {
 /// Bytes written at the beginning of the room.
 struct Written {
     n_bytes: usize,
-    /// True if all numbers are those of characters.
+    /// True if each number is a character's.
     is_text: bool,
 }
 
@@ -132,7 +132,7 @@ fn write_all<U: Unit>(kernel: Kernel, characters: &[U], room: &mut [u8]) -> Writ
     if !rest.is_empty()
         && let Some(room) = room.get_mut(written.n_bytes..)
     {
-        // What the rest lacks of a block are zeros, a byte each.
+        // The rest of the block is filled with zeros, a byte each.
         let mut block = [0u32; BLOCK_CHARACTERS];
         for (number, unit) in block.iter_mut().zip(rest) {
             *number = unit.number();
@@ -175,7 +175,7 @@ impl<U: Unit> Work for Write<'_, U> {
     }
 }
 
-/// True if all numbers are those of characters: none is half a surrogate pair or too large. Without
+/// True if each number is a character's: none is half a surrogate pair or too large. Without
 /// branches, for vectors.
 #[inline(always)]
 fn are_those_of_text(numbers: &[u32; BLOCK_CHARACTERS]) -> bool {
@@ -237,7 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn written<U: Unit>(characters: &[U]) -> Vec<u8> {
-        // What was written before must not show.
+        // Earlier contents must not show.
         let mut room = vec![0xFF; 40];
         let Written { n_bytes, is_text } = to_utf8(characters, &mut room);
         room.truncate(n_bytes);

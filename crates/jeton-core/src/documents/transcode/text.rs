@@ -15,8 +15,8 @@ pub fn to_text<'r, U: Unit>(characters: &[U], room: &'r mut Vec<u8>) -> Result<&
     let Written { n_bytes, is_text } = to_utf8(characters, room);
     let written = room.get(..n_bytes).unwrap_or_default();
     if is_text {
-        // SAFETY: every number is that of a character, and what is written of each is its UTF-8.
-        // There is nothing else in these bytes.
+        // SAFETY: every number is a character's, and its UTF-8 is written. There is nothing else in
+        // these bytes.
         return Ok(unsafe { std::str::from_utf8_unchecked(written) });
     }
     as_text(written)

@@ -7,8 +7,8 @@ use crate::format::writing::ledger::Ledger;
 /// The published file's first line.
 const FIRST_LINE: &str = "\"bpe_simple_vocab_16e6.txt#version: 0.2";
 
-/// Writes the merges, and what stands in their way. Whether the vocabulary is the one that merges
-/// make shows when they are read.
+/// Writes the merges, and what stands in their way. Reading the merges shows if they make this
+/// vocabulary.
 pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<Draft> {
     let ModelConfig::CharacterBpe {
         tokens,

@@ -89,8 +89,8 @@ fn vocab(tokens: &Tokens, added: &[AddedToken], used: &HashSet<u32>) -> Result<V
 /// Pairs of ids in merge order.
 type Pairs = Vec<(u32, u32)>;
 
-/// The merges as pairs of ids, and the ids that they use or make. Of a merge listed twice the first
-/// counts, as in llama.cpp.
+/// The merges as pairs of ids, and the ids that they use or make. If a merge is listed twice the
+/// first counts, as in llama.cpp.
 fn read_merges(merges: &[&str], tokens: &Tokens) -> Result<(Pairs, HashSet<u32>)> {
     let ids: HashMap<&str, u32> = tokens.texts.iter().map(String::as_str).zip(0..).collect();
     let mut pairs = Vec::with_capacity(merges.len());

@@ -206,7 +206,7 @@ fn added_tokens(fields: &Fields<'_>, tokens: &Tokens) -> Result<Vec<AddedToken>>
         let special = match kind {
             Kind::Control | Kind::Unknown => true,
             Kind::Normal | Kind::UserDefined if known => true,
-            // Whatever its type says, nobody but a template may write a token that has a role.
+            // A token with a role is written by templates alone, whatever its type says.
             Kind::UserDefined if role.is_some() => true,
             Kind::Normal if role == Some(&true) && is_markup(text) => true,
             Kind::UserDefined => false,

@@ -104,7 +104,7 @@ fn a_beginning_says_how_much_more_it_takes() {
     }
     assert_eq!(n, whole.len());
     assert!(steps > 10);
-    // What follows the header is not looked at.
+    // Bytes behind the header are not read.
     let mut longer = whole;
     longer.extend_from_slice(b"tensors");
     assert!(from_gguf(&longer).is_ok());
@@ -160,7 +160,7 @@ fn sentencepiece_vocabularies() {
     ];
     let llama = tokenizer(&pairs);
     assert_eq!(encode(&llama, "ab", &Allow::None, true), [1, 5, 6]);
-    // What follows a user's token begins anew, as in llama.cpp.
+    // Text behind a user's token begins anew, as in llama.cpp.
     assert_eq!(encode(&llama, "a<u>a", &Allow::None, false), [5, 7, 5]);
     let bare = with(
         pairs.clone(),

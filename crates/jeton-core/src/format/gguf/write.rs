@@ -1,7 +1,6 @@
 //! Writing the vocabulary of a model file: metadata only, no tensors.
 //!
-//! Such a file is what llama.cpp loads with `vocab_only`, and what its converter puts before the
-//! tensors.
+//! llama.cpp loads such a file with `vocab_only`; its converter puts the same before the tensors.
 
 use super::pairs_out::Pairs;
 use super::pre::{self, Pre};
@@ -113,8 +112,8 @@ fn tokens(
     (texts, kinds)
 }
 
-/// True if there are so few tokens for so many ids that names for all of them would take more
-/// memory than the vocabulary.
+/// True if most ids have no token: names for all of them would take more memory than the
+/// vocabulary.
 fn too_sparse(vocab: &Vocab, config: &Config) -> bool {
     const MAX_IDS_PER_TOKEN: u64 = 16;
     let added = config.added_tokens.iter().map(|token| token.id + 1).max();

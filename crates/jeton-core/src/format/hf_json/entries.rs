@@ -143,7 +143,7 @@ impl<'de: 'v, 'v> Deserialize<'de> for Scored<'v> {
             ) -> std::result::Result<Scored<'v>, A::Error> {
                 let text: Option<Text<'v>> = seq.next_element()?;
                 let score: Option<f64> = seq.next_element()?;
-                // What follows is not looked at, as in the reference.
+                // Later entries are not read, as in the reference.
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(match (text, score) {
                     (Some(Text(text)), Some(score)) => Scored::Piece(text, score),

@@ -75,8 +75,8 @@ impl Kind {
     }
 }
 
-/// True if a BPE model in GPT-2's alphabet is the same as one on bytes: nothing is put around
-/// characters, and what is unknown is either impossible or handled byte by byte.
+/// True if a BPE model in GPT-2's alphabet equals one on bytes. Nothing is put around characters,
+/// and no character is unknown, or unknown ones are handled byte by byte.
 pub(super) fn works_on_bytes(model: &Written<'_>, entries: &Entries<'_>) -> bool {
     let empty = |affix: &Option<String>| affix.as_deref().is_none_or(str::is_empty);
     let complete = || {

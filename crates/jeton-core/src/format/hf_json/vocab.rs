@@ -1,9 +1,8 @@
 //! The vocabulary of a model, written, and which added tokens stand in it.
 //!
 //! `tokenizers` gives an added token the id that its text has in the vocabulary, else the next free
-//! one, whatever the file says. A token that stands in the vocabulary can be found by the model,
-//! too; so one that the model does not have is put there only where it would not get its id
-//! without.
+//! one, whatever the file says. The model can find every token of the vocabulary. So an added token
+//! is put there only if it would not get its id otherwise.
 
 use std::collections::HashSet;
 

@@ -32,8 +32,8 @@ pub struct SpmFile {
 impl SpmFile {
     /// Reads a file.
     ///
-    /// Fails with `Format` and the byte at which the file is not what it should be. Whether the
-    /// vocabulary makes sense is for the models to check.
+    /// Fails with `Format` and the byte at which the file is not what it should be. The models
+    /// check the vocabulary itself.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         if bytes.len() > MAX_FILE_BYTES {
             return Err(ErrorKind::TooLarge {

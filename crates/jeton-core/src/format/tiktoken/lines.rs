@@ -1,8 +1,8 @@
 //! Lines of rank files, the quick way: base64 by four tables, digits by hand.
 //!
 //! A line that is not plainly a token and its rank is left to the slow path, which says what is
-//! wrong. Nearly all tokens have twelve bytes at most. Those are read without a branch on their
-//! length, which the processor could not predict.
+//! wrong. Nearly all tokens have twelve bytes at most. They are read without a branch on their
+//! length, which a processor cannot predict.
 
 use crate::vocab::Column;
 
@@ -116,8 +116,8 @@ fn rank_before(eight: u64) -> Option<(usize, u32)> {
     let values = digits ^ ZEROS;
     let are_digits =
         (values | values.wrapping_add(0x0606_0606_0606_0606)) & 0xF0F0_F0F0_F0F0_F0F0 == 0;
-    // Of each two, four and eight digits the first ones count ten, a hundred and ten thousand times
-    // as much.
+    // The first of two digits counts ten times, of four digits a hundred times, of eight ten
+    // thousand times.
     let twos = (values.wrapping_mul(10 << 8 | 1) >> 8) & 0x00FF_00FF_00FF_00FF;
     let fours = (twos.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_FFFF_0000_FFFF;
     let value = fours.wrapping_mul(10_000 << 32 | 1) >> 32;

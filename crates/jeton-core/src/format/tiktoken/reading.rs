@@ -1,7 +1,7 @@
 //! Rank files that are plain, read in blocks of lines, with a second thread where there is one.
 //!
-//! Whoever loads a published file wants its digest, too: the other thread makes it, while the
-//! caller's makes room for all tokens, and then reads blocks from the end. The caller's puts them
+//! A published file's digest is needed, too. A second thread makes it while the caller's thread
+//! makes room for all tokens; then the second one reads blocks from the end. The caller's puts them
 //! in their places, and reads from the beginning while there are none. The other thread lives as
 //! long as the call.
 
@@ -144,7 +144,7 @@ fn room_for(bytes: &[u8]) -> Option<Bulk> {
     Bulk::with_room(n_lines, n_digits.div_ceil(4).saturating_mul(3))
 }
 
-/// Digits of so many different numbers, if they are the smallest ones.
+/// Digits of the numbers below `n`, together.
 fn digits_below(n: usize) -> usize {
     let powers = std::iter::successors(Some(10_usize), |power| power.checked_mul(10));
     // Each has one, those from ten on another one, and so on.
@@ -153,7 +153,7 @@ fn digits_below(n: usize) -> usize {
         .sum::<usize>()
 }
 
-/// How many threads read a file of so many bytes.
+/// Threads that read a file of `n_bytes`.
 pub(super) fn threads_for(n_bytes: usize) -> usize {
     if n_bytes < MIN_BYTES_FOR_THREADS {
         return 1;
@@ -258,8 +258,8 @@ mod tests {
             for threads in 1..3 {
                 let (found, length) = read_plain(&bytes, threads, &|| bytes.len());
                 prop_assert_eq!(length, bytes.len());
-                // What it leaves to the slow way may be good all the same, such as a file with
-                // empty lines.
+                // The slow way may still read a file that this one refuses: one with empty lines,
+                // for example.
                 if let Some(found) = found {
                     let expected = expected.as_ref().unwrap();
                     prop_assert!(found.iter().eq(expected.iter()));

@@ -395,7 +395,7 @@ fn model(
         (ModelConfig::SentencePiece(one), ModelConfig::SentencePiece(two)) => {
             sentencepiece(&one.clone().into(), &two.clone().into(), ledger);
         }
-        // What is left of the model may matter: no rule says that it does not.
+        // The other fields of the model may matter: no rule says that they do not.
         _ => ledger.lose("model", "parts of it", EFFECT),
     }
 }

@@ -1,19 +1,16 @@
 //! Tokenizers to files: every format behind one door, which says what a format cannot hold.
 //!
-//! A writer takes the canonical form. What its format cannot express it enters into a [`Ledger`]:
-//! as an obstacle, where nothing sensible can be written, or as a loss, where a file can be written
-//! that does less. The file is then read again, with what a caller has to say when reading it, and
-//! every part of the canonical form that did not come back is a loss too, or a [`Rewording`] that
-//! is shown to do the same ([`account`]). So nothing is lost without being named, whatever a writer
-//! forgets.
+//! A writer takes the canonical form. A [`Ledger`] lists all that a format cannot express:
+//! obstacles, where nothing sensible can be written, and losses, where the file does less. The file
+//! is then read again, with the options that a reader needs. A part of the canonical form that did
+//! not come back is a loss, too, or a [`Rewording`] that is shown to do the same ([`account`]). So
+//! nothing is lost without being named, whatever a writer forgets.
 //!
-//! Some formats hold another kind of model than the tokenizer has; then the model is first said in
-//! other words ([`translate`]), which is exact or named as a loss, and the ids are what is
-//! compared.
+//! Some formats hold another kind of model. The model is then translated first ([`translate`]); the
+//! translation is exact or named as a loss, and the ids are compared.
 //!
-//! A file belongs to a library, and once it is written the tokenizer is that library's: how the ids
-//! of special tokens are shown by `decode`, and which special token is found where two overlap, are
-//! its rules.
+//! A written file follows the rules of its library. They say how `decode` shows special tokens, and
+//! which of two overlapping special tokens is found.
 
 mod account;
 mod bpe;

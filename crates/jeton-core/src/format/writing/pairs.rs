@@ -1,7 +1,7 @@
 //! When a list of merges and ranks do the same to every text.
 //!
-//! With ranks, any two neighbours whose bytes together are a token may merge, the lowest id first
-//! and the leftmost of equal ones; a list names its pairs and their order.
+//! With ranks, two neighbours merge if their bytes together are a token: the lowest id first, of
+//! equal ones the leftmost. A list names its pairs and their order.
 //!
 //! Merging inside a stretch of text whose ends no merge crosses does not depend on what lies
 //! outside: of the steps of the whole, those inside are always the first that the stretch alone

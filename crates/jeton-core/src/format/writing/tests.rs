@@ -414,7 +414,7 @@ fn a_change_that_no_rule_knows_is_a_loss() {
     account::check(&before, &after, &Words::Own, &mut ledger);
     let lost: Vec<_> = ledger.losses.iter().map(|loss| loss.component).collect();
     assert_eq!(lost, ["template", "decoder"]);
-    // What another kind of model takes along does not include what is put around texts.
+    // A translated model does not take along the tokens around texts.
     let mut ledger = Ledger::default();
     account::check(&before, &after, &Words::Model, &mut ledger);
     let lost: Vec<_> = ledger.losses.iter().map(|loss| loss.component).collect();

@@ -49,8 +49,9 @@ impl MergeTable {
         }
     }
 
-    /// Pairs whose concatenation is a token, ranked by its id. `every`: all of them, not only those
-    /// that can show where a pretoken starts as its bytes' tokens.
+    /// Pairs whose concatenation is a token, ranked by its id. With `every` the table holds all
+    /// pairs. Otherwise it holds only pairs that can occur where a pretoken starts as its bytes'
+    /// tokens.
     pub(super) fn from_ranks(vocab: &Vocab, symbols: &[u32; 256], every: bool) -> Self {
         let mut table = Self::with_capacity(vocab.n_tokens() as usize, symbols);
         let mut parts = Vec::new();
@@ -90,7 +91,7 @@ impl MergeTable {
         table
     }
 
-    /// Puts all pairs where they belong, those that are met often together.
+    /// Inserts all pairs. Pairs of low ids, met most often, lie together.
     fn arrange(&mut self, pairs: &[(u32, u32, u32)]) {
         let is_low = |&&(left, right, _): &&(u32, u32, u32)| (left | right) < LOW_IDS;
         let n_low = pairs.iter().filter(is_low).count();
@@ -112,8 +113,8 @@ impl MergeTable {
         pairs
     }
 
-    /// The entries and the filter, as small as they can be; what the grid has of pairs that merge:
-    /// the place of each and its index; and what there is of scripts.
+    /// Returns the smallest entries and filter, the grid's merging pairs (place and index), and the
+    /// tables of scripts.
     pub(super) fn raw(&self) -> Raw {
         let pairs = self.pairs();
         let mut table = Self::with_capacity(pairs.len() + 1, &self.symbols);
@@ -160,7 +161,7 @@ impl MergeTable {
         } = run_wide(Kernel::fastest(), entries_and_ids);
         let [n_pairs, n_ranks, n_there, n_low] =
             [n_pairs, n_ranks, n_there, n_low].map(|n| n as usize);
-        // Who looks for a pair that is not there comes to an empty entry.
+        // A search for an absent pair ends at an empty entry.
         let ends = n_pairs < entries.len() && !filter.is_empty();
         let counts = u32::try_from(entries.len().max(filter.len())).is_ok();
         let fits = fits_sizes(n_ids, most_ranks) && n_ranks <= most_ranks;
@@ -237,8 +238,8 @@ impl MergeTable {
         run_wide(Kernel::fastest(), Survey { entries, n_ids })
     }
 
-    /// Where merges make ids in their order a side of a pair that has a lower id than what the pair
-    /// makes is made before it, if it is made at all. Of other lists this is not found out.
+    /// Sets `is_in_order`. Where merges make ids in ascending order, a side with a lower id than
+    /// the merged token is made first, if ever. Lists in any other order count as out of order.
     fn note_order(&mut self, excess: u64) {
         self.is_in_order = self.merged.is_empty() && excess <= u64::from(self.offset);
     }

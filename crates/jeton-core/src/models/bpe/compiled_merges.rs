@@ -4,8 +4,8 @@
 use super::slots::GRID;
 use crate::memory::arena::{ArenaVec, HugeArena};
 
-/// The tables as they lie in memory. That they are those of a vocabulary is not looked at; what
-/// could lead outside of its ids is.
+/// The tables as they lie in memory. Loading checks that no entry leads outside the vocabulary's
+/// ids. It does not check that the tables belong to the vocabulary.
 #[derive(Debug)]
 pub(crate) struct CompiledMerges {
     /// Entries of the table of merges.

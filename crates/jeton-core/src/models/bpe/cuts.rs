@@ -1,25 +1,23 @@
 //! Where a pretoken may be cut without changing its tokens: scripts without spaces, above all.
 //!
 //! *A boundary between two characters that no token straddles is a cut: both sides can be merged
-//! alone.* For merging only ever makes tokens, and what it makes on the bytes of a pretoken is on
-//! both sides of a boundary only if some token has, around a place inside it, the bytes that stand
-//! around the boundary. If there is none then no merge ever crosses, and what happens on one side
-//! depends on nothing on the other: each side's merges are done in the order of ranks, from the
-//! left, as if the other were not there. That holds for rank files and for merge lists. It does not
-//! hold for what is no merge: a pretoken that is a token as a whole although merges do not make it
-//! is to be looked for first (`BpeModel::whole`), and where bytes are left out for want of a token
-//! their neighbours meet, so such a model has no cuts. Dropout only leaves merges out, which would
-//! do no harm, but its random draws are counted from left to right over the whole pretoken: there
-//! are no cuts either.
+//! alone.* Merging only ever makes tokens. A merge crosses a boundary only if some token has,
+//! around a place inside it, the bytes around the boundary. Without such a token no merge crosses,
+//! and neither side depends on the other. Each side's merges run in the order of ranks, from the
+//! left, as if it stood alone. That holds for rank files and for merge lists. It holds for merges
+//! only. A pretoken that is a token as a whole, although merges do not make it, is looked up first
+//! (`BpeModel::whole`). Where bytes without a token are left out, their neighbours meet, so such a
+//! model has no cuts. Dropout only leaves merges out, which would do no harm, but its random draws
+//! are counted from left to right over the whole pretoken: there are no cuts either.
 //!
-//! Which tokens straddle which boundary is found out for all places inside all tokens where a
-//! character begins. Left of such a place a token has a whole character, or begins in its midst;
-//! right of it a token has a whole character, or ends in its midst. That makes four sets of pairs
-//! (cl100k: 5,992 pairs of whole characters, 198 with a beginning of the right one, 42 with an end
-//! of the left one, 3 with both; o200k: 24,878, 483, 129, 7). Of the beginnings only the first byte
-//! is kept, of the ends only the last. What is in a set is a filter of bits: the answer "straddled"
-//! may be wrong, at the price of a longer unit, "a cut" never is. Two characters of one alphabet
-//! have a bit of their own instead ([`alphabets`]).
+//! Construction visits all places inside all tokens where a character begins. Left of such a place
+//! a token has a whole character, or begins in its midst; right of it a token has a whole
+//! character, or ends in its midst. That makes four sets of pairs. In cl100k 5,992 pairs are whole
+//! characters, 198 have a beginning of the right one, 42 an end of the left one, 3 both; in o200k
+//! 24,878, 483, 129, 7. A beginning is kept as its first byte, an end as its last. A set is a Bloom
+//! filter with one bit for each pair. The answer "straddled" may be wrong, at the price of a longer
+//! unit; "a cut" is always right. Two characters of one alphabet have a bit of their own instead
+//! ([`alphabets`]).
 
 mod partial_characters;
 mod script_bitmaps;
@@ -31,9 +29,9 @@ use self::three_byte_simd::BLOCK_CHARACTERS;
 use crate::cpu::dispatch::Kernel;
 use crate::vocab::Vocab;
 
-/// Bits for each token of the vocabulary. How many pairs there are is not known before all tokens
-/// have been seen: one for eight tokens of o200k, so that 3% of its cuts are missed, and fewer of
-/// those of other vocabularies.
+/// Bits for each token of the vocabulary. The number of pairs is not known before all tokens have
+/// been seen. The vocabulary o200k has one pair for eight tokens, so the filter misses 3% of its
+/// cuts. Other vocabularies lose fewer.
 const BITS_PER_TOKEN: usize = 4;
 /// The sets of pairs of which one side is not whole have a few hundred.
 const BITS_OF_PARTS: usize = 1 << 14;
@@ -148,7 +146,8 @@ fn is_triple(character: u32) -> bool {
     (0xE0_0000..0xF0_0000).contains(&character)
 }
 
-/// The `N` bytes of a character as a number; none if they are not those of one.
+/// Returns the `N` bytes of a character as a number. None: the bytes end sooner, or one behind the
+/// first does not continue a character.
 #[inline(always)]
 fn number<const N: usize>(bytes: &[u8]) -> Option<u32> {
     let character = bytes.first_chunk::<N>()?;
@@ -186,9 +185,9 @@ fn of_triples(row: u64) -> u16 {
     (row >> (0xE0 & 63)) as u16
 }
 
-/// Calls `each` with every place inside a token where a character begins, or seems to, and with
-/// what the token has on both sides of it; not where a side is neither, for no text of whole
-/// characters has what such a token has.
+/// Calls `each` with both sides of every place inside a token where a character begins, or seems
+/// to. Skips places where a side is neither a character nor a part of one: no text of whole
+/// characters has such a token.
 fn boundaries<'t>(token: &'t [u8], mut each: impl FnMut(Side<'t>, Side<'t>)) {
     let mut place = token.iter().take_while(|&&byte| continues(byte)).count();
     let part = &token[place.saturating_sub(MAX_PART_BYTES)..place];
@@ -338,7 +337,7 @@ impl Cuts {
             // Nearly all of an alphabet's pairs are straddled.
             return self.whole.has(left, right) || parts() != [false; 2];
         }
-        // Which of them says so nobody can predict elsewhere.
+        // Elsewhere branches would be mispredicted, so all sets are read.
         let [of_left, of_right] = parts();
         self.whole.has(left, right) | of_left | of_right
     }
@@ -355,8 +354,8 @@ impl Cuts {
         ]
     }
 
-    /// True if any token may have a part of one of two characters together with something of the
-    /// other, as far as filters tell: a part of the left one, a part of the right one.
+    /// True if some token may have a part of one character together with something of the other, as
+    /// far as filters tell. The answers are for a part of the left one and of the right one.
     pub(super) fn may_have_parts(&self, [left, right]: [&[u8]; 2]) -> [bool; 2] {
         let (&[.., last], &[first, ..]) = (left, right) else {
             return [false; 2];
@@ -371,10 +370,9 @@ impl Cuts {
         self.parts.come_first(both, wholes)
     }
 
-    /// Puts the next cuts after `from`, which is the beginning of a character, into `ends`, and the
-    /// end of the pretoken behind the last one; returns how many they are, at least one, but not as
-    /// many as there is room for at times. Behind bytes that are no character there are no cuts any
-    /// more.
+    /// Puts the next cuts after `from`, the beginning of a character, into `ends`. The end of the
+    /// pretoken follows the last cut. Returns the number of ends: at least one, and sometimes fewer
+    /// than there is room for. Behind bytes that are no character there are no cuts any more.
     pub(super) fn ends(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
         let (mut n, mut at) = (0, from);
         loop {

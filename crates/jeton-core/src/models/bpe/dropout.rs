@@ -1,10 +1,10 @@
 //! BPE-dropout: one word in many segmentations, by leaving merges out at random.
 //!
 //! Provilkov, Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization"
-//! (ACL 2020). The distribution is that of `tokenizers` 0.23.3: candidates are drawn in the order
-//! in which they would merge; each is set aside with the given probability; as soon as one is not,
-//! all that were set aside come back. That happens even if the one that was drawn is out of date,
-//! its neighbours having merged meanwhile, so candidates that are out of date stay and take part in
+//! (ACL 2020). The distribution is the one of `tokenizers` 0.23.3. Candidates are drawn in the
+//! order in which they would merge. Each is set aside with the given probability. As soon as one is
+//! not, all candidates set aside come back. They come back even if the drawn candidate is out of
+//! date because its neighbours have merged meanwhile. So outdated candidates stay and take part in
 //! the draws. The word is done when all candidates are set aside. With dropout no pretoken is kept
 //! whole, as there (`ignore_merges` has no say).
 //!

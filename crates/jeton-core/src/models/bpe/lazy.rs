@@ -1,11 +1,12 @@
 //! The tables of merges, made when it is worth it.
 //!
 //! A short text should not wait for the merges of a hundred thousand tokens. So the first words are
-//! merged with structures that loading has made anyhow: the vocabulary itself where any pair whose
-//! concatenation is a token may merge, else the list by left tokens. That takes a few times as long
-//! for a word. By ranks, a filter of all tokens is made then, with which it takes little longer
-//! than with the tables ([`Pieces`]). After [`FREE_WORDS`], or as many words as there are tokens,
-//! the tables are made, once. From then on all is as if they had been there from the start.
+//! merged with structures that loading has made anyhow. By ranks this is the vocabulary, where any
+//! pair merges whose concatenation is a token. With a list it is the list by left tokens. That
+//! takes a few times as long for a word. By ranks, a filter of all tokens is made then, with which
+//! it takes little longer than with the tables ([`Pieces`]). After [`FREE_WORDS`], or as many words
+//! as there are tokens, the tables are made, once. From then on all is as if they had been there
+//! from the start.
 //!
 //! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a
 //! process may fork at any time.
@@ -30,12 +31,11 @@ use crate::vocab::Vocab;
 /// Words that are merged without the tables where there is a list, in which pairs are searched for.
 const FREE_WORDS: u32 = 2048;
 
-/// Words that are merged without the filter: about as many as take as long as making it (not
-/// measured more closely).
+/// Words that are merged without the filter. They take about as long as making it (not measured
+/// more closely).
 const WORDS_WITHOUT_FILTER: u32 = 512;
 
-/// Words that a thread takes at a time from those that are left: they are counted in one place for
-/// all of them.
+/// Words that a thread takes at a time from the shared count of free words.
 const WORDS_PER_CLAIM: u32 = 32;
 
 /// Longest word that is merged without the tables, in bytes: each pair is looked up in the
@@ -54,7 +54,7 @@ impl Tables {
     }
 }
 
-/// Which pairs merge, in which order, and what is made of them.
+/// The merges of a model: pairs, ranks and merged tokens.
 #[derive(Debug)]
 pub(super) struct LazyTables {
     /// The merges; without a list any pair merges whose concatenation is a token, by the token's
@@ -72,7 +72,7 @@ pub(super) struct LazyTables {
     pieces: OnceBox<Pieces>,
     /// True if words are merged by their pieces then.
     by_pieces: bool,
-    /// All pairs, also those that the tables leave out; made when first needed.
+    /// All pairs, also the ones that the tables leave out; made when first needed.
     every_pair: OnceLock<PairTable>,
     free_words: AtomicU32,
     /// The filter is made when this number of free words is left.
@@ -92,7 +92,7 @@ impl LazyTables {
         every: bool,
     ) -> Self {
         let n_listed = list.as_ref().map_or(0, Listed::len);
-        // Of tokens with the same bytes the vocabulary finds one only.
+        // The vocabulary finds only one of two tokens with the same bytes.
         let by_pieces = list.is_none() && !every && merge_without_tables::holds(vocab, symbols);
         let (words_without, words_with_filter) = match list {
             _ if by_pieces => (WORDS_WITHOUT_FILTER, vocab.n_tokens()),
@@ -144,7 +144,7 @@ impl LazyTables {
         })
     }
 
-    /// All pairs that may merge, also those that only do when others are left out.
+    /// Returns all pairs that may merge, also pairs that merge only when other merges are left out.
     pub(super) fn every_pair(&self, vocab: &Vocab) -> &PairTable {
         self.every_pair.get_or_init(|| match &self.list {
             None => PairTable::from_ranks(vocab),
@@ -152,13 +152,13 @@ impl LazyTables {
         })
     }
 
-    /// True if a thread that has no tables is to make them, for a word of so many bytes. `free`:
-    /// what the thread has taken of the words that are left.
+    /// True if a thread without tables is to make them, for a word of `n_bytes` bytes. `free`:
+    /// words that the thread has taken of the free ones.
     pub(super) fn are_wanted(&self, n_bytes: usize, free: &mut u32) -> bool {
         if n_bytes > MAX_BYTES_WITHOUT {
             return true;
         }
-        // Those for which there is no filter take longer.
+        // Words too long for the filter take longer.
         let price = if n_bytes > merge_scalar::MAX_SYMBOLS {
             n_bytes as u32
         } else {
@@ -185,8 +185,8 @@ impl LazyTables {
         pieces.is_none_or(|pieces| pieces.filter.may_have(word))
     }
 
-    /// Appends the ids of a word, without the tables; false if it is too long, or pairs are not
-    /// those of pieces.
+    /// Appends the ids of a word, without the tables. False if the word is too long, or if merging
+    /// by pieces does not apply.
     #[inline]
     pub(super) fn merge_pieces(&self, vocab: &Vocab, word: &[u8], out: &mut Vec<u32>) -> bool {
         if !self.by_pieces || word.len() > merge_scalar::MAX_SYMBOLS {

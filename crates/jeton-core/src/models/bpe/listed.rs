@@ -1,9 +1,9 @@
 //! Merges of a list, by their left token: what is read from a file, and what a few words can be
 //! merged with before there is a table of pairs.
 //!
-//! The pairs of one left token lie together, sorted by the right one: 12 bytes a pair and 4 a
-//! token, a fifth of the table, and quickly made or read. A lookup is a binary search among the few
-//! pairs of a token.
+//! The pairs of one left token lie together, sorted by the right one. They take 12 bytes a pair and
+//! 4 a token, a fifth of the table, and are quickly made or read. A lookup is a binary search among
+//! the few pairs of a token.
 
 use super::pairs::{Merge, NO_MERGE, PairTable};
 use crate::error::{Error, Result};
@@ -29,8 +29,8 @@ pub(crate) struct Listed {
 const NO_LENGTH: u32 = 1 << 31;
 
 impl Listed {
-    /// The listed pairs; the place in the list is the rank. Of a pair listed twice the last counts,
-    /// as in `tokenizers`.
+    /// The listed pairs; the place in the list is the rank. The last entry of a repeated pair
+    /// counts, as in `tokenizers`.
     ///
     /// Fails where a pair's concatenation is no token.
     pub(crate) fn new(vocab: &Vocab, list: &[(u32, u32)], prefix_bytes: usize) -> Result<Self> {
@@ -95,7 +95,7 @@ impl Listed {
         Ok(all)
     }
 
-    /// Sorts the pairs of each left token, and leaves out those that are listed again.
+    /// Sorts the pairs of each left token, and drops repeated pairs.
     fn sort(&mut self) {
         let mut repeated = false;
         for range in self.starts.windows(2) {
@@ -224,7 +224,8 @@ impl Listed {
     }
 }
 
-/// The bytes of the two of a pair. Of the right one so many are left out, whatever they are.
+/// The bytes of the two of a pair. The first `prefix_bytes` bytes of the right one are left out,
+/// whatever they are.
 fn pair_bytes(
     vocab: &Vocab,
     rank: usize,

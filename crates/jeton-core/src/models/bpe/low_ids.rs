@@ -19,8 +19,8 @@ pub(super) struct LowIdPartition {
 }
 
 impl LowIdPartition {
-    /// Returns the partition of a table with so many low pairs: as full as the rest, which is never
-    /// empty.
+    /// Returns the partition of a table with `n_low` low pairs. It is as full as the rest, which is
+    /// never empty.
     pub(super) fn new(n_low: usize, n_pairs: usize, n_slots: usize, n_words: usize) -> Self {
         let share = |n: usize| (n_low as u64 * n as u64 / n_pairs as u64) as usize;
         if n_low == 0 || n_pairs == 0 || n_slots < 2 || n_words < 2 {
@@ -44,13 +44,13 @@ impl LowIdPartition {
         self.slots *= 2;
     }
 
-    /// Where a search among so many slots begins.
+    /// Returns the first of `n_slots` slots that a search looks at.
     #[inline(always)]
     pub(super) fn slot(&self, hash: u64, is_low: bool, n_slots: usize) -> usize {
         place(hash, is_low, self.slots, n_slots)
     }
 
-    /// Which of so many words of a filter it is.
+    /// Returns the index of a pair's word among the `n_words` words of a filter.
     #[inline(always)]
     pub(super) fn word(&self, hash: u64, is_low: bool, n_words: usize) -> usize {
         place(hash, is_low, self.words, n_words)

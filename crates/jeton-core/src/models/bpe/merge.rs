@@ -15,10 +15,10 @@ const MAX_SCANNED: usize = 64;
 
 const END: u32 = u32::MAX;
 
-/// From so many symbols on, candidates wait by rank instead of in one heap: below, heap and symbols
-/// stay in the caches. 16 MB of random letters took 3.3 to 3.6 times as long with one heap, of one
-/// letter 7 to 9 times (`python -m scripts.long_inputs --only cl100k --text 'random letters' --text
-/// 'only a'` on either tree).
+/// Symbols from which on candidates wait by rank instead of in one heap. Below, heap and symbols
+/// stay in the caches. With one heap, 16 MB of random letters took 3.3 to 3.6 times as long. One
+/// repeated letter took 7 to 9 times as long (`python -m scripts.long_inputs --only cl100k --text
+/// 'random letters' --text 'only a'` on either tree).
 const MIN_BUCKETED: usize = 1 << 16;
 
 /// Memory that merges reuse, and what a thread has found out of a model: for that one only.

@@ -162,7 +162,8 @@ impl MergeSeed {
             return false;
         };
         *id = symbol;
-        // Nothing follows the last place, where that of the first one is put: it has none.
+        // The first symbol has no predecessor: its candidate goes to the last place, which nothing
+        // follows.
         let before = self.n.wrapping_sub(1) % MAX_SYMBOLS;
         self.candidates[before] = (candidate | before as u32) as i32;
         self.n += 1;
@@ -252,9 +253,9 @@ pub(super) fn first(n: usize) -> u64 {
     u64::MAX >> (MAX_SYMBOLS - n)
 }
 
-/// Merges those of `ids` that are `there`, at least one and none from `N` on, and says which are
-/// left; `candidates`: how each merges with the next. Inlined into what is compiled for wider
-/// vectors ([`lanes`]).
+/// Merges the `ids` whose bits are set in `there` (at least one, none from `N` on) and returns the
+/// bits that are left; `candidates`: how each merges with the next. Inlined into what is compiled
+/// for wider vectors ([`lanes`]).
 #[inline(always)]
 pub(super) fn merge_by<const N: usize>(
     pairs: &impl Find,

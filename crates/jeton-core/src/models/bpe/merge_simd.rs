@@ -1,13 +1,13 @@
 //! Merging with all candidates in vectors, which stay in registers.
 //!
-//! In memory a candidate is written by itself and read together with the others, and such a read
-//! waits until what was written has reached the cache: a word of nine bytes that is not known takes
-//! a fifth less time with vectors (docs/log/engine-2026-11.md).
+//! In memory a candidate is written alone and read together with the others. The read waits until
+//! the write has reached the cache. An unknown word of nine bytes takes a fifth less time with
+//! vectors (docs/log/engine-2026-11.md).
 
 use super::merge_scalar::{Find, merge_by};
 use crate::cpu::dispatch::Kernel;
 
-/// Merges those of `ids` that are `there`, as [`merge_by`] does.
+/// Merges the `ids` whose bits are set in `there`, as [`merge_by`] does.
 #[inline]
 pub(super) fn merge<const N: usize>(
     pairs: &impl Find,

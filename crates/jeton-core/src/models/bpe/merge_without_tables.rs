@@ -1,12 +1,12 @@
 //! Merging by ranks with the vocabulary itself, before it is worth to make a table of pairs.
 //!
-//! To find the pair that each of a hundred thousand tokens is made of takes longer than to encode
-//! some megabytes of text: words come again, and a text has few that are new.
+//! Finding the pair that makes each of a hundred thousand tokens takes longer than encoding some
+//! megabytes of text. Words come again, and a text has few new ones.
 //!
 //! Any pair merges whose concatenation is a token, and the concatenation is a piece of the word
-//! that is merged. So pieces are looked up in the vocabulary: after some words only those that a
-//! filter lets pass, which is made in a fraction of the time that the table takes (`token_filter`).
-//! Two bytes have a table of their own then.
+//! that is merged. So pieces are looked up in the vocabulary. After some words only pieces that
+//! pass a filter are (`token_filter`). The filter takes a fraction of the time that the table takes
+//! to make. Two bytes have a table of their own then.
 
 use super::merge_scalar::{Find, Pair};
 use super::slots::{GRID, MAX_ID, NO_PAIR, PLACE_BITS};

@@ -9,9 +9,9 @@
 //! (`tokenizers`) a pair may merge only if it is listed, with its place as its rank. Both become
 //! one table of pairs here.
 //!
-//! Cost: O(n^2) comparisons on a stack array for short pretokens, where that is fastest; longer
-//! ones are merged a window of that size at a time, in linear time, with a heap and O(n log n)
-//! where windows do not join, so that a megabyte of anything is no attack.
+//! Cost: O(n^2) comparisons on a stack array for short pretokens, where that is fastest. Longer
+//! ones are merged a window of that size at a time, in linear time. Where windows do not join, a
+//! heap takes O(n log n), so a megabyte of anything is no attack.
 
 mod build;
 mod characters;
@@ -70,7 +70,7 @@ const NONE: u32 = u32::MAX;
 /// Bytes of a pretoken for which all tokens are looked at, to find out where it may be cut.
 const MIN_CUT_BYTES: usize = 16;
 
-/// Which pairs may merge, and in which order.
+/// Pairs that may merge, and their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merges {
     /// Any pair whose concatenation is a token; its rank is the token's id.
@@ -207,7 +207,7 @@ impl BpeModel {
         }
     }
 
-    /// All pairs that may merge, also those that only do when others are left out.
+    /// Returns all pairs that may merge, also pairs that merge only when other merges are left out.
     fn every_pair(&self) -> &PairTable {
         self.tables.every_pair(&self.vocab)
     }
@@ -239,9 +239,9 @@ impl BpeModel {
         self.missing.id().is_none() && !self.bytes.contains(&NONE)
     }
 
-    /// Which bytes tokens stand for where some byte is left out: `tokenizers` counts them off in
-    /// GPT-2's alphabet as UTF-8, where a byte takes one or two, and does not count what is left
-    /// out; so what follows it stands for bytes further left than it should.
+    /// Calls `each` with a token and the bytes it covers where some byte is left out. `tokenizers`
+    /// counts the bytes in GPT-2's alphabet as UTF-8, where a byte takes one or two. It does not
+    /// count bytes that are left out, so later tokens cover bytes too far left.
     fn count_off(&self, pretoken: &[u8], ids: &[u32], each: &mut dyn FnMut(u32, usize, usize)) {
         let width = |byte: u8| gpt2_alphabet::byte_to_char(byte).len_utf8();
         let owners: Vec<usize> = pretoken

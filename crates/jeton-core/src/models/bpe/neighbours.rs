@@ -1,9 +1,8 @@
 //! How two characters that stand beside each other begin to merge, as far as a thread has found
 //! out.
 //!
-//! Words are made of few pairs of letters: a thousand make nearly all Russian words. What merging
-//! such a pair begins with depends on nothing else ([`super::starts`]), and is found in one place
-//! here.
+//! Words are made of few pairs of letters: a thousand make nearly all Russian words. The start of
+//! merging such a pair depends on nothing else ([`super::starts`]), and is found in one place here.
 
 use super::slots::{MAX_ID, NO_PAIR};
 
@@ -61,8 +60,8 @@ impl Start {
         candidate: NO_PAIR,
     };
 
-    /// `symbol`: that of the right one, if it has only one. `are_open`: the left one, the right
-    /// one.
+    /// `symbol`: the symbol of the right character, if it has only one. `are_open`: the left one,
+    /// the right one.
     pub(super) fn new(symbol: Option<u32>, candidate: u32, are_open: [bool; 2]) -> Self {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         let flags = flag(are_open[0], LEFT_IS_OPEN) | flag(are_open[1], RIGHT_IS_OPEN);

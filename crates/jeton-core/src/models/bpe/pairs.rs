@@ -1,12 +1,12 @@
 //! The table of pairs that may merge: (left id, right id) -> (rank, merged id).
 //!
-//! Open addressing with linear probing over 16-byte entries, at most half full: a lookup is one
-//! cache line in nearly all cases, and a pair that cannot merge is known after one probe.
+//! Open addressing with linear probing over 16-byte entries, at most half full. A lookup reads one
+//! cache line in nearly all cases, and one probe rejects a pair that cannot merge.
 //!
 //! Most pairs that are asked for cannot merge, and that one cache line is not in a cache that is
-//! near: some megabytes are. So a byte for each id is looked at first, which tells whether it is
-//! ever the left one or the right one (bytes of characters without a token never are), and then a
-//! bit of a filter that is a sixteenth as large.
+//! near: some megabytes are. So a byte for each id is looked at first: it tells whether the id is
+//! ever a left or a right side. Bytes of characters without a token never are. Then comes a bit of
+//! a filter a sixteenth as large.
 
 use crate::error::{Error, Result};
 use crate::vocab::Vocab;
@@ -19,7 +19,7 @@ const RIGHT: u8 = 2;
 /// Rank and merged id in one word, rank high: the smaller word is the merge that comes first.
 pub(crate) type Merge = u64;
 
-/// The word of a pair that cannot merge; larger than that of any that can.
+/// The word of a pair that cannot merge, larger than any real merge.
 pub(crate) const NO_MERGE: Merge = u64::MAX;
 
 /// Answers how pairs merge.
@@ -35,7 +35,7 @@ pub(crate) struct PairTable {
     entries: Vec<(u64, Merge)>,
     /// For each id up to the largest in a pair, in which places of a pair it is.
     places: Vec<u8>,
-    /// Eight bits for each entry; those of pairs that merge are set.
+    /// Eight bits for each entry; the bits of pairs that merge are set.
     filter: Vec<u64>,
     shift: u32,
     n_ranks: usize,
@@ -79,8 +79,8 @@ impl PairTable {
         table
     }
 
-    /// The listed pairs; the place in the list is the rank. Of a pair listed twice the last counts,
-    /// as in `tokenizers`.
+    /// The listed pairs; the place in the list is the rank. The last entry of a repeated pair
+    /// counts, as in `tokenizers`.
     #[cfg(test)]
     pub(crate) fn from_list(vocab: &Vocab, list: &[(u32, u32)]) -> Result<Self> {
         Self::from_prefixed_list(vocab, list, 0)

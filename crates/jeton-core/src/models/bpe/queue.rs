@@ -1,4 +1,4 @@
-//! Which merge is next: candidates wait here, best first.
+//! Queues of merge candidates, best first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -47,8 +47,8 @@ struct Bucket {
     candidates: Vec<(u32, u32)>,
     /// How many of them were popped. They are sorted before the first.
     popped: usize,
-    /// Candidates that came after that. Merges of other ranks bring a rank about again only where
-    /// one makes a token no longer than those of lower ranks.
+    /// Candidates that came after that. A merge brings an earlier rank about again only where it
+    /// makes a token no longer than the tokens of lower ranks.
     late: BinaryHeap<Reverse<(u32, u32)>>,
 }
 

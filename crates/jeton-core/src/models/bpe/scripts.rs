@@ -1,13 +1,13 @@
 //! The pairs of one script by themselves.
 //!
-//! Words of a script show few of a vocabulary's pairs, but in a table of all of them each lies in a
-//! cache line of its own, and the first thousand words of a text wait for these one after the
+//! Words of a script have few of a vocabulary's pairs. In a table of all pairs each of them lies in
+//! a cache line of its own. The first thousand words of a text wait for these lines one after the
 //! other. Beside each other the pairs of Thai in `o200k_base`, 1,563 of them, take 21 KB, so that
 //! all of them can be asked for at once, and stay near.
 //!
 //! *Why nothing else can be found.* Let a unit be characters of one script, with a space before
-//! them or not. Whatever stands for bytes of it while it is merged is a stretch of the unit, and so
-//! is what a pair makes. A script has all pairs that make what may be a stretch of such a text
+//! them or not. While the unit is merged, every symbol stands for a stretch of it, and so does the
+//! token that a pair makes. A script has all pairs that make what may be a stretch of such a text
 //! ([`ScriptSet::of_stretch`]), so that it answers as the table of all pairs does.
 //!
 //! Scripts are told by the first bytes of UTF-8, without tables. That makes one of what is written
@@ -35,7 +35,7 @@ pub(super) const N_SCRIPTS: usize = OF_KOREAN as usize + 1;
 
 const SPACE: u8 = b' ';
 
-/// Which scripts there are in a text, as bits; the highest one: something else.
+/// Scripts of a text, as bits; the highest bit means something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ScriptSet(u64);
 
@@ -76,7 +76,7 @@ impl ScriptSet {
             Some(rest) => (true, rest),
             None => (false, bytes),
         };
-        // What is left of a character that began before.
+        // Continuation bytes of a character that began before.
         let n_before = bytes.iter().take_while(|&&byte| continues(byte)).count();
         let mut scripts = match n_before {
             0 => Self::ALL,
@@ -234,8 +234,8 @@ impl Scripts {
     }
 }
 
-/// Where entries and filters of scripts with so many pairs begin, and where the last ones end.
-/// There is a slot without a pair in each, which ends a search.
+/// Returns the starts of each script's entries and filter, by counts of pairs, and the ends of the
+/// last ones. There is a slot without a pair in each, which ends a search.
 fn starts(counts: impl Iterator<Item = usize>) -> Option<Vec<[usize; 2]>> {
     let mut starts = vec![[0, 0]];
     let mut end = [0usize; 2];

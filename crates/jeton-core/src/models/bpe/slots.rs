@@ -3,8 +3,8 @@
 use super::low_ids::LowIdPartition;
 use crate::memory::bloom;
 
-/// Ids must be below this for an entry to fit a word: five times those of the largest published
-/// vocabulary.
+/// Ids must be below this for an entry to fit a word. The limit is five times the size of the
+/// largest published vocabulary.
 pub(super) const MAX_ID: u32 = 1 << 20;
 /// Indexes must be below this, for the same reason.
 pub(super) const MAX_INDEX: usize = 1 << 24;

@@ -9,10 +9,10 @@
 //!
 //! *It is not too early.* Whatever merges with the whole character does so later, by rank, than the
 //! character is made. That is so of tables in which every pair comes after the pairs that make its
-//! two sides ([`MergeTable::is_in_order`]), as training makes them. Merging is then to apply one
-//! pair after the other to all of the text, each from the left: a pair that takes the character
-//! finds it there when its turn comes, whether it was there from the start or not, and no pair
-//! before it asks.
+//! two sides ([`MergeTable::is_in_order`]), as training makes them. Merging then amounts to
+//! applying one pair after the other to all of the text, each from the left. A pair that takes the
+//! character finds it there in its turn, whether the character was there from the start or not. No
+//! earlier pair asks for it.
 //!
 //! Where either does not hold merging begins with bytes, as it is defined.
 
@@ -24,7 +24,7 @@ use super::segment_merger::SegmentMerger;
 use super::slots::NO_PAIR;
 use super::table::MergeTable;
 
-/// Characters that are known at a time: those of a script lie beside each other. At most 64 KB for
+/// Characters kept at a time: the characters of a script lie beside each other. At most 64 KB for
 /// each thread, so that what is known of Chinese stays within the second cache; a page at first,
 /// which is enough for most scripts.
 const MIN_CHARACTERS: usize = 1 << 8;

@@ -8,17 +8,17 @@
 //! some bytes. No merge done so far crosses the first or the last of these bytes, for what crosses
 //! never comes apart. So all that happened inside happened as if the bytes stood alone: each time
 //! the best candidate of the whole text was inside it was the best candidate inside. Hence the last
-//! merge is the one that ends the encoding of the token's bytes alone. Of all cuts of a token into
-//! two tokens (2.3 on average in cl100k) one is kept, none for a token that the merges never make.
-//! With dropout merges are left out, so that the proof fails: that needs all pairs.
+//! merge is the one that ends the encoding of the token's bytes alone. So the table keeps one cut
+//! of a token into two tokens (cl100k has 2.3 on average), and none if the merges never make the
+//! token. With dropout merges are left out, so that the proof fails: that needs all pairs.
 //!
 //! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but
-//! a few percent of them without reading the table. What is met most often lies together in both
-//! ([`LowIdPartition`]).
+//! a few percent of them without reading the table. The pairs met most often lie together in table
+//! and filter ([`LowIdPartition`]).
 //!
-//! A merge makes two pairs: of the new token with what follows, and with what is before. Whether
-//! either merges cannot be guessed, and a processor repeats its work behind a wrong guess. So all
-//! that is read for both is asked for before the first is looked at ([`Lookups::find_both`]).
+//! A merge makes two pairs: of the new token with what follows, and with what is before. A
+//! processor cannot guess whether either merges, and it repeats its work behind a wrong guess. So
+//! all that is read for both is asked for before the first is looked at ([`Lookups::find_both`]).
 
 use super::low_ids::LowIdPartition;
 use super::pairs::{Merge, NO_MERGE, Pairs};
@@ -44,7 +44,7 @@ pub(super) struct MergeTable {
     pub(super) merged: Vec<u32>,
     /// True if every byte has a symbol.
     pub(super) complete: bool,
-    /// True if every pair comes after those that make its sides.
+    /// True if every pair comes after the pairs that make its sides.
     pub(super) is_in_order: bool,
     pub(super) symbols: [u32; 256],
     /// Pairs of each script once more; none of a table that is not in order.
@@ -64,7 +64,7 @@ impl MergeTable {
         self.complete
     }
 
-    /// True if every pair comes after those that make its two sides.
+    /// True if every pair comes after the pairs that make its two sides.
     pub(super) fn is_in_order(&self) -> bool {
         self.is_in_order
     }

@@ -1,9 +1,9 @@
-//! Which pieces of a word are no tokens, for most of them without the vocabulary.
+//! A filter that rejects most pieces of a word that are no tokens, without the vocabulary.
 //!
-//! The vocabulary's slots, tokens' places and bytes are some megabytes, the filter an eighth of a
-//! megabyte for a hundred thousand tokens: what it takes to say no lies in a processor's second
-//! cache. The hash of a piece is a polynomial of its bytes, so that those of all pieces come from
-//! the hashes of a word's beginnings, by one multiplication each.
+//! The vocabulary's slots, tokens' places and bytes take some megabytes. The filter takes an eighth
+//! of a megabyte for a hundred thousand tokens, so it lies in a processor's second cache. The hash
+//! of a piece is a polynomial of its bytes. So it comes from the hashes of two beginnings of the
+//! word, by one multiplication.
 
 use super::merge_scalar::MAX_SYMBOLS;
 use crate::memory::bloom::filter_bits;

@@ -5,22 +5,22 @@
 //!
 //! One way: what happened inside two neighbours' bytes happened as if they stood alone (see
 //! [`super::table`]), and they did not merge. The other way: let each two neighbours be the
-//! encoding of their own bytes, and suppose that merging the whole text does a merge that crosses a
-//! boundary between two tokens. Of these merges look at the first. All merges before it were inside
-//! tokens, so it crosses only one boundary, and all that happened in the two tokens beside it
-//! happened as if these stood alone: then that merge is done when they stand alone, too, and they
-//! are not the encoding of their own bytes. So no merge crosses, and inside each token the merges
-//! make the token. Nothing here needs ranks that grow with length or ids that are ranks; it holds
-//! for each table of ranked pairs, equal ranks merging from the left.
+//! encoding of their own bytes. Suppose that merging the whole text does a merge across a boundary
+//! between two tokens. Look at the first such merge. All merges before it were inside tokens, so it
+//! crosses only one boundary. All that happened in the two tokens beside it happened as if these
+//! stood alone. Then that merge is also done when they stand alone, so they are not the encoding of
+//! their own bytes: a contradiction. So no merge crosses, and inside each token the merges make the
+//! token. Nothing here needs ranks that grow with length or ids that are ranks; it holds for each
+//! table of ranked pairs, equal ranks merging from the left.
 //!
 //! So an encoding of the bytes up to some place is continued like this: a window that begins with
-//! one of its last tokens is merged alone. If that token comes out again as the first one, then
-//! what was there up to it and what the window gave after it are neighbours that are all proved,
+//! one of its last tokens is merged alone. Suppose that token comes out again as the first one.
+//! Then the tokens up to it and the window's tokens after it are neighbours that are all proved,
 //! and therefore the encoding. If not, the window begins further left. Bytes that are merged more
 //! than once are counted; where a text makes them too many, all of it is merged at once, in time n
 //! log n.
 //!
-//! For the same reason a run of one byte is known from its remainder: where the encoding of a
+//! For the same reason a run of one byte is known from its remainder. Where the encoding of a
 //! shorter run begins with a token twice, that token can be put in front any number of times.
 
 use super::merge::{BpeScratch, merge_long};
@@ -368,8 +368,8 @@ mod tests {
 
     #[test]
     fn what_follows_may_change_all_that_was_before() {
-        // Of neighbours in this chain those further right merge first: one more letter, and all
-        // pairs are others.
+        // In this chain neighbours further right merge first: one more letter, and all pairs
+        // change.
         let chain: Vec<u8> = (0..=250).collect();
         let mut vocab = vocab(&[]);
         for pair in chain.windows(2).rev() {

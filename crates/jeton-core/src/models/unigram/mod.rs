@@ -147,7 +147,7 @@ impl UnigramModel {
 
     /// A model as `tokenizers` has it; ids are places in the list.
     ///
-    /// Fails if `unk_id` is none of them. Of equal pieces the last counts.
+    /// Fails if `unk_id` is none of them. The last of equal pieces counts.
     pub fn from_scored(
         pieces: &[(impl AsRef<str>, f64)],
         unk_id: Option<u32>,

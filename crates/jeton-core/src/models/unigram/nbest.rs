@@ -1,9 +1,8 @@
 //! The n best segmentations: A* from the end of the text.
 //!
 //! The estimate of what is left is the exact best score of the prefix, so paths come out in order.
-//! Long texts can have more near-best paths than memory: the limits are those of `sentencepiece`
-//! 0.2.3, which drops all but the best hypotheses and in the end falls back to the single best
-//! path.
+//! Long texts can have more near-best paths than memory. The limits are the ones of `sentencepiece`
+//! 0.2.3: it drops all but the best hypotheses, and in the end falls back to the single best path.
 
 use super::queue::Queue;
 
@@ -59,7 +58,7 @@ pub(super) struct Lattice {
     candidates: Vec<Candidate>,
     /// Indices of candidates, by end and then as they were found.
     by_end: Vec<u32>,
-    /// Where those that end at a byte begin in `by_end`.
+    /// Start in `by_end` of the candidates that end at each byte.
     first: Vec<u32>,
     /// Best score of each prefix; none if it cannot be cut.
     best: Vec<Option<f64>>,

@@ -1,10 +1,10 @@
 //! The priority queue of the n-best search, with its ties.
 //!
-//! Hypotheses of equal estimates are frequent: the same pieces in another order. Which of them
-//! comes first is not specified by `sentencepiece`, but its answers follow from it: from the heap
-//! of the C++ library it is built with (libstdc++, as in the published wheels for Linux). This is
-//! that heap: a new item rises past smaller parents only; to take the top, the hole sinks to a leaf
-//! along the larger children, the right one of equals, and the last item rises from there.
+//! Hypotheses of equal estimates are frequent: the same pieces in another order. Their order is not
+//! specified by `sentencepiece`, but its answers follow from its heap. The heap comes from the C++
+//! library it is built with (libstdc++, as in the published wheels for Linux). This is that heap. A
+//! new item rises past smaller parents only. To take the top, the hole sinks to a leaf along the
+//! larger children, the right one of equals, and the last item rises from there.
 
 use std::cmp::Ordering;
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn ties_come_as_from_the_cpp_library() {
-        // What `std::priority_queue` gives for eight equal keys pushed as 0 to 7.
+        // The order in which `std::priority_queue` gives eight equal keys pushed as 0 to 7.
         let mut queue = Queue::new();
         for item in 0..8 {
             queue.push(1.0, item);

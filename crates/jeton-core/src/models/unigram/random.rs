@@ -17,8 +17,8 @@ impl SplitMix64 {
         Self { state: seed }
     }
 
-    /// Stream number `index` of those that come from one seed: what it gives depends on the two
-    /// alone, so that documents can be drawn in any order and on any number of threads.
+    /// Returns stream number `index` of a seed. Its numbers depend on `seed` and `index` alone, so
+    /// documents can be drawn in any order and on any number of threads.
     pub fn stream(seed: u64, index: u64) -> Self {
         // The state itself, without the mixing, would make a stream the next one, a number late.
         let mut of_seed = Self::new(seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15)));

@@ -1,11 +1,11 @@
 //! The most probable segmentation of a text that may go on.
 //!
 //! A start is done with when no key can be followed from it to the text's end: then all segments
-//! that begin there are known. The paths found up to the first start that is not done with, and
-//! their scores bit by bit, are all that the rest of the search depends on; it goes on from a copy
-//! of them as if it had never stopped. Every path through later text comes through one of the ends
-//! that those starts have reached. What is common to the best paths to all of these is therefore
-//! certain, and only what comes after it has to be kept.
+//! that begin there are known. The rest of the search depends only on the paths found up to the
+//! first start that is not done with, and their scores bit by bit. It goes on from a copy of them
+//! as if it had never stopped. Every path through later text comes through one of the ends that
+//! those starts have reached. So the common beginning of the best paths to all of these ends is
+//! certain, and only the rest has to be kept.
 
 use std::collections::BTreeSet;
 
@@ -114,7 +114,7 @@ impl<S: Score> Stopped<S> {
         let mut live: BTreeSet<usize> = (start..best.len())
             .filter(|&at| best[at].start != NOWHERE || at == 0)
             .collect();
-        // Of several the last is replaced by where its segment begins, until one is left.
+        // Replaces the last of several ends by the start of its segment, until one is left.
         while live.len() > 1
             && let Some(last) = live.pop_last()
         {

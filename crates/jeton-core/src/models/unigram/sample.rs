@@ -2,8 +2,8 @@
 //! other.
 //!
 //! The filter runs from the end of the text to its beginning, so that the draws run forwards over
-//! the same trie and no lattice need be kept. The distribution is that of forward filtering and
-//! backward sampling, which the libraries do.
+//! the same trie and no lattice need be kept. The distribution equals the one of forward filtering
+//! and backward sampling, as in the libraries.
 
 use super::random::SplitMix64;
 use super::{UnigramModel, unencodable};

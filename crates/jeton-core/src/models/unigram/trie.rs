@@ -12,8 +12,8 @@ const NO_BASE: u32 = u32::MAX - 0xFF;
 const NO_VALUE: u32 = (1 << 24) - 1;
 /// Slots in a block; `base ^ byte` stays in the block of `base`.
 const BLOCK: usize = 256;
-/// Free slots a node tries before it opens a fresh block: enough for a fill of over nine slots in
-/// ten on published vocabularies, and a bound on the time a hostile one can cost.
+/// Free slots a node tries before it opens a fresh block. On published vocabularies over nine slots
+/// in ten are filled, and the time a hostile one can cost is bounded.
 const TRIES: usize = 48;
 /// Most slots per node of the trie, beyond a few blocks: a bound on memory for hostile keys.
 const MAX_SLOTS_PER_NODE: usize = 64;
@@ -61,7 +61,7 @@ struct Pending {
 }
 
 impl Trie {
-    /// Builds the trie. Of equal keys the first counts; the empty key is left out.
+    /// Builds the trie. The first of equal keys counts; the empty key is left out.
     ///
     /// Fails with `TooLarge` for values from 2^24 - 1 on.
     pub fn new(mut keys: Vec<(&[u8], u32)>) -> Result<Self> {

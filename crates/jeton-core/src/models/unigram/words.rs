@@ -1,19 +1,19 @@
 //! Words of a sentence by themselves, with the sums of `sentencepiece`.
 //!
-//! `sentencepiece` adds scores over a whole sentence in `f32`, so that which of two nearly equal
-//! ways to cut a word wins may depend on how large the sum before it is. Between two places that no
-//! piece crosses, every path goes through both, and what the search does there depends on nothing
-//! before but the sum `B` at the first. So a word's pieces can be known beforehand wherever the
-//! best way is better than the second by more than rounding can make of it:
+//! `sentencepiece` adds scores over a whole sentence in `f32`. So the choice between two nearly
+//! equal ways to cut a word may depend on how large the sum before it is. Between two places that
+//! no piece crosses, every path goes through both, and what the search does there depends on
+//! nothing before but the sum `B` at the first. So a word's pieces can be known beforehand wherever
+//! the best way is better than the second by more than rounding can make of it:
 //!
 //! Let `n` be the characters of the word, `S` the largest magnitude of a score, `u = 2^-24`. A path
 //! has at most `n` segments, so its partial sums are at most `M = |B| + n S` (and a little more for
-//! rounding), and adding them up from `B` in `f32` rounds at most `n` times by at most `u M`: the
+//! rounding). Adding them up from `B` in `f32` rounds at most `n` times by at most `u M`. So the
 //! computed sum of a path is within `E = n u M` of the exact one. The search keeps at each place
 //! the largest computed sum of some path to it. As rounding keeps order, its result at the end, the
 //! computed sum of the path `R` that it returns, is at least the computed sum of the best path `P`.
-//! If `R` were another path, whose exact sum is less than that of `P` by at least the margin `m`,
-//! then `m <= 2 E`. So `R = P` where `m > 2 n u (|B| + n S)`; that is for all `B` up to a limit.
+//! Suppose `R` is another path, with an exact sum below the sum of `P` by at least the margin `m`.
+//! Then `m <= 2 E`. So `R = P` where `m > 2 n u (|B| + n S)`; that is for all `B` up to a limit.
 //!
 //! Where the sum passes 100,000 `sentencepiece` starts again from zero; words near there are
 //! searched as ever.
@@ -91,8 +91,8 @@ impl UnigramModel {
         self.trie.get(text.as_bytes()).is_some()
     }
 
-    /// Appends the ids of a word, if all of it has pieces, and returns up to which magnitude of the
-    /// sum before it these are certain (less than 0: for none). None: not all of it has.
+    /// Appends the ids of a word, if all of it has pieces. Returns the magnitude of the sum before
+    /// it up to which the ids are certain (less than 0: for none). None: not all of it has pieces.
     ///
     /// `largest`: see [`Self::largest_score`].
     pub(crate) fn certain_word(
@@ -151,8 +151,8 @@ impl UnigramModel {
         }
     }
 
-    /// Appends the ids of a word after which no piece goes on and before which none does, as in a
-    /// sentence in which this is the sum before it; changes that to the sum behind it.
+    /// Appends the ids of a word that no piece crosses into or out of, in a sentence with the given
+    /// `sum` before it. Updates `sum` to the sum behind the word.
     pub(crate) fn word_in_sentence(
         &self,
         word: &[u8],

@@ -4,7 +4,7 @@
 //! A word's first token is looked for as it stands in the vocabulary; the others with a prefix
 //! (`##`) that the text does not have. A word with more characters than a limit, or with a place
 //! where no token fits, becomes the unknown token as a whole. Schuster and Nakajima, "Japanese and
-//! Korean Voice Search" (ICASSP 2012); the segmentation is that of BERT and of `tokenizers`.
+//! Korean Voice Search" (ICASSP 2012). The segmentation is the one of BERT and of `tokenizers`.
 //!
 //! Cost: linear in the word, for any vocabulary and any limit (see `longest_match`).
 
@@ -23,7 +23,7 @@ pub const DEFAULT_PREFIX: &str = "##";
 
 /// Longest word, in bytes, whose tokens are looked up in the vocabulary ...
 const MAX_LOOKED_UP: usize = 24;
-/// ... with so many lookups at most, whatever the word is. New words of English take five in the
+/// ... with at most this many lookups, whatever the word is. New words of English take five in the
 /// mean, of medical text nine (counted in 6 MB of each, 2026-11-24).
 const MAX_LOOKUPS: usize = 48;
 /// Longest prefix with which they are.
@@ -155,7 +155,7 @@ impl WordPieceModel {
     ) -> Result<()> {
         let WordPieceScratch { stack, pieces } = scratch;
         pieces.clear();
-        // Bytes are at least as many as characters: a short word needs no counting.
+        // A word has no more characters than bytes: a short word needs no counting.
         let fits = word.len() <= self.max_chars || count_chars(word) <= self.max_chars;
         if fits
             && self

@@ -1,23 +1,22 @@
-//! The pretokens of a batch that are too long for a short key: where they would be, and what is
-//! known of them.
+//! The pretokens of a batch that are too long for a short key: their places and their lookup.
 
 use super::BatchLookup;
 use crate::cache::key::{Key, Role};
 use crate::cache::records::{MAX_RECORD_BYTES, hash};
-use crate::cache::tiers::{LONG_IDS, PretokenCache};
+use crate::cache::tiers::{MEDIUM_IDS, PretokenCache};
 use crate::vocab::Search;
 
 impl BatchLookup {
-    /// Where they would be, and what is there on its way.
+    /// Computes the places of the long pretokens, and prefetches them.
     #[inline(never)]
     pub(super) fn fill_long(&mut self, text: &[u8], n_long: usize, caches: &PretokenCache) {
-        let (words, records) = (caches.medium.places(), &caches.records);
+        let (pretokens, records) = (caches.medium.places(), &caches.records);
         let mut n_records = 0;
         for long in 0..n_long {
             let index = self.long[long];
             let (begin, end) = (self.end_before(index), self.ends[index]);
             if let Some(key) = Key::<2>::new(text, begin, end) {
-                self.long_places[index] = words.fetch(key);
+                self.long_places[index] = pretokens.fetch(key);
                 continue;
             }
             if end - begin <= MAX_RECORD_BYTES {
@@ -33,8 +32,7 @@ impl BatchLookup {
         }
     }
 
-    /// Looks for one of them, and puts its ids behind those that are known so far; how many they
-    /// are.
+    /// Looks for a long pretoken, appends its ids to the known ones and returns their number.
     #[inline(never)]
     pub(super) fn known_long(
         &mut self,
@@ -47,20 +45,20 @@ impl BatchLookup {
         let place = self.long_places[index];
         let (begin, end) = (self.end_before(index), self.ends[index]);
         let found = Key::<2>::new(text, begin, end).and_then(|key| {
-            let words = caches.medium.places();
-            words
+            let pretokens = caches.medium.places();
+            pretokens
                 .find(key, place)
-                .or_else(|| words.find_beside(key, place))
+                .or_else(|| pretokens.find_beside(key, place))
         });
         let Some(payload) = found else {
-            let word = &text[begin..end];
-            if let Some(record) = caches.records.find(word, place as u32, Role::Pretoken) {
+            let pretoken = &text[begin..end];
+            if let Some(record) = caches.records.find(pretoken, place as u32, Role::Pretoken) {
                 return record.copy_to(self.known.get_mut(n_known..)?);
             }
             self.is_new = end - begin <= MAX_RECORD_BYTES;
             return None;
         };
         *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
-        Some(payload[LONG_IDS] as usize)
+        Some(payload[MEDIUM_IDS] as usize)
     }
 }

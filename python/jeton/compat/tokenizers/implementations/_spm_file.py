@@ -20,7 +20,7 @@ class SpmFile:
         model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
         pieces: Every piece with its score, by id.
         unk_id: The id of the unknown piece.
-        byte_fallback: Whether unknown text becomes bytes.
+        byte_fallback: True if unknown text becomes bytes.
         charsmap: Compiled rules of normalization; empty for none.
     """
 

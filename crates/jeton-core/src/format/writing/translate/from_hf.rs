@@ -210,7 +210,7 @@ fn scores(pieces: &[Piece], merges: &[(u32, u32)], ledger: &mut Ledger) -> Vec<(
             "text that they merge gets other ids",
         );
     }
-    // What scores merge: every pair that makes a piece, in the order of the pieces.
+    // Pairs that scores merge: every pair that makes a piece, in the order of the pieces.
     let mut order: Vec<(u32, u32)> = place.iter().map(|(&id, &place)| (place, id)).collect();
     order.sort_unstable();
     let text_of = |id: u32| by_text.get(&id).copied().unwrap_or_default();

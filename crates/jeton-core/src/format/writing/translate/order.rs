@@ -1,7 +1,7 @@
 //! Merges of characters, in a list and by score: when the two do the same.
 //!
-//! The argument is that of [`super::super::pairs`], with the place of a piece in the order of
-//! scores instead of its id: of the pairs that make a piece at most one is ever met.
+//! The argument is as in [`super::super::pairs`], with a piece's place in the order of scores for
+//! its id. At most one of the pairs that make a piece is ever met.
 
 use std::collections::HashMap;
 

@@ -226,7 +226,7 @@ fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderC
             "decoded texts that begin with unknown characters begin without a space",
         );
     }
-    // Of each piece at the beginning one space goes; the library takes all of them.
+    // Each piece at the beginning loses one space; the library takes all of them.
     let many = SPACE.repeat(2);
     let begins_with_many = |piece: &Piece| {
         matches!(piece.kind, PieceKind::Normal | PieceKind::UserDefined)
@@ -424,7 +424,7 @@ fn unigram(
             "text that spells such a piece may become it",
         );
     }
-    // What sentencepiece 0.2.3 gives a piece of so many bytes that a user defined.
+    // Score that sentencepiece 0.2.3 gives a user-defined piece, by its bytes.
     let bonus = |text: &str| (0.1 * (text.len() as f64 - 1.0)) as f32;
     let scored = pieces.clone().map(|(piece, text)| {
         let score = match piece.kind {

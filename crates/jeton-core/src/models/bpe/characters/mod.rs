@@ -1,21 +1,20 @@
 //! Byte-pair encoding on characters: the vocabulary holds strings, not bytes (Llama 2, CLIP,
 //! Marian).
 //!
-//! A pretoken starts as its characters, each looked up as a string: with a prefix unless it is the
-//! first one, and with a suffix if it is the last one. A character without a token is spelled in
-//! tokens of bytes (`<0xE4>`), becomes an unknown token, or is left out. Then neighbours merge as
-//! in any BPE.
+//! A pretoken starts as its characters, each looked up as a string. All but the first one get a
+//! prefix, and the last one gets a suffix. A character without a token is spelled in tokens of
+//! bytes (`<0xE4>`), becomes an unknown token, or is left out. Then neighbours merge as in any BPE.
 //!
-//! Ids and lengths are those of `tokenizers` 0.23.3, found by asking it, with what follows from its
-//! way of going about it:
-//! - An unknown token waits until the next character that has a token of its own (or the next
-//!   unknown one, if unknown ones are not fused). Bytes of characters spelled meanwhile come
-//!   *before* it.
+//! Ids and lengths agree with `tokenizers` 0.23.3, as found by running it:
+//!
+//! - An unknown token waits until the next character with a token of its own. If unknown ones are
+//!   not fused, it waits until the next unknown one at most. Bytes of characters spelled meanwhile
+//!   come *before* it.
 //! - Unknown tokens are fused across such bytes.
 //! - Prefix and suffix are spelled in bytes with their character, and all of these bytes must have
 //!   tokens.
-//! - Neighbours of a character that is left out merge. Lengths are counted in order, so that tokens
-//!   after such a character stand for bytes further left than they should.
+//! - Neighbours of a dropped character merge. Lengths are counted in order, so tokens after such a
+//!   character cover bytes too far left.
 //! - The prefix's length is cut off the right token of a merge, whatever it begins with.
 //!
 //! Cost: two loads for each character; merging as in `merge`, O(n log n) for any text.
@@ -188,10 +187,10 @@ impl CharacterBpeModel {
     /// Calls `each` with the id of each token and the bytes of the pretoken that it covers.
     ///
     /// Tokens cover the pretoken from the left. A token of a byte covers one byte, an unknown token
-    /// the bytes of its characters, a character that is left out none: where that happens the
-    /// lengths add up to less than the pretoken. They never add up to more: bytes of a prefix or
-    /// suffix that are spelled beyond the pretoken's end cover none (`tokenizers` counts on). Bytes
-    /// that are not UTF-8 are unknown characters of one byte each.
+    /// the bytes of its characters, a dropped character none. With dropped characters the lengths
+    /// add up to less than the pretoken. They never add up to more: bytes of a prefix or suffix
+    /// that are spelled beyond the pretoken's end cover none (`tokenizers` counts on). Bytes that
+    /// are not UTF-8 are unknown characters of one byte each.
     pub fn encode_with_pieces(
         &self,
         pretoken: &[u8],

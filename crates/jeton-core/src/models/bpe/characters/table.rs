@@ -68,7 +68,7 @@ impl Tables {
 #[derive(Debug)]
 struct Table {
     page_of: Box<[u16; PAGES]>,
-    /// The first page is that of characters without tokens.
+    /// The first page holds characters without tokens.
     pages: Vec<[u32; 256]>,
 }
 

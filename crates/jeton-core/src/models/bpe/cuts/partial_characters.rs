@@ -3,11 +3,11 @@
 //!
 //! A token that ends in the midst of a character takes bytes from it, and merging such a character
 //! may begin with its bytes only. But merges are done by rank, and most of these tokens come late.
-//! Let a character's own merges end with one token. As long as no merge takes a part of it together
-//! with something of a neighbour they are done as if the character stood alone, and when all merges
-//! up to the rank of that token are done, the character is whole. So what takes a part of it comes
-//! before that, or never: only tokens of lower ranks count. That holds where ranks rise with ids,
-//! and every pair comes after those that make its sides
+//! Let a character's own merges end with one token. As long as no merge joins a part of it with a
+//! neighbour, these merges run as if the character stood alone. The character is whole once all
+//! merges up to the rank of that token are done. So a token that takes a part of it comes before
+//! that, or never: only tokens of lower ranks count. The argument needs ranks that rise with ids,
+//! and pairs that come after the pairs that make their sides
 //! ([`super::super::table::MergeTable::is_in_order`]).
 //!
 //! Published vocabularies have some hundred of these tokens; what part of a script's boundaries
@@ -27,9 +27,9 @@ pub(super) struct Parts {
     least: Vec<(u64, u32)>,
 }
 
-/// Both sides as a number. Which bytes of a character they are can be told from it: only whole
-/// characters and their beginnings begin with a first byte, and beginnings are not as long as that
-/// says.
+/// Packs both sides into a number. The number tells whole characters, beginnings and endings apart.
+/// Only whole characters and beginnings start with a first byte, and a beginning is shorter than
+/// its first byte says.
 fn key(left: &[u8], right: &[u8]) -> u64 {
     u64::from(joined(left)) << 32 | u64::from(joined(right))
 }

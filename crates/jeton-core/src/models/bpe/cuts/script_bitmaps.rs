@@ -1,9 +1,9 @@
 //! Boundaries between two characters of one alphabet: a bit for each pair of them.
 //!
-//! Characters of two bytes whose first bytes begin alike, Cyrillic or Arabic, are 256; those of
-//! three bytes behind 0xE0, Thai or Devanagari, are 128. So all of their pairs have 8 KB or 2 KB,
-//! which stay near, and are found without a hash; nor is any pair of an alphabet taken for another
-//! one.
+//! An alphabet of two-byte characters whose first bytes begin alike (Cyrillic, Arabic) has 256
+//! characters. An alphabet of three-byte characters behind 0xE0 (Thai, Devanagari) has 128. The
+//! bits of its pairs take 8 KB or 2 KB, stay in near caches and need no hash. No two pairs of an
+//! alphabet share a bit.
 
 use std::ops::Range;
 
@@ -79,7 +79,7 @@ impl Alphabet {
                 (self.row(second)?, Some(last))
             }
             (&[last @ 0x80..0xC0], false, _) => (0..self.n_rows(), Some(last)),
-            // What there is of one so far.
+            // Beginnings of a character.
             (&[lead @ 0xC0..0xE0], false, true) => (self.row(lead)?, None),
             (&[0xE0, second], false, false) => (self.row(second)?, None),
             (&[0xE0], false, false) => (0..self.n_rows(), None),
@@ -104,7 +104,7 @@ fn index(character: u32) -> usize {
     (character >> 2 & 0x7C0 | character & 0x3F) as usize
 }
 
-/// Which bit a pair of characters of two bytes has; None if they are not of one alphabet.
+/// Returns the bit of a pair of two-byte characters; None if they are not of one alphabet.
 #[inline(always)]
 fn place_of_two(left: u32, right: u32) -> Option<usize> {
     let is_one = (0x8000..0x1_0000).contains(&right) && (left ^ right) < 0x400;

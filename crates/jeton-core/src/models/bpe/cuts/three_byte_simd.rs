@@ -1,5 +1,5 @@
-//! Cuts between characters of three bytes, sixteen at a time: in Chinese, Japanese, Korean, Thai
-//! and Hindi nearly all have so many.
+//! Cuts between characters of three bytes, sixteen at a time. Nearly all characters of Chinese,
+//! Japanese, Korean, Thai and Hindi have three bytes.
 //!
 //! One by one each boundary takes some ninety instructions, most of them for three hashes, and then
 //! waits for what the filters say of it. With AVX-512 the characters are numbers of a vector, and
@@ -47,9 +47,9 @@ impl Cuts {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! Called only where `Kernel::of` found AVX-512, which is all that makes the call unsafe, but
-    //! for what is read: of a text only bytes that it has, of a filter only words whose number is
-    //! less than their count.
+    //! Called only where `Kernel::of` found AVX-512. Nothing but that requirement and the reads
+    //! makes a call unsafe. The text is read only at bytes that it has. A filter is read only at
+    //! words with numbers below its word count.
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{
@@ -76,9 +76,8 @@ mod x86 {
     /// Bytes of a vector.
     const WIDTH: usize = 64;
 
-    /// For each byte of sixteen numbers of four bytes, which byte of the text it is: of the
-    /// characters of three bytes from the given one on, the last byte lowest. The highest byte of
-    /// each is left out.
+    /// Index in the text of each byte of sixteen 4-byte numbers. Number `n` holds the three-byte
+    /// character `first + n`, its last byte lowest. The highest byte of each number is left out.
     const fn triples(first: usize) -> [u8; WIDTH] {
         let mut bytes = [0; WIDTH];
         let mut n = 0;
@@ -164,7 +163,7 @@ mod x86 {
         }
     }
 
-    /// Which of the first `N` pairs a token straddles; only those that are decided count.
+    /// Mask of the first `N` pairs that a token straddles; only the decided pairs count.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn straddled<const N: usize>(
@@ -197,7 +196,7 @@ mod x86 {
     ///
     /// # Safety
     ///
-    /// There are so many words, and no number is negative, of the first `N`.
+    /// Each of the first `N` numbers is at least 0 and below the count of 32-bit words.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     unsafe fn gather<const N: usize>(words: &[u64], numbers: __m512i) -> __m512i {
@@ -246,7 +245,7 @@ mod x86 {
         };
         let column = _mm512_and_si512(index(right), _mm512_set1_epi32(0x7F));
         let bit = _mm512_or_si512(_mm512_slli_epi32::<7>(index(left)), column);
-        // SAFETY: each has 11 and 7 bits, and there are so many.
+        // SAFETY: a row index has 11 bits and a column 7, and `pairs` has 2^(11 + 7) bits.
         let words = unsafe { gather::<N>(pairs, _mm512_srli_epi32::<5>(bit)) };
         _mm512_srlv_epi32(words, _mm512_and_si512(bit, _mm512_set1_epi32(31)))
     }
@@ -305,9 +304,9 @@ mod x86 {
         if N > 8 {
             bit = _mm512_inserti64x4::<1>(bit, bits(1));
         }
-        // SAFETY: a filter's shift leaves so many bits as number its bits, whose words of 32 bits
-        // are twice its own, and numbers of 32 bits suffice for `MAX_WORDS`; the other two sets
-        // have fewer.
+        // SAFETY: a filter's shift leaves numbers below its count of bits. It has twice as many
+        // 32-bit words as its own 64-bit words. Numbers of 32 bits suffice for `MAX_WORDS`; the
+        // other two sets have fewer words.
         let words = unsafe { gather::<N>(&filter.bits, _mm512_srli_epi32::<5>(bit)) };
         _mm512_srlv_epi32(words, _mm512_and_si512(bit, _mm512_set1_epi32(31)))
     }

@@ -1,0 +1,210 @@
+"""Does the tokenizer belong to these weights: every table, every file with ids, the change file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jeton.checkpoint.adapted import (
+    CHANGE_FILE,
+    StatedChange,
+    has_fingerprint,
+    read_stated_change,
+)
+from jeton.checkpoint.belonging import ids_without_rows, short_tables, vocabulary_tables
+from jeton.checkpoint.snapshot import read_groups
+from jeton.doctor.checks.model import LARGEST_PADDING_ROWS
+from jeton.doctor.checks.special import ROLES
+from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.patient import Patient
+from jeton.errors import JetonError
+from jeton.findings import Severity
+
+__all__ = ["CHECKS"]
+
+_NEEDS = (EvidenceKind.TOKENIZER, EvidenceKind.WEIGHTS)
+_CONFIGURATIONS = ("config.json", "generation_config.json")
+_ROLE_FIELDS = frozenset(f"{role}_token_id" for role in ROLES)
+
+
+@known(
+    Failure(
+        id="table-lacks-rows",
+        area=Area.MODEL,
+        severity=Severity.ERROR,
+        name="a further table of the vocabulary has fewer rows than the tokenizer has ids",
+        symptom="`size mismatch` for a bias, a decoder or a per-layer table at loading; an engine "
+        "that reads the copy for multi-token prediction crashes, or guesses nothing right",
+        cause="the embeddings were resized and a bias, a per-layer table or a copy was not",
+        remedy="resize the base model with `jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT`, "
+        "which changes all tables together",
+        needs=_NEEDS,
+    )
+)
+def _tables(patient: Patient) -> Iterator[Seen]:
+    assert patient.model is not None
+    assert patient.tokenizer is not None
+    try:
+        groups = read_groups(patient.model.path)
+    except (JetonError, OSError):
+        # Damaged and missing files are failures of their own.
+        return
+    configuration, weights = patient.model.configuration, patient.model.weights
+    model_type = None if configuration is None else configuration.model_type
+    n_ids = patient.tokenizer.vocab_size
+    main = {t.name for t in (weights.embedding, weights.head) if t is not None}
+    tables = vocabulary_tables(groups, model_type=model_type)
+    for tensor, n_rows in short_tables(tables, n_ids, model_type=model_type):
+        if tensor.name not in main:
+            yield Seen(
+                what=f"{tensor.name} has {n_rows:,} rows, the tokenizer's ids go up to "
+                f"{n_ids - 1:,}",
+                where=f"{tensor.name} in {tensor.file.name}",
+                value=n_ids - n_rows,
+                unit="ids without a row",
+                formula=f"{n_ids:,} - {n_rows:,}",
+                evidence={"vocab_size": n_ids, "n_rows": n_rows},
+            )
+
+
+@known(
+    Failure(
+        id="file-names-id-without-row",
+        area=Area.MODEL,
+        severity=Severity.ERROR,
+        name="a file beside the weights names an id that has no row",
+        symptom="`index out of range` or a device-side assert at the first picture, forced token "
+        "or suppressed token, though plain text works",
+        cause="the vocabulary was pruned or replaced, and this file kept the old ids; or the file "
+        "is of another model",
+        remedy="write the new id; `jeton adapt apply` changes the ids in every file with the "
+        "weights",
+        needs=(EvidenceKind.WEIGHTS,),
+    )
+)
+def _ids(patient: Patient) -> Iterator[Seen]:
+    assert patient.model is not None
+    limit = patient.n_rows
+    assert limit is not None
+    for file, place in ids_without_rows(patient.model.path, limit):
+        # The ids of roles are a failure of their own.
+        if file in _CONFIGURATIONS and not _ROLE_FIELDS.isdisjoint(place.path):
+            continue
+        # Tokens without a row are failures of their own, too.
+        if file in ("tokenizer_config.json", "added_tokens.json"):
+            continue
+        yield Seen(
+            what=f"{place.words} is {place.id:,}, the model has {limit:,} rows",
+            where=file,
+            value=place.id,
+            unit="id",
+            evidence={"place": place.words, "n_rows": limit},
+        )
+
+
+@known(
+    Failure(
+        id="vocabulary-change-differs",
+        area=Area.MODEL,
+        severity=Severity.WARNING,
+        name=f"{CHANGE_FILE} is of another tokenizer than the one beside it",
+        symptom="`jeton adapt apply` or `remap` refuses the folder; weights that already follow "
+        "the file have rows in another order than the tokenizer's ids",
+        cause="the tokenizer was edited, or replaced by another one, after `jeton adapt` wrote it",
+        remedy="take the tokenizer that was written with the file, or make it again with "
+        "`jeton adapt`; if only settings were edited, check the ids of a few texts",
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES),
+    )
+)
+def _change(patient: Patient) -> Iterator[Seen]:
+    place, tokenizer = patient.place, patient.tokenizer
+    assert place is not None
+    assert tokenizer is not None
+    try:
+        change = read_stated_change(place)
+    except JetonError as error:
+        yield Seen(
+            what=str(error).split("\n")[0],
+            where=CHANGE_FILE,
+            value=1,
+            unit="files",
+            severity=Severity.ERROR,
+            cause="the file is damaged or was written by something else",
+        )
+        return
+    if change is None:
+        return
+    if change.n_new_ids != tokenizer.vocab_size:
+        yield Seen(
+            what=f"the change leads to {change.n_new_ids:,} ids, the tokenizer has "
+            f"{tokenizer.vocab_size:,}",
+            where=CHANGE_FILE,
+            value=tokenizer.vocab_size - change.n_new_ids,
+            unit="ids",
+            formula=f"{tokenizer.vocab_size:,} - {change.n_new_ids:,}",
+            severity=Severity.ERROR,
+        )
+    elif not has_fingerprint(place, change.new_fingerprint, tokenizer):
+        yield Seen(
+            what=f"the change leads to the tokenizer {change.new_fingerprint[:12]}, the one beside "
+            f"it is {tokenizer.fingerprint[:12]}",
+            where=CHANGE_FILE,
+            value=1,
+            unit="tokenizers",
+        )
+
+
+@known(
+    Failure(
+        id="weights-not-adapted",
+        area=Area.MODEL,
+        severity=Severity.ERROR,
+        name="the tokenizer was adapted, and the weights beside it were not",
+        symptom="nonsense from the first token on after pruning; `IndexError: index out of range "
+        "in self` at the first new token after an extension",
+        cause=f"{CHANGE_FILE} says that the tokenizer has a new vocabulary, and the matrix has the "
+        "rows of the old one: the tokenizer's files were copied into the model's folder",
+        remedy="`jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT` with the model as it was, then "
+        "`jeton adapt verify OUT --base MODEL_DIR`",
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES, EvidenceKind.WEIGHTS),
+        source="rows of an adapted model are the new ids, filled up to a power of two of at most "
+        f"{LARGEST_PADDING_ROWS:,}",
+    )
+)
+def _weights(patient: Patient) -> Iterator[Seen]:
+    place, rows = patient.place, patient.n_rows
+    assert place is not None
+    assert rows is not None
+    try:
+        change = read_stated_change(place)
+    except JetonError:
+        return
+    assert patient.tokenizer is not None
+    if change is None or change.n_new_ids != patient.tokenizer.vocab_size:
+        return
+    if _has_old_rows(change, rows):
+        yield Seen(
+            what=f"the vocabulary went from {change.n_old_ids:,} to {change.n_new_ids:,} ids, the "
+            f"matrix has {rows:,} rows as before",
+            where=CHANGE_FILE,
+            value=rows - change.n_new_ids,
+            unit="rows",
+            formula=f"{rows:,} - {change.n_new_ids:,}",
+            evidence={
+                "n_old_ids": change.n_old_ids,
+                "n_new_ids": change.n_new_ids,
+                "n_rows": rows,
+            },
+        )
+
+
+def _has_old_rows(change: StatedChange, rows: int) -> bool:
+    if change.n_new_ids > change.n_old_ids:
+        return change.n_old_ids <= rows < change.n_new_ids
+    if change.n_new_ids == change.n_old_ids or rows < change.n_old_ids:
+        return False
+    # A pruned vocabulary may still be filled up to as many rows as before.
+    powers = (1 << n for n in range(LARGEST_PADDING_ROWS.bit_length()))
+    return all(-(-change.n_new_ids // power) * power != rows for power in powers)
+
+
+CHECKS: tuple[Check, ...] = (_tables, _ids, _change, _weights)

@@ -1,0 +1,46 @@
+"""Bytes of a GGUF file's metadata, in order and within limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+from jeton.errors import FormatError, LimitError
+
+__all__ = ["MAX_ITEMS", "MAX_METADATA_BYTES", "MAX_PAIRS", "MAX_TENSORS", "GgufBytes"]
+
+MAX_METADATA_BYTES = 512 << 20
+"""Most bytes of metadata that are read; the largest published vocabularies take 20 MB."""
+MAX_PAIRS = 1 << 16
+MAX_TENSORS = 1 << 20
+MAX_ITEMS = 1 << 24
+
+
+class GgufBytes:
+    """Takes bytes from the beginning of a file; its errors name the file and the place."""
+
+    def __init__(self, stream: BinaryIO, file: Path) -> None:
+        self._stream = stream
+        self._file = file
+        self._at = 0
+
+    def _bad(self, reason: str) -> FormatError:
+        return FormatError(
+            f"{self._file} {reason}\nhint: fetch or copy it again",
+            path=str(self._file),
+            format="GGUF",
+            offset=self._at,
+        )
+
+    def _take(self, n: int) -> bytes:
+        if self._at + n > MAX_METADATA_BYTES:
+            raise LimitError(
+                f"{self._file} has more than {MAX_METADATA_BYTES:,} bytes of metadata",
+                what="GGUF metadata",
+                limit=MAX_METADATA_BYTES,
+            )
+        data = self._stream.read(n)
+        if len(data) != n:
+            raise self._bad(f"is cut off within its metadata, at byte {self._at + len(data):,}")
+        self._at += n
+        return data
