@@ -25,12 +25,15 @@ fn main() {
         .collect();
     let tokens: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
     for (name, method) in [
-        ("best_fit", jeton_pack::best_fit as fn(&[u32], u32) -> _),
+        (
+            "best_fit",
+            jeton_pack::best_fit as fn(&[u32], u32, jeton_pack::KeepGoing<'_>) -> _,
+        ),
         ("first_fit", jeton_pack::first_fit),
         ("sorted_batches", jeton_pack::sorted_batches),
     ] {
         let start = Instant::now();
-        let bins = method(&lengths, capacity).unwrap();
+        let bins = method(&lengths, capacity, &mut || true).unwrap();
         let seconds = start.elapsed().as_secs_f64();
         let fill = tokens as f64 / (bins.len() as f64 * f64::from(capacity));
         println!(

@@ -29,6 +29,32 @@ impl Bins {
         Self { offsets, documents }
     }
 
+    /// Gathers the documents of each bin: `order[i]` lies in bin `bin_of[i]`.
+    ///
+    /// Neighbours in `order` lie in neighbouring bins, so the scatter is nearly sequential.
+    pub(crate) fn gather(order: &[u32], bin_of: &[u32], bins: usize) -> Self {
+        let mut offsets = vec![0u64; bins + 1];
+        for &bin in bin_of {
+            offsets[bin as usize + 1] += 1;
+        }
+        for bin in 0..bins {
+            offsets[bin + 1] += offsets[bin];
+        }
+        let mut documents = vec![0u32; order.len()];
+        // The end of a bin's slots moves to its start, which is the end of the bin before.
+        for (&document, &bin) in order.iter().zip(bin_of) {
+            let slot = &mut offsets[bin as usize + 1];
+            *slot -= 1;
+            documents[*slot as usize] = document;
+        }
+        offsets.push(order.len() as u64);
+        offsets.remove(0);
+        for bin in 0..bins {
+            documents[offsets[bin] as usize..offsets[bin + 1] as usize].sort_unstable();
+        }
+        Self { offsets, documents }
+    }
+
     /// Returns the number of bins.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)

@@ -1,5 +1,77 @@
 //! Indexes of the room that is left in open bins.
 
+use std::collections::BTreeMap;
+
+use crate::NONE;
+
+/// The first group of bins for each amount of room.
+pub(crate) trait Rooms {
+    /// Returns the smallest room that is at least `length`, and its first group.
+    fn at_least(&self, length: u32) -> Option<(u32, u32)>;
+    /// Returns the first group of a room, or `NONE`.
+    fn head(&self, room: u32) -> u32;
+    /// Sets the first group of a room; `NONE` takes the room away.
+    fn set(&mut self, room: u32, head: u32);
+}
+
+/// A table with one entry a token of capacity.
+pub(crate) struct DenseRooms {
+    occur: RoomSet,
+    heads: Vec<u32>,
+}
+
+impl DenseRooms {
+    pub(crate) fn new(capacity: u32) -> Self {
+        Self {
+            occur: RoomSet::new(capacity as usize),
+            heads: vec![NONE; capacity as usize + 1],
+        }
+    }
+}
+
+impl Rooms for DenseRooms {
+    fn at_least(&self, length: u32) -> Option<(u32, u32)> {
+        let room = self.occur.at_least(length as usize)?;
+        Some((room as u32, self.heads[room]))
+    }
+
+    fn head(&self, room: u32) -> u32 {
+        self.heads[room as usize]
+    }
+
+    fn set(&mut self, room: u32, head: u32) {
+        let before = std::mem::replace(&mut self.heads[room as usize], head);
+        if before == NONE && head != NONE {
+            self.occur.insert(room as usize);
+        } else if before != NONE && head == NONE {
+            self.occur.remove(room as usize);
+        }
+    }
+}
+
+/// A sorted map: its size follows the rooms that occur, not the capacity.
+#[derive(Default)]
+pub(crate) struct SparseRooms(BTreeMap<u32, u32>);
+
+impl Rooms for SparseRooms {
+    fn at_least(&self, length: u32) -> Option<(u32, u32)> {
+        let found = self.0.range(length..).next();
+        found.map(|(&room, &head)| (room, head))
+    }
+
+    fn head(&self, room: u32) -> u32 {
+        self.0.get(&room).copied().unwrap_or(NONE)
+    }
+
+    fn set(&mut self, room: u32, head: u32) {
+        if head == NONE {
+            self.0.remove(&room);
+        } else {
+            self.0.insert(room, head);
+        }
+    }
+}
+
 /// Amounts of room that occur, as a tree of 64-bit words: 64 children a node.
 ///
 /// A capacity of 2^24 takes four levels, so a search reads a handful of words.
