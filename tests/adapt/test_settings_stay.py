@@ -75,6 +75,9 @@ def test_a_model_keeps_settings_that_the_new_tokenizer_does_not_know(tmp_path: P
         tmp_path / "model" / "model.safetensors", {"model.embed_tokens.weight": rows}, None
     )
     config = {"model_type": "llama", "vocab_size": base.vocab_size}
+    own = json.loads((tmp_path / "model" / "tokenizer_config.json").read_text())
+    own["clean_up_tokenization_spaces"] = True
+    (tmp_path / "model" / "tokenizer_config.json").write_text(json.dumps(own))
     (tmp_path / "model" / "config.json").write_text(json.dumps(config))
     found = extend(base=base, terms=["lighthouse"], reading=ALL)
     with warnings.catch_warnings():
@@ -87,7 +90,12 @@ def test_a_model_keeps_settings_that_the_new_tokenizer_does_not_know(tmp_path: P
     written = json.loads((tmp_path / "o" / "tokenizer_config.json").read_text())
     assert written["model_max_length"] == 77
     assert written["padding_side"] == "left"
+    assert written["clean_up_tokenization_spaces"] is True
     assert written["chat_template"] == TEMPLATE
+    # The usual texts would make <|endoftext|> the end; the model's folder says another one.
+    assert (written["eos_token"], written["pad_token"]) == ("<|over|>", "<|endoftext|>")
+    assert "bos_token" not in written
+    assert not (tmp_path / "o" / "special_tokens_map.json").exists()
     ids = {token["content"]: int(id) for id, token in written["added_tokens_decoder"].items()}
     assert ids == found.tokenizer.special_tokens
     # A template that the new tokenizer brings counts.

@@ -3,7 +3,8 @@
 A case in ``adapt/`` has files and runs of ``jeton``, each with what is expected of it: ``code`` (0
 if left out), parts of ``stdout`` and ``stderr``, parts that must not be there (``not``), files that
 are ``there`` afterwards or ``absent``, and parts of the JSON on standard output (``json``). Files
-are as ``tests.cases.places`` has them; ``$npy`` is a list of ids as a NumPy file.
+are as ``tests.cases.places`` has them; ``$npy`` is a list of ids as a NumPy file, ``$parquet`` one
+of columns with type and values as a Parquet file. ``text`` and ``table`` say what files hold.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from tests.cases.places import contains, load_cases, put_files
 def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     arrays = {name: value["$npy"] for name, value in case["files"].items() if "$npy" in value}
-    put_files(tmp_path, {n: v for n, v in case["files"].items() if n not in arrays})
+    tables = {
+        name: value["$parquet"] for name, value in case["files"].items() if "$parquet" in value
+    }
+    others = {n: v for n, v in case["files"].items() if n not in arrays and n not in tables}
+    put_files(tmp_path, others)
+    for name, columns in tables.items():
+        _put_table(tmp_path / name, columns)
     for name, ids in arrays.items():
         stream = io.BytesIO()
         np.save(stream, np.array(ids))
@@ -44,6 +51,26 @@ def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
             assert (tmp_path / name).exists(), sorted(map(str, tmp_path.rglob("*")))
         for name in run.get("absent", ()):
             assert not (tmp_path / name).exists()
+        for name, text in run.get("text", {}).items():
+            assert (tmp_path / name).read_bytes().decode() == text
+        for name, columns in run.get("table", {}).items():
+            pq = pytest.importorskip("pyarrow.parquet")
+            found = pq.read_table(tmp_path / name)
+            assert {c: [str(found[c].type), found[c].to_pylist()] for c in columns} == columns
         if "json" in run:
             found = json.loads(result.stdout)
             assert contains(found, run["json"]), found
+
+
+def _put_table(path: Path, columns: dict[str, list[Any]]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    kinds = {
+        "list<element: int32>": pa.list_(pa.field("element", pa.int32())),
+        "fixed_size_list<element: uint16>[2]": pa.list_(pa.field("element", pa.uint16()), 2),
+    }
+    arrays = {
+        name: pa.array(values, type=kinds.get(kind, kind))
+        for name, (kind, values) in columns.items()
+    }
+    pq.write_table(pa.table(arrays), path, row_group_size=2, compression="zstd")

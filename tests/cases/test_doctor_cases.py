@@ -14,6 +14,7 @@ import pytest
 import jeton
 from jeton._core import from_canonical
 from jeton.adapt import CHANGE_FILE, VocabularyChange
+from jeton.checkpoint.adapted import MARK
 from jeton.doctor import diagnose
 from jeton.findings import Severity
 from jeton.formats.model_settings import ModelSettings, settings_of
@@ -35,7 +36,11 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
             matrices[name] = ward.matrix(n_rows, seed=3)
         (folder / "model.safetensors").write_bytes(ward.safetensors(matrices))
     if "change" in case:
-        (folder / CHANGE_FILE).write_text(_change(folder, **case["change"]).to_json())
+        change = _change(folder, **case["change"])
+        (folder / CHANGE_FILE).write_text(change.to_json())
+        if case.get("is_applied"):
+            mark = {MARK: change.new_fingerprint}
+            (folder / "model.safetensors").write_bytes(ward.safetensors(matrices, metadata=mark))
     file = tmp_path / "model" / case.get("gguf_at", "../model.gguf")
     if "gguf" in case:
         _gguf(folder, file, case["gguf"])

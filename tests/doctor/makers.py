@@ -38,7 +38,11 @@ def directory(**changes: Any) -> Make:
 
 
 def adapted(
-    *, n_old_ids: int | None = None, n_rows: int = ward.N_ROWS, leads_here: bool = True
+    *,
+    n_old_ids: int | None = None,
+    n_rows: int = ward.N_ROWS,
+    leads_here: bool = True,
+    added: tuple[int, ...] = (),
 ) -> Make:
     """A model directory with the change file of a pruned tokenizer."""
     own = ward.tokenizer()
@@ -54,6 +58,7 @@ def adapted(
                 "n_ids": own.vocab_size,
                 "fingerprint": tokenizer.fingerprint if leads_here else "1" * 64,
             },
+            "added": [[id, [], []] for id in added],
         }
         (folder / "vocabulary_change.json").write_text(json.dumps(change))
         return diagnose(folder)

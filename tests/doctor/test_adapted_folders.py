@@ -20,6 +20,7 @@ OURS = {
     "file-names-id-without-row",
     "vocabulary-change-differs",
     "weights-not-adapted",
+    "added-rows-not-filled",
     "vocabulary-exceeds-embeddings",
     "added-tokens-without-rows",
 }
@@ -41,6 +42,29 @@ def test_applied_extensions_are_healthy_and_mixtures_are_not(tmp_path: Path) -> 
     before, after = (read_folder(tmp_path / name) for name in ("base", "applied"))
     assert after.roles == before.roles
     assert after.chat_template == before.chat_template != ""
+
+
+def test_spare_rows_are_filled_by_apply_and_by_nothing_else(tmp_path: Path) -> None:
+    base = model_dir(tmp_path / "base")
+    tokenizer = jeton.load(base)
+    rows = {
+        name: matrix(tokenizer.vocab_size + 16)
+        for name in ("model.embed_tokens.weight", "lm_head.weight")
+    }
+    rows["model.embed_tokens.weight"][tokenizer.vocab_size :] = 0
+    base = model_dir(
+        tmp_path / "spare", config={"vocab_size": tokenizer.vocab_size + 16}, tensors=rows
+    )
+    found = extend(iter(TEXTS), base=tokenizer, n_tokens=10, reading=Reading(hold_out=0))
+    save_adapted(found.tokenizer, found.change, adapted_target(tokenizer, tmp_path / "more"))
+    apply(base, tmp_path / "more", output=tmp_path / "applied")
+    assert wrong(base) == wrong(tmp_path / "applied") == set()
+    for file in (tmp_path / "applied").iterdir():
+        if not file.name.endswith(".safetensors"):
+            shutil.copy(file, base / file.name)
+    assert wrong(base) == {"added-rows-not-filled"}
+    (finding,) = (f for f in diagnose(base).findings if f.id == "added-rows-not-filled")
+    assert finding.severity is Severity.ERROR
 
 
 def test_a_pruned_tokenizer_over_the_old_weights_is_found(tmp_path: Path) -> None:

@@ -415,6 +415,7 @@ CASES: dict[str, Case] = {
     ),
     "vocabulary-change-differs": Case(adapted(leads_here=False), adapted()),
     "weights-not-adapted": Case(adapted(n_old_ids=400, n_rows=400), adapted()),
+    "added-rows-not-filled": Case(adapted(added=(7, 9)), adapted()),
     # texts
     "languages-cost-more": Case(
         texts("မြို့သို့သွားသောရထားသည်"), texts("only English here, and nothing else")

@@ -138,10 +138,13 @@ def matrix(n_rows: int = N_ROWS, *, seed: int = 1) -> NDArray[np.float32]:
 
 
 def safetensors(
-    tensors: Mapping[str, NDArray[Any]], *, dtypes: Mapping[str, str] | None = None
+    tensors: Mapping[str, NDArray[Any]],
+    *,
+    dtypes: Mapping[str, str] | None = None,
+    metadata: Mapping[str, str] | None = None,
 ) -> bytes:
     """A file of these tensors; float32 unless another type is named."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    header: dict[str, Any] = {"__metadata__": {"format": "pt", **(metadata or {})}}
     data = b""
     for name, array in tensors.items():
         dtype = (dtypes or {}).get(name) or _DTYPES[array.dtype.name]

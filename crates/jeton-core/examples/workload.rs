@@ -1,5 +1,5 @@
-//! Encodes the documents of a file so many times: what `benches/instructions.py` counts under
-//! callgrind, and what `benches/core_alone.py` times.
+//! Encodes the documents of a file several times. `benches/instructions.py` counts its instructions
+//! under callgrind; `benches/core_alone.py` times it.
 //!
 //! Arguments: rank file, pattern (a published name or a regular expression), file of documents that
 //! U+0000 separates, passes. Prints the number of ids of one pass, a hash of them, and the seconds
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ids.clear();
             tokenizer.encode_into(document, &Allow::None, false, &mut ids)?;
             n_ids += ids.len();
-            // The ids of the first pass are those of the others; hashing them is no part of it.
+            // All passes give the same ids; hashing the first pass's ids is not timed.
             if pass == 0 {
                 elapsed += begin.elapsed().as_secs_f64();
                 hash = ids

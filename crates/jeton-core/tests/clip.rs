@@ -10,7 +10,7 @@ use jeton_testing::shared;
 /// Cases of the golden set, as its header says.
 const N_CASES: usize = 985;
 
-/// `ftfy` reads characters U+0080 to U+009F as those of Windows-1252.
+/// `ftfy` reads characters U+0080 to U+009F as Windows-1252's.
 const WINDOWS_1252: &str = "ftfy: transcode fix_c1_controls, or latin-1 to windows-1252";
 /// `ftfy` takes the text for UTF-8 that was read as something else.
 const UTF_8: &str = "ftfy: encode sloppy-windows-1252 or latin-1, decode utf-8";

@@ -1,5 +1,5 @@
-//! Published vocabularies, written as GGUF the way llama.cpp's converter does, give the ids of
-//! their reference libraries, and those of llama.cpp's own test files.
+//! Published vocabularies, written as GGUF the way llama.cpp's converter does. They give the ids of
+//! their reference libraries, and the ids of llama.cpp's own test files.
 
 // A panic in a test's helper is a failed test.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -224,11 +224,11 @@ const DIFFERENCES: &[Difference] = &[
     ("qwen", 22, |text| !unicode_normalization::is_nfc(text)),
     // The ideographic space is no punctuation to llama.cpp.
     ("deepseek-llm_recon_hf", 1, |text| text.contains('\u{3000}')),
-    // What follows a user's token begins anew.
+    // Text after a user's token begins anew.
     ("pegasus_spm", 1, |text| text == "[SEP] x"),
 ];
 
-/// The ids of all texts are those of the golden set, or differ where they should.
+/// The ids of all texts equal the golden set, or differ where they should.
 fn check(name: &str, mut ids_of: impl FnMut(&str) -> Vec<u32>) {
     let cases = shared::golden(name).unwrap();
     assert_eq!(cases.len(), N_CASES);

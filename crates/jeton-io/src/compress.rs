@@ -1,9 +1,9 @@
 //! Compressed data: told by its first bytes, decompressed as a stream, bounded.
 //!
 //! zstd (RFC 8878; several frames, skippable frames) and gzip (RFC 1952; several members). Other
-//! bytes pass through untouched. Three limits hold against files made to fill memory: an optional
-//! number of decompressed bytes, a ratio of decompressed to stored bytes, and the window that a
-//! zstd frame may ask for.
+//! bytes pass through untouched. Three limits hold against files made to fill memory. They bound
+//! the decompressed bytes (optional), the ratio of decompressed to stored bytes, and the window
+//! that a zstd frame may ask for.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -321,9 +321,9 @@ pub fn decompress<'a>(data: &'a [u8], max_bytes: u64, path: Option<&str>) -> Res
     }
 }
 
-/// Compress as one zstd frame that states its size and carries a checksum. The same data, level and
-/// version of zstd give the same bytes. Levels are those of zstd (1 to 22); others are brought into
-/// its range.
+/// Compress as one zstd frame that states its size and carries a checksum. Equal data, level and
+/// version of zstd give equal bytes. Levels are zstd's (1 to 22); others are brought into its
+/// range.
 pub fn compress_zstd(data: &[u8], level: i32) -> Result<Vec<u8>> {
     let frame = || -> io::Result<Vec<u8>> {
         let mut encoder = zstd::Encoder::new(Vec::new(), level)?;

@@ -1,7 +1,7 @@
 //! The closed list of errors of reading and writing files.
 //!
-//! Fields instead of prose: the binding crate matches on them; people read `Display`, which is one
-//! line and, where there is something to do about it, a second line that starts with `hint:`.
+//! Errors have fields instead of prose: the binding crate matches on them. People read `Display`,
+//! which is one line. If something can be done about it, a second line starts with `hint:`.
 
 use std::fmt;
 use std::io;
@@ -100,7 +100,11 @@ impl fmt::Display for IoError {
             Self::Io { source, .. } => write!(f, "cannot read {path}: {source}"),
             Self::Write { source, .. } => write!(f, "cannot write {path}: {source}"),
             Self::Counts { reason, .. } => {
-                write!(f, "{path}: not a valid file of counts: {reason}")
+                write!(
+                    f,
+                    "{path}: not a valid file of counts: {reason}\n\
+                     hint: `jeton count-pretokens INPUT... -o FILE` writes one; text is trained on without --from-counts"
+                )
             }
             Self::Record { line, reason, .. } => write!(f, "{path}, line {line}: {reason}"),
             Self::Limit {

@@ -102,9 +102,9 @@ impl Field {
     /// The slow path: the text with U+FFFD for each maximal subpart of invalid bytes and for each
     /// lone surrogate.
     ///
-    /// Surrogates come as invalid bytes too, so the two kinds are told apart by replacing the bytes
-    /// in the line before parsing (they are never ASCII, so its structure stays): what is invalid
-    /// afterwards are surrogates.
+    /// Surrogates come as invalid bytes too. To tell the two kinds apart, the invalid bytes in the
+    /// line are replaced before parsing. They are never ASCII, so the line's structure stays, and
+    /// any bytes invalid afterwards are surrogates.
     fn replace_invalid(&self, line: &[u8], first: &[u8]) -> Result<(String, u64), String> {
         let mut scratch = Vec::new();
         let valid_line = String::from_utf8_lossy(line);

@@ -1,6 +1,6 @@
 //! The unread stretch of a stream: the one place where bytes are buffered.
 //!
-//! Cost: every byte is read once; moving unread bytes to the front is O(1) for each byte read,
+//! Cost: every byte is read once. Moving unread bytes to the front is O(1) for each byte read,
 //! because it is done only when at least half of the buffer is free.
 
 use memchr::{memchr, memrchr};

@@ -316,8 +316,7 @@ proptest! {
         }
     }
 
-    /// Whatever a file holds, reading it as JSON lines ends in documents or in an error, never in a
-    /// panic.
+    /// Reading any bytes as JSON lines ends in documents or in an error, never in a panic.
     #[test]
     fn any_bytes_are_read_or_refused(bytes in hostile_bytes(), magic in 0_usize..4) {
         let magic: &[u8] = [&b""[..], b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08", b"\x50\x2a\x4d\x18"][magic];

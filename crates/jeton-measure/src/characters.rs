@@ -1,8 +1,8 @@
 //! Kinds of characters: script, letter, mark, digit, white space.
 //!
-//! One table for all code points, made once from the Unicode tables of `regex-syntax` and never
-//! changed after that: counting looks at every character of a corpus, and a binary search for each
-//! would cost more than encoding does.
+//! One table for all code points, made once from the Unicode tables of `regex-syntax`, never
+//! changes. Counting looks at every character of a corpus, and a binary search for each would cost
+//! more than encoding does.
 
 use std::sync::LazyLock;
 
@@ -46,9 +46,9 @@ const NEWER_SCRIPTS: &[&str] = &[
     "Zanabazar_Square",
 ];
 
-/// Scripts whose writers put no spaces between words, so that a run of letters is no word: line
-/// breaking class SA of Unicode 16 (UAX #14), the ideographs and syllables of class ID, and
-/// Tibetan, which parts syllables.
+/// Scripts whose writers put no spaces between words, so that a run of letters is no word. They are
+/// the line breaking class SA of Unicode 16 (UAX #14), the ideographs and syllables of class ID,
+/// and Tibetan, which parts syllables.
 const WITHOUT_SPACES: &[&str] = &[
     "Ahom",
     "Bopomofo",
@@ -270,7 +270,7 @@ pub struct CharacterCounts {
 }
 
 impl CharacterCounts {
-    /// Adds every character of some bytes so many times, modulo 2^64.
+    /// Adds every character of `bytes` `count` times, modulo 2^64.
     pub fn add(&mut self, bytes: &[u8], count: u64) {
         for chunk in bytes.utf8_chunks() {
             for c in chunk.valid().chars() {

@@ -29,8 +29,8 @@ pub fn digests(
     Ok(parts.concat())
 }
 
-/// The digest of each document together with its companion, whose number must be the same: that of
-/// both digests, big-endian, one after the other.
+/// Digests each document's digest together with its companion's, big-endian, one after the other.
+/// There must be one companion for each document.
 pub fn pair_digests(digests: &[u128], companions: &[u128]) -> Result<Vec<u128>> {
     if digests.len() != companions.len() {
         let (n, m) = (digests.len(), companions.len());

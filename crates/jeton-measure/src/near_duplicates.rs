@@ -2,15 +2,15 @@
 //! hashing, Indyk and Motwani 1998; Leskovec, Rajaraman and Ullman, Mining of Massive Datasets,
 //! chapter 3).
 //!
-//! A document is the set of its shingles, runs of so many words. Each of `bands x rows` hash
-//! functions keeps the least value over the set; two documents have one function's value in common
-//! with a probability equal to the Jaccard similarity of their sets. They resemble one another here
-//! where they have all `rows` values of some band in common: of similarity s that happens with
-//! probability `1 - (1 - s^rows)^bands`. Nothing else is compared.
+//! A document is the set of its shingles, runs of a fixed number of words. Each of `bands x rows`
+//! hash functions keeps the least value over the set. Two documents have one function's value in
+//! common with a probability equal to the Jaccard similarity of their sets. They resemble one
+//! another here where they have all `rows` values of some band in common: for similarity s that has
+//! the probability `1 - (1 - s^rows)^bands`. Nothing else is compared.
 //!
 //! A word is a run of letters, marks and digits in lower case; a letter of a script that puts no
 //! spaces between words is one by itself. A document of fewer words than a shingle has is one
-//! shingle; one without words resembles nothing. The same documents in the same order give the same
+//! shingle; one without words resembles nothing. Equal documents in equal order give the same
 //! result, on any machine and number of threads.
 
 use std::collections::VecDeque;
@@ -99,10 +99,10 @@ impl NearDuplicates {
         })
     }
 
-    /// Places every document of a batch, in order: each against all before it. `sides`: where each
-    /// is to go unless it resembles another; none: all to the same side. With `keep_all`, those
-    /// that resemble others are remembered as well (but for those between); without, what resembles
-    /// them alone does not count.
+    /// Places every document of a batch, in order: each against all before it. `sides`: side of
+    /// each document that resembles no other; None: all go to one side. With `keep_all`, documents
+    /// that resemble others are remembered as well (but for those between). Otherwise, resembling
+    /// only such a document does not count.
     pub fn place(
         &mut self,
         batch: BatchRef<'_>,

@@ -1,9 +1,9 @@
 //! Beginnings that many documents share, block by block, in bounded memory.
 //!
 //! A document's first `k` whole blocks are known by one chained hash, so that documents with the
-//! same hash begin alike. The index keeps a count for each beginning that occurred; when it is
+//! same hash begin alike. The index keeps a count for each beginning that occurred. When it is
 //! full, the rarest are forgotten, as in lossy counting (Manku and Motwani, "Approximate frequency
-//! counts over data streams", VLDB 2002): a count is then too small by at most
+//! counts over data streams", VLDB 2002). A count is then too small by at most
 //! [`PrefixIndex::max_undercount`], never too large.
 //!
 //! Hashes have 64 bits: among four million beginnings, the chance that any two differ and have the
@@ -58,7 +58,7 @@ pub struct PrefixIndex {
 }
 
 impl PrefixIndex {
-    /// An empty index. `block_bytes`: beginnings are told apart in steps of so many bytes, at least
+    /// An empty index. `block_bytes`: beginnings are told apart in steps of this length, at least
     /// 16.
     pub fn new(block_bytes: usize) -> Result<Self> {
         Self::with_limit(block_bytes, MAX_PREFIXES)

@@ -26,21 +26,21 @@ pub struct TokenStats {
     /// How often each id was produced.
     pub id_counts: Vec<u64>,
     pub tokens_per_document: LengthHistogram,
-    /// Tokens of each document in order, where that was asked for. Of one batch only: a sum of
-    /// batches has none, because it has no order.
+    /// Tokens of each document in order, where that was asked for. A sum of batches has none,
+    /// because it has no order.
     pub document_tokens: Vec<u32>,
     /// Words and scripts, where that was asked for.
     pub words: WordCounts,
 }
 
-/// Counts that are made beside those of tokens.
+/// Further counts beside the tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted<'a> {
     /// Decode every document and compare.
     pub round_trip: bool,
     /// Note the tokens of each document.
     pub documents: bool,
-    /// Words kept as one token, digits and scripts; the outlines are those of the tokenizer.
+    /// Words kept as one token, digits and scripts; the outlines are the tokenizer's.
     pub words: Option<&'a Outlines>,
 }
 

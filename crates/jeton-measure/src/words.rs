@@ -2,15 +2,15 @@
 //!
 //! A *letter word* is a maximal run of letters and the marks on them, of scripts that put spaces
 //! between words. It was *kept* if exactly one token overlaps it (the token may hold more: the
-//! space before it, say). This is what the share of words kept as one token (STRR,
-//! arXiv:2510.09947) and the share of continued words (Rust et al. 2021, arXiv:2012.15613) are made
-//! of, in running text instead of a list of words.
+//! space before it, say). The share of words kept as one token (STRR, arXiv:2510.09947) and the
+//! share of continued words (Rust et al. 2021, arXiv:2012.15613) are computed from this. Here it
+//! comes from running text, not from a list of words.
 //!
 //! It needs to be known which bytes of the text each token covers. Encoding does not say, and
-//! asking for offsets takes several times as long, so the tokens are laid along the text anew: byte
-//! by byte where they are its bytes, else as the usual markings of spaces and word starts have it.
-//! A document whose tokens do not fit its text that way is left out, and the number of documents
-//! that did fit is counted.
+//! asking for offsets takes several times as long. So the tokens are laid along the text anew: byte
+//! by byte where they are its bytes, else by the usual markings of spaces and word starts. A
+//! document whose tokens do not fit its text that way is left out, and the number of documents that
+//! did fit is counted.
 
 use super::characters::{COMMON, Character, ScriptCounts, character, table};
 use jeton_core::tokenizer::Tokenizer;
@@ -176,7 +176,7 @@ struct WordState {
     open: bool,
     /// Two or more tokens overlap that word.
     shared: bool,
-    /// The last character read: that of bytes which only continue one.
+    /// The last character read, which continuation bytes belong to.
     last: Character,
 }
 
@@ -305,7 +305,7 @@ impl Joined {
         self.place.open = true;
     }
 
-    /// True if the counts of ids have to be flushed before a text of so many tokens is counted.
+    /// True if the counts of ids have to be flushed before a text of `n_tokens` tokens is counted.
     pub(crate) fn is_full(&self, n_tokens: usize) -> bool {
         self.n_waiting + n_tokens as u64 > u64::from(u32::MAX)
     }
@@ -350,7 +350,7 @@ impl Joined {
 struct Reader {
     /// Tokens that overlap the word at hand; none: no word.
     word_tokens: Option<u64>,
-    /// The character read last: that of bytes that only continue one.
+    /// The last character read, which continuation bytes belong to.
     last: Character,
 }
 

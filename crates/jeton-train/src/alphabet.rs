@@ -64,10 +64,10 @@ pub fn count_characters(counts: &PretokenCounts) -> Result<Alphabet> {
     Ok(all)
 }
 
-/// Choose the characters of a vocabulary among those of [`count_characters`].
+/// Choose the characters of a vocabulary from the result of [`count_characters`].
 ///
-/// The rule of coverage is that of `sentencepiece` 0.2.3: a character is taken as long as those
-/// before it cover less than the share wanted (compared in single precision, as there).
+/// Coverage follows `sentencepiece` 0.2.3. A character is taken while the characters before it
+/// cover less than the share wanted (compared in single precision, as there).
 pub fn choose_alphabet(counted: &Alphabet, options: &AlphabetOptions) -> Alphabet {
     let total: u64 = counted.iter().map(|&(_, count)| count).sum();
     let count_of = |wanted: char| {

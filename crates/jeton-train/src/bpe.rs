@@ -10,29 +10,30 @@
 //!    side by side in a word, times the weight of the word. Windows may overlap: `aaaa` holds `(a,
 //!    a)` three times.
 //! 2. The pair with the highest count is merged; among equals the [`TieRule`] decides. A pair whose
-//!    token would be longer than `max_token_bytes` is never counted, and one whose token would
-//!    spell a special token is passed over, so that plain text can never become a special token.
+//!    token would be longer than `max_token_bytes` is never counted. A pair whose token would spell
+//!    a special token is passed over, so plain text can never become a special token.
 //! 3. It is joined from left to right in each word: `aaa` becomes `aa a`.
 //! 4. Training ends when the vocabulary has `vocab_size` tokens, when the best count is below
 //!    `min_frequency`, or when no pair is left.
 //!
 //! # No token is made twice
 //!
-//! A string has one way to become a token, so no merge meets bytes that the vocabulary has already,
+//! A string has one way to become a token. So no merge meets bytes that the vocabulary has already;
 //! a pair comes into being in one merge only, and its count never rises after. Proof: let a string
 //! stand at some place with a token boundary at both ends, so that no merge so far has joined
-//! across them. Each merge (l, r) then did inside what it does to the string alone: for l != r the
-//! places cannot overlap, and in a run of l the joining from the left would have crossed the left
-//! end if an odd number of them stood before it, so that pairs inside fall as they do alone. Hence
+//! across them. Each merge (l, r) then did inside what it does to the string alone. For l != r the
+//! places cannot overlap. For l = r, joining a run of l from the left would have crossed the left
+//! end if an odd number of them stood before it. So the pairs inside fall as they do alone. Hence
 //! the tokens inside depend on the string and the merges only, not on where it stands.
 //!
 //! # Equal to `tokenizers`
 //!
-//! With [`TieRule::Hf`] the merges are those of `tokenizers` 0.23 (`BpeTrainer` with
+//! With [`TieRule::Hf`] the merges equal `tokenizers` 0.23 (`BpeTrainer` with
 //! `initial_alphabet=ByteLevel.alphabet()`, `limit_alphabet` unset). There are three differences.
 //! Its counts are 32 bits wide and overflow, ours are 64 and checked. It gives a token that spells
-//! a special token the id of that (rule 2). Its `max_token_length` is exclusive and does not bind
-//! pairs of bytes: `max_token_bytes: n` is its `max_token_length=n + 1`, for n of 2 and more.
+//! a special token the special token's id (rule 2). Its `max_token_length` is exclusive and does
+//! not bind pairs of bytes: `max_token_bytes: n` is its `max_token_length=n + 1`, for n of 2 and
+//! more.
 
 use std::ops::ControlFlow;
 
@@ -70,8 +71,8 @@ pub struct BpeTrainOptions {
     /// Learn from this many of the most frequent characters only: the others stay bytes. Among
     /// equals the lower code point is kept. None: from all.
     pub max_alphabet: Option<usize>,
-    /// Merges of a run with the same counts and options that was interrupted: it goes on from
-    /// there, and the result is that of a run which was not.
+    /// Merges of an interrupted run with the same counts and options. Training goes on from there,
+    /// and its result equals an uninterrupted run's.
     pub resume: Vec<(u32, u32)>,
 }
 
@@ -112,9 +113,9 @@ pub struct TrainedBpe {
 ///
 /// # Errors
 ///
-/// `Training`: the vocabulary has no room for the special tokens and the 256 bytes, a special token
-/// is empty, given twice or spells a single byte, or there is no text. `TooLarge`: more than 2^24
-/// tokens, or more text than the loop can count. `Interrupted`: `on_progress` said so.
+/// `Training`: the vocabulary has no room for the special tokens and the 256 bytes, or there is no
+/// text. Also if a special token is empty, given twice or spells a single byte. `TooLarge`: more
+/// than 2^24 tokens, or more text than the loop can count. `Interrupted`: `on_progress` said so.
 ///
 /// ```
 /// use jeton_train::{BpeTrainOptions, PretokenCounts, train_bpe};

@@ -1,11 +1,10 @@
 //! All rows (words, phrases) as one array of symbols that merges shrink in place.
 //!
-//! A row of n symbols takes n cells. A token made of k of them keeps their k cells: the first holds
-//! its id, the last holds [`TAIL`]` | k` (a token of one cell has only the id), the cells between
+//! A row of n symbols takes n cells. A token made of k symbols keeps their k cells. The first holds
+//! its id, the last holds [`TAIL`]` | k` (a token of one cell has only the id). The cells between
 //! are never looked at again. So the next token starts k cells on, the previous one is found from
-//! the cell before, a merge writes three cells, and positions stay valid for ever: that a list of
-//! positions is out of date shows when a position is visited. One [`BOUNDARY`] stands before and
-//! after each row.
+//! the cell before, and a merge writes three cells. Positions stay valid for ever: an outdated
+//! position in a list shows when it is visited. One [`BOUNDARY`] stands before and after each row.
 //!
 //! The symbols of a row are bytes where training begins, and tokens where it goes on from others.
 //!
@@ -43,7 +42,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// No rows yet, and room for so many symbols.
+    /// No rows yet, and room for `n_symbols` symbols in `n_rows` rows.
     pub(crate) fn with_capacity(n_symbols: usize, n_rows: usize) -> Self {
         let mut cells = Vec::with_capacity(n_symbols.saturating_add(n_rows).min(MAX_CELLS) + 1);
         cells.push(Cell {
@@ -82,7 +81,7 @@ impl Cells {
                 })
             })?;
         let index = self.weights.len() as u32;
-        // A weight beyond i64 is that of a row without pairs, where it does not matter.
+        // A weight beyond i64 belongs to a row without pairs, where it does not matter.
         self.weights.push(i64::try_from(weight).unwrap_or(i64::MAX));
         let cells = row.iter().map(|&symbol| Cell { symbol, row: index });
         self.cells.extend(cells);

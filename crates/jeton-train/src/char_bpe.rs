@@ -8,18 +8,18 @@
 //!    spelled.
 //! 2. The count of a pair is the number of its windows, as in [`super::bpe`]. The pair with the
 //!    highest count is merged; among equals the [`CharTieRule`] decides. A pair whose token would
-//!    be too long is never counted; one whose token is refused (a special token, a token there is
-//!    already, a piece against the rules) is passed over.
+//!    be too long is never counted. A pair is passed over if its token is refused (a special token,
+//!    a known token, a piece against the rules).
 //! 3. It is joined from left to right in each word.
 //! 4. Learning ends when there are `n_tokens`, or no pair occurs `min_frequency` times.
 //!
 //! # Equal to other libraries
 //!
 //! `tokenizers` 0.23.3 gives spelled characters their ids in the order in which a hash map lists
-//! the words, and ids decide its ties: so its merges are the same as these up to the first tie
-//! between pairs with such a character, and no two of its own runs need agree after it.
-//! `sentencepiece` 0.2.3 counts and orders as [`CharTieRule::ShorterFirst`] does (older releases
-//! looked at the most frequent twentieth of the pairs only, refreshed every hundred merges).
+//! the words, and ids decide its ties. So its merges equal these up to the first tie between pairs
+//! with such a character. No two of its own runs need agree after it. `sentencepiece` 0.2.3 counts
+//! and orders as [`CharTieRule::ShorterFirst`] does (older releases looked at the most frequent
+//! twentieth of the pairs only, refreshed every hundred merges).
 
 use std::ops::ControlFlow;
 

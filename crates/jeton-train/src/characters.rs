@@ -94,7 +94,7 @@ impl CharacterTrainOptions {
 
 /// Learn what the options ask for: the tokens, and the kind of model that they are for.
 ///
-/// Errors: those of the algorithm, and `Usage` for a model that is none.
+/// Errors: the algorithm's, and `Usage` for an unknown model.
 pub fn train_on_characters(
     counts: &PretokenCounts,
     options: &CharacterTrainOptions,

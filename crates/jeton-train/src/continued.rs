@@ -1,4 +1,4 @@
-//! Continuing a tokenizer: more merges after those that it has, learned from a domain's text.
+//! Continuing a tokenizer: more merges after its own, learned from a domain's text.
 //!
 //! # What is learned, exactly
 //!
@@ -6,11 +6,11 @@
 //! [`super::bpe`]: the pair with the most windows becomes a token, and so on. New tokens get the
 //! ids after the last one that is taken, special and added tokens included.
 //!
-//! So every old id keeps its meaning, and since new merges come after all old ones, an encoder
-//! first does what it did before and then only joins: no text needs more tokens than it did.
+//! So every old id keeps its meaning. New merges come after all old ones, so an encoder first does
+//! what it did before and then only joins: no text needs more tokens than it did.
 //!
 //! In a file of ranks any pair may merge whose joined bytes are a token, its id being its rank.
-//! That comes to the same: new ids are the highest ranks, and after the merges below its rank the
+//! That comes to the same. New ids are the highest ranks. After the merges below its rank, the
 //! bytes of a new token are cut in one way only, wherever they stand (the proof is in
 //! [`super::bpe`]).
 
@@ -52,7 +52,7 @@ pub struct NewToken {
 pub struct Continued {
     /// The tokenizer with its new tokens.
     pub tokenizer: Tokenizer,
-    /// In the order of their ids, which is that of tokens saved when they were chosen.
+    /// In the order of their ids, which is also the order of tokens saved when they were chosen.
     pub new_tokens: Vec<NewToken>,
     /// Tokens of the text as the old tokenizer cuts it.
     pub n_tokens_before: u64,
@@ -90,8 +90,8 @@ pub fn cutting_of(base: &Tokenizer) -> Result<CutConfig> {
 /// Learn more merges from counts of pretokens that were cut as [`cutting_of`] says.
 ///
 /// The options `special_tokens`, `forced_tokens` and `max_alphabet` must have their defaults;
-/// `vocab_size` is that of the whole. `on_progress` as in [`super::train_bpe`], whose errors there
-/// are besides: `Training` if the tokenizer is not byte-level BPE.
+/// `vocab_size` is the size of the whole. `on_progress` as in [`super::train_bpe`]. Errors: as
+/// there, and `Training` if the tokenizer is not byte-level BPE.
 pub fn continue_bpe(
     counts: &PretokenCounts,
     base: &Tokenizer,
@@ -192,7 +192,7 @@ pub fn continue_bpe(
     })
 }
 
-/// The vocabulary with every id that is taken, those of added tokens too.
+/// The vocabulary with every id that is taken, also by added tokens.
 fn taken_ids(base: &Tokenizer) -> Result<Vocab> {
     let mut vocab = base.vocab().clone();
     for added in base.added_tokens() {

@@ -1,7 +1,7 @@
 //! The merge loop: take the best pair, join it wherever it stands, adjust what changed.
 //!
 //! Cost: O(1) for each place that a merge visits (amortised over the hash table), O(log n) for each
-//! pair that rises to the top of the queue. A merge makes one token of two, so all merges together
+//! pair that rises to the top of the queue. A merge makes one token of two. So all merges together
 //! visit fewer places than the distinct words have bytes, times a small factor for places that are
 //! out of date. The loop runs on one thread: a merge visits a few thousand places on average, less
 //! than it costs to wake another thread.
@@ -85,7 +85,7 @@ pub(crate) struct Learned {
     pub(crate) cells: Cells,
     /// Size of each token.
     pub(crate) sizes: Vec<Size>,
-    /// How many of the merges are those of the earlier run.
+    /// Number of the merges that come from the earlier run.
     pub(crate) n_resumed: usize,
 }
 
@@ -124,7 +124,7 @@ impl Order for Ties<'_> {
     }
 }
 
-/// Words as rows of bytes: those of two bytes and more, since a single byte has no pair.
+/// Words of two bytes and more as rows of bytes; a single byte has no pair.
 ///
 /// `vocab` holds all 256 bytes, findable.
 pub(crate) fn rows_of_bytes(words: &PretokenCounts, vocab: &Vocab) -> Result<Cells> {
@@ -162,7 +162,7 @@ pub(crate) enum Resume<'a> {
 /// Merge until the policy says stop or nothing is left.
 ///
 /// The rows of `cells` are of tokens of `vocab`; new tokens get the ids after its last. The merges
-/// of `resume` come first, unasked: those of an earlier run on the same rows.
+/// of `resume`, from an earlier run on the same rows, come first, unasked.
 ///
 /// Errors: `Training` if a merge of `resume` is none of these rows.
 pub(crate) fn learn<P: MergePolicy>(

@@ -1,8 +1,8 @@
 //! Tokens that a vocabulary must have, whatever the text says.
 //!
-//! They are watched while others are learned, and completed at the end, so that they change nothing
-//! of what the text teaches: for each, the merges that are still missing are made from left to
-//! right. As many places in the vocabulary are kept for that as are needed.
+//! They are watched while others are learned and completed at the end, so they change nothing that
+//! the text teaches. For each, the missing merges are made from left to right. The places that they
+//! need in the vocabulary are kept free.
 
 use hashbrown::HashMap;
 

@@ -37,8 +37,8 @@ impl fmt::Debug for MergePredicate {
     }
 }
 
-/// The bytes that a token must not have: those of the special tokens, and those that they spell in
-/// the byte alphabet, since `tokenizer.json` has one name for both.
+/// The bytes that a token must not have: the special tokens' own, and their spelling in the byte
+/// alphabet, since `tokenizer.json` has one name for both.
 pub(crate) fn forbidden_tokens<'t>(
     special_tokens: impl IntoIterator<Item = &'t str>,
     others: &[Vec<u8>],
@@ -64,14 +64,14 @@ pub(crate) struct Learner<'a> {
     pub(crate) vocab_size: usize,
     pub(crate) min_frequency: u64,
     pub(crate) forbidden: ByteStrings,
-    /// True if a token must not have the bytes of one that is there: merges make none twice, but a
-    /// vocabulary that is continued may have tokens that no merge makes.
+    /// True if a token must not have the bytes of a known one. Merges make none twice, but a
+    /// continued vocabulary may have tokens that no merge makes.
     pub(crate) forbid_known: bool,
     pub(crate) predicate: Option<MergePredicate>,
     /// Most words of a token, where tokens may have several.
     pub(crate) max_words: usize,
     pub(crate) forced: ForcedTokens,
-    /// Size after the last stage: what a report calls the size wanted.
+    /// Size after the last stage, the size wanted in reports.
     pub(crate) reported_size: usize,
     places_since: usize,
     merges_since: usize,
@@ -148,7 +148,7 @@ impl MergePolicy for Learner<'_> {
     }
 }
 
-/// Words of a token: its runs of bytes without white space (that of ASCII).
+/// Number of a token's words: runs of bytes without ASCII white space.
 pub(crate) fn n_words(token: &[u8]) -> usize {
     token
         .split(u8::is_ascii_whitespace)

@@ -10,25 +10,25 @@
 //! - [`parity`]: merges for the language that is worst off, [`train_parity`].
 //! - [`trimmed`]: BPE without tokens that only lead to others, [`train_trimmed`].
 //! - [`fewest`]: the vocabulary with which text needs fewest tokens, [`train_fewest`].
-//! - [`alphabet`]: which characters a vocabulary has.
-//! - [`char_bpe`], [`wordpiece`], [`word`]: algorithms on characters and words; `symbols` is what
-//!   they share.
-//! - [`characters`]: one door to those, with options as they come from outside.
-//! - `to_tokenizer`, `characters_to_tokenizer`: what was learned as a tokenizer.
+//! - [`alphabet`]: the characters of a vocabulary.
+//! - [`char_bpe`], [`wordpiece`], [`word`]: algorithms on characters and words. They share
+//!   `symbols`.
+//! - [`characters`]: one door to these algorithms, with options as they come from outside.
+//! - `to_tokenizer`, `characters_to_tokenizer`: a tokenizer of the learned tokens.
 //! - [`unigram`]: the Unigram language model.
 //! - [`spm`]: SentencePiece models of all four kinds.
 //! - `engine`: the merge loop, generic over a [`MergePolicy`], so that a variant of BPE is a
 //!   policy.
 //! - `learner`: the policy of BPE and its kin.
-//! - `state`: rows under merging, and which pair is the best.
+//! - `state`: rows under merging, and the best pair.
 //! - `cells`: all rows as one array of symbols that merges shrink in place.
-//! - `pairs`: counts of pairs, and what one merge changes in them.
-//! - `queue`: which pair comes next.
-//! - `units`: phrases as sequences of what no merge within words can cross.
+//! - `pairs`: counts of pairs, and their changes by one merge.
+//! - `queue`: the order of pairs.
+//! - `units`: phrases as sequences of units that no merge within words can cross.
 //! - `forced`: tokens that a vocabulary must have.
 //! - `frequent`: learning from frequent characters only.
 //! - `words`: sums over all distinct words, on all threads.
-//! - [`rules`]: which pair wins a tie, and why learning ends.
+//! - [`rules`]: winners of ties, and reasons to stop.
 //! - `naive`: the same results by recounting everything at each step; tests only.
 
 pub mod alphabet;

@@ -204,7 +204,7 @@ pub(crate) fn train_bpe_naive(counts: &PretokenCounts, options: &BpeTrainOptions
     train_naive(counts, options).0
 }
 
-/// How many merges the text teaches: those that complete forced tokens come after.
+/// Number of merges that the text teaches; merges that complete forced tokens come after.
 pub(crate) fn train_bpe_naive_learned(counts: &PretokenCounts, options: &BpeTrainOptions) -> usize {
     train_naive(counts, options).1
 }

@@ -1,9 +1,9 @@
-//! Counts of pairs, and what one merge changes in them.
+//! Counts of pairs, and their changes by one merge.
 //!
-//! Merging (l, r) into n changes only pairs with a neighbour x on the left, (x, l) and (x, n), or
-//! with a neighbour y on the right, (r, y) and (n, y). So the changes of one merge are summed in
-//! arrays indexed by the neighbour, and the table of all pairs is touched once for each neighbour
-//! rather than once for each place: this is most of the speed of the trainer.
+//! Merging (l, r) into n changes only pairs with a neighbour. These are (x, l) and (x, n) for x on
+//! the left, and (r, y) and (n, y) for y on the right. So the changes of one merge are summed in
+//! arrays indexed by the neighbour. The table of all pairs is touched once for each neighbour, not
+//! once for each place: this is most of the trainer's speed.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -56,7 +56,7 @@ impl Pairs {
         self.pairs.remove(&key(pair))
     }
 
-    /// Lower the count of a pair, if it is one of those that may still be merged.
+    /// Lower the count of a pair, if it may still be merged.
     pub(crate) fn lower(&mut self, pair: (u32, u32), by: i64) {
         if let Entry::Occupied(mut occupied) = self.pairs.entry(key(pair)) {
             occupied.get_mut().count -= by;
@@ -152,8 +152,8 @@ impl Side {
         &self.changes
     }
 
-    /// Append the positions of the changes that `wanted` says to `postings`, those of one neighbour
-    /// side by side in the order of `changes`. Returns where they begin.
+    /// Append the positions of the `wanted` changes to `postings`, in the order of `changes`, each
+    /// neighbour's side by side. Returns the place of the first.
     pub(crate) fn write_positions(
         &mut self,
         postings: &mut Vec<u32>,

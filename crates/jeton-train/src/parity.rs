@@ -7,17 +7,17 @@
 //!
 //! # What is learned, exactly
 //!
-//! 1. The first `n_global_merges` merges are those of [`super::bpe`] on the text of all languages
-//!    (the paper's hybrid).
+//! 1. The first `n_global_merges` merges equal [`super::bpe`] on the text of all languages (the
+//!    paper's hybrid).
 //! 2. Then each step takes the language with the highest cost: tokens of its measuring text, as the
 //!    merges so far cut it, divided by its units. Among equals the one given first. A language that
 //!    was chosen `max_in_window` times within the last `window` of these steps is passed over, as
-//!    is one without a pair that may be merged. Where that leaves none, the window is not asked.
+//!    is one without a pair that may be merged. If that leaves none, the window does not count.
 //! 3. Its pair with the most windows in its training text is merged in all languages.
 //!
-//! Units make languages comparable: where the measuring texts are translations of each other, any
-//! number that is the same for all; else characters or bytes of the text, which favours no script
-//! only as far as its characters say equally much.
+//! Units make languages comparable. If the measuring texts are translations of each other, any
+//! number that is equal for all does. Otherwise they are characters or bytes of the text, which is
+//! fair only if the scripts' characters say equally much.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;

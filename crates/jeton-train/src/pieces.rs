@@ -1,7 +1,7 @@
 //! Unigram for any pipeline: pieces with log probabilities from counts, whatever cut them, as
 //! `tokenizers` trains it.
 //!
-//! The method is that of [`unigram`](super::unigram). SentencePiece's rules for pieces are left
+//! The method is the one of [`unigram`](super::unigram). SentencePiece's rules for pieces are left
 //! out: a piece is any string within a pretoken.
 
 use std::ops::ControlFlow;

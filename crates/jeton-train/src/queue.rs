@@ -1,8 +1,8 @@
 //! A priority queue of pairs, whose entries may be out of date.
 //!
-//! Most pairs are rare and are never merged, so entries wait in an unsorted list, `cold`, until the
-//! best ones above them are used up; only the best part is in the heap, which has eight children a
-//! node (three levels hold 585 entries, and a node's children lie side by side in memory).
+//! Most pairs are rare and are never merged. So entries wait in an unsorted list, `cold`, until the
+//! best ones above them are used up. Only the best part is in the heap, which has eight children a
+//! node: three levels hold 585 entries, and a node's children lie side by side in memory.
 //!
 //! Cost: O(1) for an entry that stays cold, else O(log n); 16 bytes an entry.
 

@@ -15,7 +15,7 @@ pub enum TieRule {
     /// ids. The 256 bytes have the same ids as under `Hf`.
     Bytes,
     /// The one whose token has fewer characters, then whose token has the lower bytes, as
-    /// `sentencepiece` has it. A byte that continues a character counts for none. Ids are those of
+    /// `sentencepiece` has it. A byte that continues a character counts for none. Ids are as under
     /// `Hf`.
     SentencePiece,
 }
@@ -27,7 +27,7 @@ pub enum StopReason {
     VocabFull,
     /// No pair is left that may be merged and occurs `min_frequency` times.
     NoPairLeft,
-    /// It was asked to stop; the merges so far are those of a longer run.
+    /// It was asked to stop; the merges so far are a longer run's first ones.
     Interrupted,
 }
 

@@ -68,8 +68,8 @@ impl State {
         new
     }
 
-    /// A counting sort of all positions by the left symbol, then of those of each left symbol by
-    /// the right one: two passes in order, and none that jumps about in a table of all pairs.
+    /// A counting sort of all positions by the left symbol, then within each left symbol by the
+    /// right one. Both passes go in order, and neither jumps about in a table of all pairs.
     fn count_first_pairs<O: Order, S: Fn((u32, u32), u64) -> u64>(
         &mut self,
         context: &Context<'_, O, S>,

@@ -2,21 +2,22 @@
 //!
 //! Text is cut into *phrases*, within which tokens may span words, and phrases into *words*. In the
 //! first stage merges are learned from words, as in [`super::bpe`], until the vocabulary has
-//! `transition_size` tokens; in the second they go on over phrases, across the ends of words
+//! `transition_size` tokens. In the second they go on over phrases, across the ends of words
 //! (SuperBPE: Liu et al. 2025, arXiv:2503.13423). The result is a plain list of merges that applies
 //! to phrases: no encoder has to know of words or stages.
 //!
 //! # What is learned, exactly
 //!
 //! 1. Stage one is [`train_bpe`](super::train_bpe) on the words of all phrases, each as often as it
-//!    occurs, with `transition_size` as its size. A word is what the split makes of a phrase alone.
+//!    occurs, with `transition_size` as its size. A word is a part into which the split cuts a
+//!    phrase alone.
 //! 2. Stage two begins with the tokens that the merges of stage one make of each *phrase*. Where
 //!    they would join across the end of a word they do, since an encoder does not see words.
 //! 3. It goes on with the same rules on phrases, with two more. No token has more than `max_words`
 //!    words (runs without white space). With `whole_words`, only sequences of two and more whole
-//!    words count: a token one end of which is within a word stops them. That is how superwords are
-//!    learned from counts in arXiv:2604.05192 (Faster superword tokenization): such sequences
-//!    repeat, so they are few; and no superword is learned from the beginning of a longer word.
+//!    words count: a token one end of which is within a word stops them. arXiv:2604.05192 (Faster
+//!    superword tokenization) learns superwords from counts in this way. These sequences repeat, so
+//!    they are few, and no superword is learned from the beginning of a longer word.
 //!
 //! # Cost
 //!
@@ -45,7 +46,7 @@ use super::units::Units;
 /// How to train superwords.
 #[derive(Clone, Debug)]
 pub struct SuperwordOptions {
-    /// Options of both stages; `vocab_size` is that of the whole.
+    /// Options of both stages; `vocab_size` is the size of the whole.
     pub bpe: BpeTrainOptions,
     /// Tokens, special tokens and bytes included, at which merges begin to cross the ends of words.
     pub transition_size: usize,
@@ -60,7 +61,7 @@ pub struct SuperwordOptions {
 pub struct TrainedSuperwords {
     /// Tokens and merges of both stages, which apply to phrases.
     pub bpe: TrainedBpe,
-    /// How many of the merges are those of the first stage.
+    /// Number of the merges that come from the first stage.
     pub n_word_merges: usize,
 }
 
@@ -115,7 +116,7 @@ pub fn train_superwords_until(
     let started = learner.report(n_first);
     let units = Units::new(phrases, words, num_threads)?;
 
-    // Stage one, on units: those of several words have no weight.
+    // Stage one, on units: units of several words have no weight.
     learner.vocab_size = options.transition_size;
     let id_of_byte = ids_of_bytes(&vocab)?;
     let mut cells = Cells::with_capacity(units.n_bytes(), units.iter().len());

@@ -90,9 +90,9 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Spell all words. Bare characters have their ids already, by `id_of`; spelled ones are added
-    /// in the order of their characters: first those that continue a word, then those that end it,
-    /// then those that do both.
+    /// Spell all words. Bare characters have their ids already, by `id_of`. Spelled ones are added
+    /// in three groups, each in the order of the characters: symbols that continue a word, then
+    /// symbols that end it, then symbols that do both.
     ///
     /// Errors: `TooLarge` if there are more words or pairs than the loop can count.
     pub(crate) fn new(

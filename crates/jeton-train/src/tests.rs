@@ -445,7 +445,7 @@ proptest! {
         let mut options = BpeTrainOptions { min_frequency, tie_rule, ..options(n_merges) };
         options.forced_tokens = forced.into_iter().map(String::into_bytes).collect();
         let Ok(whole) = train(&counts, &options) else { return Ok(()) };
-        // The merges that the text taught, without those that complete forced tokens.
+        // The merges that the text taught, without the ones that complete forced tokens.
         let n = stop_after.min(whole.merges.len());
         let n_learned = train_bpe_naive_learned(&counts, &options);
         options.resume = whole.merges[..n.min(n_learned)].iter().map(|&(l, r, _)| (l, r)).collect();

@@ -9,31 +9,31 @@
 //! # What is learned, exactly
 //!
 //! 1. Plain BPE is learned to more tokens than are wanted: the *pool*. Tokens that the text is cut
-//!    into by a pool are *used*; a token that merging makes is *made*, and most are swallowed by
-//!    later merges.
+//!    into by a pool are *used*. A token that merging makes is *made*; later merges swallow most of
+//!    these.
 //! 2. The worth of a place in the vocabulary is how often the last [`MARGIN`] tokens of the pool
 //!    are made, on average. A token is *scaffolding* if it is used less often than `least_use`
-//!    times that, and made at least that often (else it is one of the last, and as good as what
-//!    would take its place).
-//! 3. Without the scaffolding, each other token is made of what the merges before its own make of
-//!    its bytes. Where these are two tokens, that pair is its merge. Where they are more, nothing
-//!    within a longer word becomes it any more; but a pretoken that is a token is never cut, so it
-//!    lives on as a whole word. If it was used within longer words at least as often as scaffolding
-//!    may be, all that it is made of is kept instead, for good.
+//!    times that worth, and made at least that often. (A token made less often is one of the last,
+//!    and as good as its replacement.)
+//! 3. Without the scaffolding, the merges before a token's own cut its bytes into other tokens. If
+//!    these are two, that pair is its merge. If they are more, no merge within a longer word makes
+//!    it any more. But a pretoken that is a token is never cut, so the token lives on as a whole
+//!    word. If it was used within longer words at least as often as scaffolding may be, all of its
+//!    parts are kept instead, for good.
 //! 4. The text is encoded anew, and 2 and 3 are repeated until nothing changes, [`MAX_ROUNDS`]
 //!    times at most.
-//! 5. The pool is made larger until what is left has the size wanted, and cut there. If the text
-//!    then needs more tokens than with plain BPE of that size, plain BPE it is.
+//! 5. The pool is made larger until the rest has the size wanted, and cut there. If the text then
+//!    needs more tokens than with plain BPE of that size, plain BPE it is.
 //!
 //! # Why it is exact elsewhere
 //!
-//! The result is merges, one for each token but those that are whole words only, and the rule that
-//! a pretoken that is a token is not cut: what `tokenizers` calls `ignore_merges` and what Llama 3
-//! has. No ids are kept for what was taken out.
+//! The result is a merge for each token, except for whole-word-only tokens, and one rule: a
+//! pretoken that is a token is not cut. `tokenizers` calls the rule `ignore_merges`, and Llama 3
+//! has it. Removed tokens keep no ids.
 //!
-//! A merge whose two parts have all their merges still is the same as before: the merges that the
-//! bytes of a token undergo are those of its own tree only ([`super::bpe`]), and none of them is
-//! gone. So only tokens above scaffolding are looked at again.
+//! A merge whose two parts still have all their merges is the same as before. The bytes of a token
+//! undergo only the merges of its own tree ([`super::bpe`]), and none of these is gone. So only
+//! tokens above scaffolding are looked at again.
 
 use std::ops::ControlFlow;
 
@@ -259,7 +259,7 @@ impl Pool<'_> {
         }
     }
 
-    /// The tokenizer that these make; its ids are those of the pool, without what is gone.
+    /// The tokenizer that these make; its ids are the pool's, without removed tokens.
     fn model(&self, kept: &Kept) -> Result<(BpeModel, Vec<usize>)> {
         let mut vocab = Vocab::with_capacity(kept.n_kept());
         let mut new_ids = vec![0; kept.is_kept.len()];

@@ -1,10 +1,10 @@
-//! Phrases as sequences of units: what of a phrase no merge within words can cross.
+//! Phrases as sequences of units, whose ends no merge within words can cross.
 //!
-//! A phrase is cut into words, and words are learned from. But whoever encodes a phrase later has
-//! its bytes only and no words, so that a merge may join across the end of a word where the same
-//! two bytes stand side by side within another. Where that may be, words form one unit; so the
-//! tokens of a phrase under merges learned from words are those of its units, one after the other,
-//! exactly.
+//! A phrase is cut into words, and words are learned from. But an encoder later has a phrase's
+//! bytes only and no words. So a merge may join across the end of a word where the same two bytes
+//! stand side by side within another. Words with such a place between them form one unit. So the
+//! tokens of a phrase, under merges learned from words, are exactly its units' tokens, one after
+//! the other.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -76,7 +76,7 @@ pub(crate) struct Units {
     words_of: hashbrown::HashMap<u32, Vec<u32>, foldhash::fast::FixedState>,
     /// The units of all phrases.
     sequence: Vec<u32>,
-    /// Where those of each phrase end.
+    /// End of each phrase's units.
     ends: Vec<u64>,
     phrase_weights: Vec<u64>,
 }
@@ -84,8 +84,8 @@ pub(crate) struct Units {
 impl Units {
     /// Cut phrases into words with `split`, on up to `num_threads` threads.
     ///
-    /// Errors: those of `split`; `Training` if it leaves out part of a phrase, or a phrase is not
-    /// UTF-8.
+    /// Errors: the ones of `split`; `Training` if it leaves out part of a phrase, or a phrase is
+    /// not UTF-8.
     pub(crate) fn new(
         phrases: &PretokenCounts,
         split: &SplitFn<'_>,
@@ -127,7 +127,7 @@ impl Units {
                 if id as usize == new.weights.len() {
                     new.weights.push(0);
                 }
-                // The weight of all pretokens together fits u64, but not that of all words.
+                // The weight of all pretokens together fits u64; the weight of all words need not.
                 new.weights[id as usize] = new.weights[id as usize].saturating_add(weight);
                 new.sequence.push(id);
             })?;
@@ -205,7 +205,7 @@ impl Units {
                     for &word in words {
                         joined.extend_from_slice(self.strings.get(word));
                     }
-                    // It may be a word as well; then its weight is that of the word.
+                    // The unit may be a word as well; then it keeps the word's weight.
                     let words = words.to_vec();
                     let unit = self.strings.intern(&joined);
                     if unit as usize == self.weights.len() {

@@ -1,5 +1,5 @@
 //! Vocabularies that need no merges: whole words, and single characters. The most frequent ones are
-//! taken, those of equal count by their bytes.
+//! taken; equal counts go by bytes.
 
 use jeton_core::error::{Error, ErrorKind, Result};
 use jeton_core::vocab::MAX_IDS;
@@ -54,7 +54,7 @@ pub fn train_words(counts: &PretokenCounts, options: &WordTrainOptions) -> Resul
     Ok(found(tokens, options, stop))
 }
 
-/// The most frequent characters, as many as `alphabet` says and the vocabulary holds.
+/// The most frequent characters, as far as `alphabet` and the vocabulary's size allow.
 ///
 /// Errors: as [`train_words`].
 pub fn train_characters(

@@ -1,11 +1,11 @@
 //! WordPiece, by two rules that both go by this name.
 //!
-//! [`WordPieceRule::Likelihood`] is that of Schuster and Nakajima (2012, "Japanese and Korean voice
-//! search"): the pair that raises the likelihood of the text under a unigram model most, so the one
-//! with the greatest `f(ab) / (f(a) f(b))`. It joins what seldom stands apart, so it begins with
-//! the rarest characters and needs a minimum frequency to be of use. [`WordPieceRule::Frequency`]
-//! is what `tokenizers` ships under the name: BPE with a prefix before continuations, the pair with
-//! the greatest `f(ab)`.
+//! [`WordPieceRule::Likelihood`] is Schuster and Nakajima's (2012, "Japanese and Korean voice
+//! search"). It takes the pair that most raises the likelihood of the text under a unigram model:
+//! the one with the greatest `f(ab) / (f(a) f(b))`. It joins what seldom stands apart, so it begins
+//! with the rarest characters and needs a minimum frequency to be of use.
+//! [`WordPieceRule::Frequency`] is the one that `tokenizers` ships under the name: BPE with a
+//! prefix before continuations, the pair with the greatest `f(ab)`.
 //!
 //! # The rule by likelihood, exactly
 //!
@@ -14,9 +14,9 @@
 //! among equals the more frequent pair wins, then the one with the lower left id, then the lower
 //! right id. Everything else is as in [`super::char_bpe`].
 //!
-//! A merge lowers `f(a)` and `f(b)`, so the scores of other pairs with `a` and `b` rise: they are
-//! queued again with their new score, and entries that no longer hold are dropped when they come
-//! up. Cost: for each merge its places, and the pairs of its two parts times the logarithm of the
+//! A merge lowers `f(a)` and `f(b)`, so the scores of other pairs with `a` and `b` rise. These
+//! pairs are queued again with their new score; outdated entries are dropped when they come up.
+//! Cost: for each merge its places, and the pairs of its two parts times the logarithm of the
 //! queue.
 
 use std::cmp::Reverse;
@@ -115,8 +115,8 @@ pub(crate) fn likelihood_score(pair: u64, left: u64, right: u64) -> f64 {
     pair as f64 / (left as f64 * right as f64)
 }
 
-/// A pair in the queue. The order of its fields is that of the rule. A score is positive, so its
-/// bits rise with it.
+/// A pair in the queue. The order of its fields is the rule's. A score is positive, so its bits
+/// rise with it.
 type Entry = (u64, u64, Reverse<u32>, Reverse<u32>);
 
 struct State {

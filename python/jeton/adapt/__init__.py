@@ -12,10 +12,12 @@ from jeton._lazy import lazy_names
 from jeton.adapt.change import CHANGE_FILE, MAX_IDS, VocabularyChange
 
 if TYPE_CHECKING:
+    from jeton.adapt.agreement import Disagreement, disagreement
     from jeton.adapt.extending import Extended, extend
     from jeton.adapt.pruning import Pruned, prune
     from jeton.adapt.reading import Reading
-    from jeton.adapt.remapping import remap_file, remap_ids
+    from jeton.adapt.remapping import remap_file
+    from jeton.adapt.remapping_ids import remap_ids
     from jeton.adapt.replacing import Replacement, replacement
     from jeton.adapt.saving import adapted_target, save_adapted
     from jeton.adapt.term_worth import TermWorth, term_worth
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHANGE_FILE",
     "MAX_IDS",
+    "Disagreement",
     "Extended",
     "Pruned",
     "Reading",
@@ -30,6 +33,7 @@ __all__ = [
     "TermWorth",
     "VocabularyChange",
     "adapted_target",
+    "disagreement",
     "extend",
     "prune",
     "remap_file",
@@ -40,16 +44,18 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Disagreement": "jeton.adapt.agreement",
     "Extended": "jeton.adapt.extending",
     "Pruned": "jeton.adapt.pruning",
     "Reading": "jeton.adapt.reading",
     "Replacement": "jeton.adapt.replacing",
     "TermWorth": "jeton.adapt.term_worth",
     "adapted_target": "jeton.adapt.saving",
+    "disagreement": "jeton.adapt.agreement",
     "extend": "jeton.adapt.extending",
     "prune": "jeton.adapt.pruning",
     "remap_file": "jeton.adapt.remapping",
-    "remap_ids": "jeton.adapt.remapping",
+    "remap_ids": "jeton.adapt.remapping_ids",
     "replacement": "jeton.adapt.replacing",
     "save_adapted": "jeton.adapt.saving",
     "term_worth": "jeton.adapt.term_worth",

@@ -16,9 +16,12 @@ import numpy as np
 
 from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange
+from jeton.adapt.logged_requests import read_logged_requests
 from jeton.adapt.reading import Corpus, Reading
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
+from jeton.catalog.model_map import ModelMap
+from jeton.economics.ledger import Ledger
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.parameters import count_parameters
 from jeton.economics.serving.request_lengths import RequestLengths
@@ -126,6 +129,9 @@ class MigrationPlan:
         other_changes: Other things that must change, each with what to do.
         steps: The steps in order.
         rollback: The way back.
+        ledger_now: Ledger of the requests of a log, as they were used; None: no log was given.
+        ledger_then: Ledger of them with the new tokenizer's tokens, at the same prices.
+        n_without_text: Requests of the log that show no text, which are left out.
     """
 
     model: str
@@ -138,6 +144,9 @@ class MigrationPlan:
     other_changes: tuple[tuple[str, str], ...] = OTHER_CHANGES
     steps: tuple[str, ...] = STEPS
     rollback: str = ROLLBACK
+    ledger_now: Ledger | None = None
+    ledger_then: Ledger | None = None
+    n_without_text: int = 0
 
 
 def migration_plan(
@@ -147,8 +156,10 @@ def migration_plan(
     new: TokenizerLike,
     model: ModelFacts,
     gpu: GpuFacts,
-    output_tokens: float = 0.0,
+    output_tokens: float | None = None,
     requests_per_day: float | None = None,
+    logs: bool = False,
+    model_map: ModelMap | None = None,
     extension_tokens: int = EXTENSION_TOKENS,
     continued_tokens: int = CONTINUED_TOKENS,
     pretraining_tokens: int | None = None,
@@ -163,8 +174,11 @@ def migration_plan(
         new: The one that it may get, given in the same ways.
         model: The model.
         gpu: The GPU for training and serving.
-        output_tokens: Tokens generated after each document, in tokens of today.
-        requests_per_day: Traffic; None: no months and no best way.
+        output_tokens: Tokens generated after each document, in tokens of today; None: the mean
+            that a log states, else none.
+        requests_per_day: Traffic; None: that of the log. Without it: no months and no best way.
+        logs: True if the inputs are request logs; the ledger then says what they cost.
+        model_map: Names of one's own for the models of logs.
         extension_tokens: New tokens on which the tables alone are trained.
         continued_tokens: New tokens on which all is trained further.
         pretraining_tokens: New tokens of a training from nothing; None: 20 for each parameter.
@@ -179,7 +193,20 @@ def migration_plan(
     numbers = (extension_tokens, continued_tokens, pretraining_tokens or 1)
     if min(numbers) < 1:
         raise UsageError("amounts of training text must be at least one token")
-    before, after, n_bytes = _count(old, new, inputs, reading or Reading())
+    reading = reading or Reading()
+    logged, ledgers = None, []
+    if logs:
+        logged = read_logged_requests(inputs, old, new, num_threads=reading.num_threads)
+        before, after, n_bytes = logged.before, logged.after, logged.n_bytes
+        if output_tokens is None:
+            output_tokens = logged.mean_output_tokens
+        for columns in (logged.columns_before(), logged.columns_after()):
+            ledgers.append(logged.money(columns, model_map=model_map).ledger)
+    else:
+        before, after, n_bytes = _count(old, new, inputs, reading)
+    if requests_per_day is None and ledgers and ledgers[0].period.requests_per_day is not None:
+        requests_per_day = float(ledgers[0].period.requests_per_day)
+    output_tokens = output_tokens or 0.0
     ratio = int(after.sum()) / max(1, int(before.sum()))
     sides = {
         size: own_gpu_cost(
@@ -229,6 +256,9 @@ def migration_plan(
         n_tokens_after=int(after.sum()),
         ways=tuple(ways),
         best=best,
+        ledger_now=ledgers[0] if ledgers else None,
+        ledger_then=ledgers[1] if ledgers else None,
+        n_without_text=logged.n_without_text if logged else 0,
     )
 
 

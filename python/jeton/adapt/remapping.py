@@ -19,6 +19,13 @@ from numpy.typing import NDArray
 
 from jeton._files import write_whole, written_whole
 from jeton.adapt.change import VocabularyChange
+from jeton.adapt.remapping_columns import (
+    JSONL_SUFFIXES,
+    IdColumns,
+    remap_jsonl,
+    remap_parquet,
+)
+from jeton.adapt.remapping_ids import check_fits, remap_ids
 from jeton.errors import AdaptError, FormatError, UsageError
 
 __all__ = ["Remapped", "remap_file", "remap_ids"]
@@ -30,8 +37,6 @@ _DTYPES = ("uint8", "uint16", "uint32", "uint64", "int16", "int32", "int64")
 _MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
 _MEGATRON_DTYPES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 8: "uint16"}
 """Codes of types in the index of a Megatron data set (``indexed_dataset.py`` of Megatron-LM)."""
-
-_N_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,43 +56,6 @@ class Remapped:
     dtype: str
 
 
-def remap_ids(
-    change: VocabularyChange, ids: NDArray[np.integer[Any]], *, ignore: Sequence[int] = ()
-) -> NDArray[np.integer[Any]]:
-    """Returns new ids for old ones, of the same shape and type.
-
-    Args:
-        change: The change of vocabulary.
-        ids: Old ids.
-        ignore: Numbers that are no ids, such as -100 in labels; they stay.
-
-    Raises:
-        AdaptError: An id is gone, or is none of the old vocabulary.
-        UsageError: The type does not hold the new ids.
-    """
-    _check_fits(change, ids.dtype)
-    wide = ids.astype(np.int64)
-    skipped = np.isin(wide, list(ignore)) if ignore else np.zeros(wide.shape, dtype=bool)
-    wrong = ~skipped & ((wide < 0) | (wide >= change.n_old_ids))
-    if wrong.any():
-        raise AdaptError(
-            f"{int(wide[wrong].flat[0])} is not an id of the old vocabulary of "
-            f"{change.n_old_ids:,}\nhint: is it a file of another tokenizer, or of another type? "
-            "--ignore names numbers that are no ids"
-        )
-    new = change.new_of[np.where(skipped, 0, wide)] if change.n_old_ids else wide
-    gone = ~skipped & (new < 0)
-    if gone.any():
-        ids_gone, counts = np.unique(wide[gone], return_counts=True)
-        order = np.argsort(-counts)[:_N_NAMED]
-        named = ", ".join(f"{ids_gone[i]} ({counts[i]:,} times)" for i in order)
-        raise AdaptError(
-            f"{int(gone.sum()):,} of {wide.size:,} ids are gone from the new vocabulary: {named}\n"
-            "hint: tokenize the text anew; this file cannot follow exactly"
-        )
-    return np.where(skipped, wide, new).astype(ids.dtype)
-
-
 def remap_file(
     change: VocabularyChange,
     source: str | os.PathLike[str],
@@ -96,11 +64,14 @@ def remap_file(
     dtype: str | None = None,
     ignore: Sequence[int] = (),
     as_cut: bool = False,
+    columns: Sequence[str] = ("input_ids",),
+    labels: str | None = None,
 ) -> Remapped:
     """Writes a file of new ids, whole or not at all.
 
     ``.npy`` of NumPy, of any shape; ``.bin`` as plain numbers, or as Megatron's data if its
-    ``.idx`` lies beside it, which is then copied.
+    ``.idx`` lies beside it, which is then copied. In Parquet and JSON lines (``.jsonl``, also with
+    ``.gz``) named columns change and all others stay.
 
     Args:
         change: The change of vocabulary.
@@ -109,10 +80,14 @@ def remap_file(
         dtype: Type of the numbers in a plain ``.bin``.
         ignore: Numbers that are no ids.
         as_cut: Also if the new vocabulary has new tokens: the text stays cut as it was.
+        columns: IdColumns of ids in Parquet and JSON lines.
+        labels: Column of labels, in which -100 stays; empty: none. None: ``labels`` if it is there
+            and repeats the ids.
 
     Raises:
         AdaptError: The file cannot follow exactly.
-        FormatError: The file is damaged.
+        FormatError: The file is damaged, or a column does not hold ids.
+        MissingExtraError: Parquet without pyarrow.
         UsageError: The type is not known or too small.
         OSError: A file cannot be read or written.
     """
@@ -127,8 +102,16 @@ def remap_file(
         raise UsageError(f"{out} is the file to read\nhint: name another file to write")
     if path.suffix == ".npy":
         return _remap_npy(change, path, out, ignore)
+    if path.name.endswith((*JSONL_SUFFIXES, ".parquet")):
+        chosen = IdColumns(tuple(dict.fromkeys(columns)), labels)
+        is_parquet = path.suffix == ".parquet"
+        write = remap_parquet if is_parquet else remap_jsonl
+        kind = "parquet" if is_parquet else "jsonl"
+        return Remapped(out, *write(change, path, out, chosen, ignore), kind)
     if path.suffix != ".bin":
-        raise UsageError(f"{path} is neither .npy nor .bin, the formats that can be remapped")
+        raise UsageError(
+            f"{path} is none of .npy, .bin, .parquet and .jsonl, the formats that can be remapped"
+        )
     index = path.with_suffix(".idx")
     if index.exists():
         stored = _megatron_dtype(index)
@@ -145,22 +128,12 @@ def remap_file(
     return _remap_bin(change, path, out, dtype, ignore)
 
 
-def _check_fits(change: VocabularyChange, dtype: np.dtype[Any]) -> None:
-    if dtype.kind not in "iu":
-        raise UsageError(f"ids of the type {dtype} are no whole numbers")
-    if change.n_new_ids - 1 > np.iinfo(dtype).max:
-        raise UsageError(
-            f"{dtype} does not hold {change.n_new_ids:,} ids\nhint: write the file with a wider "
-            "type first"
-        )
-
-
 def _remap_npy(change: VocabularyChange, path: Path, out: Path, ignore: Sequence[int]) -> Remapped:
     try:
         ids = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise FormatError(f"{path}: not a .npy of numbers: {error}", path=str(path)) from error
-    _check_fits(change, ids.dtype)
+    check_fits(change, ids.dtype)
     flat = ids.reshape(-1, order="A")
     with written_whole(out) as stream:
         header = {
@@ -177,7 +150,7 @@ def _remap_bin(
     change: VocabularyChange, path: Path, out: Path, dtype: str, ignore: Sequence[int]
 ) -> Remapped:
     kind = np.dtype(dtype).newbyteorder("<")
-    _check_fits(change, kind)
+    check_fits(change, kind)
     size = path.stat().st_size
     if size % kind.itemsize:
         raise FormatError(

@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, sha256, text_digests
+from jeton.adapt.logged_requests import LoggedMoney, read_logged_requests
 from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
+from jeton.catalog.model_map import ModelMap
 from jeton.corpus import open_documents
+from jeton.economics.ledger import Ledger
 from jeton.economics.serving.latency import decode_seconds, prefill_seconds
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.request_lengths import RequestLengths
@@ -108,6 +111,7 @@ class Stage:
         usd: Dollars of a request; None where a side has no price.
         seconds: Seconds of a request alone on its GPU; None where a side has no model.
         n_overflow: Requests that fit the context of A and not that of B.
+        n_priced: Requests that ``usd`` is of: both sides have a price for them.
         verdict: ``go``, ``abort`` or ``too few``.
         reasons: Rules that were broken, in words.
     """
@@ -119,6 +123,7 @@ class Stage:
     usd: PairedDifference | None
     seconds: PairedDifference | None
     n_overflow: int
+    n_priced: int
     verdict: str
     reasons: tuple[str, ...]
 
@@ -128,14 +133,20 @@ class Shadow:
     """All stages of a comparison.
 
     Attributes:
-        n_requests: Requests of the log.
+        n_requests: Requests that were compared.
         stages: The stages in order, each followed by its domains.
         is_aborted: True if a stage is aborted; later stages are not looked at.
+        n_without_text: Requests of a log that show no text, which are left out.
+        ledger_a: Ledger of the requests on side A; None: not a log, or priced by the GPU.
+        ledger_b: Ledger of them on side B.
     """
 
     n_requests: int
     stages: tuple[Stage, ...]
     is_aborted: bool
+    n_without_text: int = 0
+    ledger_a: Ledger | None = None
+    ledger_b: Ledger | None = None
 
 
 def shadow(
@@ -144,25 +155,34 @@ def shadow(
     b: Side,
     *,
     stages: Sequence[float] = (1, 10, 50, 100),
-    output_tokens: float = 0.0,
+    output_tokens: float | None = None,
     rules: AbortRules | None = None,
     field: str = "text",
     domain_field: str = "",
     salt: str = "",
+    logs: bool = False,
+    model_map: ModelMap | None = None,
     num_threads: int | None = None,
 ) -> Shadow:
     """Compare two sides on logged traffic.
+
+    The ledger prices each request of a log on both sides: as it was used on side A, and with the
+    difference of both counts on side B. A side without a price of its own takes the
+    request's model, provider, tariff and time.
 
     Args:
         inputs: Paths, folders, globs or texts; a document is a request.
         a: The side of today.
         b: The side that may follow.
         stages: Shares of the traffic in percent, ascending.
-        output_tokens: Tokens generated after each request, in tokens of A.
+        output_tokens: Tokens generated after each request, in tokens of A; None: the mean that a
+            log states, else none.
         rules: When to abort; None: the defaults.
         field: JSONL and Parquet: where the text is.
         domain_field: JSONL and Parquet: where the domain's name is; empty: no domains.
         salt: Another salt draws other requests into the stages.
+        logs: True if the inputs are request logs, with models and usage.
+        model_map: Names of one's own for the models of logs.
         num_threads: Threads; None: all there are.
 
     Raises:
@@ -171,27 +191,11 @@ def shadow(
     """
     _check(stages, output_tokens)
     rules = rules or AbortRules()
-    stream = open_documents(inputs, field=field, domain_field=domain_field)
-    counts: dict[str, list[NDArray[Any]]] = {"a": [], "b": [], "place": [], "domain": []}
     seed = int(sha256(salt.encode())[:16], 16)
-    for _, batch in stream:
-        high, low = text_digests(batch, num_threads=num_threads)
-        counts["place"].append(_places(high ^ low, seed))
-        domains = stream.batch_domains
-        counts["domain"].append(
-            np.full(len(batch), -1, dtype=np.int32) if domains is None else domains
-        )
-        counts["a"].append(a.tokenizer.count_batch(batch, num_threads=num_threads))
-        counts["b"].append(b.tokenizer.count_batch(batch, num_threads=num_threads))
-    if not sum(map(len, counts["a"])):
-        raise EmptyCorpusError("the log has no requests\nhint: is the text under another --field?")
-    log = _Log(
-        a=np.concatenate(counts["a"]),
-        b=np.concatenate(counts["b"]),
-        place=np.concatenate(counts["place"]),
-        domain=np.concatenate(counts["domain"]),
-        names=tuple(stream.domains) if domain_field else (),
-        output_tokens=output_tokens,
+    log = (
+        _logged(inputs, a, b, output_tokens, domain_field, model_map, seed, num_threads)
+        if logs
+        else _read(inputs, a, b, output_tokens or 0.0, field, domain_field, seed, num_threads)
     )
     found: list[Stage] = []
     is_aborted = False
@@ -205,7 +209,80 @@ def shadow(
         if any(stage.verdict == "abort" for stage in found):
             is_aborted = True
             break
-    return Shadow(n_requests=len(log.a), stages=tuple(found), is_aborted=is_aborted)
+    return Shadow(
+        n_requests=len(log.a),
+        stages=tuple(found),
+        is_aborted=is_aborted,
+        n_without_text=log.n_without_text,
+        ledger_a=log.money_a.ledger if log.money_a else None,
+        ledger_b=log.money_b.ledger if log.money_b else None,
+    )
+
+
+def _read(
+    inputs: Any,
+    a: Side,
+    b: Side,
+    output_tokens: float,
+    field: str,
+    domain_field: str,
+    seed: int,
+    num_threads: int | None,
+) -> _Log:
+    stream = open_documents(inputs, field=field, domain_field=domain_field)
+    counts: dict[str, list[NDArray[Any]]] = {"a": [], "b": [], "place": [], "domain": []}
+    for _, batch in stream:
+        high, low = text_digests(batch, num_threads=num_threads)
+        counts["place"].append(_places(high ^ low, seed))
+        domains = stream.batch_domains
+        counts["domain"].append(
+            np.full(len(batch), -1, dtype=np.int32) if domains is None else domains
+        )
+        counts["a"].append(a.tokenizer.count_batch(batch, num_threads=num_threads))
+        counts["b"].append(b.tokenizer.count_batch(batch, num_threads=num_threads))
+    if not sum(map(len, counts["a"])):
+        raise EmptyCorpusError("the log has no requests\nhint: is the text under another --field?")
+    return _Log(
+        a=np.concatenate(counts["a"]),
+        b=np.concatenate(counts["b"]),
+        place=np.concatenate(counts["place"]),
+        domain=np.concatenate(counts["domain"]),
+        names=tuple(stream.domains) if domain_field else (),
+        output_tokens=output_tokens,
+    )
+
+
+def _logged(
+    inputs: Any,
+    a: Side,
+    b: Side,
+    output_tokens: float | None,
+    domain_field: str,
+    model_map: ModelMap | None,
+    seed: int,
+    num_threads: int | None,
+) -> _Log:
+    found = read_logged_requests(
+        inputs, a.tokenizer, b.tokenizer, domain_field=domain_field, num_threads=num_threads
+    )
+    money = (
+        None
+        if side.price is None and side.gpu is not None
+        else found.money(columns, side.price, model_map=model_map)
+        for side, columns in ((a, found.columns_before()), (b, found.columns_after()))
+    )
+    money_a, money_b = money
+    return _Log(
+        a=found.before,
+        b=found.after,
+        place=_places(found.digests, seed),
+        domain=found.columns.domain,
+        names=found.domains if domain_field else (),
+        output_tokens=found.mean_output_tokens if output_tokens is None else output_tokens,
+        money_a=money_a,
+        money_b=money_b,
+        n_without_text=found.n_without_text,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +293,9 @@ class _Log:
     domain: NDArray[np.int32]
     names: tuple[str, ...]
     output_tokens: float
+    money_a: LoggedMoney | None = None
+    money_b: LoggedMoney | None = None
+    n_without_text: int = 0
 
     @property
     def ratio(self) -> float:
@@ -223,14 +303,14 @@ class _Log:
         return float(self.b.sum() / max(1, self.a.sum()))
 
 
-def _check(stages: Sequence[float], output_tokens: float) -> None:
+def _check(stages: Sequence[float], output_tokens: float | None) -> None:
     if not stages or list(stages) != sorted(set(stages)) or not 0 < min(stages) <= 100:
         raise UsageError(
             f"stages are {list(stages)}; expected percents that ascend, as 1,10,50,100"
         )
     if max(stages) > 100:
         raise UsageError(f"a stage is {max(stages):g}% of the traffic; expected at most 100")
-    if not 0 <= output_tokens < 1e9:
+    if output_tokens is not None and not 0 <= output_tokens < 1e9:
         raise UsageError(f"output_tokens is {output_tokens}; expected at least 0")
 
 
@@ -256,7 +336,13 @@ def _stage(
     tokens_a, tokens_b = log.a[chosen], log.b[chosen]
     output_b = log.output_tokens * log.ratio
     tokens = _paired(tokens_a.astype(np.float64), tokens_b.astype(np.float64))
-    usd = _each(tokens_a, tokens_b, _usd(a, log.output_tokens), _usd(b, output_b))
+    usd_a = _dollars(a, log.money_a, chosen, tokens_a, log.output_tokens)
+    usd_b = _dollars(b, log.money_b, chosen, tokens_b, output_b)
+    usd, n_priced = None, 0
+    if usd_a is not None and usd_b is not None:
+        priced = ~(np.isnan(usd_a) | np.isnan(usd_b))
+        n_priced = int(priced.sum())
+        usd = _paired(usd_a[priced], usd_b[priced]) if n_priced else None
     seconds = _each(tokens_a, tokens_b, _seconds(a, log.output_tokens), _seconds(b, output_b))
     n_overflow = 0
     if a.model is not None and b.model is not None:
@@ -274,10 +360,26 @@ def _stage(
     if n_overflow > rules.max_overflow_share * n:
         reasons.append(f"{n_overflow:,} requests fit the context no more")
     verdict = "abort" if reasons else "go" if n >= rules.min_requests else "too few"
-    return Stage(percent, domain, n, tokens, usd, seconds, n_overflow, verdict, tuple(reasons))
+    return Stage(
+        percent, domain, n, tokens, usd, seconds, n_overflow, n_priced, verdict, tuple(reasons)
+    )
 
 
 _OfTokens = Callable[[int], float]
+
+
+def _dollars(
+    side: Side,
+    money: LoggedMoney | None,
+    chosen: NDArray[np.bool_],
+    tokens: NDArray[np.int64],
+    output_tokens: float,
+) -> NDArray[np.float64] | None:
+    """Returns dollars of the chosen requests, NaN where one has no price; None: none has."""
+    if money is not None:
+        return money.usd[chosen]
+    of = _usd(side, output_tokens)
+    return None if of is None else _values(tokens, of)
 
 
 def _usd(side: Side, output_tokens: float) -> _OfTokens | None:

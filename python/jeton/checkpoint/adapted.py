@@ -1,11 +1,13 @@
-"""The change file beside an adapted tokenizer: which tokenizers it is of, without its rows.
+"""Traces of a change of vocabulary: its file beside a tokenizer, its mark in the weights.
 
+The mark stands in the header of the weights themselves, so that no copied file can pretend it.
 ``jeton.adapt`` writes and reads the whole file. The sizes and fingerprints in it are enough to say
 that a folder's tokenizer, or its weights, are of another state.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,22 +17,47 @@ from jeton.errors import FormatError, JetonError
 from jeton.formats.documents import read_object
 from jeton.registry import load
 
-__all__ = ["CHANGE_FILE", "StatedChange", "has_fingerprint", "read_stated_change"]
+__all__ = [
+    "CHANGE_FILE",
+    "MARK",
+    "StatedChange",
+    "has_fingerprint",
+    "marked_metadata",
+    "read_stated_change",
+]
 
 CHANGE_FILE = "vocabulary_change.json"
 """Name of the file beside every adapted tokenizer and model."""
+
+MARK = "jeton.vocabulary"
+"""Key in the header of safetensors: fingerprint of the tokenizer that the tables follow."""
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "spiece.model", "vocab.txt")
 
 
 @dataclass(frozen=True, slots=True)
 class StatedChange:
-    """Sizes and fingerprints of both sides, as the change file states them."""
+    """Sizes and fingerprints of both sides, as the change file states them.
+
+    Attributes:
+        n_old_ids: Size of the old id space.
+        n_new_ids: Size of the new id space.
+        old_fingerprint: Fingerprint of the old tokenizer.
+        new_fingerprint: Fingerprint of the new tokenizer.
+        added_ids: Ids of added tokens.
+    """
 
     n_old_ids: int
     n_new_ids: int
     old_fingerprint: str
     new_fingerprint: str
+    added_ids: tuple[int, ...] = ()
+
+
+def marked_metadata(metadata: Mapping[str, str], fingerprint: str) -> dict[str, str]:
+    """Returns the free text of a header with the mark of the tokenizer that its tables follow."""
+    # transformers refuses a header with free text that names no format.
+    return {"format": "pt", **metadata, MARK: fingerprint}
 
 
 def read_stated_change(folder: Path) -> StatedChange | None:
@@ -46,7 +73,13 @@ def read_stated_change(folder: Path) -> StatedChange | None:
         return None
     n_old, old = _side(folder, document, "old")
     n_new, new = _side(folder, document, "new")
-    return StatedChange(n_old, n_new, old, new)
+    rows = document.get("added")
+    added = tuple(
+        row[0]
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, list) and row and type(row[0]) is int
+    )
+    return StatedChange(n_old, n_new, old, new, added)
 
 
 def _side(folder: Path, document: dict[str, Any], which: str) -> tuple[int, str]:

@@ -19,6 +19,7 @@ __all__ = [
     "Role",
     "TensorNames",
     "axis_of",
+    "counts_positions_from_pad",
     "families",
     "family_of_type",
     "may_be_other",
@@ -100,6 +101,11 @@ def role_of(name: str, *, model_type: str | None = None) -> Role | None:
     return None
 
 
+def counts_positions_from_pad(model_type: str | None) -> bool:
+    """True if a family's first position is the one behind the pad id."""
+    return model_type in _positions_from_pad()
+
+
 def may_be_other(name: str) -> bool:
     """True if layers that have nothing to do with a vocabulary have such names, too."""
     return f".{name}".endswith(_table()[2])
@@ -127,6 +133,12 @@ def _table() -> tuple[
     wrapper = _any_of(table["wrappers"])
     patterns = tuple((family, _pattern(family, wrapper, kinds)) for family in found)
     return found, patterns, tuple(f".{name}" for name in table["may_be_other"])
+
+
+@cache
+def _positions_from_pad() -> frozenset[str]:
+    file = Path(__file__).with_name("vocabulary_tensors.json")
+    return frozenset(json.loads(file.read_text(encoding="utf-8"))["positions_from_pad"])
 
 
 def _family(entry: Mapping[str, Any]) -> TensorNames:

@@ -18,7 +18,7 @@ use crate::inputs::template::{Template, check_parts};
 use crate::inputs::{Padding, Truncation};
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::{PreTokenizer, RawAutomaton, StepConfig};
-use crate::sentencepiece::{Piece, PieceKind, SpmModel};
+use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmModel};
 use crate::special::{AddedFlags, AddedToken, AddedTokens};
 use crate::tokenizer::{Tokenizer, Twins};
 
@@ -77,9 +77,9 @@ impl Parts {
     }
 }
 
-/// Added tokens that `tokenizers` 0.23.3 does not decode to their own text, by id: it takes that of
-/// tokens found in normalized text as normalization leaves it, and reads it in GPT-2's alphabet
-/// where tokens are bytes.
+/// Added tokens, by id, that `tokenizers` 0.23.3 decodes to another text. A token found in
+/// normalized text decodes to its normalized content. Where tokens are bytes, the content is read
+/// in GPT-2's alphabet.
 fn respelled(
     added_tokens: &[AddedToken],
     normalizer: &Normalizer,
@@ -107,8 +107,10 @@ impl Tokenizer {
         Self::from_parts(Parts::from_config(config, ModelParts::from_config)?)
     }
 
-    /// Builds a tokenizer from a SentencePiece model. Its control pieces are special tokens; those
-    /// of beginning and end are put around a text on request.
+    /// Builds a tokenizer from a SentencePiece model. Its control pieces are special tokens.
+    ///
+    /// The piece of the beginning is put before a text on request. That of the end is put behind it
+    /// for Unigram alone: T5's and the encoders' classes add it, Llama's and Mistral's do not.
     pub fn from_sentencepiece(model: SpmModel) -> Result<Self> {
         let controls = (0..)
             .zip(&model.pieces)
@@ -122,9 +124,13 @@ impl Tokenizer {
             })
             .filter(|token| !token.content.is_empty())
             .collect();
+        let algorithm = model.trainer.model_type;
         let engine = SentencePiece::new(model)?;
         let before: Vec<u32> = engine.processor.bos().into_iter().collect();
-        let after: Vec<u32> = engine.processor.eos().into_iter().collect();
+        let after: Vec<u32> = match algorithm {
+            ModelType::Unigram => engine.processor.eos().into_iter().collect(),
+            ModelType::Bpe | ModelType::Word | ModelType::Char => Vec::new(),
+        };
         Self::from_parts(Parts {
             added_tokens,
             template: Template::around(&before, &after),
@@ -226,9 +232,9 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
-    /// A tokenizer with more added tokens. One that the vocabulary has keeps its id, others get the
-    /// next ones; those that are added tokens already get the flags. A SentencePiece model gets
-    /// control pieces, and user-defined ones for tokens that are not special.
+    /// A tokenizer with more added tokens. A token of the vocabulary keeps its id, a new one gets
+    /// the next id. Tokens that are added already get the flags. A SentencePiece model gets control
+    /// pieces, and user-defined ones for tokens that are not special.
     pub fn with_added_tokens(&self, contents: &[&str], flags: AddedFlags) -> Result<Self> {
         let mut config = self.to_config();
         let mut size = self.vocab().size();

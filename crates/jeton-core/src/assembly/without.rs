@@ -111,8 +111,8 @@ fn without_tokens(vocab: &Vocab, unmatched: &[u32]) -> Result<Vocab> {
     Ok(left)
 }
 
-/// Merges but for those that make one of the tokens. `prefix_bytes`: what the right one of a pair
-/// begins with and loses.
+/// Returns the merges whose result is no token of `unmatched`. `prefix_bytes`: length of the prefix
+/// that the right token of a pair loses.
 fn without_merges(
     vocab: &Vocab,
     merges: Vec<(u32, u32)>,

@@ -57,7 +57,7 @@ pub(crate) fn payload_of<const P: usize>(ids: &[u32]) -> Option<Payload<P>> {
 // SAFETY: numbers only, and all zeros is the empty entry.
 unsafe impl<const W: usize, const P: usize> Zeroed for Set<W, P> {}
 
-/// Two entries; those of short pretokens fill one cache line.
+/// Two entries. A set for short pretokens fills one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Set<const W: usize, const P: usize>([Entry<W, P>; 2]);

@@ -34,7 +34,7 @@ pub(super) fn is_large(n_bytes: usize) -> bool {
     n_bytes >= MIN_BYTES_FOR_THREADS
 }
 
-/// The how-manieth it is, its bytes, and where its digest goes.
+/// (Index, (bytes of the block, slot of its digest)).
 type Block<'b> = (usize, (&'b mut [u8], &'b mut [u8]));
 
 fn digest(block: &[u8], seed: u64) -> [u8; DIGEST_BYTES] {
@@ -47,8 +47,8 @@ pub(super) fn digests(image: &[u8], seed: u64) -> Vec<u8> {
     blocks.flat_map(|block| digest(block, seed)).collect()
 }
 
-/// Reads an image that begins at a place of the source, and gives what [`digests`] says of it; and
-/// does something else before its share of that, while the other thread begins.
+/// Reads an image at `place` of the source and returns its [`digests`]. `before` runs on this
+/// thread first, while the other thread already reads.
 pub(super) fn read<T>(
     source: &(impl Source + ?Sized),
     place: u64,

@@ -2,13 +2,13 @@
 //!
 //! A compiled file belongs to the release that wrote it; every other one refuses it, and the file
 //! that it was made from is read again. It is the same on every machine (little-endian, hashes of
-//! our own). Layout: [`MAGIC`], the version of the layout (`u32`), a zero (`u32`), the length of
-//! what follows (`u64`) and its checksum ([`checksum`]); then the length of the head (`u64`), the
-//! head, and from the next page on the image. The head has the release, the name, the canonical
-//! form without its bulk as JSON, and the bulk: lengths of tokens, merges, pieces, and the automata
-//! of split patterns. The image has the lists that stay as they are: bytes of tokens, the table
-//! that finds them, pairs that merge. It is all that takes long to read, and is read in blocks,
-//! each with a digest of its own, by two threads.
+//! our own). The file begins with [`MAGIC`], the version of the layout (`u32`) and a zero (`u32`).
+//! The length of the rest (`u64`) and its checksum ([`checksum`]) follow. The rest is the length of
+//! the head (`u64`), the head, and from the next page on the image. The head has the release, the
+//! name, the canonical form without its bulk as JSON, and the bulk: lengths of tokens, merges,
+//! pieces, and the automata of split patterns. The image has the lists that stay as they are: bytes
+//! of tokens, the table that finds them, pairs that merge. It is all that takes long to read, and
+//! is read in blocks, each with a digest of its own, by two threads.
 //!
 //! Nothing in a file is trusted. The checksum finds damage. Every length and id is checked, too: a
 //! hostile file is an error or a tokenizer, and never more.

@@ -24,8 +24,8 @@ const ALIGNMENT: usize = 64;
 /// pages.
 const PAGE: usize = 4 << 10;
 
-/// Bytes of an image at most: as many as a vocabulary with all the tokens and bytes that one may
-/// have, and too few for sums of places to overflow.
+/// Most bytes of an image. A vocabulary with the most tokens and bytes fits, and sums of places
+/// cannot overflow.
 const MAX_IMAGE_BYTES: u64 = 8 << 30;
 
 pub(super) fn bad(reason: impl Into<String>) -> Error {
@@ -81,7 +81,8 @@ impl Writer {
         first
     }
 
-    /// The length of the head, the head, and the image, if so many bytes are before them in a file.
+    /// Returns the length of the head, the head and the image, for a file that has `n_before` bytes
+    /// before them.
     pub(super) fn finish(mut self, n_before: usize) -> Vec<u8> {
         let begin = (n_before + 8 + self.head.len()).next_multiple_of(PAGE);
         self.head.resize(begin - n_before - 8, 0);

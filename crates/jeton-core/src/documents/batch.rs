@@ -5,9 +5,9 @@
 //!
 //! Invariants of a [`DocumentBatch`]: the bytes are valid UTF-8; `offsets` is never empty, starts
 //! at 0, never falls, ends at the number of bytes, and cuts no character. Bytes that are not UTF-8
-//! are replaced on the way in by U+FFFD, one for each maximal subpart (The Unicode Standard,
-//! chapter 3.9, "U+FFFD Substitution of Maximal Subparts"), which is what
-//! [`String::from_utf8_lossy`] does, and counted.
+//! are counted and replaced by U+FFFD on the way in, one for each maximal subpart. The Unicode
+//! Standard defines this in chapter 3.9, "U+FFFD Substitution of Maximal Subparts";
+//! [`String::from_utf8_lossy`] does the same.
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -117,9 +117,9 @@ impl DocumentBatch {
         })
     }
 
-    /// Append one document. Bytes that are not UTF-8 are replaced and counted; under `strict` they
-    /// are the error `InvalidUtf8`, whose offset counts from the start of `bytes`, and the batch
-    /// stays as it was.
+    /// Append one document. Bytes that are not UTF-8 are replaced and counted. Under `strict` they
+    /// are the error `InvalidUtf8`, and the batch stays as it was. The error's offset counts from
+    /// the start of `bytes`.
     pub fn push(&mut self, bytes: &[u8], strict: bool) -> Result<()> {
         if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
             self.push_str(text);
@@ -147,8 +147,8 @@ impl DocumentBatch {
         self.push_replaced(text, 0);
     }
 
-    /// Append one document in which the caller has already replaced something that was not Unicode
-    /// (a lone surrogate of JSON or Python), so many times.
+    /// Append one document in which the caller has already replaced `n_replacements` parts that
+    /// were not Unicode (lone surrogates of JSON or Python).
     pub fn push_replaced(&mut self, text: &str, n_replacements: u64) {
         self.data.push_str(text);
         self.close_document(n_replacements);

@@ -3,9 +3,9 @@
 //! A pretoken is usually a word, and then nothing is gained. But there are tokenizers that see a
 //! whole text as one pretoken, and for these it matters. Limits of a token's reach, by model:
 //! - Merges join neighbours, so a token is a piece of text that stands in the vocabulary. Where no
-//!   token has the two characters (bytes) beside each other, none crosses, and what merges on one
-//!   side does not look at the other.
-//! - The longest token that fits is known where no token reaches to the end of what is there.
+//!   token has the two characters (bytes) beside each other, none crosses. Merges on one side do
+//!   not look at the other side.
+//! - The longest token that fits is known where no token reaches to the end of the text so far.
 //! - Characters and bytes are tokens by themselves.
 //! - Most probable paths: see [`crate::models::unigram`].
 //! - Words (`WordPiece`, whole words) are known when they end.

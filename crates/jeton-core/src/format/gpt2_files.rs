@@ -37,7 +37,8 @@ const MERGES: &str = "merges.txt";
 pub struct Gpt2Options {
     /// A space is put in front of text that does not begin with one.
     pub add_prefix_space: bool,
-    /// Special tokens; those that the vocabulary lacks get the ids after its last.
+    /// Special tokens. A token that the vocabulary lacks gets the next id after the vocabulary's
+    /// last.
     pub special_tokens: Vec<String>,
     /// The token of bytes without a token; None: such bytes are left out.
     pub unk_token: Option<String>,
@@ -169,7 +170,7 @@ fn read_merges(bytes: &[u8], entries: &BTreeMap<String, u32>) -> Result<(Pairs, 
     Ok((merges, spelled))
 }
 
-/// Special tokens with their ids: that of the vocabulary, or the next free one.
+/// Special tokens with the vocabulary's ids, or the next free ones.
 fn special_tokens(
     options: &Gpt2Options,
     entries: &BTreeMap<String, u32>,

@@ -2,8 +2,8 @@
 //!
 //! The file has more ranks than the model has rows. The first ids are special tokens; then come as
 //! many ranks as fit below `default_vocab_size`, each shifted by the number of special tokens.
-//! Files up to version 7 may leave the special tokens out: those of that time are then meant. Ids
-//! of special tokens that nobody named are called `<SPECIAL_20>` and so on.
+//! Files up to version 7 may leave the special tokens out, and mean the ones of that time. Ids of
+//! special tokens that nobody named are called `<SPECIAL_20>` and so on.
 //!
 //! A text can get `<s>` before it and `</s>` after it. Text that spells a special token stays
 //! text, as there.
@@ -111,9 +111,9 @@ pub fn from_tekken(bytes: &[u8]) -> Result<Tokenizer> {
         let token = special_tokens.iter().find(|(_, other)| other == text);
         token.map(|&(id, _)| id)
     };
+    // A prompt begins with `<s>`; `</s>` ends the answers, which the model writes.
     let before: Vec<u32> = id_of("<s>").into_iter().collect();
-    let after: Vec<u32> = id_of("</s>").into_iter().collect();
-    let template = Template::around(&before, &after);
+    let template = Template::around(&before, &[]);
     Ranks {
         format: FORMAT,
         vocab: read_ranks(&file.vocab, n_ranks, n_special)?,
@@ -177,7 +177,7 @@ fn special_tokens(file: &File, n_special: u32) -> Result<Vec<(u32, String)>> {
     Ok((0..).zip(texts).map(named).collect())
 }
 
-/// The first `n_ranks` tokens, their ids above those of the special tokens.
+/// Reads the first `n_ranks` tokens. Their ids come after the special tokens' ids.
 fn read_ranks(tokens: &[Token], n_ranks: u32, n_special: u32) -> Result<Vocab> {
     if tokens.len() < n_ranks as usize {
         let reason = format!(

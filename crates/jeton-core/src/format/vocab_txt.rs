@@ -1,8 +1,8 @@
 //! `vocab.txt`: BERT's vocabulary, one token a line; the line's number, from 0, is the id.
 //!
-//! Lines are read as `tokenizers` 0.23.3 reads them: white space at their end is no part of the
-//! token, white space at their start is; of equal lines the last counts, and the earlier ids have
-//! no token. (So one empty line at the end of a file costs an id that no text becomes.)
+//! Lines are read as `tokenizers` 0.23.3 reads them: white space at the start of a line belongs to
+//! the token, white space at its end does not. If lines are equal, the last counts and the earlier
+//! ids have no token. So one empty line at the end of a file costs an id that no text becomes.
 //!
 //! The file says nothing else: whether text is put in lower case and which tokens are special comes
 //! from the caller.
@@ -28,7 +28,7 @@ use super::writing::pairs;
 
 const FORMAT: &str = "vocab.txt";
 
-/// Options that a vocabulary file does not hold; the defaults are those of BERT.
+/// Options that a vocabulary file does not hold. The defaults are BERT's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BertOptions {
     /// Maps text to lower case (`do_lower_case`): yes for `uncased` vocabularies.

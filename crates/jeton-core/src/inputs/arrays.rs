@@ -34,7 +34,8 @@ impl Number for i32 {
     }
 }
 
-/// A value for each token of some texts: those of text `i` are at `offsets[i]..offsets[i + 1]`.
+/// A value for each token of some texts. The values of text `i` are at `offsets[i]..offsets[i +
+/// 1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct PerToken<'a, T> {
     /// The values.
@@ -135,8 +136,7 @@ impl Layout {
         })
     }
 
-    /// 0 and 1 for ids of the first and the second text, -1 for those of the template and what
-    /// fills.
+    /// 0 and 1 for ids of the first and the second text, -1 for the template's tokens and padding.
     pub fn sequence_ids(&self, threads: usize) -> Result<Vec<i8>> {
         self.fill(-1, threads, &|row, out| {
             let mut rest = Cells(out);
@@ -151,7 +151,7 @@ impl Layout {
         })
     }
 
-    /// 0, 1, 2 ... for the ids of a row, wherever it is filled; 0 for what fills.
+    /// 0, 1, 2 ... for the ids of a row, on whichever side it is padded; 0 for padding.
     pub fn position_ids<T: Number>(&self, threads: usize) -> Result<Vec<T>> {
         self.fill(T::default(), threads, &|_, out| {
             for (to, position) in out.iter_mut().zip(0..) {

@@ -1,7 +1,7 @@
-//! Which rows come of texts, and where each token of them lies.
+//! Rows made of texts, and the place of each token.
 //!
-//! A row is the template with one window of each text in it. Of two texts that both overflow every
-//! window of the one meets every window of the other.
+//! A row is the template with one window of each text in it. If both texts of a pair overflow,
+//! every window of the one meets every window of the other.
 
 use super::rows::{
     MAX_ROWS, check_ids, fewer_seconds, next_windows, no_room, to_index, to_usize, too_long,
@@ -40,11 +40,11 @@ pub enum Piece {
     },
     /// Tokens of a text.
     Text {
-        /// Which of the two.
+        /// Side of the pair: first or second.
         segment: Segment,
         /// Token-type id of its tokens.
         type_id: u32,
-        /// Which tokens of it.
+        /// Range of its tokens.
         cut: Cut,
     },
 }
@@ -52,15 +52,15 @@ pub enum Piece {
 /// The rows of a batch.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// The template's parts, without its tokens where they were not asked for.
+    /// The template's parts, without its tokens unless `add_special_tokens` is set.
     parts: Vec<Part>,
     /// For each part that is a text, its segment: 0 or 1.
     segments: Vec<usize>,
-    /// For each row one of each of them.
+    /// The cut of each text, row by row.
     cuts: Vec<Cut>,
     /// The text or pair of each row.
     samples: Vec<i64>,
-    /// Where rows begin that lie one behind the other, and where the last one ends.
+    /// Starts of the rows that lie one behind the other, and the end of the last one.
     row_offsets: Vec<i64>,
     /// Tokens of each text or pair.
     n_tokens: Vec<i64>,
@@ -80,7 +80,7 @@ struct Sample {
 }
 
 impl Layout {
-    /// The rows of texts with so many tokens each; `seconds` has as many entries as `firsts`.
+    /// Lays out texts by their numbers of tokens; `seconds` has as many entries as `firsts`.
     pub fn new(
         template: &Template,
         options: &InputOptions,
@@ -298,17 +298,17 @@ impl Layout {
         self.pad
     }
 
-    /// Which text or pair each row is from.
+    /// Index of the text or pair of each row.
     pub fn samples(&self) -> &[i64] {
         &self.samples
     }
 
-    /// Where rows begin that lie one behind the other, and where the last one ends.
+    /// Starts of the rows that lie one behind the other, and the end of the last one.
     pub fn row_offsets(&self) -> &[i64] {
         &self.row_offsets
     }
 
-    /// Tokens of each text or pair before anything was cut, without those of the template.
+    /// Tokens of each text or pair before truncation, without the template's.
     pub fn n_tokens(&self) -> &[i64] {
         &self.n_tokens
     }
@@ -318,7 +318,7 @@ impl Layout {
         &self.n_truncated
     }
 
-    /// The largest id or token type that is written beside those of the texts.
+    /// The largest id or token type beside the texts' own.
     pub fn largest_value(&self) -> u32 {
         let of_part = |part: &Part| match *part {
             Part::Token { id, type_id } => id.max(type_id),

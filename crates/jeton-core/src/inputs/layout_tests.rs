@@ -14,7 +14,7 @@ struct Naive {
 }
 
 impl Naive {
-    /// Keeps so many, the others overflow.
+    /// Keeps `room` ids; the others overflow.
     fn cut(ids: &[u32], room: usize, stride: usize, side: Side) -> Self {
         let mut windows = Vec::new();
         let mut ids = ids.to_vec();

@@ -1,9 +1,8 @@
-//! Texts cut and filled up for a model: what is asked for, the windows of a text, rows and their
-//! arrays.
+//! Texts cut and padded for a model: settings, the windows of a text, rows and their arrays.
 //!
-//! The two settings are those that the canonical form keeps of a file. What is cut and filled
-//! equals `tokenizers` 0.23.3: [`windows`] says which tokens of a text stay together, [`layout`]
-//! which rows come of that, [`arrays`] writes them.
+//! The two settings are the ones that the canonical form keeps of a file. Truncation and padding
+//! equal `tokenizers` 0.23.3: [`windows`] cuts a text into windows, [`layout`] makes rows of them,
+//! [`arrays`] writes the rows.
 
 pub mod arrays;
 pub mod layout;
@@ -21,17 +20,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Truncation {
-    /// Most tokens, those of the template included.
+    /// Most tokens, the template's included.
     pub max_length: u64,
     /// Tokens that neighbouring windows share.
     pub stride: u64,
-    /// Which of two texts is cut.
+    /// Text of a pair that is cut.
     pub strategy: TruncationStrategy,
-    /// Which end is cut.
+    /// End that is cut.
     pub direction: Side,
 }
 
-/// Which of two texts is cut.
+/// Text of a pair that is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TruncationStrategy {
@@ -59,7 +58,7 @@ pub enum Side {
 pub struct Padding {
     /// All texts to this many tokens; None: to the longest of a batch.
     pub fixed_length: Option<u64>,
-    /// Which end is filled.
+    /// End that is padded.
     pub direction: Side,
     /// Lengths are rounded up to a multiple of this.
     pub pad_to_multiple_of: Option<u64>,

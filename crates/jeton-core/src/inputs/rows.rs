@@ -5,8 +5,8 @@ use super::windows::TooLong;
 use super::{Truncation, TruncationStrategy};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Most ids in all rows together, padding included: what `int32` offsets can address (`cu_seqlens`
-/// of attention kernels), and a bound to what windows that share nearly all tokens can ask for.
+/// Most ids in all rows together, padding included: the range of `int32` offsets (`cu_seqlens` of
+/// attention kernels). It also bounds windows that share nearly all of their tokens.
 pub const MAX_IDS: u64 = i32::MAX as u64;
 
 /// Most rows: each takes memory of its own, however few tokens it has.
@@ -17,8 +17,8 @@ pub const MAX_ROWS: usize = 1 << 27;
 /// part that follows; then the kept beginning meets what overflows in that part. So the kept window
 /// of a part comes last where only kept ones stand before it, and first elsewhere.
 ///
-/// `digits` counts through all choices in that order; the last of them is that of the kept ones,
-/// which has been.
+/// `digits` counts through all choices in that order. The last choice, the kept ones, was the first
+/// row.
 pub(super) fn next_windows(
     digits: &mut [usize],
     chosen: &mut [usize],

@@ -29,7 +29,7 @@ pub enum Part {
     },
     /// A text.
     Text {
-        /// Which of the two.
+        /// Side of the pair: first or second.
         segment: Segment,
         /// Token-type id of its tokens.
         type_id: u32,

@@ -1,9 +1,9 @@
-//! Which tokens of a text stay together when it is too long.
+//! Windows of a text that is too long.
 //!
-//! Windows are half-open ranges of tokens. The first is what is kept; the others are what
-//! overflows, and neighbours share `stride` tokens. All of it is that of `tokenizers` 0.23.3,
-//! property-tested here against a definition that takes tokens away one by one, and against the
-//! library itself through Python.
+//! Windows are half-open ranges of tokens. The first window is kept, the others overflow, and
+//! neighbours share `stride` tokens. All of it equals `tokenizers` 0.23.3. Property tests here
+//! compare it with a definition that takes tokens away one by one, tests in Python with the library
+//! itself.
 
 use super::{Side, TruncationStrategy};
 

@@ -40,9 +40,8 @@ impl HugeArena {
         }
     }
 
-    /// A shelf that begins with lists as a file has them, so many words in all, which `write`
-    /// writes, and that has room for lists of so many bytes with them. None where there is no such
-    /// memory.
+    /// Returns an arena that begins with `n_words` words of lists from a file, which `write`
+    /// writes. It has room for `bytes` bytes of lists in all. None if the memory cannot be had.
     pub(crate) fn begun_with<T>(
         n_words: usize,
         bytes: usize,
@@ -71,9 +70,8 @@ impl HugeArena {
         if list_end > end {
             return None;
         }
-        // SAFETY: any bytes are numbers; these were written by whoever had all of the room before
-        // anything was lent, and what was lent since lies before or behind them, as does whatever
-        // is lent later.
+        // SAFETY: any bytes are numbers. They were written by the owner of all the room before
+        // anything was lent; every list lent since or later lies before or behind them.
         let part = unsafe { HugeSlice::part_of(self.room.as_ref()?, start, len)? };
         self.written.start = list_end.next_multiple_of(ALIGNMENT).min(end);
         Some(ArenaVec {

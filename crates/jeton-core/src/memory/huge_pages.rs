@@ -10,12 +10,12 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Bytes of a huge page, and from how many bytes on it is asked for.
+/// Bytes of a huge page, and the least bytes for which one is asked for.
 pub const HUGE_PAGE: usize = 2 << 20;
-/// Bytes of an ordinary page (where they are larger, the system refuses what is asked for), and
-/// from how many bytes on pages are asked for: what is smaller was written to before, most
-/// probably.
+/// Bytes of an ordinary page. Where pages are larger, the system refuses the request.
 const PAGE: usize = 4 << 10;
+/// Least bytes for which pages are asked for. A smaller piece of memory most probably has its
+/// pages, since it was written to before.
 const MANY_PAGES: usize = 64 << 10;
 
 /// Types for which all zero bytes are a value.
@@ -224,7 +224,7 @@ impl<T: Zeroed> Drop for HugeSlice<T> {
         };
         let start = self.start.as_ptr().cast();
         if is_mapped(layout.size()) {
-            // SAFETY: mapped for so many bytes; the elements need not be dropped.
+            // SAFETY: mapped with this length; the elements need not be dropped.
             unsafe { unmap(start, layout.size().next_multiple_of(HUGE_PAGE)) };
         } else {
             // SAFETY: allocated with this very layout; the elements need not be dropped.
@@ -238,7 +238,7 @@ impl<T: Zeroed> Deref for HugeSlice<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: so many elements are there, zeros at first, which are values of the type.
+        // SAFETY: `len` elements are there, zeros at first, which are values of the type.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

@@ -1,9 +1,9 @@
 //! BERT's normalization: clean text, spaces around ideographs, no accents, lower case.
 //!
 //! The four steps run as one pass over the characters, in that order, and say what each character
-//! came from. What counts as a control character, an ideograph or an accent is what `tokenizers`
-//! 0.23.3 takes for one, found by asking it for every code point: its tables are those of Unicode 8
-//! (categories) and Unicode 9 (decompositions), and its list of ideographs lacks U+2B820..U+2B91F.
+//! came from. Control characters, ideographs and accents are the ones of `tokenizers` 0.23.3, found
+//! by asking it for every code point. Its tables are Unicode 8's (categories) and Unicode 9's
+//! (decompositions); its list of ideographs lacks U+2B820..U+2B91F.
 
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
@@ -200,13 +200,13 @@ impl BertNormalizer {
 /// One pass over a text. Decomposed marks wait until they can be put in their canonical order.
 ///
 /// A character may become several; the first of them *opens* its source, the others share it. In
-/// the canonical order the marks of two characters may mix; then, as in the reference, each opening
-/// takes the next source in the order of the text, and what does not open shares that of what
-/// precedes it.
+/// the canonical order the marks of two characters may mix. Then, as in the reference, each opening
+/// takes the next source in the order of the text. A character that does not open shares the source
+/// of the one before it.
 struct Pass<'n, 't, S> {
     normalizer: &'n BertNormalizer,
     sink: &'n mut S,
-    /// Characters of the text whose results wait; those that are removed are marked.
+    /// Sources whose results wait, and true for each that is removed.
     sources: Vec<(&'t str, bool)>,
     /// Characters in waiting: combining class, character, true if it opens a source.
     waiting: Vec<(u8, char, bool)>,

@@ -1,7 +1,7 @@
 //! Lower case, character by character.
 //!
-//! No context: a sigma at the end of a word becomes `σ` (U+03C3) like any other, as in
-//! `tokenizers`, which maps each character on its own with the tables of its Rust compiler (Unicode
+//! Context does not matter: a sigma at the end of a word becomes `σ` (U+03C3) like any other.
+//! `tokenizers` also maps each character on its own, with the tables of its Rust compiler (Unicode
 //! 17 in 0.23.3, found by asking it for every code point).
 
 use crate::text::alignment::Alignment;

@@ -181,7 +181,7 @@ impl Charsmap {
         None
     }
 
-    /// Bytes that a text of so many may become at most.
+    /// Most bytes that a text of `n_bytes` bytes may become.
     pub(crate) fn may_make(&self, n_bytes: usize) -> usize {
         n_bytes.saturating_mul(self.longest.max(1))
     }
@@ -313,7 +313,6 @@ pub(crate) mod tests {
         }
         // Children of node n lie at block (n + 1) ^ byte.
         let mut units = vec![0u32; (nodes.len() + 1) * 256];
-        // Labels that no path leads to: that of byte 1 in slots whose byte is another.
         let mut replacements = Vec::new();
         let mut place = vec![0usize; nodes.len()];
         for (n, node) in nodes.iter().enumerate() {

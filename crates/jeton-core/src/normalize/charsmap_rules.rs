@@ -1,8 +1,8 @@
 //! Rules to a precompiled charsmap, and back: what SentencePiece's normalizer is compiled from.
 //!
 //! The array is a double array in the layout of Darts-clone, which `sentencepiece` 0.2.3 reads. A
-//! state is a place; the state after a byte is at `place ^ offset ^ byte`, and the leaf of a
-//! sequence that ends is its child for the byte 0. Cost: about linear in the bytes of the rules.
+//! state is a place. The state after a byte is at `place ^ offset ^ byte`; the leaf of a sequence
+//! that ends is its child for the byte 0. Cost: about linear in the bytes of the rules.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl Places {
     }
 }
 
-/// Compiles rules: which text becomes which. Of two rules for one text the last counts.
+/// Compiles rules: which text becomes which. If two rules have one text, the last counts.
 ///
 /// Fails with `Usage` for a rule of no text, and for text with a NUL.
 pub fn compile<'r>(rules: impl IntoIterator<Item = (&'r str, &'r str)>) -> Result<Vec<u8>> {

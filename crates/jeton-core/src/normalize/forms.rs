@@ -1,9 +1,9 @@
 //! Unicode normalization forms as of a given version.
 //!
 //! Reference libraries carry tables of different ages (`tokenizers` 0.23: Unicode 9, found by
-//! asking which combining marks it reorders). A character unknown to a version is inert in it: it
-//! is a starter that neither composes nor decomposes, so text can be cut at it and the parts
-//! normalized with newer tables.
+//! asking which combining marks it reorders). A character unknown to a version is inert in it: a
+//! starter that neither composes nor decomposes. So text can be cut at it, and the parts normalized
+//! with newer tables.
 
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
@@ -120,8 +120,8 @@ impl FormNormalizer {
 
     /// Where each character of the normalized text comes from.
     ///
-    /// As the reference tells it: what a character decomposes to comes from it, a composed
-    /// character from the first of its parts, and marks that change places take the sources in the
+    /// The sources are the reference's: a decomposition comes from its character, a composed
+    /// character from the first of its parts. Marks that change places take the sources in the
     /// order of the text.
     pub fn align(&self, text: &str) -> Alignment {
         self.align_in_parts(text, LONG_LIST)
@@ -218,8 +218,8 @@ fn compose_all(parts: &mut Vec<(u8, char, isize)>) {
 /// True if normalization never reaches across the position before a character: it is a starter and
 /// combines with no character before it.
 fn is_boundary(c: char) -> bool {
-    // Hangul vowels and trailing consonants compose with what precedes; so do the few other
-    // starters that are second in a primary composite (found by asking for those that exist).
+    // Hangul vowels and trailing consonants compose with the character before. So do the few other
+    // starters that are second in a primary composite (found by asking for all that exist).
     canonical_combining_class(c) == 0
         && !matches!(c, '\u{1161}'..='\u{1175}' | '\u{11A8}'..='\u{11C2}')
         && !composes_backwards(c)

@@ -36,7 +36,7 @@ use crate::text::unicode::UnicodeVersion;
 pub enum NormalizerConfig {
     /// A Unicode normalization form (UAX #15), with the tables of a version.
     Form {
-        /// Which form.
+        /// The form.
         form: Form,
         /// The version whose characters it knows; later ones are left alone.
         unicode: UnicodeVersion,
@@ -174,8 +174,8 @@ impl Step {
 }
 
 impl Normalizer {
-    /// Compiles a sequence of steps. What they replace is tried, so that a sequence which makes a
-    /// book of it is refused.
+    /// Compiles a sequence of steps. The steps are tried on the texts that they replace and on a
+    /// probe. A sequence that makes a book of them is refused.
     pub fn new(configs: &[NormalizerConfig]) -> Result<Self> {
         let made = Self {
             steps: configs.iter().map(Step::new).collect::<Result<_>>()?,

@@ -2,10 +2,10 @@
 //!
 //! Not as SentencePiece does (see [`super::charsmap`]): the text is cut into grapheme clusters (UAX
 //! #29 with the tables of Unicode 17, which `tokenizers` 0.23.3 has as well). A cluster of fewer
-//! than six bytes that begins with the left side of a rule is replaced as a whole by what the
-//! shortest such rule says; any other is replaced character by character. Sources are told as the
-//! reference tells them: a character that goes takes its place from the one before, so those after
-//! a character that goes at the very start are one off.
+//! than six bytes that begins with the left side of a rule is replaced as a whole, by the shortest
+//! such rule. Any other cluster is replaced character by character. Sources are the reference's: a
+//! removed character takes its place from the one before. So the sources behind a removed character
+//! at the very start are one off.
 
 use unicode_segmentation::UnicodeSegmentation;
 

@@ -61,7 +61,7 @@ fn sources_are_told_as_the_reference_tells_them() {
             vec![(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
         )
     );
-    // What goes is taken along by the character before ...
+    // The character before takes a removed one along ...
     assert_eq!(
         ranges(&step, "qbq"),
         ("qq".to_owned(), vec![(0, 1), (2, 3)])

@@ -1,8 +1,8 @@
 //! Normalization of a text that may go on: where it can be taken up again.
 //!
 //! A place is good if normalizing what is before it and what is behind it gives the whole's result,
-//! whatever follows the text. Each step says which places are good for it; the next step sees that
-//! place in the text that the step makes, of which only the part up to the step's own last good
+//! whatever follows the text. Each step says which places are good for it. The next step sees such
+//! a place in the text that the step makes. Only the part of it up to the step's own last good
 //! place is certain.
 
 use std::borrow::Cow;
@@ -74,9 +74,9 @@ impl Apart<'_> {
     }
 }
 
-/// True if there is a cluster boundary between any two such characters (UAX #29: they are neither
-/// extending, prepended, joining nor regional indicators, and no line feed follows a carriage
-/// return among them).
+/// True if a cluster boundary lies between this character and any other for which it is true. (UAX
+/// #29: they are neither extending, prepended, joining nor regional indicators. No line feed
+/// follows a carriage return among them.)
 pub(crate) fn is_cluster(c: char) -> bool {
     matches!(c,
         ' '..='~' | '\n' | '\t' | '\u{a1}'..='\u{a8}' | '\u{aa}'..='\u{ac}' | '\u{af}'..='\u{2ff}'

@@ -1,22 +1,21 @@
 //! Normalization of single characters, where neighbours do not matter.
 //!
-//! A *cut* between two characters is a place at which every step starts afresh: what it makes of
-//! the text is what it makes of the two parts, put one after the other. For each step this holds
-//! beside a character of ASCII that has an *image*: one character that the step makes of it,
-//! whatever stands beside it.
+//! A *cut* between two characters is a place at which every step starts afresh: its result is the
+//! results of the two parts, one after the other. For each step this holds beside a character of
+//! ASCII that has an *image*. The image is the one character that the step makes of it, whatever
+//! stands beside it.
 //! - Forms and BERT's steps: ASCII are starters that decompose to themselves, and nothing changes
-//!   places across a starter. Nothing composes with a character before it *into* one of ASCII; with
-//!   one behind it some do (`composes`).
+//!   places across a starter. No character composes with one before it *into* ASCII; some compose
+//!   with an ASCII one before them (`composes`).
 //! - Steps that look at one character at a time.
 //! - Replacing a text: a match goes across a place beside a character only if it has that
 //!   character.
-//! - Runs of two and more spaces that become one: a cut lies beside such a run or there is none.
-//! - The rules of a SentencePiece model in `tokenizers`: clusters, which two characters of
-//!   [`is_cluster`] never share, and which begin with such a character if they have one, or with a
-//!   mark that takes what is behind it ([`prepended`]), of which there is no rule.
+//! - Runs of two and more spaces that become one: no cut lies inside such a run.
+//! - The rules of a SentencePiece model in `tokenizers`: they replace clusters, and two characters
+//!   of [`is_cluster`] never share one. A cluster with such a character begins with it, or with a
+//!   mark that takes the text behind it ([`prepended`]). There is no rule for such marks.
 //!
-//! The character of ASCII *behind* a cut may still become something else together with what is
-//! behind it (`leads`).
+//! The ASCII character *behind* a cut may still change together with the text behind it (`leads`).
 
 use super::charsmap::Part;
 use super::replace::ReplacePattern;
@@ -40,8 +39,8 @@ pub(crate) struct Separate {
     pub(crate) inside: [bool; 128],
     /// Characters of ASCII with which such a text begins that goes on in ASCII.
     pub(crate) opens: [bool; 128],
-    /// Characters of ASCII with which such a text begins: what they become is not known but from
-    /// what is behind them.
+    /// Characters of ASCII with which such a text begins: their result depends on the text behind
+    /// them.
     pub(crate) leads: [bool; 128],
     /// Prefix of the whole text.
     pub(crate) prefix: Option<String>,
@@ -50,8 +49,8 @@ pub(crate) struct Separate {
     pub(crate) hides_spaces: bool,
     /// True if nothing changes but spaces, each by itself.
     pub(crate) only_spaces: bool,
-    /// Characters with which something ends that becomes nothing, or something with white space at
-    /// its end; sorted. Those of ASCII have no image.
+    /// Last characters of texts that become nothing or a text with white space at its end; sorted.
+    /// Barred ASCII characters have no image.
     pub(crate) barred: Vec<char>,
 }
 
@@ -76,8 +75,8 @@ impl Separate {
         }
     }
 
-    /// Takes note of a rule: the last character of the text that it changes, whether that is all of
-    /// it, and what it becomes. `later`: those that later steps bar, sorted.
+    /// Takes note of a rule: the last character of the text that it changes, `alone` if that is all
+    /// of the text, and its replacement. `later`: the characters that later steps bar, sorted.
     fn bar(&mut self, last: char, alone: bool, to: &str, later: &[char]) {
         let is_space = |c: char| c.is_whitespace() || c == '\u{2581}';
         let is_barred = match to.chars().next_back() {
@@ -163,7 +162,7 @@ impl Normalizer {
                 (NormalizerConfig::Precompiled { .. }, Step::Precompiled(rules)) => {
                     let is_all = rules.each_part_of_rules(|part| match part {
                         Part::Ending { last, alone, to } => known.bar(last, alone, to, &later),
-                        // Those of ASCII share no cluster (but for a carriage return and a line
+                        // ASCII characters share no cluster (but for a carriage return and a line
                         // feed).
                         Part::Opening(first, second) if !second.is_ascii() => {
                             if let Some(leads) = leads.get_mut(usize::from(first)) {
@@ -233,8 +232,8 @@ impl Normalizer {
             }
             for image in &mut known.images {
                 *image = match *image {
-                    // What is not ASCII any more may look at its neighbours, but to replace one
-                    // character.
+                    // An image outside ASCII may depend on its neighbours, except where one
+                    // character is replaced.
                     Some(c) if c.is_ascii() || matches!(step, Step::Replace(_)) => {
                         only(&step.normalize_char(c)?)
                     }
@@ -248,8 +247,8 @@ impl Normalizer {
 }
 
 impl Normalizer {
-    /// Times its length that a text may become by what the steps do to single places. What takes
-    /// characters apart by Unicode's tables or by rules made of them does so once.
+    /// Largest growth of a text from the steps' changes of single places, as a factor.
+    /// Decompositions by Unicode's tables, or by rules made of them, happen only once.
     fn most_times(&self, configs: &[NormalizerConfig]) -> u64 {
         let (mut forms, mut others) = (1u64, 1u64);
         for (step, config) in self.steps.iter().zip(configs) {

@@ -28,7 +28,7 @@ impl Strip {
 
     pub(crate) fn align(self, text: &str) -> Alignment {
         let kept = self.kept(text);
-        // Of a text of white space alone, everything is at the left (or at the right).
+        // A text of white space alone goes at the left (or at the right) as a whole.
         let start = if self.left {
             text.len() - text.trim_start().len()
         } else {

@@ -1,8 +1,8 @@
 //! The engine for patterns that no automaton expresses: back-references, long looks and the like.
 //!
 //! It backtracks, so it counts its steps. A match may take a million of them, but a text of a
-//! million characters must not take a million matches times that: only so many matches of a text
-//! may take more than [`QUICK_STEPS`]. All in all that is some 2,000 steps for a byte of text.
+//! million characters must not take a million times as many. So the matches of a text that may take
+//! more than [`QUICK_STEPS`] are limited. All in all that is some 2,000 steps for a byte of text.
 
 use super::pattern::{Dialect, ParseError, translate};
 use crate::error::{Error, ErrorKind, Result};
@@ -10,9 +10,10 @@ use crate::text::unicode::UnicodeVersion;
 
 /// Steps that any match may take (`fancy-regex` counts them).
 const QUICK_STEPS: usize = 1024;
-/// Steps that some may take.
+/// Steps that a limited number of matches may take.
 const PATIENT_STEPS: usize = 1_000_000;
-/// How many may: so many in any text, and one more for so many bytes of it.
+/// Matches of a text that may take [`PATIENT_STEPS`]: this many, and one more for every
+/// [`BYTES_PER_PATIENT_MATCH`] bytes.
 const PATIENT_MATCHES: usize = 64;
 const BYTES_PER_PATIENT_MATCH: usize = 1024;
 /// Bytes that a compiled pattern may take.

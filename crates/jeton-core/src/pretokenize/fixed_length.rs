@@ -1,4 +1,4 @@
-//! `FixedLength`: pieces of so many characters, the last of what is left.
+//! `FixedLength`: pieces of a fixed number of characters; the last piece may be shorter.
 
 use crate::error::{Error, Result};
 

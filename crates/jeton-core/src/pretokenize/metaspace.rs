@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::text::rewrite::Sink;
 
-/// Which pieces get a prefix (the names are those of `tokenizer.json`).
+/// Pieces that get a prefix (the names are `tokenizer.json`'s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrependScheme {
@@ -26,7 +26,7 @@ pub enum PrependScheme {
 pub struct MetaspaceConfig {
     /// Character that stands for a space; U+2581 in all published files.
     pub replacement: char,
-    /// Which pieces get a prefix.
+    /// Pieces that get a prefix.
     pub prepend_scheme: PrependScheme,
     /// True if each replacement begins a piece of its own.
     pub split: bool,

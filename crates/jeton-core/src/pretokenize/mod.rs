@@ -49,7 +49,7 @@ pub enum StepConfig {
     Split(SplitConfig),
     /// A cut wherever the script changes.
     Scripts,
-    /// Pieces of so many characters.
+    /// Pieces of a fixed number of characters.
     FixedLength {
         /// Characters of a piece.
         chars: usize,
@@ -62,7 +62,7 @@ pub enum StepConfig {
     ByteLevel,
 }
 
-/// How a split is written down: what the canonical form keeps of it.
+/// A split as the canonical form keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SplitConfig {
@@ -77,7 +77,7 @@ pub struct SplitConfig {
     /// True if matches and non-matches trade places.
     pub invert: bool,
     /// True if the pattern sees bytes as characters of GPT-2's alphabet (a step after `ByteLevel`
-    /// does). Such a split may cut characters.
+    /// does). Its pretokens may end inside a character.
     pub in_byte_alphabet: bool,
 }
 
@@ -93,7 +93,7 @@ impl SplitConfig {
 pub struct PreTokenizer {
     /// Cuts of the text.
     text: Vec<Cut>,
-    /// Cuts in GPT-2's alphabet, where the model works on bytes; they come after those of text.
+    /// Cuts in GPT-2's alphabet, where the model works on bytes; they come after the cuts of text.
     bytes: Vec<Splitter>,
     /// Stages from the first rewriting step on, that step included.
     stages: Vec<Stage>,
@@ -315,7 +315,7 @@ impl PreTokenizer {
         for stage in &self.stages {
             pieces = stage.apply(&pieces, origin)?;
             room.check("pre-tokenization", pieces.text.len())?;
-            // What a stage has cut apart begins anew in the next one.
+            // Pieces that a stage has cut apart begin anew in the next one.
             origin.continues &= !stage.cuts_pieces();
         }
         if !self.bytes.is_empty() {

@@ -1,9 +1,9 @@
 //! Split patterns: parsers of the dialects in use.
 //!
 //! Published split patterns are written for Oniguruma (`tokenizers`) or for fancy-regex
-//! (`tiktoken`). What they have in common is small: classes of characters, alternatives, repetition
-//! (greedy, lazy, possessive), groups with flags, and a look at the next character or at the last
-//! one (`\b`). An automaton can do exactly that. The parsers say `Beyond` for anything else
+//! (`tiktoken`). They share a small core: classes of characters, alternatives, repetition (greedy,
+//! lazy, possessive), groups with flags, and a look at the next character or at the last one
+//! (`\b`). An automaton can do exactly that. The parsers say `Beyond` for anything else
 //! (back-references, atomic groups, longer looks), which the caller hands to a backtracking engine
 //! in the words that [`translate`] gives.
 //!

@@ -10,12 +10,12 @@ pub const GPT2: &str =
 
 /// Jeton's own pattern for source code; docs/guides/code.md tells what each part is for.
 ///
-/// Identifiers are cut where the case changes and before underscores (one sign of those that are
-/// written close to names, and underscores, begin the part behind them), operators of several
-/// characters and quotes of three are whole, every bracket is apart, a line end and the indentation
-/// behind it are one pretoken.
+/// Identifiers are cut where the case changes and before underscores. One sign that is written
+/// close to names, and underscores, begin the part behind them. Operators of several characters and
+/// quotes of three are whole, and every bracket is apart. A line end and the indentation behind it
+/// are one pretoken.
 pub const CODE: &str = concat!(
-    // What a backslash makes of one character.
+    // Escapes of one character: a backslash and a letter, quote or backslash.
     r#"\\[abefnrtv0'"\\]"#,
     // Parts of identifiers, and words.
     r"| ?[.$@#]?_*[\p{Lu}\p{Lt}]?[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",

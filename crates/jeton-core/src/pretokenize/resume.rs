@@ -1,22 +1,21 @@
 //! Pre-tokenization of a text that may go on: the places at which it can be taken up again.
 //!
-//! A place is good if, whatever follows, the pretokens before it stay as they are and those after
-//! it are what the text from there on gives by itself. Two kinds of place are: one where some step
-//! begins a new piece, which later steps then see apart from all before; and, as far as that step
-//! goes, one inside a piece that the step would go on with in the same way if the text began there.
-//! The second kind hands on to the next step, and after the last one to the model.
+//! A place is good if two things hold, whatever follows. The pretokens before it stay as they are,
+//! and the pretokens after it are the ones of the text from there on by itself. Two kinds of place
+//! are good. At one, some step begins a new piece, which later steps then see apart from all
+//! before. The other lies inside a piece, and the step would go on in the same way if the text
+//! began there; it is good as far as that step goes. A place of the second kind passes to the next
+//! step, and after the last one to the model.
 //!
 //! Why it holds, step by step:
 //! - A pattern's automaton looks from the start of a search to where it is dead, and never back. So
-//!   all up to the first search that comes to the text's end is decided, and a search from any
-//!   place that is not inside a match finds the same matches from there on. What joins matches and
-//!   gaps knows of the piece before only whether it was a match, and lets nothing pass a place
-//!   where it did not join. A piece of which the beginning is missing is a piece all the same,
-//!   shorter on the left.
+//!   all up to the first search that comes to the text's end is decided. A search from any place
+//!   outside a match finds the same matches from there on. Joining matches and gaps needs one fact
+//!   about the piece before, namely if it was a match; nothing passes a place where they were not
+//!   joined. A piece without its beginning is still a piece, shorter on the left.
 //! - A pattern on the backtracking engine may look anywhere: there is no good place in it.
-//! - Scripts: the script of the piece is all that is known of it, and a character that has one
-//!   tells it.
-//! - Pieces of so many characters can be taken up at their ends only.
+//! - Scripts: a piece is known by its script alone, and any character with a script tells it.
+//! - Pieces of fixed length can be taken up at their ends only.
 
 use super::metaspace::MetaspaceConfig;
 use super::rewriting::Rewrite;
@@ -128,7 +127,7 @@ impl OpenSplit {
 impl ScriptSplitter {
     fn open_end(&self, text: &str) -> (OpenSplit, Vec<bool>) {
         let mut out = OpenSplit::whole(text.len(), Free::From(0));
-        // Whether the text can be taken up again at a byte.
+        // True for each byte at which the text can be taken up again.
         let mut good = vec![false; text.len() + 1];
         let mut piece = None;
         for (at, c) in text.char_indices() {
@@ -136,7 +135,7 @@ impl ScriptSplitter {
                 continue;
             };
             good[at] = true;
-            // What stands before the first of them is in no piece.
+            // Text before the first character with a script is in no piece.
             if piece.replace(script) != Some(script) {
                 if at > 0 {
                     out.boundaries.push(at);
@@ -156,7 +155,8 @@ impl Splitter {
             return OpenSplit::whole(text.len(), Free::Never);
         };
         let (behavior, invert) = self.arrangement();
-        // Whether the piece that is pending is a match (as the behaviour sees it), if there is one.
+        // True if the pending piece is a match (as the behaviour sees it); None if no piece is
+        // pending.
         let mut pending: Option<bool> = None;
         let mut boundaries = Vec::new();
         let mut open = 0;
@@ -193,7 +193,7 @@ impl Splitter {
         }
         let dropped = behavior == Behavior::Removed && invert;
         if dropped && decided > position {
-            // What is dropped can be taken up anywhere.
+            // Dropped text can be taken up anywhere.
             boundaries.push(decided);
             open = decided;
         }
@@ -317,7 +317,7 @@ impl PreTokenizer {
             };
         }
         if !self.text.is_empty() {
-            // Each piece is rewritten by itself, so those that are decided stay.
+            // Each piece is rewritten by itself, so decided pieces stay.
             return OpenPieces {
                 cuts: levels.cuts,
                 growing: None,
@@ -329,7 +329,7 @@ impl PreTokenizer {
     /// Splits a text that is rewritten as a whole, up to the first stage that cuts.
     fn open_rewritten(&self, text: &str, begins: bool, continues: bool) -> OpenPieces {
         let mut seen = text.to_owned();
-        // Where the characters of what the stages see come from.
+        // Source of each character that the stages see.
         let mut places: Vec<(usize, usize)> = text.char_indices().map(|(at, _)| (at, at)).collect();
         for (index, stage) in self.stages.iter().enumerate() {
             let whole = [(0, seen.len(), begins)];

@@ -1,9 +1,9 @@
 //! `UnicodeScripts`: a cut wherever the script changes.
 //!
 //! `tokenizers` 0.23.3 uses the Scripts property of Unicode 9 (found by asking it for every code
-//! point), counts Hiragana, Katakana and U+30FC as Han, and lets spaces and unassigned characters
-//! go with whatever stands before them. What stands before the first character that has a script is
-//! dropped, as the reference does: a text of spaces has no pieces.
+//! point). It counts Hiragana, Katakana and U+30FC as Han. Spaces and unassigned characters go with
+//! the text before them. Text before the first character that has a script is dropped, as in the
+//! reference: a text of spaces has no pieces.
 
 use crate::error::{Error, Result};
 use crate::text::unicode::{UnicodeVersion, parse_class};

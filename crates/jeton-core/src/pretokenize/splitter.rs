@@ -10,7 +10,7 @@ use super::automaton::{Automaton, BuildError};
 use super::backtracking::Backtracking;
 use super::pattern::{Dialect, ParseError, parse};
 
-/// Treatment of the matches of a pattern (the names are those of `tokenizer.json`).
+/// Treatment of the matches of a pattern (the names are `tokenizer.json`'s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behavior {
@@ -381,8 +381,8 @@ mod tests {
 
     #[test]
     fn behaviors_are_those_of_the_reference() {
-        // The examples are those of the `tokenizers` documentation: splitting
-        // "the-final--countdown" at "-".
+        // The examples come from the `tokenizers` documentation: splitting "the-final--countdown"
+        // at "-".
         let text = "the-final--countdown";
         assert_eq!(
             split("-", Behavior::Removed, false, text),
@@ -423,7 +423,7 @@ mod tests {
     fn looks_at_the_last_character_are_no_reason_to_backtrack() {
         let splitter = splitter(r"(?<=a)b", Behavior::Isolated, false, false);
         assert!(splitter.is_linear());
-        // What is a match in a whole text need not be one in a part of it.
+        // A match of a whole text need not be a match of a part.
         assert!(splitter.automaton().is_none());
         assert!(splitter.isolating().is_none());
         assert_eq!(

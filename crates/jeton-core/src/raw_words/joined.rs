@@ -1,5 +1,5 @@
-//! Which characters stand beside each other in a token, and where words that follow one another may
-//! be cut for it.
+//! Pairs of characters that stand beside each other in a token, and the cuts between words that
+//! they allow.
 
 use hashbrown::HashSet;
 
@@ -108,15 +108,14 @@ impl Joined {
         barred.sort_unstable();
         barred.dedup();
         let mut members = [0; 256];
-        // Of each byte: what it becomes, whether it is inside of nothing, and whether nothing
+        // Image of a byte; true if no text changed as one has it inside; true if no such text
         // begins with it either.
         let images = |byte: usize| {
             let image = known.images[byte]?;
             let is_apart = !known.inside[byte];
             Some((image, is_apart, is_apart && !known.leads[byte]))
         };
-        // Whether a character before one of ASCII, and behind one, is what its image says. (Where
-        // rules look at clusters, steps before them may make marks of ASCII.)
+        // True if a byte always becomes its image, whatever ASCII stands before or behind it.
         let stays = |byte: usize| {
             !(known.inside[byte] || known.opens[byte] || known.clusters && known.leads[byte])
         };
@@ -183,7 +182,7 @@ impl Joined {
             leads: known.leads.contains(&true),
             may_touch: Some(Edge {
                 clusters: known.clusters,
-                // What a character of several bytes becomes is not known here.
+                // The image of a character of several bytes is not known here.
                 nobody: crosses,
                 barred,
             }),

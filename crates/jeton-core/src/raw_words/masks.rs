@@ -2,8 +2,8 @@
 //! it.
 //!
 //! A byte's sets are looked up in a table of 128 (ASCII), which vector registers hold: AVX-512 VBMI
-//! looks 64 bytes up at once, AVX2 does it in eight slices of the table; the portable twin loads
-//! one byte of the table for each byte of text and gathers bits by multiplication.
+//! looks 64 bytes up at once, AVX2 does it in eight slices of the table. The portable twin loads
+//! one byte of the table for each byte of text, and gathers bits by multiplication.
 
 use crate::cpu::dispatch::{Kernel, gather_bits};
 

@@ -1,9 +1,9 @@
 //! Words of the raw text: cuts at which normalization, pre-tokenization and the model all start
 //! afresh.
 //!
-//! Where such cuts are known (see [`plan`]), a word needs to be normalized, cut and segmented once:
-//! what became of it is kept under its raw bytes, and most words of most texts were seen before.
-//! Text between two cuts passes the ordinary steps, on that part alone. So only the cuts have to be
+//! With such cuts (see [`plan`]), a word needs to be normalized, cut and segmented only once. The
+//! cache keeps its ids under its raw bytes, and most words of most texts were seen before. Text
+//! between two cuts passes the ordinary steps, on that part alone. So only the cuts have to be
 //! proved.
 
 mod joined;
@@ -34,19 +34,19 @@ pub use raw_cuts::{EachWords, RawCuts};
 use scan::{Layout, PLAIN, Scan, Scanner, WordBounds};
 use sentence::SentenceScratch;
 
-/// Words up to so many bytes are searched as a whole in sentences whose scores are added up, and
-/// remembered.
+/// Longest word, in bytes, that is searched as a whole, and remembered, in sentences whose scores
+/// are added up.
 const MAX_WHOLE_WORD: usize = 31;
 /// Words that are looked up together.
 const LOOKUP_WORDS: usize = 192;
-/// Parts of a word that are.
+/// Parts of a word that are looked up together.
 const LOOKUP_PARTS: usize = 64;
-/// Room for ids of each of those; where they have more, it is made use of twice.
+/// Ids that there is room for, for each of them; if a lookup has more, the room is used twice.
 const IDS_OF_WORD: usize = 3;
 
 /// A byte that the quick way does not know.
 const NEVER: u8 = 0;
-/// One that becomes U+2581.
+/// A byte that becomes U+2581.
 const SPACED: u8 = 0x80;
 /// The character that stands for a space inside tokens.
 const SPACE_CHAR: char = '\u{2581}';
@@ -159,7 +159,7 @@ pub(crate) struct RawScratch {
 }
 
 impl RawScratch {
-    /// The budget that the caches share with those of other threads.
+    /// Sets the budget that the caches share with other threads' caches.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.words.set_budget(budget);
         self.sentence.near.set_budget(budget);
@@ -338,7 +338,7 @@ impl RawWords {
             sink.take(known);
             return Ok(());
         }
-        // Few of those that the cache of short words could have had are worth looking into.
+        // Words that fit the cache of short words are rarely worth looking into.
         let has_parts = word.len() > Key::<1>::MAX_PRETOKEN_BYTES
             && !word.is_ascii()
             && !matches!(self.inside, Inside::Nowhere);

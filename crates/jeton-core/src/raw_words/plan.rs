@@ -1,25 +1,24 @@
-//! Which tokenizers can be cut into raw words, and how.
+//! Conditions under which a tokenizer can be cut into raw words.
 //!
 //! Conditions at a cut, and why they hold:
-//! - *Normalization* starts afresh there: nothing that is changed as one goes across a place before
-//!   a character that is inside of no such text (see [`Separate`]). What is in front of the place
-//!   ends neither in nothing nor in a space, so that spaces which are taken off an end, or made
-//!   one, are on one side.
-//! - *Pre-tokenization* does: either white space that it drops lies there, before anything else
-//!   looks at the text (and a punctuation mark that it sets apart before anything else does is a
-//!   word by itself); or spaces become U+2581, and each piece begins with one, or there is only one
-//!   piece.
-//! - *The model* does: it sees a pretoken at a time; or, where the whole text is one, no token that
-//!   merges make has the two characters of the cut beside each other, so that none is made across
-//!   it, and what merges on one side does not look at the other. These are the characters *after*
-//!   normalization: what becomes of the one behind is known if nothing longer begins with it, or
-//!   begins with it and what follows; what becomes of the one in front, if it is inside of nothing.
-//!   A character that no token has but its own (the end of a line in Llama 2) is joined with
-//!   nothing: of what is beside it nothing has to be known. On one side of a cut at least the
-//!   character has tokens, so that no unknown text is joined across it; and unknown tokens merge
-//!   with nothing. Where unknown characters are left out and spaces merge with spaces, the one in
-//!   front of the cut must have a token: else the space before it would be what the one behind is
-//!   joined with.
+//! - *Normalization* starts afresh there. Texts that are changed as one do not go across a place
+//!   before a character that is inside of none of them (see [`Separate`]). The text in front of the
+//!   place does not end in a space or in a part that is removed. So spaces that are taken off an
+//!   end, or made one, are on one side.
+//! - *Pre-tokenization* does, in one of two ways. Either its first step drops white space there
+//!   (and a punctuation mark that the first step sets apart is a word by itself). Or spaces become
+//!   U+2581, and each piece begins with one, or there is only one piece.
+//! - *The model* does. It sees a pretoken at a time, or the whole text is one pretoken. Then no
+//!   token that merges make has the two characters of the cut beside each other. So no token is
+//!   made across the cut, and merges on one side do not look at the other side. These are the
+//!   characters *after* normalization. The image of the one behind is known if no longer text that
+//!   is changed begins with it, or with it and the text that follows. The image of the one in front
+//!   is known if it is inside of no such text. A character that only its own token has (the end of
+//!   a line in Llama 2) is joined with nothing, so the character beside it may be any. On one side
+//!   of a cut at least the character has tokens, so that no unknown text is joined across it; and
+//!   unknown tokens merge with nothing. Where unknown characters are left out and spaces merge with
+//!   spaces, the character in front of the cut must have a token. Without one, the space before it
+//!   would merge with the space behind the cut.
 
 use super::joined::Joined;
 use super::scan::{ALONE, Edge, Layout, ODD, Scanner, WORD};
@@ -168,8 +167,8 @@ impl RawWords {
         }))
     }
 
-    /// Words with white space between them, which is dropped: see [`is_cut_at_white_space`].
-    /// Whatever the model.
+    /// Words with white space between them, which is dropped: see [`is_cut_at_white_space`]. The
+    /// model may be any.
     pub(super) fn apart(
         normalizer: &Normalizer,
         configs: &[NormalizerConfig],
@@ -259,7 +258,7 @@ fn has_all_bytes(vocab: &Vocab) -> bool {
     })
 }
 
-/// True if the first step is that of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no
+/// True if the first step is the one of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no
 /// pretoken has white space in it.
 pub(super) fn is_cut_at_white_space(steps: &[StepConfig]) -> bool {
     let [StepConfig::Split(split), ..] = steps else {

@@ -164,7 +164,7 @@ impl<'s, 't> Scan<'s, 't> {
         found.n_ends
     }
 
-    /// The masks of the next block, and that of the bytes of longer characters.
+    /// The masks of the next block, and the mask of the bytes of longer characters.
     #[inline]
     fn masks(&self) -> ([u64; 8], u64) {
         let mut masks = [0; 8];

@@ -15,11 +15,10 @@ use crate::models::Sink;
 use crate::models::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
 use crate::pipeline::WordScratch;
 
-/// The largest sum for which words of the second cache are certain: that of a text of some 1,500
-/// tokens.
+/// The largest sum for which words of the second cache are certain: a text of some 1,500 tokens has
+/// it.
 const NEAR: f64 = 16_384.0;
-/// Ids since the sum was known that are kept, at most (and those of the words that are found at
-/// once).
+/// Most ids kept since the sum was known, without the ids of one lookup's words.
 const MAX_PENDING: usize = 1 << 12;
 
 /// State of a sentence beside the words that are certain.
@@ -27,7 +26,7 @@ const MAX_PENDING: usize = 1 << 12;
 pub(crate) struct SentenceScratch {
     /// Words that are certain up to [`NEAR`].
     pub(super) near: WordScratch,
-    /// Ids since the sum was known.
+    /// Ids since then.
     pending: Vec<u32>,
     normalized: String,
 }

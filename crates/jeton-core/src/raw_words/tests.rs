@@ -36,8 +36,8 @@ impl Pair {
 
     fn check(&self, text: &str) {
         let expected = ids(&self.whole, text);
-        // The second time words are known, the third time those that are longer than phrases, and
-        // then whole texts of few words.
+        // The second pass knows the words, the third also the words that are longer than phrases.
+        // The fourth knows whole texts of few words.
         for _ in 0..4 {
             assert_eq!(
                 ids(&self.cutting, text),

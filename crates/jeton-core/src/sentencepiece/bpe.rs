@@ -1,12 +1,12 @@
-//! SentencePiece's BPE: of all neighbours that make a piece, those of the highest score merge
-//! first, ties from the left.
+//! SentencePiece's BPE: among the neighbours that make a piece, the pair of the highest score
+//! merges first, ties from the left.
 //!
 //! Follows `sentencepiece` 0.2.3: user-defined pieces are found first and never merge; unused
 //! pieces may form on the way and are taken apart again; characters without a piece are unknown.
-//! Which pairs make which piece is worked out once, from every way to cut a piece in two, so that
+//! The pairs that make each piece are worked out once, from every way to cut a piece in two. So
 //! merging compares numbers and not strings. Text is merged in stretches that no piece can cross;
-//! where spaces only stand at the beginning of pieces that is a word. Time O(n log n) in the
-//! longest stretch, memory 20 to 40 bytes for each of its characters.
+//! where spaces only stand at the beginning of pieces, such a stretch is a word. Time O(n log n) in
+//! the longest stretch, memory 20 to 40 bytes for each of its characters.
 
 use hashbrown::HashMap;
 
@@ -25,13 +25,13 @@ use crate::vocab::Vocab;
 const FROZEN: u32 = 1 << 31;
 /// Symbol of a character that is in no piece.
 const NOTHING: u32 = u32::MAX;
-/// Most pairs of symbols that make a piece: five times those of the largest published vocabulary,
-/// and a bound on memory for a hostile one.
+/// Most pairs of symbols that make a piece: five times the largest published vocabulary's, and a
+/// bound on memory for a hostile one.
 const MAX_PAIRS: usize = 1 << 24;
-/// Pieces up to so many bytes have each of their halves looked up: there are few, and hashing them
-/// is quicker than two tries of all symbols are made.
+/// Longest piece, in bytes, whose halves are looked up. Short pieces have few halves, and hashing
+/// them is quicker than making two tries of all symbols.
 const LOOKED_UP: usize = 64;
-/// How deep an unused piece is taken apart (`sentencepiece` 0.2.3); what is deeper stays.
+/// Depth to which an unused piece is taken apart (`sentencepiece` 0.2.3); deeper pieces stay.
 const MAX_DEPTH: u32 = 100;
 
 /// A BPE model with scores.
@@ -63,7 +63,7 @@ pub struct SpmBpeScratch {
 /// The two symbols that an unused piece was made of, by its id.
 type Origins = HashMap<u32, (u32, u32), foldhash::fast::FixedState>;
 
-/// Which merges are left out at random.
+/// Random choice of merges that are left out.
 struct Dropout<'a> {
     probability: f64,
     random: &'a mut SplitMix64,
@@ -375,7 +375,8 @@ struct Symbols<'p> {
     pieces: &'p [Piece],
     /// Finds pieces that text can become.
     vocab: &'p Vocab,
-    /// Characters of pieces that are no pieces, sorted: the symbols behind those of pieces.
+    /// Characters of pieces that are no pieces themselves, sorted; their symbols come after the
+    /// pieces' symbols.
     strangers: &'p [&'p [u8]],
 }
 
@@ -399,8 +400,8 @@ impl<'p> Symbols<'p> {
         self.vocab.bytes_to_id(text).or_else(stranger)
     }
 
-    /// Appends every way to make a piece of two symbols, of pieces up to so many bytes, each half
-    /// being looked for.
+    /// Appends every way to make a piece of two symbols, for pieces of at most `most` bytes. Looks
+    /// up each half.
     fn halves_of_short(&self, most: usize, found: &mut Vec<(u32, u32, u32)>) {
         for (piece, id) in self.matched().filter(|(piece, _)| piece.len() <= most) {
             let mut at = 0;
@@ -417,9 +418,9 @@ impl<'p> Symbols<'p> {
         }
     }
 
-    /// Finds the halves of longer pieces. Linear in the bytes of all pieces: one walk down a trie
-    /// finds the symbols that begin a piece, one down a trie of reversed symbols finds those that
-    /// end it.
+    /// Finds the halves of longer pieces. Linear in the bytes of all pieces. One walk down a trie
+    /// finds the symbols that begin a piece, one down a trie of reversed symbols finds the symbols
+    /// that end it.
     fn halves_of_long(&self, least: usize, found: &mut Vec<(u32, u32, u32)>) -> Result<()> {
         if self.pieces.iter().all(|piece| piece.bytes.len() <= least) {
             return Ok(());
@@ -479,8 +480,7 @@ fn find_pairs(symbols: &Symbols<'_>) -> Result<PairTable> {
     symbols.halves_of_short(LOOKED_UP, &mut found);
     check_number(&found)?;
     symbols.halves_of_long(LOOKED_UP, &mut found)?;
-    // Of two scores the larger comes first; -0 is below 0 and NaN is ordered by its sign, as bits
-    // are.
+    // The larger score comes first. -0 is below 0, and NaN is ordered by its sign, as bits are.
     let mut order: Vec<u32> = found.iter().map(|&(_, _, id)| id).collect();
     order.sort_unstable();
     order.dedup();

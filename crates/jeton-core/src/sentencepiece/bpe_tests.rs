@@ -14,9 +14,8 @@ fn piece(text: &str, score: f32, kind: PieceKind) -> Piece {
 
 /// The rules said plainly, on strings: (id or none, text) of each piece. Quadratic.
 ///
-/// Where unused pieces are taken apart, the split is the one seen last; pairs are looked at in
-/// SentencePiece's order: all from the left at first, then the left and the right neighbour of each
-/// merge.
+/// An unused piece is taken apart by the split seen last. Pairs are looked at in SentencePiece's
+/// order: first all from the left, then the left and the right neighbour of each merge.
 fn naive(pieces: &[Piece], text: &str) -> Vec<(Option<u32>, String)> {
     let find = |text: &str| {
         let mut all = pieces.iter().zip(0u32..);
@@ -237,7 +236,7 @@ fn without_dropout_everything_merges_and_with_all_of_it_nothing() {
 }
 
 proptest! {
-    /// Halves that are looked up are those that tries find, in text: pieces are whole characters.
+    /// Looking halves up finds the halves that tries find, in text: pieces are whole characters.
     #[test]
     fn halves_are_the_same_however_they_are_found(
         texts in prop::collection::btree_set("[ab\u{e9}\u{4e2d}]{1,7}", 1..60), kinds in prop::collection::vec(0..6usize, 60),

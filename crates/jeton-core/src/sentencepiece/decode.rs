@@ -1,7 +1,7 @@
 //! From ids to text, as SentencePiece does it.
 //!
-//! U+2581 becomes a space, the space that normalization put in front goes, control pieces are
-//! invisible, the unknown piece shows its surface, bytes are joined, and each byte that is part of
+//! U+2581 becomes a space, and the space that normalization put in front goes. Control pieces are
+//! invisible; the unknown piece shows its surface. Bytes are joined, and each byte that is part of
 //! no character becomes U+FFFD. Follows `sentencepiece` 0.2.3.
 
 mod stream;

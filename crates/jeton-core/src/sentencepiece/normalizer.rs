@@ -157,8 +157,8 @@ impl SpmNormalizer {
         &self.growth
     }
 
-    /// Fails if a text becomes longer than it may. What a rule makes of a byte is little as a rule,
-    /// so that nothing has to be looked through.
+    /// Fails if a text becomes longer than it may. Rules rarely make much of a byte; then the text
+    /// need not be looked through.
     pub(crate) fn check(&self, text: &str) -> Result<()> {
         let Some(charsmap) = &self.charsmap else {
             return Ok(());
@@ -175,8 +175,8 @@ impl SpmNormalizer {
         self.run(text, false, &mut ())
     }
 
-    /// The normalized text of one of which the beginning, which did not end in a space, is not
-    /// there.
+    /// The normalized text of the rest of a text. The beginning, which is missing, did not end in a
+    /// space.
     pub(crate) fn go_on(&self, text: &str) -> String {
         self.run(text, true, &mut ())
     }
@@ -220,8 +220,7 @@ impl SpmNormalizer {
     /// pieces that no rule touches. None where U+2581 does not stand for spaces before words.
     ///
     /// A rule goes across a place only if it has the character behind it, further on than at its
-    /// beginning. What the character behind becomes is known where no rule begins with it and goes
-    /// on.
+    /// beginning. The image of the character behind is known if no longer rule begins with it.
     pub(crate) fn separate<'p>(&self, kept: impl Iterator<Item = &'p [u8]>) -> Option<Separate> {
         // Words apart from one another are not held to what the whole text may become.
         let times = self.charsmap.as_ref().map_or(1, |map| map.may_make(1));

@@ -4,9 +4,9 @@
 //! text unless the caller allows it by name. An *added* token that is not special (a run
 //! of spaces, say) is always found.
 //!
-//! Finding follows `tokenizers`: tokens that are matched before normalization first, on the raw
-//! text; then, in each part that remains, on its normalized text, those matched after it. Of
-//! several tokens at one place the longest wins.
+//! Finding follows `tokenizers`: first tokens that are matched before normalization, on the raw
+//! text. Then, in each part that remains, tokens that are matched after it, on the part's
+//! normalized text. If several tokens fit at one place, the longest wins.
 
 mod resume;
 
@@ -33,7 +33,7 @@ pub struct AddedFlags {
     pub normalized: bool,
 }
 
-/// One special or added token (the fields are those of `tokenizer.json`).
+/// One special or added token (the fields are `tokenizer.json`'s).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddedToken {
@@ -68,7 +68,7 @@ impl AddedToken {
     }
 }
 
-/// Which special tokens a caller allows.
+/// Special tokens that a caller allows.
 #[derive(Clone, Debug, Default)]
 pub enum Allow {
     /// None: look-alikes stay text.
@@ -113,8 +113,8 @@ pub struct AddedTokens {
 }
 
 /// The longest content of a token that is looked for. A text that keeps beginning a long token and
-/// a short one is read as often as the long one has bytes, so this bounds what a hostile file can
-/// cost. The longest added token of sixty published vocabularies has 45.
+/// a short one is read once for each byte of the long one. So this bounds the cost of a hostile
+/// file. The longest added token of sixty published vocabularies has 45.
 const MAX_CONTENT_BYTES: usize = 4096;
 
 #[derive(Debug)]
@@ -257,8 +257,8 @@ impl AddedTokens {
     }
 
     /// Tokens in the raw text (`normalized`: in text that has been normalized) where they may
-    /// stand: `permits` is asked about a token's id and place. Of several at one place the longest
-    /// that is permitted wins, and one that is not hides nothing.
+    /// stand: `permits` is asked about a token's id and place. At one place the longest permitted
+    /// token wins; a token that is not permitted hides nothing.
     pub(crate) fn find_where(
         &self,
         text: &str,
@@ -420,8 +420,7 @@ impl Finder {
                 return;
             }
             if token.lstrip {
-                // What is left of a token that another one's white space has swallowed may be
-                // nothing.
+                // If another token's white space has swallowed this one, nothing may be left of it.
                 start = match text.get(free..start) {
                     Some(before) => free + before.trim_end().len(),
                     None => free,

@@ -82,10 +82,11 @@ impl AddedTokens {
 }
 
 impl Finder {
-    /// A match is decided if its text, whatever follows, is not the beginning of a longer token; so
-    /// is the absence of one at a place where the text is not the beginning of any. The search, its
-    /// white space and its neighbours are all to the left of that, but for the character behind a
-    /// single word and the white space behind a token that takes it along.
+    /// A match is decided if its text, whatever follows, is not the beginning of a longer token.
+    /// The absence of a match is decided where the text is not the beginning of any token. The
+    /// search, its white space and its neighbours are all to the left of such a place. Two parts
+    /// lie to the right: the character behind a single word, and the white space that a token takes
+    /// along.
     fn open_end(
         &self,
         text: &str,

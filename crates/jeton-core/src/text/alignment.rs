@@ -105,9 +105,9 @@ impl<'a> Lookup<'a> {
         (from, to)
     }
 
-    /// All bytes of the original that had a part in `start..end` of the normalized text, asked for
-    /// in rising order of starts: of a character that was composed, every part, which
-    /// [`Self::source_range`] leaves out.
+    /// Returns all bytes of the original that had a part in `start..end` of the normalized text.
+    /// For a composed character that is every part, unlike [`Self::source_range`]. Calls must have
+    /// rising starts.
     pub(crate) fn covering_range(&mut self, start: usize, end: usize) -> (usize, usize) {
         let Some((stretch, source, target)) = self.seek(start) else {
             return (self.source, self.source);
@@ -219,8 +219,8 @@ impl Ranges {
 
 /// One alignment followed by another that starts from its result.
 ///
-/// Each byte of the second's result comes from what all bytes that it comes from come from. Where
-/// both tell of single characters, as those of the reference do, so does the result.
+/// Each byte of the second's result comes from the sources of all bytes that it comes from. If both
+/// alignments are by single characters, as the reference's are, the result is, too.
 pub fn compose(first: &Alignment, next: &Alignment) -> Alignment {
     let mut out = Ranges::default();
     let mut before = first.lookup();
@@ -228,8 +228,7 @@ pub fn compose(first: &Alignment, next: &Alignment) -> Alignment {
     for then in &next.stretches {
         let end = middle + then.source_bytes;
         if !then.unchanged && end == 0 {
-            // What is put in front of everything comes from the very start, whatever was removed
-            // there.
+            // A prefix of the whole text comes from the very start, whatever was removed there.
             out.push(0, 0, then.target_bytes, false);
         } else if !then.unchanged {
             let (start, stop) = before.source_range(middle, end);

@@ -19,8 +19,8 @@ pub fn floor_boundary(text: &str, at: usize) -> usize {
 /// it.
 ///
 /// Starts and ends rise as a rule (tokens come in order of the text), so one walk over the text
-/// does for each. Where they do not (a token that takes white space along covers others), what is
-/// far away is looked up, so that no order of the ranges costs more than a block for each of them.
+/// does for each. Where they do not (a token that takes white space along covers others), distant
+/// positions are looked up. So no order of the ranges costs more than a block for each of them.
 pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i64>, Vec<i64>) {
     if text.is_ascii() {
         // Bytes are code points.

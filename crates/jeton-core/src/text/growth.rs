@@ -53,7 +53,7 @@ impl GrowthLimit {
         self.0.store(times, Ordering::Relaxed);
     }
 
-    /// Bytes that a text of so many may become.
+    /// Room for a text of `n_bytes` bytes.
     pub(crate) fn room(&self, n_bytes: usize) -> Room {
         let times = self.times();
         Room {
@@ -87,7 +87,7 @@ impl Room {
         self.limit
     }
 
-    /// Fails if so many bytes are too many. `stage`: what makes them.
+    /// Fails if `n_made` bytes are too many. `stage`: the step that makes them.
     #[inline]
     pub(crate) fn check(self, stage: &'static str, n_made: usize) -> Result<()> {
         if n_made <= self.limit {

@@ -126,9 +126,10 @@ pub fn each_char(text: &str, sink: &mut impl Sink, change: impl Fn(char) -> Chan
 /// The map back of a rewriting that is told as characters of the new text and how many of the old
 /// text each takes.
 ///
-/// This is how `tokenizers` tells it. A character comes from one character of the old text: the
-/// next one, which it takes along with the given number of further ones, or, where it takes none,
-/// the one before. What a character takes further and what nothing takes belongs to no character.
+/// This is how `tokenizers` tells it. A character comes from one character of the old text. Usually
+/// that is the next one, which it takes along with the given number of further ones. A character
+/// that takes none comes from the one before. Further characters that are taken, and characters
+/// that are not taken, belong to no character.
 pub(crate) struct Takes<'t> {
     text: &'t str,
     /// Where the characters that were taken end, and where the last of them begins.

@@ -1,9 +1,9 @@
 //! Character classes, and the Unicode version they follow.
 //!
 //! References disagree about characters that newer Unicode versions added: each was built with the
-//! tables of its day. The tables here are those of `regex-syntax`, which also knows the version in
-//! which each character was assigned, so a class can be evaluated as an older version saw it: a
-//! character added later then counts as unassigned.
+//! tables of its day. The tables here are `regex-syntax`'s. It also knows the version in which each
+//! character was assigned, so a class can be evaluated as an older version saw it. A character
+//! added later then counts as unassigned.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
@@ -18,8 +18,7 @@ const NEVER_ASSIGNED: char = '\u{FDD0}';
 pub struct UnicodeVersion(pub u8, pub u8);
 
 impl UnicodeVersion {
-    /// The version of the tables at hand, those of `regex-syntax` 0.8.11: no character they know is
-    /// newer.
+    /// The version of the tables of `regex-syntax` 0.8.11: no character they know is newer.
     const TABLES: Self = Self(16, 0);
 
     /// The version of both Oniguruma in `tokenizers` 0.23 and of the tables in `tiktoken` 0.14, as

@@ -1,7 +1,7 @@
 //! Many texts to ids and counts, with several threads.
 //!
 //! The threads share texts out among themselves; a text that is much longer than its share is
-//! itself cut into stretches (see [`super::shared_texts`]). What they make is put together in order
+//! itself cut into stretches (see [`super::shared_texts`]). Their results are put together in order
 //! while they go on.
 
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl Tokenizer {
         let threads = useful_threads(n_bytes, threads);
         let mut counts = Vec::with_capacity(documents.len());
         if threads > 1 && self.cuts_texts() && has_long(documents, n_bytes, threads) {
-            // Of a text that is not whole yet.
+            // Ids so far of a text that is not whole yet.
             let mut begun = 0;
             let mut take = |ids: &[u32], ends: &[i64]| {
                 let mut counted = 0;
@@ -121,7 +121,7 @@ impl Tokenizer {
         Ok(counts)
     }
 
-    /// Encodes one text with several threads; the ids are those that one thread gives.
+    /// Encodes one text with several threads; the ids equal one thread's.
     pub fn encode_shared(
         &self,
         text: &str,

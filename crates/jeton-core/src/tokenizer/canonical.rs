@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::special::Allow;
 
-/// Where ids are not those that their text gets.
+/// The first place where ids differ from the ids of their text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noncanonical {
     /// The index of the first id that differs.
@@ -51,7 +51,7 @@ impl Tokenizer {
         Ok(if parts == ids { parts } else { whole })
     }
 
-    /// The first place at which ids are not those that their text gets; None if they are.
+    /// Returns the first place where ids differ from the ids of their text; None if they do not.
     pub fn first_noncanonical(&self, ids: &[u32]) -> Result<Option<Noncanonical>> {
         let canonical = self.canonical_ids(ids)?;
         if canonical == ids {

@@ -149,9 +149,9 @@ impl Tokenizer {
             && !pretokenizer.any(crate::pretokenize::PreTokenizer::rewrites)
     }
 
-    /// True if every text comes back from its ids, byte by byte, by the way it is encoded: nothing
-    /// is rewritten or left out, no added token takes white space with it, every byte is a token,
-    /// and a merge joins the bytes of its two. What need not be decoded to be known.
+    /// True if every text comes back from its ids, byte by byte. Nothing may be rewritten or left
+    /// out, and no added token may take white space with it. Every byte must be a token, and a
+    /// merge joins the bytes of its two tokens. If so, a round trip need not be tried.
     pub fn returns_every_text(&self) -> bool {
         let Engine::Bpe(pipeline) = &self.engine else {
             return false;

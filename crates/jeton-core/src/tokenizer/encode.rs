@@ -132,7 +132,7 @@ impl Tokenizer {
     /// How raw text is cut into words, if it can be.
     fn raw_words(&self) -> Option<&RawWords> {
         let make = || {
-            // What cannot be worked out is not used.
+            // If working the cuts out fails, there are none.
             RawWords::new(
                 &self.normalizer,
                 &self.normalizer_config,

@@ -1,4 +1,4 @@
-//! Which ids a model must never generate.
+//! Ids that a model must never generate.
 
 use std::collections::HashSet;
 
@@ -70,9 +70,9 @@ impl Tokenizer {
         ids
     }
 
-    /// True if each of the first `size` rows of an output layer must never be chosen: special
-    /// tokens, ids without a token (rows behind the vocabulary too), tokens that are reserved by
-    /// name or marked as unused, and what `how` says.
+    /// True for each of the first `size` rows of an output layer that must never be chosen. These
+    /// are special tokens, ids without a token (also rows behind the vocabulary), and tokens that
+    /// are reserved by name or marked as unused. `how` adds to them.
     pub fn never_generated(&self, size: usize, how: &NeverGenerated) -> Vec<bool> {
         let vocab = self.vocab();
         let unknown = self.unknown();

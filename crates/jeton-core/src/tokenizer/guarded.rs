@@ -1,17 +1,17 @@
-//! Texts of which only some parts may hold control tokens: a chat, made of a template and of what
-//! people wrote.
+//! Texts in which only some parts may hold control tokens: a chat, made of a template and of
+//! people's texts.
 //!
-//! The whole text is encoded at once, so that its ids are those of a tokenizer that allows every
-//! special token, as long as nobody's text looks like one. What makes it safe:
+//! The whole text is encoded at once. If nobody's text looks like a special token, its ids equal an
+//! encoding that allows every special token. Why this is safe:
 //!
-//! - A control token is found only where all of it lies in trusted ranges; of several at one place
-//!   the longest that does. A match that may not stand hides no other (so that text cannot swallow
-//!   a token of the template by reaching into it).
-//! - In normalized text, what counts is where each character comes from; of a composed one, all
-//!   that it is made of.
-//! - Ids that the *model* makes are looked at, too: a control token that it makes of text that is
-//!   not trusted is undone by encoding that part with an engine that lacks those tokens. The name
-//!   of a byte token (`<0x0A>`) is no byte.
+//! - A control token is found only where all of it lies in trusted ranges. At one place the longest
+//!   such token is found. A match that may not stand hides no other. (So text cannot swallow a
+//!   token of the template by reaching into it.)
+//! - In normalized text, the sources of each character count; for a composed character, all of its
+//!   parts.
+//! - Ids that the *model* makes are looked at, too. A control token that it makes of untrusted text
+//!   is undone: an engine without these tokens encodes that part. The name of a byte token
+//!   (`<0x0A>`) is no byte.
 //! - Added tokens that are no control tokens (runs of spaces, words) are found everywhere.
 //! - White space that a control token takes along (`lstrip`, `rstrip`) may be anybody's, as in the
 //!   reference.
@@ -37,7 +37,7 @@ pub struct Trusted {
 }
 
 impl Trusted {
-    /// Ranges of `text` in any order. Those that touch or overlap become one; empty ones go.
+    /// Ranges of `text` in any order. Ranges that touch or overlap become one; empty ranges go.
     pub fn new(text: &str, ranges: impl IntoIterator<Item = (usize, usize)>) -> Result<Self> {
         let mut given: Vec<(usize, usize)> = ranges.into_iter().collect();
         let fits = |&(start, end): &(usize, usize)| {
@@ -79,12 +79,12 @@ pub struct GuardedEncoding {
     pub refused: Vec<FoundToken>,
 }
 
-/// Engines without certain tokens, by these. A tokenizer meets few sets: its special tokens, with
-/// those of a template.
+/// Engines without certain tokens, by these tokens. A tokenizer meets few sets: its special tokens,
+/// with a template's control tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Twins(Mutex<Vec<Arc<Twin>>>);
 
-/// How many are kept; the least recently built one goes.
+/// Most engines kept; the least recently built one goes.
 const MAX_TWINS: usize = 4;
 
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl Twins {
 
 impl Tokenizer {
     /// Encodes a text whose control tokens may stand in trusted ranges only. Control tokens are the
-    /// special tokens and those of `control`.
+    /// special tokens and the ids of `control`.
     pub fn encode_guarded(
         &self,
         text: &str,

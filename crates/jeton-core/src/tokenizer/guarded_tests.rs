@@ -156,11 +156,11 @@ fn deleted_text_joins_nothing_and_hides_nothing() {
     let strip =
         json!({"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}]});
     let tok = unigram(&[], &strip, true);
-    // What lies between two halves of the template goes, and the halves would be a token.
+    // The accent between two halves of the template goes, and the halves would be a token.
     let text = "<s\u{301}>";
     assert_eq!(plain(&tok, text), [1]);
     assert!(!ids_of(&tok, text, &[(0, 2), (4, 5)]).contains(&1));
-    // Behind a token of the template it takes nothing away.
+    // Behind a token of the template the accent takes nothing away.
     assert_eq!(ids_of(&tok, "<s>\u{301}a", &[(0, 3)])[0], 1);
 }
 
@@ -346,7 +346,8 @@ proptest! {
     }
 }
 
-/// Every byte a token of GPT-2's alphabet, and `added` on top, whose ids may be those of bytes.
+/// GPT-2's alphabet with a token for every byte. `added` tokens come on top; their ids may be
+/// bytes' ids.
 fn bytes_with(normalizer: &Value, prefix_space: bool, added: &[Value]) -> Result<Tokenizer> {
     let vocab: serde_json::Map<String, Value> = (0..=255u8)
         .map(|byte| (crate::codec::gpt2_alphabet::write(&[byte]), json!(byte)))

@@ -1,5 +1,5 @@
-//! Inner doors: one pretoken by itself, and a SentencePiece model by itself. What stands in for
-//! other libraries needs them; usual encoding does not.
+//! Inner doors: one pretoken by itself, and a SentencePiece model by itself. Stand-ins for other
+//! libraries need them; usual encoding does not.
 
 use super::Tokenizer;
 use crate::engine::Engine;

@@ -172,12 +172,12 @@ impl Tokenizer {
         self.added.tokens()
     }
 
-    /// True if an id is that of a special token.
+    /// True if an id is a special token's.
     pub fn is_special(&self, id: u32) -> bool {
         self.special_ids.binary_search(&id).is_ok()
     }
 
-    /// True if each of some ids is that of a special token.
+    /// True for each id that is a special token's.
     pub fn special_tokens_mask(&self, ids: &[u32]) -> Vec<bool> {
         ids.iter().map(|&id| self.is_special(id)).collect()
     }
@@ -192,12 +192,12 @@ impl Tokenizer {
         &self.template
     }
 
-    /// How the file wants texts cut that are too long; `encode` does not do it.
+    /// The file's setting for texts that are too long; `encode` does not apply it.
     pub fn truncation(&self) -> Option<&Truncation> {
         self.truncation.as_ref()
     }
 
-    /// How the file wants batches filled up; `encode` does not do it.
+    /// The file's setting for filling batches up; `encode` does not apply it.
     pub fn padding(&self) -> Option<&Padding> {
         self.padding.as_ref()
     }

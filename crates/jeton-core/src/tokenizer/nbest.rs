@@ -1,12 +1,12 @@
 //! The n best segmentations of a whole text.
 //!
-//! A text of several pretokens has as many segmentations as the product of theirs, so the best ones
-//! are found by joining one list after the other: what is known so far is a list of choices in
-//! order of what they lose against the best, and of its combinations with the next list the `n`
-//! best are taken from a heap. A choice is written down only where it is not the best one; a
-//! combination that differs from the best in k places has 2^k - 1 better ones, so no list of
-//! choices is longer than log2(n). Where even the second best of a pretoken loses more than the
-//! worst combination that is kept, nothing is done.
+//! The segmentations of a text are all combinations of its pretokens' segmentations. So the best
+//! ones are found by joining one pretoken's list after the other. The result so far is a list of
+//! choices, ordered by their loss against the best. A heap gives the `n` best of its combinations
+//! with the next list. A choice is written down only where it is not the best one. A combination
+//! that differs from the best in k places has 2^k - 1 better ones, so no list of choices is longer
+//! than log2(n). A pretoken is skipped if even its second best loses more than the worst
+//! combination that is kept.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -61,7 +61,7 @@ impl Combinations {
         };
         let worst = self.best.last().map_or(0.0, |worst| worst.loss);
         let is_full = self.best.len() == self.n;
-        // Of equals those that were found first stay.
+        // Among equals the ones found first stay.
         let useful = |loss: &f64| !is_full || *loss < worst;
         let n_useful = 1 + losses.iter().skip(1).filter(|&loss| useful(loss)).count();
         alternatives.truncate(n_useful);
@@ -135,9 +135,9 @@ impl Tokenizer {
     /// The `n` best segmentations of a text (1 to [`MAX_NBEST`]) with their scores, best first;
     /// fewer if there are no more. Only Unigram models have scores.
     ///
-    /// SentencePiece sees the whole text at once, and its list is that of `sentencepiece`; with a
-    /// pre-tokenizer the list is that of all combinations of the pretokens' segmentations, and a
-    /// score is the sum over them. Added tokens that are always found count as certain.
+    /// SentencePiece sees the whole text at once, and its list equals `sentencepiece`'s. With a
+    /// pre-tokenizer, the list has all combinations of the pretokens' segmentations, and a score is
+    /// the sum over them. Added tokens that are always found count as certain.
     pub fn nbest(&self, text: &str, n: usize) -> Result<Vec<Alternative>> {
         if !self.engine.has_scores() {
             return Err(Error::usage(format!(

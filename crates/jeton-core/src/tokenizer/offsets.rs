@@ -94,10 +94,10 @@ impl Gate for &Allow {
 }
 
 impl Tokenizer {
-    /// The ids of a text with where each comes from. Tokens of the template come from nowhere:
-    /// those before the text have the range 0..0, those after it that of its end.
+    /// Returns the ids of a text with the source of each. The template's tokens have no source:
+    /// before the text their range is 0..0, after it the empty range at its end.
     ///
-    /// `trim`: whether ranges leave out white space as the file wants it (`trim_offsets`).
+    /// `trim`: ranges leave out white space as the file wants it (`trim_offsets`).
     pub fn encode_with_offsets(
         &self,
         text: &str,

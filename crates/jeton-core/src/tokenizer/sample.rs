@@ -15,25 +15,23 @@ use crate::models::unigram::{MAX_NBEST, SplitMix64};
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
 
-/// The share of merges left out unless the file or the caller says otherwise: the one that
-/// Provilkov, Emelianenko and Voita, "BPE-Dropout" (ACL 2020), use for all languages but Chinese
-/// and Japanese.
+/// Share of merges left out, unless the file or the caller says otherwise. Provilkov, Emelianenko
+/// and Voita, "BPE-Dropout" (ACL 2020), use it for all languages but Chinese and Japanese.
 pub const DEFAULT_DROPOUT: f64 = 0.1;
 /// The exponent of probabilities unless the caller says otherwise: segmentations as probable as the
 /// model has them.
 pub const DEFAULT_ALPHA: f64 = 1.0;
 
-/// How to draw, as a caller says it; what is left out is filled in.
+/// Sampling settings of a caller; missing ones are filled in.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SamplingOptions {
-    /// None: what the parameters belong to, or the usual one of the model.
+    /// None: the method that the parameters belong to, or the model's usual one.
     pub method: Option<SamplingMethod>,
     /// How often a merge is left out, 0 to 1. None: as the file says, or [`DEFAULT_DROPOUT`].
     pub dropout: Option<f64>,
     /// The exponent of probabilities, 0 or more. None: [`DEFAULT_ALPHA`].
     pub alpha: Option<f64>,
-    /// Among how many of the best to draw, 1 to [`MAX_NBEST`]; the method `nbest` cannot do
-    /// without.
+    /// Number of best segmentations to draw from, 1 to [`MAX_NBEST`]; the method `nbest` needs it.
     pub nbest: Option<usize>,
 }
 
@@ -149,7 +147,7 @@ impl Tokenizer {
 
     /// Appends the ids of a drawn segmentation: the draw of the text with this `index` in a batch.
     ///
-    /// Special and added tokens, normalization and template are those of encoding.
+    /// Special and added tokens, normalization and template are as in encoding.
     pub fn sample_into(
         &self,
         text: &str,

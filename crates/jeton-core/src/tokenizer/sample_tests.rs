@@ -11,7 +11,7 @@ use crate::documents::batch::DocumentBatch;
 use crate::error::ErrorKind;
 use crate::format::from_hf_json;
 
-/// With the special token `<s>` and the added token `ab!`, whose ids follow those of the model.
+/// Adds the special token `<s>` and the added token `ab!`; their ids follow the model's.
 fn load(normalizer: &Value, pre_tokenizer: &Value, model: &Value) -> Tokenizer {
     let vocab = &model["vocab"];
     let n = vocab
@@ -168,7 +168,7 @@ fn a_batch_is_drawn_the_same_on_any_number_of_threads() {
             let alone = draw(tokenizer, &texts[index], (7, index as u64), sampling);
             assert_eq!(one.ids[at(index)..at(index + 1)], alone);
         }
-        // The same text at another place is another draw.
+        // Another index in the batch is another draw of an equal text.
         let same: BTreeSet<_> = (0..50)
             .map(|index| draw(tokenizer, "abab", (7, index), sampling))
             .collect();

@@ -14,12 +14,12 @@ use crate::inputs::template::Part;
 use crate::pipeline::section::ThreadSpan;
 use crate::special::Allow;
 
-/// Most bytes that become ids at once: so many ids are still in the processor's cache when they are
+/// Most bytes that become ids at once. Their ids are still in the processor's cache when they are
 /// put where they belong.
 pub(super) const MAX_TASK_BYTES: usize = 256 << 10;
 /// Texts of fewer bytes are not cut.
 pub(super) const MIN_LONG_BYTES: usize = 512 << 10;
-/// A text that has more than one part in so many of what a thread has to do is cut.
+/// A text is cut if it is longer than a thread's share divided by this.
 const PARTS_OF_A_SHARE: usize = 4;
 
 /// Task of a thread.
@@ -39,9 +39,9 @@ enum Task<'p> {
 /// Result of a task.
 #[derive(Default)]
 struct TaskResult {
-    /// Ids, and where those of each text that ends here end.
+    /// Ids, and the end of each text that ends here.
     tokens: TokenBatch,
-    /// Ids at the beginning of the next task's that are here already; none if it is not known.
+    /// Ids of the next task's beginning that are here already; None if unknown.
     ahead: Option<usize>,
     /// Memory for texts that are not UTF-8 where they lie.
     room: Vec<u8>,
@@ -52,13 +52,13 @@ struct Whole<'t> {
     /// Gets the ids of a task, and where the texts in it end.
     take: &'t mut (dyn FnMut(&[u32], &[i64]) + Send),
     ahead: usize,
-    /// True if some stretch did not meet the next one: then what there is may not be used.
+    /// True if some stretch did not meet the next one: then the ids may not be used.
     astray: bool,
 }
 
 impl Tokenizer {
-    /// Encodes texts of which long ones are cut. Whether all stretches have met, and long texts are
-    /// texts; if not, what was given to `take` is of no use.
+    /// Encodes texts and cuts long ones. True if all stretches have met and long texts are valid.
+    /// If false, the ids given to `take` are of no use.
     pub(super) fn encode_cut(
         &self,
         (documents, n_bytes): (&dyn Documents, usize),
@@ -77,7 +77,7 @@ impl Tokenizer {
         let mut rooms = vec![Vec::new(); long.len()];
         let mut plans = Vec::with_capacity(long.len());
         for (&index, room) in long.iter().zip(&mut rooms) {
-            // What is no text is said when it is its turn: an earlier one may be none, either.
+            // An invalid text is reported when it is its turn: an earlier one may be invalid, too.
             let Ok(text) = documents.text(index, room) else {
                 return Ok(false);
             };

@@ -1,7 +1,7 @@
 //! Ids to text as they come.
 //!
-//! Whatever the tokenizer, the text of all pushes and of the end is what decoding gives for all ids
-//! at once, and no push breaks a character.
+//! For any tokenizer, the text of all pushes and of the end equals the decoding of all ids at once.
+//! No push breaks a character.
 
 use std::ops::Deref;
 

@@ -1,8 +1,8 @@
 //! One long text for several threads: where it is cut.
 //!
-//! Special and added tokens are found first, in the whole text; what lies between two of them is a
-//! section, and a long section is cut into stretches (see [`crate::pipeline::section`], which also
-//! says why the ids are those that one thread gives).
+//! Special and added tokens are found first, in the whole text. The text between two of them is a
+//! section, and a long section is cut into stretches. [`crate::pipeline::section`] does that, and
+//! says why the ids equal one thread's.
 
 use std::ops::Range;
 

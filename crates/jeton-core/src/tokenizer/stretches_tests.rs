@@ -14,7 +14,7 @@ use crate::special::Allow;
 use crate::text::code_points::floor_boundary;
 use crate::tokenizer::Tokenizer;
 
-/// One with these tokens, behind those of single bytes.
+/// A tokenizer with these tokens, behind the single bytes.
 pub(in crate::tokenizer) fn tokenizer(pattern: &str, words: &[&[u8]]) -> Tokenizer {
     let bytes = (0..=255u8).map(|byte| vec![byte]);
     let lines: Vec<String> = bytes

@@ -1,15 +1,16 @@
-//! Bytes of a token: those that it adds to a decoded text with other tokens before and behind it.
+//! Bytes of a token: the bytes that it adds to a decoded text with other tokens before and behind
+//! it.
 //!
 //! Files spell tokens in ways of their own (`▁the`, `Ġthe`, `the</w>`, `##ing`, `<0xE2>`); the
-//! bytes are the same in all of them. Three things are not told by a decoded text, and decided
+//! bytes are the same in all of them. A decoded text leaves three things open, which are decided
 //! here:
 //!
-//! - Special tokens, and the one that stands for unknown text, have the bytes of what they read.
+//! - Special tokens, and the one that stands for unknown text, have the bytes of their own text.
 //!   (SentencePiece decodes control pieces to nothing, and text is decoded without special tokens
 //!   as a rule.)
 //! - A suffix that ends words (CLIP's `</w>`) is a space, though `tokenizers` leaves it standing in
 //!   decoded text.
-//! - Of several tokens of the same bytes, the way back gives the first that is no byte of last
+//! - If several tokens have equal bytes, the way back gives the first that is no byte of last
 //!   resort and no special one.
 
 use std::collections::HashMap;
@@ -84,7 +85,7 @@ impl Tokenizer {
             }
             _ => self.vocab().bytes_to_id(name.as_bytes()),
         };
-        // What only decodes so is not found by the table; few files have such tokens.
+        // The table does not find a token that is only decoded; few files have such tokens.
         let is_it = |&id: &u32| self.token_name(id).as_deref() == Some(name);
         found.filter(is_it).or_else(|| {
             let opaque = |id: &u32| !self.vocab().is_findable(*id);
@@ -92,8 +93,8 @@ impl Tokenizer {
         })
     }
 
-    /// All ids with their strings; without those of added tokens that the model does not have, if
-    /// so asked.
+    /// All ids with their strings. Unless `with_added_tokens` is set, added tokens that the model
+    /// does not have are left out.
     pub fn token_names(&self, with_added_tokens: bool) -> Vec<(u32, String)> {
         let texts: HashMap<u32, &str> = self
             .added
@@ -121,7 +122,7 @@ impl Tokenizer {
         names
     }
 
-    /// The bytes of all tokens, where they are not those of the vocabulary.
+    /// The bytes of all tokens that differ from the vocabulary's.
     fn pieces(&self) -> &Vocab {
         self.pieces.get_or_init(|| self.make_pieces())
     }

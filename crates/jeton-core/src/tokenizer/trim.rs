@@ -2,8 +2,8 @@
 //!
 //! As `tokenizers` 0.23.3 has it: a token loses as many characters of the text at each end as its
 //! own string has white space there. That string is not always the text: normalization may have put
-//! white space into it or taken some out, and then a token loses what it does not have, or keeps
-//! what it has.
+//! white space into it or taken some out. A token then loses white space that it does not have, or
+//! keeps white space that it has.
 
 use std::ops::Range;
 
@@ -74,7 +74,7 @@ impl Tokenizer {
     }
 }
 
-/// Leaves white space out of the ranges of the last tokens: as many as there are counts of it.
+/// Leaves white space out of the ranges of the last tokens, one for each entry of `white`.
 pub(super) fn trim(text: &str, how: TrimOffsets, white: &[White], encoding: &mut Encoding) {
     let first = encoding.ids.len().saturating_sub(white.len());
     let (from, to) = code_point_ranges(text, &encoding.starts[first..], &encoding.ends[first..]);
@@ -94,10 +94,9 @@ pub(super) fn trim(text: &str, how: TrimOffsets, white: &[White], encoding: &mut
     }
 }
 
-/// The white space of added tokens, which have that of the text that they were found in. The run
-/// that was walked last is kept: tokens that are nothing else may overlap in it, so that walking it
-/// for each of them would take the square of its length; those that have something visible overlap
-/// with no other.
+/// Counts the white space of added tokens in the text that they were found in. The run that was
+/// walked last is kept. Tokens of white space alone may overlap in it, and walking it for each of
+/// them would take the square of its length. Tokens with something visible overlap with no other.
 #[derive(Debug)]
 pub(super) struct Runs<'t> {
     text: &'t str,

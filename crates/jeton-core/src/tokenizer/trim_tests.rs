@@ -1,4 +1,4 @@
-//! Trimmed offsets, in units and in whole tokenizers beside those of `tokenizers` 0.23.3.
+//! Trimmed offsets, in units and in whole tokenizers, compared with `tokenizers` 0.23.3.
 
 use proptest::prelude::*;
 

@@ -1,10 +1,9 @@
-//! A long text that is not UTF-8 where it lies: made UTF-8 and encoded part by part, so that what
-//! was written is still in the processor's cache when it is read, and several threads do it at
-//! once.
+//! A long text that is not UTF-8 where it lies. It is made UTF-8 and encoded part by part, by
+//! several threads at once. Each part is still in the processor's cache when it is read.
 //!
 //! Two parts meet where the characters around a place tell that a pretoken ends there, whatever
-//! comes before them or after (see [`crate::pretokenize`]). Whoever has these characters finds the
-//! same place, so that the parts need not wait for one another. Where there is no such place, or
+//! comes before them or after (see [`crate::pretokenize`]). Every thread that has these characters
+//! finds this place, so the parts need not wait for one another. Where there is no such place, or
 //! tokens are looked for in the text, all of it is made UTF-8 first.
 
 use std::ops::Range;
@@ -81,7 +80,7 @@ impl Tokenizer {
         self.count_shared(text, allow, threads, keep_going)
     }
 
-    /// Encodes a text part by part. Whether all parts met; if not, what was given to `take` is of
+    /// Encodes a text part by part. True if all parts met. If false, the ids given to `take` are of
     /// no use.
     fn encode_parts(
         &self,

@@ -1,9 +1,9 @@
 //! A whole vocabulary at once, whose tokens a reader has put one behind the other.
 //!
-//! A table of 200,000 tokens takes two megabytes, so that one insertion after the other waits for
-//! memory each time: the place of each token is on its way while those before it are put in. How
-//! much there will be of all that is kept is known before, so that all its pages are asked for at
-//! once; tokens and where they lie can grow, since special tokens are added to most vocabularies.
+//! A table of 200,000 tokens takes two megabytes, so one insertion after the other would wait for
+//! memory each time. Here the place of each token is on its way while earlier tokens are put in.
+//! All sizes are known before, so all pages are asked for at once. Tokens and spans can grow, since
+//! special tokens are added to most vocabularies.
 
 use super::table::{Table, hash};
 use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, MAX_TOKEN_BYTES, Span, Tokens, Vocab};
@@ -32,7 +32,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Room for so many tokens of so many bytes.
+    /// Room for `n_tokens` tokens with `n_bytes` bytes in all.
     pub(crate) fn with_capacity(n_tokens: usize, n_bytes: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(n_bytes + 16),
@@ -77,7 +77,7 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
-    /// Room for so many tokens and bytes, neither of which it can have more of.
+    /// Room for at most `n_tokens` tokens and `n_bytes` bytes.
     pub(crate) fn with_room(n_tokens: usize, n_bytes: usize) -> Option<Self> {
         if n_tokens > MAX_IDS as usize || n_bytes > MAX_ARENA_BYTES {
             return None;
@@ -101,8 +101,8 @@ impl Bulk {
         })
     }
 
-    /// Adds the tokens of a column; None where there is no room for one, its id is taken, or its
-    /// bytes are those of another. Then it is of no use any more.
+    /// Adds the tokens of a column; None if there is no room for a token, or if its id or its bytes
+    /// are taken. Then the vocabulary is of no use any more.
     pub(crate) fn add(&mut self, column: &Column) -> Option<()> {
         let arena = self.tokens.arena.to_mut();
         let mut start = arena.len() as u32;

@@ -1,9 +1,8 @@
-//! How long tokens can be that begin in some way: most long words are told to be none by their
-//! length alone.
+//! Lengths of tokens by their beginning: most long words are no tokens by their length alone.
 //!
-//! A script's words are as long in any vocabulary, its tokens only where the vocabulary knows much
-//! of it: words of Hindi have a dozen bytes and more, and what cl100k has of it four at most. What
-//! tells a script is the second byte of a word; the first is a space nearly always.
+//! A script's words are as long in any vocabulary. Its tokens are long only where the vocabulary
+//! knows much of it: words of Hindi have a dozen bytes and more, cl100k's tokens of it four at
+//! most. The second byte of a word tells the script; the first is a space nearly always.
 
 /// For each second byte the length of the longest token that has it; the largest number for all
 /// that are as long or longer.

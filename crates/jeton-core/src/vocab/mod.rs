@@ -2,9 +2,8 @@
 //!
 //! All token bytes lie in one arena; an id is an index into a list of spans, so `id_to_bytes` is
 //! two loads. Ids may have holes (p50k has one at 50256). The way back is an open-addressing table
-//! of ids ([`table`]): no allocation per token, and nothing depends on a random state. What a
-//! compiled file has is found in a table that is only read ([`packed`]), with fewer reads of
-//! memory.
+//! of ids ([`table`]): no allocation per token, and nothing depends on a random state. Tokens of a
+//! compiled file are found in a table that is only read ([`packed`]), with fewer reads of memory.
 
 mod bulk;
 mod lengths;
@@ -38,8 +37,8 @@ const HOLE: u32 = u32::MAX;
 /// In a length: the token is only decoded, never found.
 const OPAQUE: u32 = 1 << 31;
 
-/// Most ids a vocabulary may have: far above any published one, and small enough that tables
-/// sized by it cannot exhaust memory because of one absurd id in a hostile file.
+/// Most ids a vocabulary may have, far above any published one. Tables sized by it cannot exhaust
+/// memory because of one absurd id in a hostile file.
 pub const MAX_IDS: u32 = 1 << 24;
 
 /// Most bytes of one token. Work that a file can ask for grows with the square of it; the longest
@@ -309,7 +308,7 @@ impl Vocab {
         Ok(())
     }
 
-    /// Ids that so many tokens may have.
+    /// Most ids for `n_tokens` tokens.
     fn most_ids(n_tokens: u32) -> usize {
         (n_tokens as usize).saturating_mul(1 + HOLES_PER_TOKEN) + FREE_HOLES
     }
@@ -341,8 +340,8 @@ impl Vocab {
     /// has no token, and then `out` stays as it was.
     pub(crate) fn join(&self, ids: &[u32], out: &mut Vec<u8>) -> std::result::Result<(), u32> {
         /// Bytes that are copied together, whether they belong to the token or not: one
-        /// instruction, where a copy of just its length is a call. What does not belong to it is
-        /// written over by the next one.
+        /// instruction, where a copy of just its length is a call. The next token overwrites bytes
+        /// that do not belong to this one.
         const COPY_BYTES: usize = 16;
         let start = out.len();
         let mut n_bytes = 0;

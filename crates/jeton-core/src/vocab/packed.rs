@@ -6,17 +6,17 @@
 //! ones are compared with the vocabulary. Four slots are a line, which the hash chooses, and which
 //! is as long as what memory gives at once.
 //!
-//! Before that a filter is asked, an eighth of a megabyte for a hundred thousand tokens, which says
-//! of nearly all that is no token that it is none. A token whose line is full lies in one of the
-//! lines behind it, with no line between that has a free slot. No token lies in another than the
-//! first [`MAX_LINES`]; where one would, another seed is tried,
-//! [`MAX_SEEDS`](super::table::MAX_SEEDS) in all, and a vocabulary for which none will do keeps its
+//! Before that a filter is asked, an eighth of a megabyte for a hundred thousand tokens, which
+//! rejects nearly all keys that are no tokens. A token whose line is full lies in one of the lines
+//! behind it, with no line between that has a free slot. Every token lies in its own line or the
+//! next ones, [`MAX_LINES`] in all. Where one would lie further, another seed is tried,
+//! [`MAX_SEEDS`](super::table::MAX_SEEDS) in all. A vocabulary for which none will do keeps its
 //! open table. So a lookup is bounded, whatever the tokens are.
 //!
-//! A file has filter and slots as they lie in memory. Nobody hashes a token or looks at a slot
-//! before it is asked for, so that a file that was made on purpose may find another token than the
-//! one with these bytes, as any vocabulary may have other tokens; whatever is found is a token that
-//! may be found.
+//! A file has filter and slots as they lie in memory. Tokens are not hashed, and slots not looked
+//! at, before a lookup needs them. So a hostile file may find another token than the one with the
+//! given bytes, as any vocabulary may have other tokens. Every token found is a token that may be
+//! found.
 
 use super::lengths::Lengths;
 use super::table::{Bytes, half, hash, word};
@@ -42,14 +42,16 @@ pub(super) const MAX_LINES: usize = 64;
 /// Bytes of a token in its slot.
 const INLINE: usize = 12;
 
-/// Bits of the filter for each token, of which three are set: 3% of what is no token passes.
+/// Bits of the filter for each token, of which three are set: 3% of the keys that are no tokens
+/// pass.
 pub(super) const FILTER_BITS: usize = 10;
 
-/// Where the second word of a slot says what is there: nothing (0), or one more than the length of
-/// a token, up to [`INLINE`] and two for all that are longer. The first word are its first bytes.
+/// Kind of a slot, in its second word: 0 if empty, else the length of a token plus one, up to
+/// [`INLINE`]. All longer tokens have [`INLINE`] plus two. The first word holds the token's first
+/// bytes.
 pub(super) const KIND: u64 = 0xF;
 
-/// Where it has the id. Behind it are four more bytes.
+/// Shift of the id in the second word. Four more bytes of the token are behind it.
 const ID: u32 = 8;
 
 /// Mask of the compared bits.
@@ -81,7 +83,7 @@ pub(super) fn lines_for(n_tokens: usize) -> usize {
     (2 * n_tokens).div_ceil(MEAN_OF_TWO).max(1)
 }
 
-/// Which of so many a hash belongs to, by its upper bits.
+/// Maps a hash to one of `n` places, by its upper bits.
 #[inline]
 pub(super) fn home(hash: u64, n: usize) -> usize {
     ((u128::from(hash) * n as u128) >> 64) as usize
@@ -122,7 +124,7 @@ fn id_of(word: u64) -> u32 {
 }
 
 impl Packed {
-    /// The table that a file tells of, unless it has no slots for so many tokens. All ids below
+    /// The table that a file describes, unless its slots are too few for `n_tokens`. All ids below
     /// `n_findable` can be found.
     ///
     /// Does not verify that every token is found, nor where.
@@ -330,7 +332,7 @@ mod tests {
             prop_assert_eq!(second << 32 >> 32, bytes.len().min(13) as u64 + 1);
         }
 
-        /// Whatever a file says, what is found is a token that may be found.
+        /// For any file, a token that is found is one that may be found.
         #[test]
         fn lies_are_refused_or_find_other_tokens(
             tokens in tokens(),

@@ -10,7 +10,7 @@ use crate::error::Result;
 /// Tokens that are on their way together.
 const TOKENS_IN_FLIGHT: usize = 16;
 
-/// A vocabulary that is being filled. What was inserted is there after [`Staged::finish`].
+/// A vocabulary that is being filled. Inserted tokens are there after [`Staged::finish`].
 #[derive(Debug)]
 pub(crate) struct Staged {
     vocab: Vocab,
@@ -21,7 +21,7 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// An empty vocabulary with room for so many tokens.
+    /// An empty vocabulary with room for `n_tokens` tokens.
     pub(crate) fn with_capacity(n_tokens: usize) -> Self {
         Self {
             vocab: Vocab::with_capacity(n_tokens),

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::table::{Bytes, Table};
 use crate::error::Result;
 
-/// Places of strings. Who asks brings the strings along, as a function from a place to its string.
+/// Places of strings. Callers bring the strings along, as a function from a place to its string.
 #[derive(Debug, Default)]
 pub(crate) struct StringTable(Table);
 

@@ -1,14 +1,14 @@
 //! From token bytes to id: an open-addressing table of ids.
 //!
-//! A slot is one word: eight bits of the hash above an id of 24 bits, so that a lookup in vain
-//! compares no bytes in most cases, and a table of 100,000 tokens takes a megabyte. Nothing in it
-//! depends on the machine: the hash is defined here, so that a table can be written to a file and
-//! used as it is.
+//! A slot is one word: eight bits of the hash above an id of 24 bits. So a lookup in vain compares
+//! no bytes in most cases, and a table of 100,000 tokens takes a megabyte. Nothing in it depends on
+//! the machine: the hash is defined here, so that a table can be written to a file and used as it
+//! is.
 //!
 //! Tokens of hostile files may be made to collide. A token lies at most [`MAX_PROBES`] slots behind
-//! its first one; where one would lie further, the whole table is made anew with another seed, and
-//! after [`MAX_SEEDS`] of them the vocabulary is refused. So a lookup is bounded, whatever the
-//! table holds.
+//! its first one. Where one would lie further, the whole table is made anew with another seed.
+//! After [`MAX_SEEDS`] seeds the vocabulary is refused. So a lookup is bounded, whatever the table
+//! holds.
 
 use crate::cpu::dispatch::{Kernel, Work, run_wide};
 use crate::cpu::prefetch::prefetch;
@@ -18,8 +18,8 @@ use crate::memory::arena::{ArenaVec, HugeArena};
 /// A slot without a token. No token has it: tags stay below 0xFF.
 pub(super) const EMPTY: u32 = u32::MAX;
 
-/// Slots that a lookup looks at. With a table at most half full, the longest way of a million
-/// random keys is about 70 (log n / (a - 1 - log a) with a = 1/2; Knuth, volume 3, section 6.4).
+/// Slots that a lookup looks at. In a table at most half full, the longest way of a million random
+/// keys is about 70. Formula: log n / (a - 1 - log a) with a = 1/2; Knuth, volume 3, section 6.4.
 const MAX_PROBES: usize = 256;
 
 /// Seeds that are tried before a vocabulary is refused.
@@ -100,7 +100,7 @@ pub(super) trait Bytes {
     fn of(&self, id: u32) -> &[u8];
 }
 
-/// The table. Its slots are a power of two, at least twice as many as tokens.
+/// The table. Its slots are a power of two, at least two for each token.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     slots: ArenaVec<u32>,
@@ -165,7 +165,7 @@ impl Table {
         }
     }
 
-    /// Bytes that a table of so many tokens takes.
+    /// Bytes of a table for `n_tokens` tokens.
     pub(super) fn bytes_for(n_tokens: usize) -> usize {
         slots_for(n_tokens) * size_of::<u32>()
     }

@@ -8,9 +8,9 @@
 //! end     u32 0, u32 0, u64 checksum, the five u64 of `Sums`
 //! ```
 //!
-//! Numbers are little-endian, varints those of LEB128. Checksums are XXH3 of 64 bits with the
-//! block's number as the seed, so that blocks cannot trade places. The first entry of a block
-//! shares nothing. Pretokens rise strictly by their bytes. English takes about 6 bytes an entry.
+//! Numbers are little-endian, varints are LEB128. Checksums are XXH3 of 64 bits with the block's
+//! number as the seed, so that blocks cannot trade places. The first entry of a block shares
+//! nothing. Pretokens rise strictly by their bytes. English takes about 6 bytes an entry.
 
 use std::io::{self, Read, Write};
 
@@ -190,7 +190,7 @@ pub(super) struct BlockReader<R> {
     sums: Sums,
     end: Option<Sums>,
     n_bytes_read: u64,
-    /// Counts may be 0 or wrapped: those of a spilled run.
+    /// True for a spilled run, whose counts may be 0 or wrapped.
     is_run: bool,
 }
 

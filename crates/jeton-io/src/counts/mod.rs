@@ -90,8 +90,8 @@ enum State {
 }
 
 impl TextCounts {
-    /// Counts nothing yet. `max_memory`: bytes; none: as many as it takes. `folder`: where
-    /// temporary files go, which should be a disk.
+    /// Counts nothing yet. `max_memory`: bytes; None: no limit. `folder`: where temporary files go,
+    /// which should be a disk.
     pub fn new(max_memory: Option<usize>, folder: PathBuf) -> Self {
         Self {
             state: State::Settled(PretokenCounts::new()),
@@ -111,12 +111,12 @@ impl TextCounts {
         new
     }
 
-    /// Bytes of memory that it may take; none: as many as it takes.
+    /// Most bytes of memory; None: no limit.
     pub fn max_memory(&self) -> Option<usize> {
         (self.max_memory != usize::MAX).then_some(self.max_memory)
     }
 
-    /// From now on at most so many bytes of memory, and temporary files in that folder.
+    /// From now on uses at most `max_memory` bytes of memory, and temporary files in `folder`.
     pub fn limit_memory(&mut self, max_memory: usize, folder: PathBuf) -> Result<()> {
         self.settle(&mut || true)?;
         self.max_memory = max_memory;
@@ -327,13 +327,13 @@ impl TextCounts {
         Ok(())
     }
 
-    /// A temporary file where those of the counts are.
+    /// Creates a temporary file beside the counts' own.
     pub fn scratch(&self) -> std::result::Result<ScratchFile, IoError> {
         ScratchFile::create(&self.folder)
     }
 
-    /// The counts in memory, wherever they are: of those on disk only what occurs at least
-    /// `min_count` times. Returns what was left out, too. Settle them before.
+    /// Returns the counts in memory, wherever they are, without pretokens that occur fewer than
+    /// `min_count` times. Returns the sums of the left-out pretokens, too. Settle them before.
     ///
     /// Exact: nothing that occurs in the counts that are left out occurs more often there than
     /// the number of bytes left out; see [`LeftOut`].
@@ -376,7 +376,7 @@ impl TextCounts {
         Ok(writer.finish(n_documents)?)
     }
 
-    /// Adds all counts of a file, so many times. They pass through memory entry by entry.
+    /// Adds all counts of a file, `weight` times. They pass through memory entry by entry.
     pub fn add_file<R: std::io::Read>(
         &mut self,
         reader: &mut CountsReader<R>,

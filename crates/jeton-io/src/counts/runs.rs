@@ -10,8 +10,8 @@ use super::files::explain;
 use super::merge::Merge;
 use crate::error::{IoError, Result};
 
-/// Runs that are read at a time, and as many of a level as there may be: files are open as long as
-/// there are runs, and systems allow a process a thousand or less.
+/// Runs that are read at a time, and most runs of a level. Each run keeps a file open, and systems
+/// allow a process a thousand or less.
 pub(super) const MAX_RUNS_AT_ONCE: usize = 64;
 /// Bytes that are read of each at a time.
 const BUFFER_BYTES: usize = 128 << 10;

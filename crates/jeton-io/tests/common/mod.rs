@@ -1,4 +1,5 @@
-//! What the tests of the reader share: a naive twin, ways to store bytes, a stream that trickles.
+//! Helpers shared by the tests of the reader: a naive twin, ways to store bytes, a stream that
+//! trickles.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part
 
 use std::io::{self, Read, Write};
@@ -122,7 +123,7 @@ pub(crate) enum Stored {
 pub(crate) const ALL_STORED: [Stored; 3] = [Stored::Plain, Stored::Gzip, Stored::Zstd];
 
 impl Stored {
-    /// Store as so many gzip members or zstd frames.
+    /// Store as `n_parts` gzip members or zstd frames.
     pub(crate) fn store(self, bytes: &[u8], n_parts: usize) -> Vec<u8> {
         let part_bytes = bytes.len().div_ceil(n_parts).max(1);
         let parts: Vec<&[u8]> = if bytes.is_empty() {

@@ -1,9 +1,9 @@
 //! Fuzz targets: one function a parser, shared by `fuzz/` and the replay of its findings.
 //!
 //! A target takes any bytes and says whether the parser read them. It panics, and so finds
-//! something, when the parser does, or when what was read breaks a promise (ids in the vocabulary,
-//! count equal to length, the canonical form stable ...). An `Err` is a fine answer. Nothing here
-//! depends on anything but the bytes.
+//! something, in two cases. The parser panics, or the result breaks a promise (ids in the
+//! vocabulary, count equal to length, the canonical form stable ...). An `Err` is a fine answer.
+//! Nothing here depends on anything but the bytes.
 
 // A harness fails by panicking, and says with what.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]

@@ -46,7 +46,7 @@ static CLIP_MERGES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     lines.concat().into_bytes()
 });
 
-/// CLIP's merges: the input, then as many as are needed.
+/// Reads CLIP's merges: the input alone, then the input and the merges that it needs.
 pub fn clip(data: &[u8]) -> bool {
     let whole = [data, b"\n", &CLIP_MERGES].concat();
     check(from_clip(data), data) | check(from_clip(&whole), data)

@@ -13,8 +13,8 @@ use jeton_core::vocab::Vocab;
 const BYTES_PER_TOKEN: usize = 40;
 
 /// A floor for which there is no room is doubled; once one has lasted for this part of all words,
-/// it rises by a quarter. A floor that is too high takes more rounds, and one that is too low cuts
-/// all fragments again: quarters alone took 43 s, both 30 (`python -m benches.many_words --distinct
+/// it rises by a quarter. Too high a floor takes more rounds, and too low a floor cuts all
+/// fragments again. Quarters alone took 43 s, both 30 (`python -m benches.many_words --distinct
 /// 2000000 --max-memory 64000000`).
 const NEAR: u64 = 64;
 
@@ -64,7 +64,8 @@ pub(super) struct Fragments<'l> {
 }
 
 impl<'l> Fragments<'l> {
-    /// None yet of so many words; the floor is the first of `floors` for which there is room.
+    /// No fragments yet, for `n_words` words. The floor is the first of `floors` for which there is
+    /// room.
     pub(super) fn new(
         pairs: PairCounts,
         lengths: &'l Lengths,

@@ -3,12 +3,12 @@
 //! # Why a round is exact
 //!
 //! Let all merges so far be applied to all words, and let `floor` be a number. The count of a pair
-//! never rises once it exists, and every place where a pair (x, y) stands later lies between the
-//! last token of what has become x and the first token of what has become y: a pair of tokens of
-//! now, at as many places or more. So a pair of tokens that now stands at fewer than `floor` places
-//! (with weights) parts its words for good, as long as merges of counts of `floor` and more are
-//! looked for: cutting all words there loses none of those merges and changes none of their counts.
-//! A run of equal tokens is cut everywhere or nowhere, so that joining it from the left stays the
+//! never rises once it exists. Let a pair (x, y) stand at some place later. Now two tokens stand
+//! there: the last one of x's text and the first one of y's. This pair of tokens of now stands at
+//! equally many places or more. So let a pair of tokens now stand at fewer than `floor` places
+//! (with weights). While merges of counts of `floor` and more are looked for, it parts its words
+//! for good. Cutting all words there loses none of these merges and changes none of their counts. A
+//! run of equal tokens is cut everywhere or nowhere, so that joining it from the left stays the
 //! same.
 //!
 //! A round streams all words, applies the merges of the last round, and cuts words where pairs are

@@ -1,17 +1,17 @@
 //! Exact counts of frequent pairs of neighbouring tokens, in bounded memory.
 //!
-//! Where there are more distinct pairs than memory holds, a first look over all words adds them up
-//! in *buckets*, several pairs to each: a bucket's sum is no less than the count of any of its
-//! pairs. A second look counts those exactly whose buckets have enough. Buckets alone would not do:
-//! two frequent pairs that share one would look more frequent than every pair is, and part no word.
+//! If there are more distinct pairs than memory holds, a first look over all words adds them up in
+//! *buckets*, several pairs to each. A bucket's sum is no less than the count of any of its pairs.
+//! A second look counts those exactly whose buckets have enough. Buckets alone would not do: two
+//! frequent pairs that share one would look more frequent than every pair is, and part no word.
 
 use hashbrown::HashMap;
 
 use jeton_core::error::{ErrorKind, Result};
 use jeton_core::vocab::hasher;
 
-/// Approximate memory of a pair in a table that may have just grown: 17 bytes for each place, of
-/// which there are up to three and a half times as many while all move.
+/// Approximate memory of a pair in a table that may have just grown. A place takes 17 bytes, and
+/// there are up to three and a half times as many places while all move.
 const BYTES_PER_PAIR: usize = 64;
 
 /// Counts of pairs; a missing pair occurs less often than `least`.
@@ -34,8 +34,8 @@ fn add_to(sum: &mut u64, count: u64) -> Result<()> {
 }
 
 impl PairCounts {
-    /// None yet, in so many bytes at most, or what two pairs need. Pairs that occur less often than
-    /// `least` may be missing.
+    /// No counts yet, in at most `bytes` bytes, or what two pairs need. Pairs that occur less often
+    /// than `least` may be missing.
     pub(super) fn new(bytes: usize, least: u64) -> Self {
         Self {
             counts: HashMap::with_hasher(hasher()),
@@ -44,7 +44,7 @@ impl PairCounts {
         }
     }
 
-    /// Adds to the count of a pair, whatever others there are; says whether it found room.
+    /// Adds to the count of a pair, whatever others there are. Returns true if it found room.
     #[inline]
     pub(super) fn add(&mut self, left: u32, right: u32, count: u64) -> Result<bool> {
         let is_full = self.counts.len() >= self.most_pairs;
@@ -110,7 +110,7 @@ impl PairCounts {
     }
 }
 
-/// Upper bounds for the counts of pairs: sums over those that share a bucket, in each of two rows
+/// Upper bounds for the counts of pairs: sums over pairs that share a bucket, in each of two rows
 /// that mix them differently (a count-min sketch; Cormode and Muthukrishnan 2005, J. Algorithms
 /// 55). Pairs that share both are few.
 pub(super) struct PairBuckets {

@@ -123,8 +123,8 @@ fn rounds_change_nothing() {
     }
 }
 
-/// Words of random syllables: all pairs of syllables are about as frequent, so that no floor parts
-/// them well, and sums of two that share a bucket are above every count.
+/// Words of random syllables. All pairs of syllables are about equally frequent, so no floor parts
+/// them well. The sum of two pairs in one bucket is above every count.
 fn flat_corpus() -> BTreeMap<Vec<u8>, u64> {
     let mut words = BTreeMap::new();
     for n in noise(20_000) {
@@ -202,7 +202,7 @@ proptest! {
 }
 
 proptest! {
-    /// Words come back with their counts, in their order, as often as wanted; those of one token
+    /// Words come back with their counts, in their order, as often as wanted. Words of one token
     /// are not kept.
     #[test]
     fn words_beside_memory_come_back(

@@ -1,7 +1,7 @@
-//! All words as the tokens that the merges so far make of them, beside memory.
+//! All words, cut by the merges so far, outside of memory.
 //!
 //! Each round reads them, applies the merges of the round before and writes them again. Most words
-//! no longer change, so that this costs less than to encode all of them anew with all merges: with
+//! no longer change, so this costs less than encoding all of them anew with all merges. With
 //! smaller steps of the floor 141 s became 43 (`python -m benches.many_words --distinct 2000000
 //! --max-memory 64000000`).
 
@@ -11,7 +11,7 @@ use jeton_core::error::{Error, Result};
 /// Bytes beside memory: written once from the beginning to the end, then read so as often as
 /// wanted.
 pub trait Scratch {
-    /// Writes bytes behind those that are there.
+    /// Appends bytes.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
     /// Reads from the beginning from now on.
     fn rewind(&mut self) -> Result<()>;
@@ -22,8 +22,7 @@ pub trait Scratch {
 /// Bytes that are written or read at a time, about.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Words that hold two tokens or more, and how often each occurs; of one token nothing more is
-/// made.
+/// Words of two tokens or more, and how often each occurs; a word of one token has no merges left.
 ///
 /// A block is its length (u32) and its words, a word is varints: count, number of tokens, tokens.
 pub(super) struct Words {

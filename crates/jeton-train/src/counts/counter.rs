@@ -28,8 +28,8 @@ pub struct PretokenCounter {
 }
 
 impl PretokenCounter {
-    /// Counts nothing yet; its tables take at most so many bytes of memory, or what one pretoken
-    /// for each thread needs.
+    /// Counts nothing yet. Its tables take at most `max_memory` bytes, or what one pretoken for
+    /// each thread needs.
     pub fn new(max_memory: usize) -> Self {
         Self {
             tables: Vec::new(),
@@ -163,7 +163,7 @@ impl PretokenCounter {
         self.set_limits(threads, drain)
     }
 
-    /// Shares the memory out to so many threads.
+    /// Shares the memory out to `threads` threads.
     fn set_limits(&mut self, threads: usize, drain: &DrainFn<'_>) -> Result<()> {
         let limit = match self.max_memory {
             usize::MAX => usize::MAX,

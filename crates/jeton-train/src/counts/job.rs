@@ -1,9 +1,9 @@
 //! A batch that is shared out among threads.
 //!
-//! A long text is cut into stretches at places where a pretoken probably ends. Where it turns out
-//! not to (the stretch before did not end exactly there), what the two counted differently is added
-//! and subtracted until they meet: guesses cost time, never counts. Counts are modulo 2^64 for
-//! that, and no sum of a corpus passes it (that is checked).
+//! A long text is cut into stretches at places where a pretoken probably ends. A guess may be
+//! wrong: the stretch before did not end exactly there. Then the difference between the two counts
+//! is added and subtracted until they meet. So guesses cost time, never counts. Counts are modulo
+//! 2^64 for that, and no sum of a corpus passes it (that is checked).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,9 +20,9 @@ use super::table::Table;
 /// Bytes of documents that a thread takes at a time: small enough that threads end together, large
 /// enough that taking costs nothing.
 const BYTES_PER_TASK: usize = 1 << 17;
-/// A text of so many bytes is cut into stretches ...
+/// Texts of this many bytes or more are cut into stretches ...
 const LONG_TEXT: usize = 1 << 20;
-/// ... of about so many.
+/// ... of about this many bytes.
 const BYTES_PER_STRETCH: usize = 1 << 18;
 /// Bytes behind a guess in which ends are looked for, and how many are passed over: after some of
 /// them, hardly any guess is still out of step.
@@ -32,9 +32,9 @@ const PASSED_ENDS: usize = 16;
 /// How often each document counts.
 #[derive(Clone, Copy, Debug)]
 pub enum Weights<'a> {
-    /// All of them so often.
+    /// One weight for all of them.
     All(u64),
-    /// Each of them so often; 0 leaves it out.
+    /// A weight for each of them; 0 leaves it out.
     Each(&'a [u64]),
 }
 
@@ -128,7 +128,7 @@ impl<'a> Job<'a> {
             for table in others {
                 let helper = std::thread::Builder::new()
                     .spawn_scoped(scope, || self.work(table, raw_memory, &mut || true, drain));
-                // Where the system gives no more threads, those that are there do it all.
+                // If the system gives no more threads, the started ones do all the work.
                 let Ok(helper) = helper else { break };
                 helpers.push(helper);
             }

@@ -35,8 +35,7 @@ impl LongWords {
         self.arena.capacity() + self.table.allocation_size()
     }
 
-    /// Memory that it would take, at most, while it grows so that another pretoken of so many bytes
-    /// fits.
+    /// Most memory while it grows to fit another pretoken of `len` bytes.
     pub(super) fn growing_bytes(&self, len: usize) -> usize {
         let arena = match self.arena.len() + len {
             needed if needed <= self.arena.capacity() => 0,
@@ -50,7 +49,7 @@ impl LongWords {
         self.memory_bytes() + arena + table
     }
 
-    /// Adds to the count of a pretoken, modulo 2^64. `room`: whether it may grow as far as
+    /// Adds to the count of a pretoken, modulo 2^64. `room`: true if it may grow as far as
     /// [`growing_bytes`](Self::growing_bytes) says.
     pub(super) fn add(
         &mut self,

@@ -3,14 +3,14 @@
 //! - [`PretokenCounts`]: counts in memory, mergeable.
 //! - [`PretokenCounter`]: makes them from text, with several threads and in bounded memory.
 //! - `job`: a batch that is shared out among threads.
-//! - `table`, `words`, `long`: where they lie. A pretoken of up to 15 bytes takes 24 bytes at three
-//!   quarters load, one of up to 31 takes 40, any other its bytes and 25.
+//! - `table`, `words`, `long`: where counts lie. A pretoken of up to 15 bytes takes 24 bytes at
+//!   three quarters load. One of up to 31 takes 40, any other its bytes and 25.
 //! - `raw`: words of raw text that are normalized and cut once for all of their occurrences.
 //! - `splitting`: text to the pretokens that are counted, at the encoder's speed.
 //!
 //! Counts are u64 and checked. Counting is a sum, so threads, batches and machines may be merged in
-//! any order; [`PretokenCounts::iter_sorted`] has a total order, so nothing that follows depends on
-//! how the counts came about.
+//! any order; [`PretokenCounts::iter_sorted`] has a total order, so nothing later depends on how
+//! the counts came about.
 //!
 //! Cost: one hash and, mostly, one comparison for each pretoken; distinct pretokens grow like
 //! `3.45 * n_bytes^0.62` in English web text, so 1 GB of it needs about 45 MB.
@@ -36,7 +36,7 @@ use self::table::Table;
 /// Totals of a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Documents, empty ones too; those of weight 0 are none.
+    /// Documents, also empty ones, but without documents of weight 0.
     pub n_documents: u64,
     /// Pretokens, with their weights.
     pub n_pretokens: u64,
@@ -212,7 +212,8 @@ impl PretokenCounts {
         self.totals.n_pretokens
     }
 
-    /// Distinct pretokens of more than so many bytes, and how often they were counted together.
+    /// Returns the number of distinct pretokens longer than `n_bytes` bytes, and the sum of their
+    /// counts.
     pub fn longer_than(&self, n_bytes: usize) -> (u64, u64) {
         let long = self.iter().filter(|(bytes, _)| bytes.len() > n_bytes);
         long.fold((0, 0), |(n_distinct, n), (_, count)| {

@@ -1,8 +1,8 @@
 //! Texts to the pretokens that are counted, by the batch: as the encoder cuts them.
 //!
-//! Where one automaton cuts a text as it is (every published pattern), the ends of many pretokens
-//! are found at once, then the place of each in the table is asked for, then each is counted: no
-//! step waits for the one before, see `word_batch`.
+//! One automaton may cut a text as it is (every published pattern). Then the ends of many pretokens
+//! are found at once, their places in the table are prefetched, and they are counted. No step waits
+//! for the one before, see `word_batch`.
 
 use std::ops::ControlFlow;
 
@@ -50,7 +50,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Adds pretokens and their bytes, each so many times.
+    /// Adds pretokens and their bytes, `weight` times.
     pub(super) fn add(&mut self, n_pretokens: u64, n_bytes: u64, weight: u64) -> Result<()> {
         let sum = |sum: u64, n: u64| n.checked_mul(weight).and_then(|n| sum.checked_add(n));
         let (Some(n_pretokens), Some(n_bytes)) = (
@@ -105,8 +105,8 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// Counts a text; returns how many pretokens and bytes of them it has, but for those that
-    /// [`Self::end`] tells of.
+    /// Counts a text. Returns its numbers of pretokens and of their bytes, without the ones that
+    /// [`Self::end`] returns.
     pub(super) fn count_text(
         &mut self,
         text: &str,

@@ -40,7 +40,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// An empty table that takes at most so many bytes, or what one pretoken needs.
+    /// An empty table that takes at most `limit` bytes, or what one pretoken needs.
     pub(super) fn with_limit(limit: usize) -> Self {
         Self {
             short: Words::default(),
@@ -98,7 +98,7 @@ impl Table {
         Ok(self.note(added, len))
     }
 
-    /// Takes down what came of adding a pretoken of so many bytes.
+    /// Notes the result of adding a pretoken of `len` bytes; false if there was no room.
     #[inline(always)]
     pub(super) fn note(&mut self, added: Added, len: usize) -> bool {
         if added == Added::New {
@@ -107,8 +107,8 @@ impl Table {
         added != Added::NoRoom
     }
 
-    /// Adds to the counts of words of a text, from where each begins to where it ends, at most as
-    /// many as can be looked at together. `full` makes room.
+    /// Adds to the counts of a text's words, given by their starts and ends: at most one batch of
+    /// [`Looked`]. `full` makes room.
     #[inline(always)]
     pub(super) fn add_words(
         &mut self,

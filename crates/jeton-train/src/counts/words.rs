@@ -88,7 +88,7 @@ impl<const W: usize, const B: usize> Words<W, B> {
     pub(super) const MAX_BYTES: usize = B - 1;
     pub(super) const PLACE_BYTES: usize = size_of::<Slot<B>>();
 
-    /// An empty table of so many places.
+    /// An empty table of `n_places` places.
     pub(super) fn with_places(n_places: usize) -> Self {
         Self {
             places: HugeSlice::zeroed(n_places),
@@ -195,7 +195,7 @@ impl<const W: usize, const B: usize> Words<W, B> {
         }
     }
 
-    /// Moves to so many places; too few for what is there is as many as are there.
+    /// Moves to `n_places` places, but never to fewer than now.
     pub(super) fn resize(&mut self, n_places: usize) {
         self.rebuild(n_places.max(self.places.len()), self.seed);
     }
@@ -277,9 +277,8 @@ impl<const W: usize, const B: usize> Words<W, B> {
     }
 }
 
-/// Where a pretoken belongs among so many places: by the high bits of its hash, so that tables of
-/// different sizes hold the same pretokens in about the same order, and moving to a larger one
-/// walks through both.
+/// Place of a pretoken among `n_places`, by the high bits of its hash. So tables of different sizes
+/// hold pretokens in about the same order, and moving to a larger one walks through both.
 #[inline(always)]
 fn place_of<const W: usize>(key: [u128; W], seed: u64, n_places: usize) -> usize {
     let mut hash = seed.wrapping_mul(0xA076_1D64_78BD_642F);

@@ -12,22 +12,23 @@
 //! 2. A word is cut into the fewest tokens. Among several such ways the least sum of *rarity*
 //!    decides, then the order in which the search for best paths in [`lattice`] finds them. The
 //!    rarity of a token is `log2(all uses / its uses)` in steps of 1/256, from the cutting before;
-//!    0 in the first one; that of a token that was never used is as if it had been used half a
-//!    time, and that of a token used less than once in 2^32 is as if it were used so often.
-//! 3. The *loss* of a token: for every place where it is used, the fewest tokens that its word
-//!    needs if this place is cut in another way, less those that it needs now.
-//! 4. The tokens with the least loss go, of equals those with fewer uses, then the later
-//!    candidates; at most the share `1 - shrinking_factor` of them at a time, after which 2 and 3
-//!    are made again. This ends when there are as many as were wanted, and, where a `min_saving` is
-//!    asked for, when every token saves as much.
+//!    in the first cutting it is 0. A token that was never used counts as used half a time. A token
+//!    used less than once in 2^32 counts as used once in 2^32.
+//! 3. The *loss* of a token is a sum over all places where it is used. Each place adds the fewest
+//!    tokens that its word needs if this place is cut in another way, less the tokens that it needs
+//!    now.
+//! 4. The tokens with the least loss go; ties go by fewer uses, then by later candidates. At most
+//!    the share `1 - shrinking_factor` of them goes at a time, then 2 and 3 are made again. This
+//!    ends when the number wanted is reached, and when every token saves `min_saving`, if that is
+//!    set.
 //! 5. Rarities are taken from two more rounds of cutting.
 //!
 //! # The same ids elsewhere
 //!
 //! The result is a Unigram model with the score `-(2^33 + rarity)` for a token. Whole numbers below
-//! 2^53 are exact in double precision, in files and in sums, so that fewer tokens always have the
-//! better score up to 2^19 tokens in a pretoken, and neither order nor rounding can matter.
-//! `tokenizers` gives the same ids because it searches in the same order.
+//! 2^53 are exact in double precision, in files and in sums. So fewer tokens always have the better
+//! score up to 2^19 tokens in a pretoken, and neither order nor rounding can matter. `tokenizers`
+//! gives the same ids because it searches in the same order.
 //!
 //! Cost: a round looks at every candidate in every distinct word once. Memory: the words and the
 //! candidates' trie.
@@ -56,12 +57,12 @@ use super::words::{Words, sum_over, words_of};
 /// Cost of a token besides its rarity: more than all rarities of a pretoken of 2^19 tokens
 /// together.
 pub const TOKEN_COST: u64 = 1 << 33;
-/// The cost of a special token, which no text can be cut into: more than that of any pretoken below
-/// 2^19 bytes.
+/// The cost of a special token, which no text can be cut into: more than any pretoken below 2^19
+/// bytes costs.
 pub const SPECIAL_COST: u64 = 1 << 52;
-/// Longest candidate, in bytes, where the options do not say: a pretoken of many kilobytes has
-/// candidates as long as itself, and what it costs to do without one takes as many steps as its
-/// length for each byte of it.
+/// Longest candidate, in bytes, unless the options say otherwise. A pretoken of many kilobytes has
+/// candidates as long as itself. Finding the loss of one takes its length in steps for each of its
+/// bytes.
 const LONGEST_CANDIDATE: usize = 256;
 /// Rounds of cutting after the last token went.
 const LAST_ROUNDS: usize = 2;
@@ -73,10 +74,10 @@ pub struct FewestOptions {
     pub bpe: BpeTrainOptions,
     /// In thousandths: candidates for each token wanted, at least 1000.
     pub seed_per_mille: u64,
-    /// In thousandths: the share of the tokens that a round keeps at least.
+    /// In thousandths: least share of the tokens that a round keeps.
     pub shrinking_per_mille: u64,
-    /// Tokens that the removal of any token has to cost; those that cost less go, and so there may
-    /// be fewer than wanted. 0: none go for that.
+    /// Tokens that the removal of any token has to cost. Cheaper tokens go, and so there may be
+    /// fewer than wanted. 0: none go for that reason.
     pub min_saving: u64,
 }
 
@@ -188,7 +189,7 @@ pub fn train_fewest(
     ))
 }
 
-/// Which tokens the next round keeps; None where all stay.
+/// Tokens that the next round keeps; None where all stay.
 fn to_keep(
     found: &TokenUses,
     tokens: &Tokens,

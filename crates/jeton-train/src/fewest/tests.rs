@@ -139,7 +139,7 @@ proptest! {
         prop_assert!(trained.tokens.len() <= 256 + n_tokens);
     }
 
-    /// Cutting is that of the tokenizer which comes out, and so are its uses.
+    /// The resulting tokenizer cuts in the same way and has the same uses.
     #[test]
     fn the_tokenizer_cuts_in_the_same_way(words in any_words(), n_tokens in 1_usize..12) {
         let mut counts = PretokenCounts::new();

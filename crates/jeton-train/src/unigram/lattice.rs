@@ -1,8 +1,8 @@
 //! All ways to cut a word into pieces, as one lattice: forward-backward sums and best paths.
 //!
 //! Sums are made of probabilities, not of their logarithms, which would cost an exponential for
-//! each piece of each word. So that they neither vanish nor overflow, every probability of a piece
-//! of n bytes is multiplied by `exp(n * shift)`: that multiplies all ways to cut a word by the same
+//! each piece of each word. Probabilities must neither vanish nor overflow, so a piece of n bytes
+//! has its own multiplied by `exp(n * shift)`. That multiplies all ways to cut a word by the same
 //! factor. Where a word is so unlikely that this is not enough, the sums are made of logarithms.
 
 use super::seeds::begins_char;

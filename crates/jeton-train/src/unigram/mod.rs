@@ -8,24 +8,23 @@
 //!    as it is.
 //! 3. Maximization: pieces used less than half a time go; the others get the log probability
 //!    `digamma(count) - digamma(sum)`, which favours few pieces (Liang and Klein 2007).
-//! 4. After `num_sub_iterations` of both, pieces are pruned by the likelihood that the text would
-//!    lose if each use of a piece became the best way to cut it into others, down to
-//!    `shrinking_factor` of them, but not below 1.1 times the vocabulary. From 2 on until that is
-//!    reached.
+//! 4. After `num_sub_iterations` of both, pieces are pruned down to `shrinking_factor` of them, but
+//!    not below 1.1 times the vocabulary. The loss of a piece decides: the likelihood that the text
+//!    would lose if each use of it became the best way to cut it into others. Steps 2 to 4 repeat
+//!    until 1.1 times the vocabulary is reached.
 //! 5. All characters of the alphabet come, and beside them the pieces with the greatest loss. Then
 //!    the probabilities are made the most likely ones for that vocabulary, by `num_sub_iterations`
 //!    rounds without a prior.
 //!
 //! Up to 4 this is the method of `sentencepiece` 0.2.3 (its default, pruning by loss). Its
-//! candidates come from whole sentences and ours from weighted words, its sums are made in 32 bits
-//! and ours in 64, and at the end it takes the most probable pieces with the probabilities that
-//! they had in the larger vocabulary. So vocabularies differ in some pieces; what is to be compared
-//! is the likelihood of other text.
+//! candidates come from whole sentences and ours from weighted words. Its sums are made in 32 bits
+//! and ours in 64. At the end it takes the most probable pieces with their probabilities in the
+//! larger vocabulary. So vocabularies differ in some pieces; compare the likelihood of other text.
 //!
 //! # The same on any number of threads
 //!
 //! Expected counts are added up as whole numbers of 2^-k (k as large as the text allows): such sums
-//! do not depend on the order. Nothing else of one word meets that of another.
+//! do not depend on the order. Nothing else is shared between words.
 //!
 //! Cost: an E-step looks at every piece in every distinct word once; memory is 8 bytes a piece and
 //! thread besides the words, the candidates and their trie.
@@ -55,7 +54,7 @@ use super::learner::Progress;
 use super::rules::no_text;
 use super::sentences::PieceRules;
 
-/// How to train a Unigram model. The names are those of SentencePiece's settings.
+/// How to train a Unigram model. The names are SentencePiece's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnigramTrainOptions {
     /// Pieces wanted, characters included.
@@ -147,7 +146,7 @@ pub fn train_unigram(
     let mut pieces = first_pieces(&corpus, alphabet, rules, refused, options, n_threads);
     let n_first = pieces.len();
     let n_spare = share_of(options.n_pieces, SPARE);
-    // A first guess at the log probability of a byte: that of an even choice among a hundred.
+    // A first guess at the log probability of a byte: an even choice among a hundred.
     let mut shift = 100f64.ln() / 2.0;
     let mut likelihood;
     loop {
@@ -360,7 +359,7 @@ fn prune(
 
 /// Returns the loss of log likelihood if each use of a piece became the best way to cut it into
 /// others, by falling loss. The loss is infinite for pieces that cannot be cut, and may be negative
-/// for those that are never used.
+/// for unused pieces.
 fn losses(corpus: &Corpus, pieces: &Pieces, model: &Model, n_threads: usize) -> Vec<(f64, usize)> {
     let alternatives = alternatives(pieces, model, n_threads);
     let uses = in_turns(
@@ -498,9 +497,9 @@ fn in_turns<S: Send>(
     })
 }
 
-/// The derivative of the logarithm of the gamma function, for positive numbers: the recurrence up
-/// to 6, then the asymptotic series (Abramowitz and Stegun 6.3.5, 6.3.18), which is exact to 1e-10
-/// from there on.
+/// The derivative of the logarithm of the gamma function, for positive numbers. It uses the
+/// recurrence up to 6, then the asymptotic series (Abramowitz and Stegun 6.3.5, 6.3.18), which is
+/// exact to 1e-10 from there on.
 fn digamma(mut x: f64) -> f64 {
     let mut result = 0.0;
     while x < 6.0 {

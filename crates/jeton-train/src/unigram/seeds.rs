@@ -1,14 +1,14 @@
 //! The first vocabulary of Unigram: strings that occur again and again, found by sorting all
 //! suffixes.
 //!
-//! A candidate is a string of two characters and more, allowed by the rules, that occurs twice at
-//! least, and that is followed by different things in different places (the end of a word is such a
-//! thing, each time anew): a longer string that occurs as often makes a shorter one worthless.
-//! These are the inner nodes of the suffix tree of the weighted words, and its leaves. Its score is
-//! its frequency times its characters; the best ones are taken.
+//! A candidate is a string of two characters and more that the rules allow and that occurs at least
+//! twice. Different things follow it in different places; the end of a word counts as a different
+//! thing each time. A longer string that occurs equally often makes a shorter one worthless. These
+//! are the inner nodes of the suffix tree of the weighted words, and its leaves. Its score is its
+//! frequency times its characters; the best ones are taken.
 //!
-//! Suffixes are sorted in groups that begin with the same two bytes, each group by itself, so that
-//! memory is 4 bytes a character and threads need not wait for one another. A suffix is looked at
+//! Suffixes are sorted in groups that begin with the same two bytes, each group by itself. So
+//! memory is 4 bytes a character, and threads need not wait for one another. A suffix is looked at
 //! as far as a piece may be long; strings of just that length are candidates even where nothing
 //! different follows.
 //!

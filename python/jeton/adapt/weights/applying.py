@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.adapt.change import VocabularyChange
+from jeton.adapt.weights.guesses import without_guesses
 from jeton.adapt.weights.matrices import OpenFiles
 from jeton.adapt.weights.methods import DEFAULT_METHOD, METHODS, Recipes, recipes_of
 from jeton.adapt.weights.planning import Request, plan_weights
@@ -33,9 +34,10 @@ from jeton.adapt.weights.tokenizers import (
 from jeton.adapt.weights.writing import link_or_copy, write_weight_file
 from jeton.checkpoint.belonging import ids_document
 from jeton.checkpoint.configuration import ModelConfiguration, read_configuration
+from jeton.checkpoint.copying import DiskQueue
 from jeton.checkpoint.id_fields import id_places
 from jeton.checkpoint.snapshot import folder_files, index_json, read_groups
-from jeton.checkpoint.vocabulary_tensors import family_of_type
+from jeton.checkpoint.vocabulary_tensors import counts_positions_from_pad, family_of_type
 from jeton.errors import AdaptError, UsageError
 from jeton.formats.documents import read_object
 
@@ -199,6 +201,7 @@ def plan_application(
     request = request_of(sides.model, change, recipes, pad_to=pad_to, as_is=as_is)
     if configuration is not None:
         _refuse_soft_tokens(configuration.values, change)
+        _refuse_moved_padding(configuration, change)
     with OpenFiles() as files:
         weights = plan_weights(groups, request, files)
     _check_sizes(configuration, weights, sides.model)
@@ -213,6 +216,7 @@ def plan_application(
             sizes=weights.sizes,
             ties=weights.ties,
             gone_tokens=gone_special_tokens(sides, change),
+            unguessed=without_guesses(sides.tokenizer, sides.new),
         )
     return Plan(sides.model, change, init, weights, settings, tuple(paths))
 
@@ -303,12 +307,13 @@ def _write(plan: Plan, folder: Path, *, link: bool) -> None:
     for name, content in made.items():
         place = _place(folder, name)
         place.write_bytes(content)
-    for name, source in copied.items():
-        link_or_copy(source, _place(folder, name), link=link)
-    for group, plans in zip(plan.weights.groups, plan.weights.tensors, strict=True):
-        for file in group.files:
-            place = _place(folder, file.path.relative_to(plan.model).as_posix())
-            write_weight_file(file, plans, plan.change, place, link=link)
+    with DiskQueue() as disk:
+        for name, source in copied.items():
+            link_or_copy(source, _place(folder, name), link=link, disk=disk)
+        for group, plans in zip(plan.weights.groups, plan.weights.tensors, strict=True):
+            for file in group.files:
+                place = _place(folder, file.path.relative_to(plan.model).as_posix())
+                write_weight_file(file, plans, plan.change, place, link=link, disk=disk)
 
 
 def _index(source: Path, plans: Mapping[str, Any]) -> bytes:
@@ -386,6 +391,24 @@ def _refuse_soft_tokens(configuration: Mapping[str, Any], change: VocabularyChan
                 ", from which on the model reads ids as no text\n"
                 "hint: put added tokens on unused ids below it"
             )
+
+
+def _refuse_moved_padding(configuration: ModelConfiguration, change: VocabularyChange) -> None:
+    """Raises where positions are counted from the pad id on, and the pad id moves (RoBERTa)."""
+    if not counts_positions_from_pad(configuration.model_type):
+        return
+    stated = configuration.values.get("pad_token_id")
+    old = stated if type(stated) is int else 1
+    if not 0 <= old < change.n_old_ids or change.new_of[old] == old:
+        return
+    new = int(change.new_of[old])
+    fate = f"becomes {new}" if new >= 0 else "is gone"
+    raise AdaptError(
+        f"the pad id {old} {fate}, and a model of the type "
+        f"{configuration.model_type!r} counts positions from the pad id on, so every text would "
+        "get other rows of its positions\n"
+        f"hint: make a tokenizer in which the pad token keeps the id {old}"
+    )
 
 
 def _check_sizes(

@@ -15,12 +15,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
+from jeton.adapt.weights.guesses import CLEAN_UP, known_roles
 from jeton.checkpoint.belonging import ID_FILES, ids_document
 from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
 from jeton.checkpoint.snapshot import INDEX_SUFFIX
 from jeton.errors import AdaptError, JetonError
 from jeton.formats.documents import MAX_DOCUMENT_BYTES, read_object, read_text
-from jeton.formats.folders import read_folder
+from jeton.formats.folders import PretrainedFolder, read_folder
 
 __all__ = ["SIZE_FIELDS", "SettingsPlan", "plan_settings"]
 
@@ -39,6 +40,7 @@ SIZE_FIELDS = frozenset(
 
 _FOLLOWED = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 _CONFIG = "tokenizer_config.json"
+_MAP = "special_tokens_map.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
 _VOCABULARIES = (
     "tokenizer.json",
@@ -91,6 +93,7 @@ def plan_settings(
     sizes: Mapping[int, int],
     ties: bool | None,
     gone_tokens: Mapping[str, int],
+    unguessed: Mapping[str, Any] | None = None,
 ) -> SettingsPlan:
     """Decides what becomes of each file.
 
@@ -102,12 +105,18 @@ def plan_settings(
         sizes: New size of a table by its old one.
         ties: The value that ``tie_word_embeddings`` has to have; None where it stays.
         gone_tokens: Old ids of special tokens that the new vocabulary lacks, by their text.
+        unguessed: Settings of the new tokenizer without its guesses; None: it has no guesses only.
 
     Raises:
         AdaptError: A setting needs a token that is gone.
         FormatError: A file is damaged.
     """
     offered = _offered(tokenizer)
+    facts = read_folder(model) if _CONFIG in offered else None
+    roles = {} if facts is None else known_roles(facts, gone_tokens)
+    if unguessed is not None and roles:
+        # The model's own map follows below, if it has one.
+        offered.pop(_MAP, None)
     copied: dict[str, Path] = {}
     made: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
@@ -137,8 +146,12 @@ def plan_settings(
     for name, path in copied.items():
         if PurePosixPath(name).name in (*_TEMPLATES, "tokenizer_config.json"):
             _check_template(path, gone_tokens)
-    if _CONFIG in offered:
-        completed = _completed(model, offered, change)
+    if facts is not None:
+        stated = read_object(offered[_CONFIG]) or {}
+        if unguessed is not None:
+            stated = {**(unguessed if roles else stated), **roles}
+            stated[CLEAN_UP] = facts.clean_up_tokenization_spaces or False
+        completed = _completed(model, offered, change, stated, facts)
         if completed is not None:
             made[_CONFIG] = completed
             del copied[_CONFIG]
@@ -163,20 +176,24 @@ def _offered(tokenizer: Path) -> dict[str, Path]:
     return found
 
 
-def _completed(model: Path, offered: Mapping[str, Path], change: VocabularyChange) -> bytes | None:
+def _completed(
+    model: Path,
+    offered: Mapping[str, Path],
+    change: VocabularyChange,
+    stated: Mapping[str, Any],
+    facts: PretrainedFolder,
+) -> bytes | None:
     """Settings of the new tokenizer with those that only the model states; None: it states none.
 
     A tokenizer that was made from a single file knows no limit of length, side or template.
     """
     text = read_text(offered[_CONFIG]) or ""
-    stated = read_object(offered[_CONFIG]) or {}
     own = read_object(model / _CONFIG) or {}
-    facts = read_folder(model)
     more = {key: value for key, value in facts.settings.items() if key not in stated}
     has_template = "chat_template" in stated or any(name.endswith(_TEMPLATES) for name in offered)
     if "chat_template" in own and not has_template and not (model / _TEMPLATES[0]).is_file():
         more["chat_template"] = own["chat_template"]
-    if not more:
+    if not more and stated == (read_object(offered[_CONFIG]) or {}):
         return None
     follower = _Follower(_CONFIG, change, {}, ties=None)
     return _written({**stated, **follow_ids(more, follower.new_id)}, text)

@@ -12,6 +12,7 @@ from jeton.cli.adapt.terms import model_of
 
 if TYPE_CHECKING:
     from jeton.adapt.migration import MigrationPlan
+    from jeton.economics.ledger import Ledger
 
 __all__ = ["plan"]
 
@@ -22,12 +23,29 @@ __all__ = ["plan"]
 @click.option("--new", "new_name", required=True, metavar="T", help="The one that it may get.")
 @planning_options.model_option
 @planning_options.gpu_option
-@planning_options.output_tokens_option(counted=", in tokens of today")
+@click.option(
+    "--output-tokens",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="Tokens generated after each document, in tokens of today; of logs their mean by default.",
+)
 @click.option(
     "--requests-per-day",
     type=click.FloatRange(min=0),
     metavar="N",
     help="Requests a day, for months to break even and the best way.",
+)
+@click.option(
+    "--logs",
+    is_flag=True,
+    help="The inputs are request logs: output and requests a day are those of the log, and the "
+    "ledger says what the requests cost.",
+)
+@click.option(
+    "--model-map",
+    metavar="F",
+    type=click.Path(exists=True, dir_okay=False),
+    help="With --logs: your own names of models and deployments, as for `jeton audit`.",
 )
 @click.option(
     "--extension-tokens",
@@ -57,17 +75,22 @@ __all__ = ["plan"]
 def plan(inputs: tuple[str, ...], **given: Any) -> None:
     """Lay the ways to a new vocabulary side by side: nothing, extension, training on, all anew.
 
-    Tokens are measured on the text, a document a request. Training and serving are estimated.
+    Tokens are measured on the text, a document a request; with --logs on what was sent. Training
+    and serving are estimated.
 
     \b
     Examples:
       jeton adapt plan calls.jsonl --old ./model --new domain/ --model llama-3.2-1b
+      jeton adapt plan calls.jsonl --logs --old ./model --new domain/ --model llama-3.2-1b
       jeton adapt plan calls.jsonl --old llama3 --new domain/ --model ./model --requests-per-day 1e6
     """
     from jeton.adapt.deriving import change_between
     from jeton.adapt.migration import migration_plan
+    from jeton.catalog.model_map import read_model_map
     from jeton.errors import AdaptError
 
+    if given["model_map"] and not given["logs"]:
+        raise click.UsageError("--model-map is for request logs; say --logs too")
     old = options.load_tokenizer(given["old_name"])
     new = options.load_tokenizer(given["new_name"])
     model, gpu, _ = model_of(given["model"], given["gpu"])
@@ -84,6 +107,8 @@ def plan(inputs: tuple[str, ...], **given: Any) -> None:
             model=model,
             gpu=gpu,
             output_tokens=given["output_tokens"],
+            logs=given["logs"],
+            model_map=read_model_map(given["model_map"]) if given["model_map"] else None,
             requests_per_day=given["requests_per_day"],
             extension_tokens=given["extension_tokens"],
             continued_tokens=given["continued_tokens"],
@@ -105,6 +130,23 @@ def _as_json(found: MigrationPlan) -> dict[str, Any]:
         "n_documents": found.n_documents,
         "n_tokens_before": found.n_tokens_before,
         "n_tokens_after": found.n_tokens_after,
+        "logged": None
+        if found.ledger_now is None or found.ledger_then is None
+        else {
+            "n_without_text": found.n_without_text,
+            "n_priced": found.ledger_now.n_priced,
+            "usd_now": str(found.ledger_now.usd),
+            "usd_then": str(found.ledger_then.usd),
+            "not_priced": [
+                {
+                    "model": entry.model or None,
+                    "kind": entry.kind,
+                    "why": entry.why,
+                    "n_requests": entry.n_requests,
+                }
+                for entry in found.ledger_now.not_priced
+            ],
+        },
         "best": found.best,
         "ways": [
             {
@@ -151,6 +193,8 @@ def _show(found: MigrationPlan) -> None:
         ],
         right=["GPU-HOURS", "USD ONCE", "USD/1M REQUESTS", "BREAK-EVEN REQUESTS", "MONTHS"],
     )
+    if found.ledger_now is not None and found.ledger_then is not None:
+        _show_ledgers(found, found.ledger_now, found.ledger_then)
     if found.best is not None:
         streams.write_line(f"most earned after a year: {found.best}")
     for way in found.ways[1:]:
@@ -162,3 +206,16 @@ def _show(found: MigrationPlan) -> None:
     for number, step in enumerate(found.steps, start=1):
         streams.write_line(f"  {number}. {step}")
     streams.write_line(f"rollback: {found.rollback}")
+
+
+def _show_ledgers(found: MigrationPlan, now: Ledger, then: Ledger) -> None:
+    streams.write_line(
+        f"by the ledger: {now.n_priced:,} requests cost {now.usd} USD as logged, {then.usd} USD "
+        "with the new tokens at the same prices"
+    )
+    if found.n_without_text:
+        streams.write_line(f"left out: {found.n_without_text:,} requests show no text")
+    for entry in now.not_priced:
+        name = f" of {entry.model}" if entry.model else ""
+        words = f"not priced: {entry.n_requests:,} requests{name}: {entry.why}"
+        streams.write_line(streams.shown(words))

@@ -33,6 +33,21 @@ __all__ = ["remap"]
     help="A number that is no id and stays, as -100 in labels. Repeatable.",
 )
 @click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME",
+    default=("input_ids",),
+    show_default=True,
+    help="Column of ids in Parquet or JSONL; all others stay. Repeatable.",
+)
+@click.option(
+    "--labels",
+    metavar="NAME",
+    help="Column of labels in Parquet or JSONL, in which -100 stays; '' for none. By default "
+    "`labels`, where it repeats the ids.",
+)
+@click.option(
     "--as-cut",
     is_flag=True,
     help="Also if the vocabulary has new tokens: the text stays cut as it was.",
@@ -46,6 +61,8 @@ def remap(
     change_path: str,
     dtype: str | None,
     ignore: tuple[int, ...],
+    columns: tuple[str, ...],
+    labels: str | None,
     output: str,
     *,
     as_cut: bool,
@@ -61,6 +78,7 @@ def remap(
     Examples:
       jeton adapt remap train.npy --change small-model/ -o small-train.npy
       jeton adapt remap train.bin --change small-model/ --dtype uint16 -o small-train.bin
+      jeton adapt remap train.parquet --change small-model/ --column ids -o small-train.parquet
     """
     from jeton.adapt.change import VocabularyChange
     from jeton.adapt.remapping import remap_file
@@ -78,6 +96,8 @@ def remap(
             dtype=dtype,
             ignore=ignore,
             as_cut=as_cut,
+            columns=columns,
+            labels=labels,
         )
         for name in files
     ]

@@ -10,6 +10,7 @@ from jeton.cli import options, streams
 
 if TYPE_CHECKING:
     from jeton.adapt.shadowing import PairedDifference, Shadow, Side, Stage
+    from jeton.economics.ledger import Ledger, NotPriced
 
 __all__ = ["shadow"]
 
@@ -36,9 +37,19 @@ __all__ = ["shadow"]
     "--output-tokens",
     type=click.FloatRange(min=0),
     metavar="N",
-    default=0.0,
-    show_default=True,
-    help="Tokens generated after each request, in tokens of A.",
+    help="Tokens generated after each request, in tokens of A; of logs their mean by default.",
+)
+@click.option(
+    "--logs",
+    is_flag=True,
+    help="The inputs are request logs (OpenAI, Anthropic, OpenTelemetry and others): each request "
+    "is priced as it was used.",
+)
+@click.option(
+    "--model-map",
+    metavar="F",
+    type=click.Path(exists=True, dir_okay=False),
+    help="With --logs: your own names of models and deployments, as for `jeton audit`.",
 )
 @options.field_option
 @click.option(
@@ -84,17 +95,23 @@ __all__ = ["shadow"]
 def shadow(inputs: tuple[str, ...], **given: Any) -> int:
     """Compare two tokenizers on logged traffic, with a verdict for each stage.
 
-    A document is a request. Differences are paired, with intervals of 95%; a request is in a stage
-    by the hash of its text. The exit code is 1 if a stage is aborted.
+    A document is a request. With --logs, the ledger prices each request on both sides: as it was
+    used, and with the tokens that the other tokenizer needs more or less. Differences are paired,
+    with intervals of 95%; a request is in a stage by the hash of its text. The exit code is 1 if a
+    stage is aborted.
 
     \b
     Examples:
       jeton adapt shadow calls.jsonl --a ./model --b domain/
+      jeton adapt shadow calls.jsonl --logs --a o200k_base --b domain/
       jeton adapt shadow calls.jsonl --a llama3@llama-3-8b,h100-sxm --b domain/@llama-3-8b,h100-sxm
     """
     from jeton.adapt.shadowing import AbortRules
     from jeton.adapt.shadowing import shadow as compare
+    from jeton.catalog.model_map import read_model_map
 
+    if given["model_map"] and not given["logs"]:
+        raise click.UsageError("--model-map is for request logs; say --logs too")
     found = compare(
         list(inputs),
         _side(given["a_name"]),
@@ -110,6 +127,8 @@ def shadow(inputs: tuple[str, ...], **given: Any) -> int:
         field=given["field"],
         domain_field=given["domain_field"],
         salt=given["salt"],
+        logs=given["logs"],
+        model_map=read_model_map(given["model_map"]) if given["model_map"] else None,
         num_threads=given["num_threads"],
     )
     if given["as_json"]:
@@ -146,6 +165,19 @@ def _as_json(found: Shadow) -> dict[str, Any]:
     return {
         "schema_version": "jeton.adapt_shadow/1",
         "n_requests": found.n_requests,
+        "n_without_text": found.n_without_text,
+        "usd_a": _usd(found.ledger_a),
+        "usd_b": _usd(found.ledger_b),
+        "not_priced": [
+            {
+                "side": side,
+                "model": entry.model or None,
+                "kind": entry.kind,
+                "why": entry.why,
+                "n_requests": entry.n_requests,
+            }
+            for side, entry in _not_priced(found)
+        ],
         "is_aborted": found.is_aborted,
         "stages": [
             {
@@ -156,12 +188,24 @@ def _as_json(found: Shadow) -> dict[str, Any]:
                 "usd": _difference(stage.usd),
                 "seconds": _difference(stage.seconds),
                 "n_overflow": stage.n_overflow,
+                "n_priced": stage.n_priced,
                 "verdict": stage.verdict,
                 "reasons": list(stage.reasons),
             }
             for stage in found.stages
         ],
     }
+
+
+def _usd(ledger: Ledger | None) -> str | None:
+    return None if ledger is None else str(ledger.usd)
+
+
+def _not_priced(found: Shadow) -> list[tuple[str, NotPriced]]:
+    sides = (("a", found.ledger_a), ("b", found.ledger_b))
+    return [
+        (side, entry) for side, ledger in sides if ledger is not None for entry in ledger.not_priced
+    ]
 
 
 def _difference(value: PairedDifference | None) -> dict[str, float] | None:
@@ -195,6 +239,18 @@ def _show(found: Shadow) -> None:
         [_row(stage) for stage in found.stages],
         right=["STAGE", "REQUESTS", "TOKENS A", "B", "B - A", "USD", "SECONDS", "OVERFLOW"],
     )
+    if found.ledger_a is not None and found.ledger_b is not None:
+        streams.write_line(
+            f"by the ledger: {found.ledger_a.usd} USD on side A, {found.ledger_b.usd} on side B"
+        )
+    if found.n_without_text:
+        streams.write_line(f"left out: {found.n_without_text:,} requests show no text")
+    for side, entry in _not_priced(found):
+        name = f" of {entry.model}" if entry.model else ""
+        words = (
+            f"not priced on side {side.upper()}: {entry.n_requests:,} requests{name}: {entry.why}"
+        )
+        streams.write_line(streams.shown(words))
     for stage in found.stages:
         for reason in stage.reasons:
             place = f"{stage.percent:g}%{f' of {stage.domain}' if stage.domain else ''}"

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from jeton.checkpoint.adapted import (
     CHANGE_FILE,
+    MARK,
     StatedChange,
     has_fingerprint,
     read_stated_change,
 )
 from jeton.checkpoint.belonging import ids_without_rows, short_tables, vocabulary_tables
+from jeton.checkpoint.rows import can_read_rows, read_rows
+from jeton.checkpoint.safetensors import Tensor, read_header
 from jeton.checkpoint.snapshot import read_groups
 from jeton.doctor.checks.model import LARGEST_PADDING_ROWS
 from jeton.doctor.checks.special import ROLES
@@ -21,6 +24,8 @@ from jeton.findings import Severity
 
 __all__ = ["CHECKS"]
 
+_MAX_READ = 256
+"""Rows of added tokens that are looked at."""
 _NEEDS = (EvidenceKind.TOKENIZER, EvidenceKind.WEIGHTS)
 _CONFIGURATIONS = ("config.json", "generation_config.json")
 _ROLE_FIELDS = frozenset(f"{role}_token_id" for role in ROLES)
@@ -197,6 +202,64 @@ def _weights(patient: Patient) -> Iterator[Seen]:
         )
 
 
+@known(
+    Failure(
+        id="added-rows-not-filled",
+        area=Area.MODEL,
+        severity=Severity.WARNING,
+        name="the tokenizer was extended into spare rows, and nothing filled these rows",
+        symptom="new tokens read as noise and are never generated, or generated at random, though "
+        "nothing crashes",
+        cause="files of the tokenizer were copied beside old weights with spare rows, or other "
+        "software saved the weights anew and dropped their mark",
+        remedy="`jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT` with the model as it was. "
+        "If the rows were trained elsewhere, `jeton adapt verify OUT --base MODEL_DIR` compares "
+        f"the others; then remove {CHANGE_FILE}",
+        needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES, EvidenceKind.WEIGHTS),
+        source=f"`jeton adapt apply` writes the key {MARK} into the header of the weights",
+    )
+)
+def _spare_rows(patient: Patient) -> Iterator[Seen]:
+    place, rows = patient.place, patient.n_rows
+    assert place is not None
+    assert rows is not None
+    assert patient.tokenizer is not None
+    table = None if patient.model is None else patient.model.weights.embedding
+    try:
+        change = read_stated_change(place)
+        marks = set() if table is None else {read_header(table.file).metadata.get(MARK)}
+    except (JetonError, OSError):
+        return
+    if change is None or change.n_new_ids != patient.tokenizer.vocab_size:
+        return
+    added = [id for id in change.added_ids if 0 <= id < rows]
+    if table is None or not added or len(added) < len(change.added_ids):
+        return
+    if marks == {change.new_fingerprint}:
+        return
+    alike = _are_alike(table, added[:_MAX_READ])
+    yield Seen(
+        what=f"{len(added):,} added tokens have rows among the {rows:,} of the matrix"
+        + (", and these rows are all zeros or all equal" if alike else ""),
+        where=f"{table.name} in {table.file.name}",
+        value=len(added),
+        unit="rows",
+        evidence={"first_added_id": added[0], "n_rows": rows, "are_alike": alike},
+        severity=Severity.ERROR if alike else Severity.WARNING,
+    )
+
+
+def _are_alike(table: Tensor, rows: list[int]) -> bool:
+    """True if rows are zeros, or one row several times."""
+    if not can_read_rows(table):
+        return False
+    try:
+        values = read_rows(table, rows)
+    except (JetonError, OSError):
+        return False
+    return not values.any() or (len(rows) > 1 and bool((values == values[0]).all()))
+
+
 def _has_old_rows(change: StatedChange, rows: int) -> bool:
     if change.n_new_ids > change.n_old_ids:
         return change.n_old_ids <= rows < change.n_new_ids
@@ -207,4 +270,4 @@ def _has_old_rows(change: StatedChange, rows: int) -> bool:
     return all(-(-change.n_new_ids // power) * power != rows for power in powers)
 
 
-CHECKS: tuple[Check, ...] = (_tables, _ids, _change, _weights)
+CHECKS: tuple[Check, ...] = (_tables, _ids, _change, _weights, _spare_rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jeton.catalog.model_map import ModelMap, read_model_map
 from jeton.economics.ledger.builder import LedgerBuilder
+from jeton.economics.ledger.each import UsdOfEach, usd_of_each
 from jeton.economics.ledger.lengths import ledger_of_lengths
 from jeton.economics.ledger.period import Period, parse_period, period_of
 from jeton.economics.ledger.result import Ledger
@@ -34,9 +35,11 @@ __all__ = [
     "TimeUse",
     "UsageColumns",
     "UsageRows",
+    "UsdOfEach",
     "ledger_of_lengths",
     "parse_period",
     "period_of",
     "read_model_map",
     "usage_rows",
+    "usd_of_each",
 ]

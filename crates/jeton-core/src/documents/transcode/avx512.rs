@@ -179,15 +179,14 @@ fn ascii_of_fours(block: &[u32; MANY], place: &mut [u8; MANY]) -> bool {
     is_ascii
 }
 
-/// Numbers as characters of as many bytes as there are shifts other than 0, or one more: each byte
-/// has the bits of the number from its shift on that its mask leaves, and its mark. Bytes in order
-/// of memory.
+/// Encodes 16 numbers as characters of one width: one byte more than there are shifts other than 0.
+/// Each byte is its mark and the number's bits from its shift on, under its mask. Bytes in order of
+/// memory.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn spread(characters: __m512i, shifts: [u8; 4], masks: [u8; 4], marks: [u8; 4]) -> __m512i {
     let all = |bytes: [u8; 4]| _mm512_set1_epi32(i32::from_le_bytes(bytes));
-    // Two numbers lie in each lane that bytes are taken from; those of the second begin at its bit
-    // 32.
+    // A 64-bit lane holds two numbers; the second begins at bit 32.
     let [a, b, c, d] = shifts;
     let both = [a, b, c, d, a + 32, b + 32, c + 32, d + 32];
     let control = _mm512_set1_epi64(i64::from_le_bytes(both));
@@ -240,7 +239,7 @@ fn write_sixteen(characters: __m512i, place: &mut [u8; MAX_BLOCK_BYTES], odd: &m
     }
     let surrogate = _mm512_and_si512(characters, all(0xFFFF_F800));
     *odd |= _mm512_cmpeq_epi32_mask(surrogate, all(0xD800)) | at_least(0x11_0000);
-    // Bytes that do not count are zeros, and of those that count only U+0000 is one, a first byte.
+    // Unused bytes are zero. Among used bytes only U+0000 is zero, and it is a first byte.
     let counting = _mm512_test_epi8_mask(bytes, bytes) | 0x1111_1111_1111_1111;
     // SAFETY: there is room for 64 bytes.
     unsafe {

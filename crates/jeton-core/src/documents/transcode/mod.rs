@@ -18,9 +18,9 @@ use crate::memory::huge_pages::prefer_huge_pages;
 const BLOCK_CHARACTERS: usize = 16;
 /// Room for them, whatever their widths.
 const MAX_BLOCK_BYTES: usize = BLOCK_CHARACTERS * 4;
-/// Characters that room is made for at a time. Made for all of a text, it would be filled with
-/// zeros for three or four bytes for each character, where most have one: a fifth of the time that
-/// a text of 12 MB takes.
+/// Characters that room is made for at a time. Room for a whole text would be filled with zeros for
+/// three or four bytes a character, though most characters need one. That took a fifth of the time
+/// for a text of 12 MB.
 const ROOM_CHARACTERS: usize = 1 << 14;
 /// Characters of a text that is long enough for huge pages.
 const LONG_TEXT: usize = 1 << 20;
@@ -163,7 +163,8 @@ impl<U: Unit> Work for Write<'_, U> {
                 at += write_ascii(block, place);
                 continue;
             }
-            // Of these very numbers, whatever the type: that what is written is UTF-8 rests on it.
+            // `write` gets the very numbers that were checked, whatever the type: its output is
+            // UTF-8 only then.
             let numbers = block.map(U::number);
             is_text &= are_those_of_text(&numbers);
             at += write(&numbers, place);

@@ -1,9 +1,9 @@
 //! `bpe_simple_vocab_16e6.txt`: CLIP's merges, and the vocabulary that OpenAI's code makes of them.
 //!
 //! The file has a first line that says nothing and far more merges than are used: the first 48,894.
-//! Ids 0 to 255 are the characters of GPT-2's alphabet (the printable ones first), the next 256 the
-//! same at the end of a word, then comes what each merge makes, then `<|startoftext|>` and
-//! `<|endoftext|>` (`clip/simple_tokenizer.py`, commit d05afc4).
+//! Ids 0 to 255 are the characters of GPT-2's alphabet (the printable ones first), the next 256
+//! these characters at the end of a word. The results of the merges follow, then `<|startoftext|>`
+//! and `<|endoftext|>` (`clip/simple_tokenizer.py`, commit d05afc4).
 //!
 //! The model is BPE of characters with a suffix at the end of a word, the text is cleaned first
 //! ([`crate::normalize::clip`]), and only what the pattern matches is encoded.

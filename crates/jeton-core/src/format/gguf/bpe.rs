@@ -16,7 +16,7 @@ use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Vocab;
 
-/// The tokens of beginning and end that llama.cpp assumes (those of Falcon).
+/// Token of beginning and end that llama.cpp assumes (Falcon's).
 const DEFAULT_AROUND: u32 = 11;
 
 pub(super) fn read(fields: &Fields<'_>) -> Result<Tokenizer> {

@@ -1,18 +1,18 @@
 //! GGUF: the vocabulary in the header of a model file of llama.cpp.
 //!
-//! Only the header is read; the tensors may be missing. Ids are those that llama.cpp gives
-//! (`src/llama-vocab.cpp`, commit 00ad355, read in November 2026), which for the vocabularies that
-//! its own tests cover are those of the original libraries. Where the two differ, llama.cpp is
-//! followed: the patterns of [`pre`] are its own, `llama` vocabularies are not normalized, words of
-//! `bert` vocabularies may have any length.
+//! Only the header is read; the tensors may be missing. Ids are llama.cpp's (`src/llama-vocab.cpp`,
+//! commit 00ad355, read in November 2026). For the vocabularies that its own tests cover, they
+//! equal the original libraries' ids. Where the two differ, llama.cpp is followed: the patterns of
+//! [`pre`] are its own, `llama` vocabularies are not normalized, words of `bert` vocabularies may
+//! have any length.
 //!
 //! Known differences from llama.cpp, all on purpose:
 //!
 //! - Text never becomes a control or unused token unless the caller allows it. llama.cpp finds
-//!   `<|channel|>`, `<|message|>`, `<|start|>` and `<|constrain|>` in any text, and where merges or
-//!   greedy matching happen to spell a control token, it makes it.
-//! - Of tokens that overlap in a text the leftmost counts, and of those the longest; llama.cpp
-//!   looks for the longest of all tokens first, wherever it stands.
+//!   `<|channel|>`, `<|message|>`, `<|start|>` and `<|constrain|>` in any text. It also makes a
+//!   control token where merges or greedy matching happen to spell it.
+//! - If tokens overlap in a text, the leftmost counts, and among equal starts the longest.
+//!   llama.cpp looks for the longest of all tokens first, wherever it stands.
 //! - A byte without a token is left out before merging, as in `tokenizers`; llama.cpp leaves it out
 //!   after, so that it keeps its neighbours apart.
 //! - `t5` vocabularies add scores up in 32 bits, as `sentencepiece` does; llama.cpp in 64.

@@ -126,8 +126,8 @@ fn sentencepiece(
     })
 }
 
-/// `bert`: `WordPiece`, where U+2581 marks the tokens that begin a word instead of `##` those that
-/// do not.
+/// Reads `bert`: `WordPiece` with U+2581 before tokens that begin a word, not `##` before the
+/// others.
 pub(super) fn read_bert(fields: &Fields<'_>) -> Result<Tokenizer> {
     let tokens = fields.tokens()?;
     let n = tokens.texts.len();
@@ -156,7 +156,7 @@ pub(super) fn read_bert(fields: &Fields<'_>) -> Result<Tokenizer> {
             vocab.insert(id, written.as_bytes())?;
         }
     }
-    // The key of the beginning was once that of the class.
+    // Older files have the beginning under the key of the class.
     let class = fields.id("tokenizer.ggml.cls_token_id", Some(101), n)?;
     let before = fields.id("tokenizer.ggml.bos_token_id", class, n)?;
     let after = fields.id("tokenizer.ggml.seperator_token_id", Some(102), n)?;

@@ -1,15 +1,15 @@
 //! How llama.cpp cuts text before byte-level BPE, by the name under `tokenizer.ggml.pre`.
 //!
 //! A name stands for a sequence of patterns, each applied to the pieces of the one before; what a
-//! pattern does not match stays a piece. The patterns are those of llama.cpp
-//! (`src/llama-vocab.cpp`, commit 00ad355), which are not always those that the models were trained
-//! with. Where it writes around the limits of C++'s regular expressions, the same set is written
-//! directly here. Differences from the originals that are llama.cpp's own and are followed:
+//! pattern does not match stays a piece. The patterns are llama.cpp's (`src/llama-vocab.cpp`,
+//! commit 00ad355). Some models were trained with other patterns. Where it writes around the limits
+//! of C++'s regular expressions, the same set is written directly here. Differences from the
+//! originals that are llama.cpp's own and are followed:
 //!
-//! - contractions ignore the case of ASCII letters only (the originals take `ſ` for an `s`);
-//! - `tekken`, `gpt-4o` and their kin take every letter beyond ASCII for both upper and lower case,
-//!   and combining marks are no letters;
-//! - `afmoe` leaves what stands before a number together with its first digits in the first step.
+//! - Contractions ignore the case of ASCII letters only (the originals take `ſ` for an `s`).
+//! - `tekken`, `gpt-4o` and their kin take every letter beyond ASCII for both upper and lower case.
+//!   Combining marks are no letters.
+//! - In its first step, `afmoe` leaves the text before a number together with the first digits.
 //!
 //! Not followed: `kimi-k2` is the published pattern, where llama.cpp has a function of its own.
 

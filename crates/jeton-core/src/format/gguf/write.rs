@@ -238,7 +238,7 @@ fn bert(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
         if !vocab.is_findable(id) {
             return Some((bytes.to_vec(), UNUSED));
         }
-        // U+2581 marks the tokens that begin a word instead of those that do not.
+        // U+2581 marks tokens that begin a word; `##` marked the others.
         Some(match bytes.strip_prefix(DEFAULT_PREFIX.as_bytes()) {
             Some(inside) if !inside.is_empty() => (inside.to_vec(), NORMAL),
             _ => ([BEGINS, bytes].concat(), NORMAL),

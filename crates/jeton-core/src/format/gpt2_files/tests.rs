@@ -41,7 +41,7 @@ fn options_say_what_the_files_do_not() {
 
 #[test]
 fn lines_are_read_as_the_reference_does() {
-    // The same merges, by BPE.read_file of `tokenizers` 0.23.3 (which refuses the empty lines).
+    // `BPE.read_file` of `tokenizers` 0.23.3 reads equal merges here (it refuses the empty lines).
     for merges in [
         "Ġ a\nĠa b",
         "#version: 0.2\r\nĠ a\r\nĠa b\r\n",

@@ -30,8 +30,8 @@ fn yes() -> bool {
     true
 }
 
-/// Added tokens with the ids that `tokenizers` gives them: that of the vocabulary's entry of the
-/// same text, else the next free one, whatever number the file has (`tokenizers` 0.23 warns and
+/// Added tokens with the ids that `tokenizers` gives them. The id is the vocabulary's for this
+/// text, else the next free one. The file's own number does not count (`tokenizers` 0.23 warns and
 /// renumbers).
 pub(super) fn read(written: Vec<Written>, vocab: &Entries<'_>) -> Result<Vec<AddedToken>> {
     let mut tokens: Vec<AddedToken> = Vec::with_capacity(written.len());

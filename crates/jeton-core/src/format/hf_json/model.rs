@@ -222,9 +222,9 @@ fn read_unknown(model: &Written<'_>, entries: &Entries<'_>) -> Result<Option<u32
     })
 }
 
-/// Special tokens that the vocabulary lists and no merge makes or uses: ordinary text never becomes
-/// them, so they are special tokens only. (With `ignore_merges`, `tokenizers` would find one that
-/// is a whole pretoken; text that looks like a special token stays text here.)
+/// Special tokens of the vocabulary that no merge makes or uses. Ordinary text never becomes them,
+/// so they are special tokens only. (With `ignore_merges`, `tokenizers` would find one that is a
+/// whole pretoken. Text that looks like a special token stays text here.)
 fn unreachable_special_tokens<'t>(
     model: &Written<'_>,
     added_tokens: &'t [AddedToken],

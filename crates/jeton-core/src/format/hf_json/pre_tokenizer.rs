@@ -296,8 +296,9 @@ fn write_split(split: &SplitConfig) -> Result<Value> {
     }))
 }
 
-/// A pattern of fancy-regex as Oniguruma reads it, refused where both can be compared and cut
-/// differently (`[a--b]` is a difference of classes in one, and a range in the other).
+/// Returns a pattern of fancy-regex as Oniguruma reads it. Fails if both readings can be compared
+/// and cut differently. For example, `[a--b]` is a difference of classes in one and a range in the
+/// other.
 fn checked_for_oniguruma(split: &SplitConfig) -> Result<String> {
     let pattern = for_oniguruma(split)?;
     let read = SplitConfig {

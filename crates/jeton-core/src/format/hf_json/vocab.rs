@@ -63,7 +63,7 @@ impl Names {
         self.0.get(id as usize)?.as_deref()
     }
 
-    /// The text of an id: an added token's, else that of the vocabulary.
+    /// Returns the text of an id: an added token's, else the vocabulary's.
     pub(super) fn of_id(&self, id: u32, config: &Config) -> Option<String> {
         let mut added = config.added_tokens.iter();
         let added = added.find(|token| token.id == id);
@@ -102,7 +102,7 @@ pub(super) fn write(names: &Names, config: &Config, unknown: Option<u32>) -> Map
     for token in here {
         vocab.insert(token.content.clone(), json!(token.id));
     }
-    // Each that is put there moves the ids of those that are not; the second round therefore takes
+    // Each token put there moves the ids of the tokens left out. The second round therefore takes
     // them all.
     if let Some(first) = misnumbered(&vocab, &config.added_tokens) {
         for token in rest {

@@ -251,9 +251,9 @@ fn legible(score: f64) -> f64 {
         .unwrap_or(score)
 }
 
-/// The merge list that does what ranks do: every pair that makes a token, in the order of the
-/// tokens' ids. (A single merge per token would not always do: ranks let any cut of a token merge
-/// into it.)
+/// Returns the merge list that does what ranks do: every pair that makes a token, in the order of
+/// the tokens' ids. One merge per token would not always do: ranks let any cut of a token merge
+/// into it.
 fn merges_of_ranks(tokens: &[Option<Base64Bytes>], opaque: &[u32]) -> Result<Vec<(u32, u32)>> {
     let vocab = pairs::vocab(tokens, opaque)?;
     Ok(pairs::all_pairs(&vocab))

@@ -1,7 +1,7 @@
 //! SentencePiece `.model` files: a protocol buffer of pieces and settings.
 //!
-//! The schema is that of `sentencepiece_model.proto` (0.2.3). Fields that are not modelled are kept
-//! as they stand, so that a file that was read can be written back byte for byte.
+//! The schema is `sentencepiece_model.proto` of 0.2.3. Fields that are not modelled are kept as
+//! they stand, so that a file that was read can be written back byte for byte.
 
 mod wire;
 mod write;

@@ -138,7 +138,7 @@ pub(in crate::format) fn pattern(config: &Config, ledger: &mut Ledger) -> Option
     found
 }
 
-/// Special tokens, and those that are added like them.
+/// Added tokens with their ids, special or not.
 pub(in crate::format) fn special_tokens(config: &Config) -> Vec<(String, u32)> {
     let tokens = config.added_tokens.iter();
     tokens

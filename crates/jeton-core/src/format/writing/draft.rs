@@ -81,7 +81,7 @@ pub struct ReadOptions {
     pub add_prefix_space: Option<bool>,
 }
 
-/// A file's place among those of a format, and its bytes.
+/// A file's role in its format, and its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
     /// Empty for the first file, `merges` for the second of GPT-2's.
@@ -97,13 +97,13 @@ pub(crate) struct Draft {
     pub(crate) words: Words,
 }
 
-/// In whose words a draft is.
+/// Form of the tokenizer that a draft holds.
 pub(crate) enum Words {
-    /// In those of the canonical form.
+    /// The canonical form, unchanged.
     Own,
-    /// The canonical form was said in other words first: these, which have to come back.
+    /// A translated canonical form, which reading the draft has to give back.
     All(Box<Config>),
-    /// The model was, so that canonical forms cannot be compared.
+    /// A translated model, so that canonical forms cannot be compared.
     Model,
 }
 

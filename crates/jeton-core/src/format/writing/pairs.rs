@@ -3,17 +3,17 @@
 //! With ranks, two neighbours merge if their bytes together are a token: the lowest id first, of
 //! equal ones the leftmost. A list names its pairs and their order.
 //!
-//! Merging inside a stretch of text whose ends no merge crosses does not depend on what lies
-//! outside: of the steps of the whole, those inside are always the first that the stretch alone
-//! would take. So when two neighbours l and r of any text merge to t, the bytes of t alone are
-//! merged to l and r, too, by the same steps; and since merging alone has no choice, l and r are
-//! the only pair from which t is ever made. Hence
+//! Take a stretch of text whose ends no merge crosses. Merging inside it does not depend on the
+//! text outside: the steps of the whole that lie inside are the first steps that the stretch alone
+//! would take. Let two neighbours l and r of any text merge to t. Then the bytes of t alone merge
+//! to l and r, too, by the same steps. Merging alone has no choice: l and r are the only pair from
+//! which t is ever made. Hence
 //!
-//! - the list of *every* pair, in the order of what they make, does what ranks do: of pairs that
-//!   make the same token at most one is ever met, so that their order does not matter;
-//! - a shorter list in that order does what ranks do if and only if it merges the bytes of every
-//!   token as ranks do: the first step at which the two would part on any text is one at which they
-//!   part on a token.
+//! - The list of *every* pair, in the order of what they make, does what ranks do: at most one of
+//!   the pairs that make a token is ever met, so their order does not matter.
+//! - A shorter list in that order does what ranks do if and only if it merges the bytes of every
+//!   token as ranks do. The first step at which the two would part on any text is a step at which
+//!   they part on a token.
 
 use std::collections::HashSet;
 

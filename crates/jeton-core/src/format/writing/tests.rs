@@ -95,8 +95,8 @@ fn sentencepiece_becomes_a_tokenizer_json_with_equal_ids() {
             let written = write(&tokenizer, FileFormat::HfJson).unwrap();
             assert_eq!(written.read.reference(), Reference::Hf);
             if remove {
-                // Spaces at the beginning go, also those of what stands for unknown text, and all
-                // of a piece's.
+                // The library drops all spaces at the beginning: of the text for unknown tokens,
+                // and of a piece that has several.
                 let lost: Vec<_> = written.losses.iter().map(|loss| loss.component).collect();
                 assert_eq!(lost, vec!["decoder"; 1 + usize::from(!byte_fallback)]);
                 for text in TEXTS {

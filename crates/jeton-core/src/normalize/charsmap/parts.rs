@@ -4,8 +4,7 @@ use hashbrown::HashSet;
 
 use super::{Charsmap, Unit};
 
-/// Bytes of sequences, and of those that they begin with, that are listed at most: 30 times those
-/// of `nmt_nfkc`.
+/// Most bytes listed, of sequences and their prefixes: 30 times as much as `nmt_nfkc` has.
 const MAX_LISTED: usize = 1 << 26;
 
 /// A part of a sequence that is replaced.
@@ -117,10 +116,10 @@ impl Charsmap {
     /// Passes each replaced sequence to `each`, in no order that matters; returns true if all were
     /// passed.
     ///
-    /// Sequences share their tails where the rest is the same (224,711 of them in 29,403 units for
-    /// `nmt_nfkc`), so that not each is gone through, but each unit once for each beginning of a
-    /// character that leads to it. A damaged array may lead back, and a NUL may lead on: what text
-    /// can match is told all the same, or not all was.
+    /// Sequences with equal rests share their tails (`nmt_nfkc` has 224,711 sequences in 29,403
+    /// units). So the walk does not follow each sequence: it enters each unit once for each
+    /// beginning of a character that leads to it. A damaged array may lead back, and a NUL may lead
+    /// on. Then all parts that text can match are passed all the same, or the result is false.
     pub(crate) fn each_part<'m>(&'m self, mut each: impl FnMut(Part<'m>)) -> bool {
         let Some(&root) = self.units.first() else {
             return true;
@@ -166,8 +165,8 @@ impl Charsmap {
         true
     }
 
-    /// The rules, in the order of the bytes that they replace. Of a damaged file: those that can be
-    /// used, and no more than [`MAX_LISTED`] says.
+    /// The rules, in the order of the bytes that they replace. For a damaged file, returns the
+    /// usable rules, at most [`MAX_LISTED`] bytes.
     pub fn rules(&self) -> Vec<(String, String)> {
         let Some(&root) = self.units.first() else {
             return Vec::new();
@@ -245,7 +244,7 @@ pub(crate) mod tests {
     /// Two sequences whose second bytes are one unit, as SentencePiece writes them.
     pub(crate) fn shared() -> Vec<u8> {
         let mut blob = compile(&[("ab", "Z")]);
-        // The root's children are in the second block, those of `a` in the third.
+        // The root's children are in the second block, the children of `a` in the third.
         let c = 256 ^ usize::from(b'c');
         let unit = ((c ^ 512) as u32) << 10 | u32::from(b'c');
         blob[4 + 4 * c..][..4].copy_from_slice(&unit.to_le_bytes());

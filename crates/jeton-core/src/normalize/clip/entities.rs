@@ -1,8 +1,8 @@
 //! HTML's character references, replaced as Python's `html.unescape` replaces them.
 //!
-//! The names are those of HTML 5 (<https://html.spec.whatwg.org/entities.json>, as Python 3.11 has
-//! them in `html.entities.html5`, read in November 2026); a name without a semicolon may be
-//! followed by anything, and the longest that fits counts.
+//! The names are HTML 5's (<https://html.spec.whatwg.org/entities.json>, as Python 3.11 has them in
+//! `html.entities.html5`, read in November 2026). Anything may follow a name without a semicolon;
+//! the longest name that fits counts.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ const MAX_NAME_CHARS: usize = 32;
 /// Longest name that the stricter form looks up, in characters.
 const MAX_STRICT_CHARS: usize = 24;
 
-/// Characters that the numbers 128 to 159 stand for: those of Windows-1252, where it has some.
+/// Characters for the numbers 128 to 159, from Windows-1252 where it has some.
 const WINDOWS_1252: [u32; 32] = [
     0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039,
     0x0152, 0x8D, 0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,

@@ -53,9 +53,9 @@ impl Cleaner {
         })
     }
 
-    /// Where the words of the cleaned text come from: from the words of the text, where there are
-    /// as many of them; else all from all of it. (References and repairs may make words or join
-    /// them.)
+    /// Maps the words of the cleaned text to the words of the text, if there are equally many.
+    /// Otherwise all of the cleaned text comes from all of the text. (References and repairs may
+    /// make words or join them.)
     pub(crate) fn align(&self, text: &str) -> Result<Alignment> {
         let cleaned = self.clean(text)?;
         if text.split_whitespace().count() != cleaned.split_whitespace().count() {

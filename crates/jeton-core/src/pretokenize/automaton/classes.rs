@@ -130,7 +130,7 @@ impl ClassMap {
         let n_classes = u8::try_from(raw.n_classes).ok()?;
         let single: [u8; 256] = raw.single.as_slice().try_into().ok()?;
         let is_class = |&class: &u8| class < n_classes;
-        // Where bytes are seen, each is a character; otherwise those of ASCII are.
+        // Where bytes are seen, each byte is a character; otherwise each ASCII byte is.
         let n_single = if sees_bytes { 256 } else { 128 };
         let (characters, others) = single.split_at(n_single);
         let n_blocks = raw.table.len() / 128;
@@ -228,7 +228,7 @@ impl ClassMap {
         }
     }
 
-    /// The class of the character before a place, that of the end if there is none.
+    /// The class of the character before a place, or the end's class if there is none.
     pub(super) fn before(&self, text: &[u8], place: usize) -> u8 {
         let mut start = place;
         while let Some(before) = start.checked_sub(1) {

@@ -2,14 +2,14 @@
 //!
 //! A pattern distinguishes few kinds of characters (letters, digits, spaces, a handful of single
 //! ones). So characters are first mapped to those classes (a 128-entry table for ASCII, a two-level
-//! table for the rest) and a deterministic automaton runs over classes, not bytes: a few dozen
-//! states, one load per character whatever the script, and nothing to compile per text.
+//! table for the rest). A deterministic automaton runs over classes, not bytes. It has a few dozen
+//! states, takes one load per character whatever the script, and compiles nothing per text.
 //!
 //! Matching is leftmost-first, as in a backtracking engine: the states are *ordered* lists of
 //! positions in the pattern, cut after the first that accepts. A look at the next character
 //! (`\s+(?!\S)`, `$`) costs nothing extra: a state's transitions on the next character's class also
 //! say whether the match may end just before it. A look at the last character (`\\b`) makes two
-//! states of one, by what that was; a match then begins in a state that depends on the character
+//! states of one, by that character. A match then begins in a state that depends on the character
 //! before it.
 //!
 //! Worst case: a leftmost-first search may run far ahead and come back, again and again, which
@@ -48,19 +48,18 @@ const MAX_WORK: usize = 20_000_000;
 const MAX_POSSESSIVE_WORK: usize = 200_000;
 /// A search that runs this many bytes beyond its match starts to remember hopeless states.
 const FAR: usize = 128;
-/// Hopeless states are remembered at the first character of every so many bytes: what a search
-/// walks in vain after [`FAR`], at most, and the bytes of text that one entry stands for.
+/// Bytes of text per remembered entry: hopeless states are remembered at the first character of
+/// each such stretch. So a search walks at most this far in vain after [`FAR`].
 const STRIDE: usize = 64;
 /// Most remembered (state, position) pairs: 64 MB, for 256 MB of text with one state at each place.
 /// Beyond it nothing more is remembered.
 const MAX_REMEMBERED: usize = 4 << 20;
 
 /// Text that is walked before boundaries are worked out, in bytes for each three classes in a row.
-/// That takes 0.5 ms for cl100k's pattern (14 classes), 0.8 for Llama 3's (17) and 4.6 for o200k's
-/// (29), about as long as known words of 34, 53 and 330 KB take to be walked and looked up
-/// (2026-11, one core of a Xeon): a process that encodes one prompt never pays for it, and none
-/// pays more than twice what it would have with hindsight. Tests have shorter texts, and see both
-/// ways.
+/// Working them out takes 0.5 ms for cl100k's pattern (14 classes), 0.8 for Llama 3's (17) and 4.6
+/// for o200k's (29). Walking and looking up 34, 53 and 330 KB of known pretokens takes about as
+/// long (2026-11, one core of a Xeon). So a process that encodes one prompt never pays for it, and
+/// none pays more than twice the least possible cost. Tests have shorter texts, and see both ways.
 const WALKED_FIRST: usize = if cfg!(test) { 0 } else { 12 };
 /// Bytes that are walked first, whatever the pattern.
 const WALKED_AT_LEAST: usize = 100;
@@ -79,7 +78,7 @@ pub(crate) enum BuildError {
     TooLarge,
 }
 
-/// Boundaries that are worked out when so much text was seen that it pays.
+/// Boundaries that are worked out once enough text was seen to make it pay.
 #[derive(Debug, Default)]
 struct Later {
     made: OnceLock<Option<Boundaries>>,
@@ -126,7 +125,8 @@ impl Automaton {
         if n_nodes * n_possessive > MAX_POSSESSIVE_WORK {
             return Err(BuildError::TooLarge);
         }
-        // What is kept could be given back for a look-behind's sake.
+        // A look-behind could make a greedy repetition give back characters that a possessive one
+        // keeps.
         let is_greedy = |ast: &Ast| {
             let nothing = Follow {
                 first: ClassUnicode::empty(),
@@ -149,7 +149,7 @@ impl Automaton {
         Ok(automaton)
     }
 
-    /// True if matches depend on what is before them: then a part of a text does not have those of
+    /// True if matches depend on the text before them. A part of a text then has other matches than
     /// the whole.
     pub(crate) fn looks_behind(&self) -> bool {
         self.behind.is_some()
@@ -164,9 +164,8 @@ impl Automaton {
         }
     }
 
-    /// Where pretokens end as characters tell it, to be used for a text of so many bytes; None
-    /// where they tell too little, for bytes that are seen as characters, and as long as little
-    /// text was seen.
+    /// Returns the boundary tables for a text of `n_bytes` bytes; None if they decide too little,
+    /// for bytes that are seen as characters, and as long as little text was seen.
     #[inline]
     fn boundaries(&self, n_bytes: usize) -> Option<&Boundaries> {
         match self.boundaries.made.get() {
@@ -203,7 +202,7 @@ impl Automaton {
         let mut state = self.start_at(text, start);
         let mut position = start;
         let mut end = start;
-        // Whether all that was walked in vain is remembered already.
+        // True if every place walked in vain is remembered already.
         let mut known = true;
         loop {
             let (class, width) = match text.get(position) {
@@ -368,8 +367,8 @@ impl Pieces<'_, '_> {
         self.progress.later = later;
     }
 
-    /// Puts the ends of the next pieces there, as many as fit; each begins where the one before
-    /// ends. Returns how many there are: none at the end of the text.
+    /// Writes the ends of the next pieces, up to `ends.len()` of them; each piece begins at the end
+    /// of the one before. Returns their number: 0 at the end of the text.
     #[inline(always)]
     pub fn ends(&mut self, ends: &mut [usize]) -> usize {
         let Matches {

@@ -52,9 +52,10 @@ fn first(node: &Ast) -> (ClassUnicode, bool) {
 
 /// True if every possessive repetition behaves as a greedy one would.
 ///
-/// For a repetition of one class that is so when giving a character back could never help: what
-/// follows must start with a character outside the class (the one given back is inside), or be able
-/// to match nothing unconditionally (then nothing is ever given back), or be the end of the text.
+/// For a repetition of one class this holds if giving a character back could never help. One of
+/// three must hold. The rest starts with a character outside the class (the one given back is
+/// inside). Or it may match nothing unconditionally: then nothing is ever given back. Or it is the
+/// end of the text.
 pub(super) fn possessive_is_greedy(node: &Ast, follow: &Follow) -> bool {
     match node {
         Ast::Concat(nodes) => {

@@ -24,7 +24,8 @@ pub(super) enum Node {
         classes: Vec<u8>,
         next: usize,
     },
-    /// Go on if the last class (that of the end, where there is none) is in the list.
+    /// Go on if the last class is in the list. At the beginning of the text the last class is the
+    /// end's.
     Behind {
         classes: Vec<u8>,
         next: usize,
@@ -184,7 +185,7 @@ impl Program {
     }
 }
 
-/// The classes that are not in a set, that of the end among them.
+/// The classes outside a set, among them the end's class.
 fn outside(classes: &ClassMap, set: &ClassUnicode) -> Vec<u8> {
     let inside = classes.members(set);
     (0..=classes.end_class())

@@ -1,8 +1,8 @@
 //! An automaton as a compiled file keeps it: a second process neither parses the pattern nor works
 //! it out again.
 //!
-//! Nothing that comes back is trusted: a file made on purpose can be another pattern, but every
-//! class, state and place is looked at, so that it can be no more than that.
+//! A file is not trusted: every class, state and place in it is checked. A hostile file can hold
+//! another pattern, but nothing worse.
 
 use super::boundaries::Boundaries;
 use super::classes::{ClassMap, RawClasses};
@@ -18,7 +18,7 @@ pub(crate) struct RawAutomaton {
 }
 
 impl Automaton {
-    /// Its columns. What characters tell is worked out for them, if it was not yet.
+    /// Its columns. The boundary tables are made now, if they were not yet.
     pub(crate) fn to_raw(&self) -> RawAutomaton {
         let boundaries = self.made_boundaries();
         RawAutomaton {
@@ -116,7 +116,7 @@ mod tests {
         let ends =
             |automaton: &Automaton| -> Vec<_> { automaton.matches(TEXT.as_bytes()).collect() };
         assert_eq!(ends(&again), ends(&made));
-        // The same columns for text would cut characters.
+        // In an automaton for text, these columns would cut characters.
         assert!(Automaton::from_raw(&raw, false).is_none());
     }
 
@@ -144,8 +144,7 @@ mod tests {
     }
 
     proptest! {
-        // Whatever is in the columns, what is taken cuts text into pieces that follow one another,
-        // at its characters.
+        // Any columns that are accepted cut text into adjacent pieces, at its characters.
         #[test]
         fn false_columns_are_refused_or_cut_characters_apart(
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
@@ -154,7 +153,7 @@ mod tests {
         ) {
             let mut raw = automaton(&published_patterns()[which], false).to_raw();
             for (place, byte) in changes {
-                // A quarter of the changes each for states, and half for what characters tell.
+                // A quarter of the changes each for states, and half for the boundary tables.
                 match byte % 4 {
                     0 => *place.get_mut(&mut raw.transitions) = u32::from(byte) << 8,
                     1 => *place.get_mut(&mut raw.classes.table) = byte,

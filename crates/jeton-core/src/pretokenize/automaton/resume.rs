@@ -16,8 +16,8 @@ impl Automaton {
     /// Returns the place up to which all is decided: the first one at which a search came to the
     /// end of the text, or that end.
     ///
-    /// A search depends on the text from its start to the character at which the automaton was
-    /// dead, and on nothing before; so one that ended inside the text ends there whatever follows.
+    /// A search depends only on the text from its start to the character at which the automaton was
+    /// dead. So a search that ended inside the text ends there, whatever follows.
     pub(crate) fn decided_matches(&self, text: &[u8], mut each: impl FnMut(usize, usize)) -> usize {
         let mut hopeless = Hopeless::default();
         let mut position = 0;

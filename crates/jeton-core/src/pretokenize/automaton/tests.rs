@@ -62,7 +62,7 @@ fn preference_is_that_of_a_backtracking_engine() {
 }
 
 proptest! {
-    // What a look-behind sees at the beginning of a match, and in the middle of one.
+    // Look-behinds at the beginning of a match, and in the middle of one.
     #[test]
     fn looks_behind_are_those_of_a_backtracking_engine(
         which in 0..6usize,
@@ -333,7 +333,7 @@ proptest! {
         text in "[a-zA-Z'\\- \\n.,0-9\u{e9}\u{4e2d}]{0,200}",
         at_once in 1usize..130,
     ) {
-        // Whatever else, every character is matched.
+        // The last two alternatives match every character.
         let pattern = [parts.as_slice(), &[r"\s", r"\S"]].concat().join("|");
         let automaton = automaton(&pattern);
         prop_assert_eq!(ends(&automaton, &text, at_once), piece_ends(&automaton, &text), "{}", pattern);

@@ -76,7 +76,7 @@ impl Kind {
             Self::Space => r"\s",
             Self::Upper => r"\p{Uppercase}",
             Self::Word if in_brackets => r"[\w--[\x{200C}\x{200D}]]",
-            // Of Latin-1, Oniguruma asks another table: superscripts and fractions are in it.
+            // For Latin-1, Oniguruma uses another table, which has superscripts and fractions.
             Self::Word => r"[[\w\xB2\xB3\xB9\xBC-\xBE]--[\x{200C}\x{200D}]]",
             Self::Xdigit => r"[0-9A-Fa-f]",
         }
@@ -112,7 +112,7 @@ pub(super) fn property(
         .map(|c| c.to_ascii_lowercase())
         .collect();
     let class = match Kind::posix(&plain) {
-        // The name is also that of the general category, without symbols.
+        // The name is the general category's too, and that one has no symbols.
         Some(Kind::Punct) => parser.class(r"\p{P}")?,
         Some(found) => kind(parser, found, in_brackets)?,
         None => named(parser, name, &plain)?,
@@ -136,7 +136,7 @@ fn named(parser: &Parser<'_>, name: &str, plain: &str) -> Result<ClassUnicode, P
         .map_err(|_| unknown())
 }
 
-/// True if a name is that of a block: those begin with "In", as do few other properties.
+/// True if a name is a block's: block names begin with "In", as do few other properties.
 fn blocks_begin_with_in(plain: &str) -> bool {
     !matches!(plain, "inherited") && !plain.starts_with("inscriptional")
 }
@@ -209,7 +209,7 @@ pub(super) fn escaped_char(parser: &mut Parser<'_>) -> Result<char, ParseError> 
     }
 }
 
-/// At most so many digits.
+/// Reads at most `most` digits.
 fn number(parser: &mut Parser<'_>, radix: u32, most: usize) -> u32 {
     let mut value = 0;
     for _ in 0..most {

@@ -1,7 +1,7 @@
 //! Letters that are the same but for their case, single or as sequences ("ss", "ß" and "ẞ").
 //!
-//! Oniguruma compares by Unicode's full case folding (CaseFolding.txt, status C and F): a character
-//! matches any other with the same folding, and a sequence matches a character that folds to it.
+//! Oniguruma compares by Unicode's full case folding (CaseFolding.txt, status C and F). A character
+//! matches any other with the same folding; a sequence matches a character that folds to it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,8 +11,8 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use super::node::Node;
 use crate::text::unicode::{UnicodeVersion, assigned_in, contains};
 
-/// Where all characters lie that fold to something else (Unicode 17), with some that do not between
-/// them: looking at every character there is takes longer than all else that a pattern needs.
+/// Ranges with all characters that fold to something else (Unicode 17), and some others between
+/// them. Looking at every character would take longer than all else that a pattern needs.
 const CASED: [Range<u32>; 16] = [
     0x41..0x588,
     0x10A0..0x10CE,
@@ -151,7 +151,8 @@ impl Folds {
         Node::alternate(branches)
     }
 
-    /// One character: those of the same folding, and the sequence that it folds to.
+    /// Node of one folding: the characters that fold to it, and the sequence itself if it has
+    /// several characters.
     fn one(&self, folded: &[char]) -> Node {
         let same = Node::Class(self.same(folded));
         if folded.len() == 1 {

@@ -1,10 +1,10 @@
 //! Patterns in Oniguruma's own syntax (its default, which `tokenizers` uses).
 //!
 //! Written from what Oniguruma 6.9 (in `tokenizers` 0.23.3) does when asked. Where it differs from
-//! other engines: `(?m)` lets the dot match a newline and `(?s)` does not exist; `^` and `$` are
-//! those of a line; `{n}` takes no `?` or `+` of its own (they repeat the repetition); `{n,m}` with
-//! n above m is possessive; `(?i)` reaches to the end of the enclosing group, over `|`; `\pL` is
-//! the text "pL"; repetitions of repetitions are reduced (`(?:a+?)?` is `a*?`).
+//! other engines: `(?m)` lets the dot match a newline and `(?s)` does not exist; `^` and `$` match
+//! at the ends of a line; `{n}` takes no `?` or `+` of its own (they repeat the repetition);
+//! `{n,m}` with n above m is possessive; `(?i)` reaches to the end of the enclosing group, over
+//! `|`; `\pL` is the text "pL"; repetitions of repetitions are reduced (`(?:a+?)?` is `a*?`).
 //!
 //! A construct without a counterpart here (recursion, callouts, absent groups, text segments ...)
 //! is an error that names it.

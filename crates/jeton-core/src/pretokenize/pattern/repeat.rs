@@ -1,4 +1,4 @@
-//! Repetitions of Oniguruma's syntax, and how it reduces those of repetitions.
+//! Repetitions of Oniguruma's syntax, and how it reduces nested ones.
 
 use super::node::Node;
 use super::oniguruma::{Flags, Parser};

@@ -134,8 +134,8 @@ fn add(model: &mut SpmModel, texts: &[&str]) {
     }
 }
 
-/// Rules whose tails are one, as SentencePiece writes them; rules that begin with what stands
-/// behind a cut, and that end with what stands before one; with pieces that join what these make.
+/// Rules that share a tail, as SentencePiece writes them. Rules that begin with a character behind
+/// a cut, and rules that end with a character before one. The pieces join the results.
 fn rewriting() -> Vec<(Vec<u8>, &'static [&'static str])> {
     use crate::normalize::charsmap::parts_tests::shared;
     use crate::normalize::charsmap_rules::compile;
@@ -154,7 +154,7 @@ fn rewriting() -> Vec<(Vec<u8>, &'static [&'static str])> {
     ]
 }
 
-/// Tokenizers of all kinds that are cut, and of those that must not be.
+/// Tokenizers of all kinds that are cut, and tokenizers that must not be.
 pub(super) fn tokenizers() -> Vec<Pair> {
     use base64::prelude::{BASE64_STANDARD, Engine as _};
     let rules =
@@ -326,14 +326,15 @@ pub(super) fn tokenizers() -> Vec<Pair> {
     let mut left_out = character_bpe(&[("b", "▁"), ("a", ".")], false);
     left_out["unk_token"] = Value::Null;
     all.push(Pair::new("left out", || hf(&llama, &null, &left_out)));
-    // The same where only spaces merge with a space behind them: what is between two of them may be
-    // left out.
+    // Only spaces merge with a space behind them here: a character between two spaces may be left
+    // out.
     let mut left_out = character_bpe(&[], false);
     left_out["unk_token"] = Value::Null;
     all.push(Pair::new("left out between spaces", || {
         hf(&llama, &null, &left_out)
     }));
-    // What one step makes another step takes away, or changes together with its neighbours.
+    // A later step removes the result of an earlier one, or changes it together with its
+    // neighbours.
     let space = replace(" ", "▁");
     let steps: [&[&Value]; 4] = [
         &[&replace("中", "文"), &replace("文", ""), &space],

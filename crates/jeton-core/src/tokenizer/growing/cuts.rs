@@ -1,12 +1,12 @@
 //! Where a text that may go on can be taken up again: a place that is good for every part of the
 //! pipeline.
 //!
-//! Claim: if `at` is among the cuts of a text T, then for every text X behind it the ids of T X are
-//! some ids that do not depend on X, followed by what [`Tokenizer::encode_from`] makes of T X from
-//! `at` on. The parts in their order: added tokens of the raw text (`special/open.rs`),
-//! normalization (`normalize/open.rs`), added tokens of the normalized text, pre-tokenization
-//! (`pretokenize/open.rs`), the model (`engine/open.rs`); each says which places are good in the
-//! text that it sees, as far as that is certain.
+//! Claim: let `at` be among the cuts of a text T, and X any text behind it. Then the ids of T X are
+//! some ids that do not depend on X, followed by the ids that [`Tokenizer::encode_from`] gives for
+//! T X from `at` on. The parts in their order: added tokens of the raw text (`special/resume.rs`),
+//! normalization (`normalize/resume.rs`), added tokens of the normalized text, pre-tokenization
+//! (`pretokenize/resume.rs`), the model (`engine/resume.rs`). Each part says which places are good
+//! in the text that it sees, as far as that is certain.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ impl Tokenizer {
     /// The places at which a text that may go on can be taken up again, behind one such place;
     /// rising.
     ///
-    /// Where normalization changes text, a place costs a little to find: then it is the last one,
-    /// and those that are `wanted`.
+    /// Where normalization changes text, finding a place costs a little. Then only the last place
+    /// is returned, and the `wanted` ones.
     pub(super) fn cuts(
         &self,
         text: &str,
@@ -153,8 +153,7 @@ impl Search<'_> {
         Ok(alignment.lookup().source_range(0, 1).0 == 0)
     }
 
-    /// The places of the text from which those of the normalized text come, if it can be taken up
-    /// there.
+    /// Maps places of the normalized text to places of the text at which it can be taken up again.
     fn in_the_text(&self, found: Vec<(usize, Kind, ResumePoint)>) -> Result<Vec<Cut>> {
         let cut = |at: usize, kind, place: ResumePoint| Cut {
             at: self.from.at + at,

@@ -1,14 +1,14 @@
 //! Texts that grow: encoded again only from the last place on that later text cannot change.
 //!
-//! At every moment the ids are those of a full encoding of the whole text. Behind it stands a list
-//! of *cuts*: places of the text from which encoding can go on as if it had never stopped, with the
-//! number of ids before each, which no later text changes (`cuts.rs` says why). Growing encodes
-//! from the last cut on and then looks for a later one; a change in the middle goes back to the
-//! last cut that did not depend on what is changed, and stops where a cut of the old text turns out
-//! to be one of the new text as well.
+//! At every moment the ids equal a full encoding of the whole text. A list of *cuts* makes that
+//! cheap: places of the text from which encoding can go on as if it had never stopped. Each cut
+//! keeps the number of ids before it, which no later text changes (`cuts.rs` says why). Growing
+//! encodes from the last cut on, and then looks for a later one. A change in the middle goes back
+//! to the last cut that did not depend on the changed text. It stops where a cut of the old text
+//! turns out to be a cut of the new text as well.
 //!
-//! A cut is never taken on trust alone: it counts only if encoding from it gives the end of what
-//! encoding from the cut before gave.
+//! A cut is never taken on trust alone: it counts only if encoding from it gives the last ids of
+//! encoding from the cut before.
 
 mod cuts;
 mod edit;
@@ -77,7 +77,7 @@ impl<T: Deref<Target = Tokenizer>> Growing<T> {
         &self.text
     }
 
-    /// The ids of the text: those that a full encoding gives.
+    /// The ids of the text, equal to a full encoding.
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
@@ -183,9 +183,9 @@ impl Walk<'_> {
         self.marks.last().cloned().unwrap_or_default()
     }
 
-    /// Encodes from a cut to the end of a text that goes on, and looks for a later one: the one
-    /// that is `wanted` if that is one, else the last. Text that cannot be encoded as far as it
-    /// goes may well be when it goes on.
+    /// Encodes from a cut to the end of a text that goes on, and looks for a later cut. It takes
+    /// the `wanted` one if that is a cut, else the last. Text that cannot be encoded so far may
+    /// well be once it goes on.
     fn step_inside(
         &self,
         text: &str,

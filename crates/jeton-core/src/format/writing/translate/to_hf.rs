@@ -1,8 +1,8 @@
 //! Models that `tokenizers` does not have, in the words of `tokenizer.json`.
 //!
-//! SentencePiece's BPE becomes BPE on characters, as transformers' converters do it (5.23.0,
-//! `convert_slow_tokenizer.py`), but with SentencePiece's own rules for spaces: these converters
-//! use steps that differ from them in texts with white space at their ends.
+//! SentencePiece's BPE becomes BPE on characters, as in transformers' converters (5.23.0,
+//! `convert_slow_tokenizer.py`). The rules for spaces are SentencePiece's own: the converters'
+//! steps differ in texts with white space at their ends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -212,8 +212,8 @@ fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderC
             "decode leaves out its last step",
         );
     }
-    // A text that begins with unknown text begins with the spaces of what stands for it, which the
-    // library cannot tell from those that normalization put there.
+    // The text for unknown tokens may begin with spaces. At the beginning of a text, the library
+    // cannot tell these spaces from the ones that normalization put there.
     let marked = model
         .pieces
         .iter()
@@ -341,9 +341,9 @@ type PieceMerges = (u32, Vec<(u32, u32)>);
 const MAX_RUN: usize = 1024;
 
 /// True if pieces of one score are merged alike by a list, which has an order for them, and by
-/// SentencePiece, which takes the first in the text. It is so where no two of their pairs can
-/// overlap; and for runs of one character (Llama's spaces) it can be tried: how a run is cut
-/// repeats itself from the longest piece on.
+/// SentencePiece, which takes the first in the text. They agree where no two of the pairs can
+/// overlap. Runs of one character (Llama's spaces) can be tried: the cuts of a run repeat from the
+/// longest piece on.
 fn ties_agree(
     group: &[PieceMerges],
     model: &SpmModel,

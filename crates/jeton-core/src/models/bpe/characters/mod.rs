@@ -7,7 +7,7 @@
 //!
 //! Ids and lengths agree with `tokenizers` 0.23.3, as found by running it:
 //!
-//! - An unknown token waits until the next character with a token of its own. If unknown ones are
+//! - An unknown token waits until the next character with a token of its own. If unknown tokens are
 //!   not fused, it waits until the next unknown one at most. Bytes of characters spelled meanwhile
 //!   come *before* it.
 //! - Unknown tokens are fused across such bytes.

@@ -57,8 +57,8 @@ struct StateSets {
 /// Outcomes behind two characters.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// By the next kind and the one after it; behind all kinds the end of the text. Those of a next
-    /// kind follow one another: rows are compared and joined by the thousand.
+    /// By the next kind and the one after it; behind all kinds the end of the text. The flags of
+    /// one next kind lie side by side: rows are compared and joined by the thousand.
     pub(super) all_flags: Vec<u8>,
     /// Kinds, and the end of the text.
     pub(super) n_after: usize,
@@ -179,16 +179,16 @@ impl Builder<'_> {
         may
     }
 
-    /// How often characters of a kind come. Of those that no ASCII character is of nobody knows:
-    /// marks are half of what some scripts have, and other texts have none.
+    /// Frequency of a kind's characters. Kinds without an ASCII character have no known frequency:
+    /// marks are half of some scripts, and other texts have none.
     fn weight(&self, weights: &[u64], kind: usize) -> u64 {
         let members = self.members[kind].iter();
         let weight: u64 = members.map(|&class| weights[class]).sum();
         weight.max(MIN_WEIGHT)
     }
 
-    /// The kinds whose runs leave most unsure where nothing taints: one, and those that are as it
-    /// is before any other.
+    /// The kind whose runs leave most unsure where nothing taints, and the kinds that behave like
+    /// it before any other.
     fn run_kinds(
         &mut self,
         behind: &[Vec<StateSets>],

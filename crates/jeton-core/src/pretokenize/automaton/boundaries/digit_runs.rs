@@ -28,7 +28,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// The class whose characters come most often, of those that are counted.
+    /// The most frequent of the counted classes.
     pub(super) fn new(classes: &ClassMap, possible: &Possible<'_>, weights: &[u64]) -> Self {
         let counted = (0..possible.n_classes())
             .filter_map(|class| Some((*weights.get(class)?, class, taken(possible, class)?)));
@@ -61,7 +61,7 @@ impl Counted {
     pub(super) fn from_bytes(bytes: &[u8; 257]) -> Option<Self> {
         let [has @ .., n] = bytes;
         let n = usize::from(*n);
-        // Of a class that is not counted there is nothing; of others a match takes more than one.
+        // An uncounted class has no bytes; a match takes more than one character of a counted one.
         let is_possible = if n == 0 {
             has.iter().all(|&has| has == 0)
         } else {
@@ -70,9 +70,9 @@ impl Counted {
         is_possible.then(|| Self::of(has.map(|has| has != 0), n))
     }
 
-    /// Decides the unsure places of a block that lie in runs before which a match ends for certain:
-    /// which are decided, and which of those are ends, a bit each. Others depend on what is before
-    /// them.
+    /// Decides the unsure places of a block that lie in runs before which a match ends for certain.
+    /// Returns a bit for each decided place, and a bit for each decided end. Other places depend on
+    /// the text before them.
     #[inline]
     pub(super) fn decide_runs(
         &self,
@@ -88,7 +88,7 @@ impl Counted {
         let begins = counted & !(counted << 1) & boundaries;
         // The sum has no bits of the runs that begin so: each carries to behind its end.
         let decided = counted & !counted.wrapping_add(begins) & !begins & unsure;
-        // Where so many are before a place, and one is behind it.
+        // Places with `n` counted bytes before them and one behind.
         let full = (0..self.n).fold(counted, |full, _| full << 1 & counted);
         let (mut ends, mut end) = (0, begins << self.n & full);
         while end != 0 {
@@ -98,9 +98,9 @@ impl Counted {
         (decided, ends & decided)
     }
 
-    /// Decides places of a block by counting from where a match begins, `place` the first of them:
-    /// which are decided, and which of those are ends, a bit each. None are, where there are other
-    /// characters between.
+    /// Decides places of a block from `place` on, by counting from the beginning of a match.
+    /// Returns a bit for each decided place, and a bit for each decided end. No place is decided if
+    /// other characters stand between.
     #[inline]
     pub(super) fn decide(
         &self,
@@ -145,7 +145,7 @@ fn taken(possible: &Possible<'_>, class: usize) -> Option<usize> {
         if next == DEAD {
             return (accepts && n > 1).then_some(n);
         }
-        // What comes behind the next character makes no end before it the match's.
+        // The match may not end here, whatever comes behind the next character.
         if !possible.ends_later[next as usize] {
             return None;
         }

@@ -48,7 +48,7 @@ impl Kernel {
         }
     }
 
-    /// A bit for each byte of a block that is one of so many side by side.
+    /// A bit for each byte of a block that lies in a range.
     #[inline]
     pub(super) fn bytes_within(self, block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
         match self {

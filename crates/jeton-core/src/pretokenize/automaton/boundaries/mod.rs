@@ -1,18 +1,17 @@
-//! Ends of matches from the characters around them: where those tell whether a match ends.
+//! Ends of matches, told from the characters around them where these decide.
 //!
 //! In ordinary text they nearly always do: a letter after a letter goes on, a space after a letter
-//! begins something new. What the characters tell is worked out from the automaton itself, whatever
-//! the pattern: all states are followed in which it can be behind three given classes, and if every
-//! one of them ends its match before the next two (or none does), those decide. So it is exact by
-//! construction, and there is nothing to recognise. Where they do not decide, the automaton walks
-//! from the last end, as ever.
+//! begins something new. The rules come from the automaton itself, whatever the pattern. All states
+//! are followed in which it can be behind three given classes. If every one of them ends its match
+//! before the next two (or none does), these five classes decide. So it is exact by construction,
+//! and there is nothing to recognise. Elsewhere the automaton walks from the last end, as ever.
 //!
 //! Five classes are too many to look up for each character, so classes that behave alike are one
-//! *kind*, and of the first of the five only one thing is asked: few classes *taint* what comes
-//! after them (the apostrophe of English contractions). What the other four tell is in tables that
-//! fit vector registers: the two before a place choose a *rule*, rule and next character an
+//! *kind*. The first of the five has one use only: few classes *taint* the characters behind them
+//! (the apostrophe of English contractions). The rules for the other four are in tables that fit
+//! vector registers. The two before a place choose a *rule*; rule and next character choose an
 //! outcome, which may depend on the one after. And since indented lines begin with runs of spaces
-//! of any length, what ends a run of one kind is looked at too.
+//! of any length, the character that ends a run of one kind is looked at too.
 
 mod build;
 mod digit_runs;
@@ -46,13 +45,13 @@ const LONG_WALK: usize = 32;
 /// Most characters of a run that are looked at to find what is before it.
 const MAX_REPEATS: usize = 8;
 
-/// Which places are boundaries, as characters tell it.
+/// Rules by which characters tell boundaries.
 #[derive(Clone, Debug)]
 pub(super) struct Boundaries {
     tables: Tables,
     repeated: Repeated,
     counted: Counted,
-    /// The kind of each character, and what is known of many together.
+    /// The kind of each character.
     kinds: Characters,
     rows: Rows,
     kernel: Kernel,
@@ -63,7 +62,7 @@ pub(super) struct Boundaries {
 pub(super) struct Progress {
     /// Where the next block begins.
     next_block: usize,
-    /// Boundaries and unsure places of the block before it that have not been looked at.
+    /// Boundaries and unsure places of the block before it that are still to be looked at.
     boundaries: u64,
     unsure: u64,
     /// Characters of that block that taint what comes next, and whether it has longer ones.
@@ -79,8 +78,8 @@ pub(super) struct Progress {
 }
 
 impl Automaton {
-    /// Puts the next ends there, as many as there are until the characters do not tell; says how
-    /// many, and whether the automaton must walk from the last of them (or from `position`).
+    /// Writes the next ends up to the first place that the characters do not decide. Returns how
+    /// many, and true if the automaton must walk from the last of them (or from `position`).
     #[allow(clippy::unused_self)] // a step of this automaton, as the walk is
     #[inline(always)]
     pub(super) fn tell_ends(
@@ -92,7 +91,7 @@ impl Automaton {
         ends: &mut [usize],
     ) -> (usize, bool) {
         let mut n = 0;
-        // What a walk has decided meanwhile.
+        // Drops places that a walk has decided meanwhile.
         let block = progress.next_block.wrapping_sub(BLOCK);
         if progress.next_block > 0 && position >= block {
             let decided = position - block;
@@ -156,7 +155,7 @@ impl Automaton {
             }
             progress.boundaries = 0;
             if progress.next_block >= text.len() {
-                // Nothing ends between the last end and that of the text.
+                // Nothing ends between the last end and the end of the text.
                 let last = if n > 0 { ends[n - 1] } else { position };
                 if last < text.len() && n < ends.len() {
                     ends[n] = text.len();
@@ -183,8 +182,8 @@ impl Automaton {
     }
 }
 
-/// Where the bytes end that equal the one at a place; there may be more of them behind a limit,
-/// which it stays before, if it is less than the text's length.
+/// Returns the end of a run of bytes equal to the one at `at`. The result stays below `limit`, if
+/// that is less than the text's length; the run may go on behind it.
 #[inline]
 fn same_until(text: &[u8], at: usize, limit: usize) -> usize {
     let run = &text[at..text.len().min(limit)];
@@ -227,7 +226,7 @@ impl Boundaries {
     /// than this part: where it ends was decided by what is in it.
     pub(super) fn sure_end(&self, part: &[u8]) -> Option<usize> {
         let mut progress = Progress::default();
-        // What ends a run may be looked for behind a block.
+        // The end of a run may be looked for behind a block.
         while progress.next_block + 2 * BLOCK + FAR <= part.len() {
             self.advance(&mut progress, part);
             // In the first block, characters are missing that tell what comes after them.
@@ -256,8 +255,8 @@ impl Boundaries {
             padded[from + 2 - start..][..there.len()].copy_from_slice(there);
             &padded
         });
-        // Two calls, so that what is found stays in registers, or is read as it was written: a
-        // copy, which would read more at once than a store has written, waits for memory.
+        // Two calls, so that `found` stays in registers or is read as it was written. A copy would
+        // read more at once than a store has written, and wait for memory.
         match kernel.find_ascii(tables, window, start == 0) {
             Some(found) => self.note::<false>(progress, text, &found, u64::MAX),
             None => {
@@ -298,7 +297,7 @@ impl Boundaries {
             boundaries = boundaries & !tainted | found.tainted_boundaries & tainted;
             unsure = unsure & !tainted | found.tainted_unsure & tainted;
         }
-        // What comes after the last character is not a character. That one may reach into the next
+        // The padding behind the last character is no character. That one may reach into the next
         // block.
         if rest < BLOCK + 4
             && let Some(place) = last_begin(text).checked_sub(start)
@@ -323,8 +322,8 @@ impl Boundaries {
         progress.next_block = start + BLOCK;
     }
 
-    /// Which of the places where runs of single-byte characters begin are boundaries, and which not
-    /// sure, as the characters tell that end the runs.
+    /// Decides the places where runs of single-byte characters begin, by the characters that end
+    /// the runs: boundaries and unsure places.
     fn before_runs(&self, text: &[u8], start: usize, mut runs: u64, tainted: u64) -> (u64, u64) {
         let tables = &self.tables;
         let kind = |at: usize| -> Option<u8> {
@@ -378,9 +377,10 @@ impl Boundaries {
         progress.boundaries = boundaries | ends;
     }
 
-    /// True if a match ends at a place, where a run of characters of one kind is before it that
-    /// tells what one of them would, and so the character before the run is the last but one: Thai
-    /// has two marks on many letters. None where that is not so, or does not tell.
+    /// True if a match ends at a place, told from the character before a run of one kind. The run
+    /// must tell as much as one of its characters, so the character before it stands for the last
+    /// but one: Thai has two marks on many letters. None if there is no such run, or if it does not
+    /// decide.
     #[inline(never)]
     pub(super) fn behind_repeats(&self, text: &[u8], place: usize) -> Option<bool> {
         let tables = &self.tables;

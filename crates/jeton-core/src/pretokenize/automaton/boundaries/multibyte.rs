@@ -1,10 +1,10 @@
 //! Characters of more than one byte.
 //!
 //! With AVX-512 a block is looked at character by character ([`super::kernels`]). Elsewhere each
-//! byte of a character gets the kind of the character: what comes before a place is the kind of the
-//! byte before it, and further characters are as many bytes away as the bytes in between say, which
-//! is the same for all places, so that vectors can do it. Only the kinds themselves are looked up
-//! one by one.
+//! byte of a character gets the kind of the character. The byte before a place then has the kind of
+//! the character before it; the bytes in between tell how far away further characters are. These
+//! steps are the same for all places, so vectors can do them. Only the kinds themselves are looked
+//! up one by one.
 
 #[cfg(target_arch = "x86_64")]
 use super::kernels::avx512_wide;
@@ -13,23 +13,23 @@ use super::{Boundaries, Progress};
 use crate::cpu::dispatch::{Kernel, gather_bits};
 use crate::pretokenize::automaton::classes::Characters;
 
-/// Bytes before a block that are looked at: those of two characters.
+/// Bytes before a block that are looked at: two characters' bytes.
 pub(super) const BEFORE: usize = 8;
 /// Bytes of a block and around it: behind the last character that begins in it comes one more.
 pub(in super::super) const AROUND: usize = BEFORE + BLOCK + 8;
 
-/// Bytes of a block and behind it: those of a character that begins in it, and of the one behind
-/// that.
+/// Bytes of a block and behind it: a character that begins in it may end behind it, and one more
+/// follows.
 pub(super) const AHEAD: usize = BLOCK + 8;
 
 /// Characters before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockContext {
-    /// The kind that decides before the last character that begins before it (that of the one
-    /// before that, or before a run of one kind: see [`super::repeated`]), and those of the last
-    /// two.
+    /// The deciding kind before the last character before the block, then the kinds of the last two
+    /// characters. The deciding kind is the last but one's, or the kind before a run of one kind:
+    /// see [`super::repeated`].
     pub(super) kinds: [u8; 3],
-    /// True if there are none.
+    /// True if no character comes before the block.
     pub(super) is_start: bool,
     /// True if a character of the block before it taints what comes after it.
     pub(super) taints: bool,
@@ -50,7 +50,7 @@ impl Characters {
     /// Gives the bytes of all longer characters around a block their kinds.
     #[inline(always)]
     pub(super) fn spread(&self, around: &[u8; AROUND], leads: u128, kinds: &mut [u8; AROUND]) {
-        // What begins in the last bytes is not looked at, nor is it all there.
+        // Characters that begin in the last bytes are not looked at, and are not complete.
         let leads = leads & ((1 << (AROUND - 4)) - 1);
         for (mut leads, from) in [(leads as u64, 0), ((leads >> 64) as u64, 64)] {
             while leads != 0 {

@@ -6,7 +6,7 @@ use super::digit_runs::Counted;
 use super::tables::{MAX_KINDS, MAX_RULES, MAX_SLICES, TAINTS, Tables};
 
 impl Boundaries {
-    /// As bytes. `classes`: those that they were made for.
+    /// As bytes. `classes`: the classes that the boundaries were made for.
     pub(in super::super) fn to_bytes(&self, classes: &ClassMap) -> Vec<u8> {
         let tables = &self.tables;
         let mut out = Vec::new();

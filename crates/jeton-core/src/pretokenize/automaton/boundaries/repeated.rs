@@ -1,8 +1,8 @@
 //! Runs of characters of one kind behind which the character before the run decides, as vectors see
 //! them: Thai has two marks on many letters.
 //!
-//! Behind two marks the tables know too little, since the marks could stand alone; behind a letter
-//! and any number of marks they know what they know behind a letter and one. So behind such a run
+//! Behind two marks the tables know too little, since the marks could stand alone. Behind a letter
+//! and any number of marks they know as much as behind a letter and one mark. So behind such a run
 //! the letter takes the place of the last but one. One kind for each pattern, which no single byte
 //! has: blocks of single bytes do not look for it.
 
@@ -18,7 +18,7 @@ const NONE: u8 = 0x40;
 pub(super) struct Repeated {
     pub(super) kind: u8,
     /// By the kind of the character before a run: the column of the places inside of the run and
-    /// behind it, which is that of the run's kind where that character does not decide.
+    /// behind it. It is the column of the run's kind where the character before does not decide.
     pub(super) columns: [u8; MAX_KINDS],
 }
 

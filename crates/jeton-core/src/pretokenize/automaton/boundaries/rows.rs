@@ -2,10 +2,10 @@
 //! row, or of all rows that begin with the same byte. And leaves: two rows, which vectors look up
 //! at once.
 //!
-//! Most rows of most scripts are letters of one kind, so that vectors tell the kinds of a whole
-//! block by the bytes that its characters begin with: most Chinese and Korean ones by the first,
-//! others by the second, and the few leaves that are left in a block are looked up one by one, each
-//! for all of its characters. Alphabets of up to 128 characters are a leaf or two.
+//! Most rows of most scripts are letters of one kind, so vectors tell the kinds of a whole block
+//! from the first bytes of its characters. The first byte decides most Chinese and Korean
+//! characters, the second byte others. The few leaves that are left in a block are looked up one by
+//! one, each for all of its characters. Alphabets of up to 128 characters are a leaf or two.
 
 use crate::pretokenize::automaton::classes::Characters;
 
@@ -39,8 +39,8 @@ impl Rows {
     }
 }
 
-/// Leaves and first bytes that came last: most of a text is of few of them, so that vectors look
-/// all of these up, whether they come again or not, which cannot be guessed.
+/// Leaves and first bytes that came last. Most of a text has few of them, so vectors look all of
+/// these up. A branch on each could not be predicted.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     /// First bytes of three, of which the second tells the kind.
@@ -69,7 +69,7 @@ impl Recent {
         &self.leads[..self.n_leads.min(self.leads.len())]
     }
 
-    /// That which came first, mostly that of the text's alphabet, and the others.
+    /// The leaf that came first, mostly the text's alphabet, and the others.
     #[inline(always)]
     pub(super) fn leaves(&self) -> (Option<&Leaf>, &[Leaf]) {
         match &self.leaves[..self.n_leaves.min(self.leaves.len())] {

@@ -18,9 +18,9 @@ const MAX_ROUNDS: usize = 8;
 
 /// How often a character comes in ordinary text, very roughly, in thousandths: which classes
 /// deserve a kind, and which rules are told apart where there are too many. Signs and line ends
-/// count for more than they come: what is around them is what is unsure. Of the numbers that were
-/// tried these leave the least unsure in code, prose and logs under o200k's pattern, and nothing in
-/// Hindi (docs/log/engine-2026-11.md).
+/// count for more than they come: what is around them is what is unsure. Among the numbers tried,
+/// these leave least unsure in code, prose and logs under o200k's pattern, and nothing in Hindi
+/// (docs/log/engine-2026-11.md).
 fn frequency(byte: u8) -> u32 {
     match byte {
         b'a'..=b'z' => 20,

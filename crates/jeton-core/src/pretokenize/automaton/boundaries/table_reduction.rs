@@ -1,4 +1,5 @@
-//! Fewer distinctions where tables would be too large: what is nearly alike becomes one, less sure.
+//! Fewer distinctions where tables would be too large: rows that are nearly alike become one, which
+//! is less sure.
 
 use super::build::Row;
 use super::tables::{BOUNDARY, TAINTED_BOUNDARY, TAINTED_UNSURE, UNSURE};
@@ -17,8 +18,8 @@ pub(super) fn either(one: u8, other: u8) -> u8 {
     both
 }
 
-/// How much is unsure, by the weights of kinds; little counts what is so only where something
-/// taints.
+/// Measures how much is unsure, by the weights of kinds. Places that are unsure only where
+/// something taints count little.
 pub(super) struct Costs<'a> {
     pub(super) weights: &'a [u64],
     pub(super) run: &'a [usize],
@@ -41,7 +42,7 @@ impl Costs<'_> {
     fn of_next(&self, row: &Row, next: usize) -> u128 {
         let is_run = self.run.contains(&next);
         let after = row.flags(next).iter().enumerate().map(|(after, &flags)| {
-            // What a run's end tells instead.
+            // The end of the run decides here.
             if is_run && self.run.contains(&after) {
                 0
             } else {
@@ -121,10 +122,10 @@ impl Group {
     }
 }
 
-/// Joins groups, those that cost least first, until there are few enough. What is alike costs
+/// Joins groups until at most `most` are left, always the cheapest pair. Joining equal groups costs
 /// nothing.
 fn join(costs: &Costs<'_>, mut groups: Vec<Group>, most: usize) -> Vec<Group> {
-    // Those that are alike, first and without comparing costs.
+    // Equal groups first, without comparing costs.
     let mut distinct: Vec<Group> = Vec::new();
     for group in groups {
         match distinct.iter_mut().find(|known| known.rows == group.rows) {
@@ -133,8 +134,7 @@ fn join(costs: &Costs<'_>, mut groups: Vec<Group>, most: usize) -> Vec<Group> {
         }
     }
     groups = distinct;
-    // What joining two would cost more than they do: of a pair only anew where one of them was
-    // joined.
+    // Extra cost of joining each pair, computed anew only if one of the two was joined.
     let mut more = vec![vec![None; groups.len()]; groups.len()];
     while groups.len() > most {
         let mut best: Option<(u128, usize, usize)> = None;

@@ -99,8 +99,8 @@ impl Codes {
 }
 
 impl Tables {
-    /// The codes of single-byte characters; those of other bytes, and of what is near them, mean
-    /// nothing. `at_start`: the block is the text's first.
+    /// The codes of single-byte characters. The codes of other bytes, and near them, mean nothing.
+    /// `at_start`: the block is the text's first.
     pub(super) fn codes(&self, window: &[u8; WINDOW], at_start: bool) -> Codes {
         let mut codes = Codes::NONE;
         let ascii = |at: usize| usize::from(window[at] & 0x7F);
@@ -135,7 +135,7 @@ impl Tables {
         found
     }
 
-    /// The kinds of single-byte characters around a block; those of other bytes mean nothing.
+    /// The kinds of single-byte characters around a block; the kinds of other bytes mean nothing.
     pub(super) fn single_kinds(&self, around: &[u8; AROUND]) -> [u8; AROUND] {
         around.map(|byte| self.kind[usize::from(byte & 0x7F)])
     }
@@ -156,7 +156,7 @@ impl Tables {
         for place in 0..BLOCK {
             let at = place + BEFORE;
             begins |= u64::from(!continues(at)) << place;
-            // The last character begins so many bytes before its own last byte.
+            // Bytes from the last character's first byte to its own last byte.
             let depth = (1..=3).take_while(|&back| continues(at - back)).count();
             let column = if second >> place & 1 != 0 {
                 self.start_column

@@ -76,7 +76,7 @@ fn bytes_within(block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
     half(HALF) << HALF | half(0)
 }
 
-/// 32 of the bytes from a place on; the place is where so many are left, or else nothing is read.
+/// Loads 32 bytes from a place on, or zeros if fewer are left.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(bytes: &[u8], at: usize) -> __m256i {

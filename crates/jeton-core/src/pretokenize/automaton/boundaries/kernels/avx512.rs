@@ -78,8 +78,8 @@ fn find_places(bits: u64, few: bool, base: usize, places: &mut [usize; 64]) {
     let quarter = _mm512_castsi512_si128(numbers);
     store(a, quarter);
     store(b, _mm_unpackhi_epi64(quarter, quarter));
-    // Thirty-two in any case, if they are not few: a block of text has a dozen or two, and whether
-    // it has more than so many cannot be guessed.
+    // The third and fourth eight are written even if they are empty, unless `few` is set. A block
+    // of text has a dozen or two places, so nobody can guess if it has more than 16.
     if few && bits.count_ones() <= 16 {
         return;
     }

@@ -1,8 +1,8 @@
-//! Longer characters with AVX-512: their kinds by rows of characters, then all that is known of a
-//! block character by character instead of byte by byte, so that what comes before or behind a
-//! place is one lane away, however many bytes that is. Called only where `Kernel::of` found AVX-512
-//! BW, VBMI and VBMI2 and the instructions on bits, which is all that makes the call unsafe; memory
-//! is read through references to arrays.
+//! Longer characters with AVX-512: their kinds by rows of characters, then all facts about a block
+//! character by character, not byte by byte. So the characters before and behind a place are one
+//! lane away, however many bytes they have. Called only where `Kernel::of` found AVX-512 BW, VBMI
+//! and VBMI2 and the instructions on bits, which is all that makes the call unsafe; memory is read
+//! through references to arrays.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -94,7 +94,8 @@ fn kinds(rules: &Boundaries, recent: &mut Recent, ahead: &[u8; AHEAD]) -> __m512
     for &lead in recent.leads() {
         left &= !look_at_second(lead, left, &mut kinds);
     }
-    // Of an alphabet of one leaf there is mostly nothing left, of others mostly something.
+    // The leaf that came first decides all of a one-leaf alphabet mostly; other alphabets mostly
+    // leave characters.
     if left != 0 {
         for &leaf in others {
             left &= !look_at_leaf(leaf, &mut kinds);

@@ -71,7 +71,7 @@ proptest! {
     ) {
         let text: String = text.into_iter().collect();
         let start = block * BLOCK % (text.len().next_multiple_of(BLOCK));
-        // Any kind for any character, but those of one byte have that of the table.
+        // Any kind for longer characters; single bytes have the table's kind.
         let kind = |letter: char| match u8::try_from(letter) {
             Ok(byte) if byte < 0x80 => tables.kind[usize::from(byte)],
             _ => ((u32::from(letter) * 7) >> 3) as u8 & 0x0F,
@@ -137,7 +137,8 @@ fn boundaries() -> impl Strategy<Value = Boundaries> {
     let repeated = (0u8..15, any::<[u8; 16]>());
     let all = (tables(), blocks, any::<u64>(), repeated);
     all.prop_map(|(mut tables, some, seed, (repeated, columns))| {
-        // What repeats is no single byte, above all not what stands where a text has not begun.
+        // No single byte has the repeated kind, above all not the byte that pads the start of a
+        // text.
         let kind = (tables.kind[0] + 1 + repeated) % 16;
         let columns = columns.map(|column| column & 0x70);
         let usual = tables.kind[0];
