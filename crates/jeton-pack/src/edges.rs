@@ -29,7 +29,8 @@ impl Line {
 ///
 /// With `w` the widths and `n` the documents up to a candidate, `k` buckets up to candidate `j`
 /// need `w[j] n[j] + min over i < j of (positions[k - 1][i] - n[i] w[j])` positions. The minimum is
-/// taken over lines whose slopes fall while `w` grows, so a hull of lines finds it in constant time.
+/// taken over lines whose slopes fall while `w` grows, so a hull of lines finds it in constant
+/// time.
 pub fn bucket_edges(widths: &[u32], documents: &[u64], most: usize) -> Vec<u32> {
     let n = widths.len();
     if n == 0 || most == 0 {
