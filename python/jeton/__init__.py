@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from jeton.explaining import explain
     from jeton.locking import compare_locks, make_lock
     from jeton.planning.cost_aware import cost_aware
+    from jeton.planning.packing import pack
     from jeton.planning.recommend import recommend
     from jeton.planning.sweep import sweep
     from jeton.pricing import ledger, read_usage
@@ -145,6 +146,7 @@ __all__ = [
     "list_vocabularies",
     "load",
     "make_lock",
+    "pack",
     "probe_digest",
     "read_usage",
     "recommend",
@@ -174,6 +176,7 @@ _LAZY = {
     "list_vocabularies": "jeton.registry",
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
+    "pack": "jeton.planning.packing",
     "probe_digest": "jeton.probe",
     "read_usage": "jeton.pricing",
     "recommend": "jeton.planning.recommend",
