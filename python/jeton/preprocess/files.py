@@ -18,7 +18,7 @@ from jeton.corpus.documents import read_progress, require_text
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
 from jeton.corpus.own_output import inputs_without_output
 from jeton.errors import UsageError
-from jeton.preprocess.pipeline import Pipeline
+from jeton.preprocess.pipeline import StepPipeline
 from jeton.preprocess.record_files import (
     Change,
     FileCounts,
@@ -57,7 +57,7 @@ def preprocess_files(
     num_threads: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> PreprocessReport:
-    """Write files again with texts that have fewer tokens, and say what was saved and lost.
+    r"""Write files again with texts that have fewer tokens, and say what was saved and lost.
 
     Each file keeps its name, its format, its compression, and of its records every other field. The
     files appear together when all are done; an error leaves none.
@@ -84,12 +84,12 @@ def preprocess_files(
 
     Example:
         >>> import jeton, pathlib
-        >>> _ = pathlib.Path("a.txt").write_text("one   two\\n", encoding="utf-8")
+        >>> _ = pathlib.Path("a.txt").write_text("one   two\n", encoding="utf-8")
         >>> _ = jeton.preprocess_files(
         ...     "a.txt", "clean", steps="whitespace", tokenizer="jeton-general-32k"
         ... )
         >>> pathlib.Path("clean/a.txt").read_text(encoding="utf-8")
-        'one two\\n'
+        'one two\n'
     """
     from jeton.registry import load
 
@@ -100,7 +100,7 @@ def preprocess_files(
     if not field:
         raise UsageError("the field has no name; expected one like 'text' or 'message.content'")
     used = load(tokenizer) if isinstance(tokenizer, str | os.PathLike) else tokenizer
-    pipeline = Pipeline(used, steps, options, num_threads=num_threads)
+    pipeline = StepPipeline(used, steps, options, num_threads=num_threads)
     items = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
@@ -120,9 +120,7 @@ def preprocess_files(
             n_bytes += target.file.n_bytes or counts.n_bytes_read
             if on_progress is not None:
                 files = [target.file for target in targets]
-                on_progress(
-                    read_progress(files, n_bytes=n_bytes, n_documents=pipeline.n_documents)
-                )
+                on_progress(read_progress(files, n_bytes=n_bytes, n_documents=pipeline.n_documents))
         return total
 
     if pipeline.wants_first_pass:
@@ -224,7 +222,7 @@ def _name(file: InputFile, item: str) -> str:
         return path.name
     base = Path(item)
     if not base.exists():
-        # Of a glob, the folders before its first wildcard.
+        # A glob stands below the folders before its first wildcard.
         plain: list[str] = []
         for part in base.parts:
             if has_magic(part):

@@ -37,7 +37,22 @@ MIN_ELEMENTS = 3
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*+)>")
 _VOID: Final = frozenset(
-    "area base br col embed hr img input link meta param source track wbr".split()
+    (
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
+    )
 )
 _HIDDEN: Final = frozenset(("script", "style", "noscript", "template", "head", "svg"))
 

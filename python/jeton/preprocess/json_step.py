@@ -33,7 +33,7 @@ JSON_FORMS: Final = ("minified", "keys", "csv", "toon")
 """Forms that a JSON document may take."""
 
 _KEYS: Final = "keys: "
-"""What the line with the legend of short keys begins with."""
+"""Beginning of the line with the legend of short keys."""
 
 
 class JsonStep(BaseStep):
@@ -125,13 +125,13 @@ def json_forms(text: str) -> dict[str, str]:
 
 
 def restore_json(text: str) -> str:
-    """Return the minified JSON of any form.
+    r"""Return the minified JSON of any form.
 
     Raises:
         ValueError: It is none of the forms.
 
     Example:
-        >>> restore_json("id,name\\n1,Ada")
+        >>> restore_json("id,name\n1,Ada")
         '[{"id":1,"name":"Ada"}]'
     """
     if text.startswith(_KEYS):

@@ -96,7 +96,7 @@ class LossCount:
     Attributes:
         kind: ``"numbers"``, ``"names"``, ``"code"``, ``"links"`` or ``"n_grams"`` of five words.
         n_before: Different things of a document before, summed over documents.
-        n_lost: Those of them that stand nowhere in the document any more.
+        n_lost: Number of them that stand nowhere in the document any more.
         examples: Some of what is lost, the first ones met.
     """
 

@@ -42,6 +42,7 @@ class NumbersStep(BaseStep):
     def apply(self, text: str) -> str:
         """Return the text with shorter numbers."""
         if looks_like_code(text):
+            self.note("left alone: looks like code")
             return text
         return "".join(
             (line.text if line.is_fenced else _FRACTION.sub(self._rounded, line.text)) + line.end

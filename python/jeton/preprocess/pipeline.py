@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jeton.metrics.bootstrap import bootstrap_ratio
+from jeton.preprocess.by_name import make_step, parse_steps
 from jeton.preprocess.losses import LossTally
 from jeton.preprocess.results import PreprocessReport, StepReport, TokenSaving
-from jeton.preprocess.steps import PreprocessOptions, TextStep, make_step, parse_steps
+from jeton.preprocess.steps import PreprocessOptions, TextStep
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
-__all__ = ["Pipeline"]
+__all__ = ["StepPipeline"]
 
 
 class _Savings:
@@ -63,7 +64,7 @@ def _n_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-class Pipeline:
+class StepPipeline:
     """Steps in order, with what they save and lose.
 
     Where ``wants_first_pass`` is true, every document goes through ``observe`` before the first
@@ -150,7 +151,7 @@ class Pipeline:
         return current
 
     def report(self) -> PreprocessReport:
-        """What the documents so far saved and lost."""
+        """Savings and losses of the documents so far."""
         return PreprocessReport(
             tokenizer=self._tokenizer.name or "",
             fingerprint=self._tokenizer.fingerprint,
@@ -171,7 +172,8 @@ class Pipeline:
         )
 
     def _count(self, texts: Sequence[str]) -> list[int]:
-        return self._tokenizer.count_batch(list(texts), num_threads=self._num_threads).tolist()
+        counts = self._tokenizer.count_batch(list(texts), num_threads=self._num_threads)
+        return [int(n) for n in counts.tolist()]
 
     def _recount(
         self, before: Sequence[str], after: Sequence[str], n_before: list[int]

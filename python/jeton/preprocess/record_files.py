@@ -1,7 +1,7 @@
 """Documents of a file, read and written back in its own format, all else as it was.
 
-One class for each format: ``batches`` hands out texts, and takes the changed ones from ``send``'s
-twin, the function that is called with each batch. What it yields is bytes to write.
+There is one function for each format. It calls ``change`` with the texts of each batch, and yields
+the bytes to write.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FileSettings:
 
 @dataclass(slots=True)
 class FileCounts:
-    """What was met while reading."""
+    """Counts of a file that was read."""
 
     n_null: int = 0
     n_bad: int = 0
@@ -73,7 +73,7 @@ def changed_file(
         return
     if "[]" in settings.field:
         raise UsageError(
-            f"the field {settings.field!r} joins the texts of a list, which cannot be written back\n"
+            f"the field {settings.field!r} joins texts of a list, which cannot be written back\n"
             "hint: name a field that holds one text"
         )
     if file.format == "jsonl":
@@ -210,7 +210,7 @@ def _jsonl(
             counts.n_null += 1
             yield from batcher.literal(line)
         else:
-            span, text = found
+            span, text = found[0], found[1]
 
             def write(text: str, line: str = line, span: tuple[int, int] = span) -> str:
                 return spliced(line, span, text)
@@ -279,6 +279,11 @@ def _json_array(
     batcher = _Batcher(change)
     at = written = 0
     line = 1
+    is_ascii = text.isascii()
+
+    def write_string(changed: str) -> str:
+        return json.dumps(changed, ensure_ascii=is_ascii)
+
     while True:
         start = at
         while at < len(text) and text[at] in " \t\r\n,[]":
@@ -308,12 +313,7 @@ def _json_array(
                 continue
             span, found = result[0], result[1]
         yield from batcher.literal(text[written : span[0]])
-        is_ascii = text.isascii()
-
-        def write(changed: str, is_ascii: bool = is_ascii) -> str:
-            return json.dumps(changed, ensure_ascii=is_ascii)
-
-        yield from batcher.text(found, write)
+        yield from batcher.text(found, write_string)
         written = span[1]
         line += text.count("\n", at, end)
         at = end

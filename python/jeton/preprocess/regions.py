@@ -19,9 +19,10 @@ _CODE_LINE = re.compile(
         (?:def|class|import|from|return|func|fn|let|const|var|public|private|protected|static
           |package|namespace|using|elif|else|try|except|finally|with|raise|yield|async|await
           |struct|enum|impl|trait|module|begin|end|local|void|int|SELECT|INSERT|UPDATE|CREATE)\b
-          (?=.*[\w(){}:;=*"'<>])
+          (?=.*(?:[:;{}(\[,]\s*$|\)\s*$|\s=\s|\w\())
+        |from\s[\w.]+\simport\s|import\s[\w.]+(?:\sas\s\w+)?\s*$|return\s[\w.]+\s*$
         |[@\#]\w+|\#!|//|/\*|\*/?\s|--\s|[{}\[\]();]+,?;?\s*$
-        |[\w.\-"']+\s*(?:[-+*/|&]?=|:=|:)(?:\s|$)
+        |[\w.\-"']+\s*(?:[-+*/|&]?=|:=)(?:\s|$)|[\w.\-"']+:(?:\s+\S+){0,3}\s*$
         |-\s+[\w.\-"']+:(?:\s|$)|-\s+\S+\s*$
         |.*[{};(\[,]\s*$|.*\):?\s*$|.*\\$
         |(?:if|for|while|elif|else|switch|case)\b.*[:{]\s*$
@@ -31,9 +32,12 @@ _CODE_LINE = re.compile(
 )
 _SURELY_CODE = re.compile(
     r"""^(?:
-        (?:async[ ])?def[ ]\w+\(.*|class[ ]\w+.*:|import[ ][\w.]+(?:[ ]as[ ]\w+)?|from[ ][\w.]+[ ]import[ ].*
-        |\#include[ ]*[<"].*|\#!/.*|package[ ][\w.]+;?|(?:pub[ ])?fn[ ]\w+.*|func[ ].*\{|<\?php.*|<\?xml.*
-        |---|(?:public|private)[ ].*[{;]|(?:const|let|var)[ ]\w+[ ]*=.*|.*;|[\w$.]+[ ]=[ ].*|\w[\w.]*\(.*\)
+        (?:async[ ])?def[ ]\w+\(.*|class[ ]\w+.*:
+        |import[ ][\w.]+(?:[ ]as[ ]\w+)?|from[ ][\w.]+[ ]import[ ].*
+        |\#include[ ]*[<"].*|\#!/.*|package[ ][\w.]+;?
+        |(?:pub[ ])?fn[ ]\w+.*|func[ ].*\{|<\?php.*|<\?xml.*
+        |---|(?:public|private)[ ].*[{;]
+        |(?:const|let|var)[ ]\w+[ ]*=.*|.*;|[\w$.]+[ ]=[ ].*|\w[\w.]*\(.*\)
         |print\(.*
     )\s*$""",
     re.VERBOSE | re.MULTILINE,
@@ -46,16 +50,16 @@ CODE_SHARE = 0.5
 """Share of the lines that have the form of code from which on a document is taken for code."""
 
 SURE_SHARE = 0.25
-"""The same where some of them can hardly be prose (an import, a definition, a statement)."""
+"""Share that suffices where some line can hardly be prose: an import, a definition, a statement."""
 
 
 def looks_like_code(text: str) -> bool:
     """True if a whole document is rather source code or a configuration than prose.
 
     Example:
-        >>> looks_like_code("import os\\n\\nname = 'a  b'\\nprint(name)\\n")
+        >>> looks_like_code("import os; name = 'a  b'; print(name)")
         True
-        >>> looks_like_code("We met at noon.  It rained.\\n")
+        >>> looks_like_code("We met at noon.  It rained.")
         False
     """
     head = text[:SURVEYED_CHARS]

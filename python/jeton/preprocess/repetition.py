@@ -11,7 +11,7 @@ from jeton.preprocess.steps import BaseStep, LossClass
 __all__ = ["RepetitionStep"]
 
 MIN_CHARS = 40
-"""Characters of a paragraph that may go: shorter ones (Yes., a heading) are said twice on purpose."""
+"""Characters of a paragraph that may go: shorter ones, headings say, are repeated on purpose."""
 
 _BLANKS = re.compile(r"\s+")
 
@@ -31,6 +31,7 @@ class RepetitionStep(BaseStep):
     def apply(self, text: str) -> str:
         """Return the text with each paragraph once."""
         if looks_like_code(text):
+            self.note("left alone: looks like code")
             return text
         seen: set[str] = set()
         pieces: list[str] = []

@@ -47,7 +47,7 @@ class StepReport:
         loss_class: ``"lossless"``, ``"whitespace"``, ``"markup"`` or ``"content"``.
         in_order: Saving behind the steps before it.
         alone: Saving where it is the only step.
-        losses: What was there before the step, in order, and is not there behind it.
+        losses: Things that were there before the step, in order, and are gone behind it.
         outcomes: Documents by what was done to them, in order.
     """
 
@@ -69,7 +69,7 @@ class PreprocessReport:
         n_documents: Documents.
         steps: Each step, in the order in which they ran.
         total: Saving of all steps.
-        losses: What was there at first and is not there in the end.
+        losses: Things that were there at first and are gone in the end.
         n_null_documents: Records whose text is null; they are written as they were.
         n_bad_records: Records that cannot be used, which were left out.
         n_replaced_documents: Documents in which bytes that are not UTF-8 became U+FFFD.
@@ -100,7 +100,7 @@ class PreprocessedTexts:
 
     Attributes:
         texts: One for each text given, in order.
-        report: What was saved and lost.
+        report: Savings and losses.
     """
 
     texts: tuple[str, ...]

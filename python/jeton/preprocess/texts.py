@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from jeton.errors import UsageError
-from jeton.preprocess.pipeline import Pipeline
+from jeton.preprocess.pipeline import StepPipeline
 from jeton.preprocess.results import PreprocessedTexts
 from jeton.preprocess.steps import PreprocessOptions
 
@@ -65,7 +65,7 @@ def preprocess_texts(
                     "expected valid Unicode"
                 ) from None
     used = load(tokenizer) if isinstance(tokenizer, str | os.PathLike) else tokenizer
-    pipeline = Pipeline(used, steps, options, num_threads=num_threads)
+    pipeline = StepPipeline(used, steps, options, num_threads=num_threads)
     if pipeline.wants_first_pass:
         pipeline.observe(given)
         pipeline.end_first_pass()

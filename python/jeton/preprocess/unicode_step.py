@@ -119,7 +119,10 @@ class QuotesStep(BaseStep):
 
     def apply(self, text: str) -> str:
         """Return the text with plain quotes."""
-        if text.isascii() or looks_like_code(text):
+        if text.isascii():
+            return text
+        if looks_like_code(text):
+            self.note("left alone: looks like code")
             return text
         return "".join(
             (line.text if line.is_fenced else line.text.translate(_QUOTES)) + line.end
