@@ -23,7 +23,7 @@ __all__ = ["main"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "studies" / "preprocessing.md"
 TOKENIZER = "o200k_base"
-MAX_BYTES = 400_000
+MAX_BYTES = 100_000
 """Text of each kind: the first documents of it up to this size."""
 
 SEED = 0
@@ -182,7 +182,7 @@ def run(texts: list[str], steps: str, tokenizer: Tokenizer, **options: Any) -> P
 def main(folder: Path) -> str:
     """Return the page."""
     tokenizer = jeton.load(TOKENIZER)
-    pages = [html_page(number) for number in range(60)]
+    pages = [html_page(number) for number in range(30)]
     kinds = [(title, texts_of(folder, name, domain)) for title, name, domain in KINDS]
     kinds.append(("HTML pages (made here)", pages))
     rows: list[str] = []
