@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from jeton.benchmarking import bench
     from jeton.comparing import compare, inspect_texts
     from jeton.converting import convert
+    from jeton.datasets import tokenize_dataset, transcode_dataset, verify_dataset
     from jeton.doctor import diagnose
     from jeton.explaining import explain
     from jeton.locking import compare_locks, make_lock
@@ -150,7 +151,10 @@ __all__ = [
     "read_usage",
     "recommend",
     "sweep",
+    "tokenize_dataset",
     "train",
+    "transcode_dataset",
+    "verify_dataset",
 ]
 
 # Public names of modules that most programs do not need at once.
@@ -178,7 +182,10 @@ _LAZY = {
     "read_usage": "jeton.pricing",
     "recommend": "jeton.planning.recommend",
     "sweep": "jeton.planning.sweep",
+    "tokenize_dataset": "jeton.datasets",
     "train": "jeton.training",
+    "transcode_dataset": "jeton.datasets",
+    "verify_dataset": "jeton.datasets",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _LAZY)

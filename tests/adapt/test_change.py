@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton._core import from_hf_json
-from jeton.adapt import CHANGE_FILE, VocabularyChange
+from jeton.adapt import CHANGE_FILE, VocabularyChange, disagreement
+from jeton.adapt.weights import apply
 from jeton.errors import AdaptError, FormatError
+from tests.adapt import tiny
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 TEXT = ["the low lower lowest newer newest wide wider widest town"] * 30
@@ -301,3 +304,40 @@ def test_equal_bytes_are_told_apart_by_writing_or_refused() -> None:
     assert found.old_of[1 : 1 + 256].tolist() == list(range(2, 258))
     assert found.old_of[258] == 1
     assert found.added.tolist() == [257]
+
+
+def test_a_stated_change_agrees_with_the_derived_one_or_the_difference_is_named() -> None:
+    base = jeton.train(iter(TEXT), vocab_size=262, special_tokens=["<end>"])
+    more = jeton.training.continue_training(iter(TEXT), base=base, vocab_size=266)
+    derived = VocabularyChange.between(base, more.tokenizer)
+    assert disagreement(derived, derived).is_none
+    swapped = derived.old_of.copy()
+    swapped[[7, 9]] = swapped[[9, 7]]
+    (words,) = disagreement(replace(derived, old_of=swapped), derived).wrong
+    assert "7 (row 9, by bytes 7), 9 (row 7, by bytes 9)" in words
+    parts = derived.parts.copy()
+    parts[0] = (parts[0] + 1) % 262
+    found = disagreement(replace(derived, parts=parts), derived)
+    assert found.wrong == ()
+    assert found.other == ("other parts make the new ids 262",)
+    other = VocabularyChange.identity(base)
+    assert any("number of ids" in words for words in disagreement(other, derived).wrong)
+
+
+def test_a_change_file_with_swapped_rows_is_refused(tmp_path: Path) -> None:
+    model = tmp_path / "m"
+    old = tiny.write_tokenizer(model, tiny.old_tokens())
+    values = tiny.random_values(np.random.default_rng(1), [tiny.N_OLD, 4])
+    tiny.write_safetensors(
+        model / "model.safetensors",
+        {"model.embed_tokens.weight": tiny.stored("F32", values)},
+        None,
+    )
+    (model / "config.json").write_text(json.dumps({"vocab_size": tiny.N_OLD}))
+    change = tiny.extension(tmp_path / "t", old)
+    swapped = change.old_of.copy()
+    swapped[[3, 4]] = swapped[[4, 3]]
+    replace(change, old_of=swapped).write(tmp_path / "t")
+    with pytest.raises(AdaptError, match=r"3 \(row 4, by bytes 3\)"):
+        apply(model, tmp_path / "t", output=tmp_path / "o")
+    assert not (tmp_path / "o").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -97,3 +98,20 @@ def displayed(page: Any) -> list[dict[str, str]]:
         }))"""
     )
     return found
+
+
+def axe_violations(page: Any, choice: str = "") -> list[tuple[str, str, list[str]]]:
+    """Returns rule, impact and three elements of each moderate or worse finding of axe.
+
+    The page itself picks them: axe's whole answer names every element, and takes seconds to send.
+    """
+    axe = importlib.import_module("axe_playwright_python.base")
+    page.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))
+    found: list[list[Any]] = page.evaluate(
+        f"""axe.run(document, {{resultTypes: ["violations"], {choice}}}).then((results) =>
+            results.violations
+                .filter((rule) => ["moderate", "serious", "critical"].includes(rule.impact))
+                .map((rule) => [rule.id, rule.impact,
+                    rule.nodes.slice(0, 3).map((node) => node.html.slice(0, 160))]))"""
+    )
+    return [(rule, impact, elements) for rule, impact, elements in found]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Iterator
 from decimal import Decimal
@@ -18,7 +17,14 @@ from jeton.comparing.inspecting import inspect_batches
 from jeton.report.compare import comparison_html
 from jeton.report.inspector import inspector_html
 from jeton.workload.choice import choose_tokenizers
-from tests.browser.pages import WIDTHS, Opened, displayed, lookup, read_number
+from tests.browser.pages import (
+    WIDTHS,
+    Opened,
+    axe_violations,
+    displayed,
+    lookup,
+    read_number,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -111,17 +117,9 @@ def test_the_page_never_scrolls_sideways(open_tool: Any, name: str) -> None:
 def test_axe_finds_nothing_serious(
     open_tool: Any, name: str, scheme: str, rules: str | None
 ) -> None:
-    axe = importlib.import_module("axe_playwright_python.base")
     page = open_tool(name, scheme=scheme, bypass_csp=True).page
-    page.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))
-    chosen = "runOnly: ['color-contrast']" if rules is None else f"rules: {rules}"
-    results = page.evaluate(f"axe.run(document, {{resultTypes: ['violations'], {chosen}}})")
-    serious = [
-        (violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
-        for violation in results["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    choice = "runOnly: ['color-contrast']" if rules is None else f"rules: {rules}"
+    assert axe_violations(page, choice) == []
 
 
 @pytest.mark.parametrize(("name", "data_id"), [("compare", "compare-data")])

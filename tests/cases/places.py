@@ -66,12 +66,32 @@ def _data(value: Any) -> bytes:
             return b"".join(lines)
         if "$pieces" in value:
             return _model(value)
+        if "$tekken" in value:
+            return _tekken(value["$tekken"])
         if "$shared" in value:
             if not SHARED.is_dir():
                 pytest.skip("needs the shared data folder beside the project")
             return read(SHARED / "data" / "vocab" / value["$shared"])
         value = value.get("$json", value)
     return json.dumps(value).encode("utf-8")
+
+
+def _tekken(special: list[str]) -> bytes:
+    """A tekken.json of the single bytes behind its special tokens."""
+    config = {
+        "pattern": r"\p{L}+|\s+|[^\s\p{L}]+",
+        "num_vocab_tokens": 256,
+        "default_vocab_size": 256 + len(special),
+        "default_num_special_tokens": len(special),
+        "version": "v3",
+    }
+    vocab = [
+        {"rank": i, "token_bytes": base64.b64encode(bytes([i])).decode(), "token_str": None}
+        for i in range(256)
+    ]
+    named = [{"rank": i, "token_str": text, "is_control": True} for i, text in enumerate(special)]
+    tree = {"config": config, "vocab": vocab, "special_tokens": named}
+    return json.dumps(tree).encode("utf-8")
 
 
 def _model(told: Mapping[str, Any]) -> bytes:

@@ -3,7 +3,7 @@
 A case in ``training/`` has files and runs of ``jeton``, each with what is expected of it: ``code``
 (0 if left out), parts of ``stdout`` and ``stderr``, parts that must not be there (``not``), files
 that are there afterwards or ``absent``, and parts of JSON files (``json``). A run with ``same_as``
-gives a tokenizer of the fingerprint of an earlier file.
+gives a tokenizer of the fingerprint of an earlier file; ``tokens`` lists those of a file.
 
 A file's value is text, JSON, or an object with one key: ``$hex``, ``$gzip`` (text), ``$encoded``
 (an encoding and a text), ``$lines`` (a line and how often), ``$runs`` (texts, each with how often).
@@ -58,6 +58,9 @@ def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for name, part in run.get("json", {}).items():
             found = json.loads((tmp_path / name).read_text(encoding="utf-8"))
             assert contains(found, part), found
+        for name, tokens in run.get("tokens", {}).items():
+            found = jeton.load(name)
+            assert [found.id_to_token(i) for i in range(found.vocab_size)] == tokens
         for name, other in run.get("same_as", {}).items():
             assert jeton.load(name).fingerprint == jeton.load(other).fingerprint
         for name, text_ids in run.get("same_ids", {}).items():

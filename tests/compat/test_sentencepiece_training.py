@@ -221,3 +221,55 @@ def test_a_normalizer_brings_its_flags(name: str) -> None:
         ours.SentencePieceTrainer.train(
             sentence_iterator=iter(LINES), model_writer=io.BytesIO(), normalizer=plain
         )
+
+
+SPELLED = [
+    *["lilac<s>olive umber", "lilac </s>olive<unk>  umber", "umber fig9 <u>fig <pad>"] * 7,
+    *["\u0192ig umber", "fig<u> \u2581umber olive-fig"] * 3,
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"user_defined_symbols": ["<u>"], "pad_id": 3},
+        {"control_symbols": ["fig"], "bos_id": -1},
+        {"treat_whitespace_as_suffix": True, "remove_extra_whitespaces": False},
+        {"split_by_whitespace": False, "split_digits": True, "add_dummy_prefix": False},
+        {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
+        {"character_coverage": 0.99, "max_sentencepiece_length": 3},
+    ],
+)
+@pytest.mark.parametrize(("model_type", "vocab_size"), [("word", 14), ("char", 14), ("bpe", 24)])
+def test_texts_that_spell_pieces(model_type: str, vocab_size: int, options: dict[str, Any]) -> None:
+    found = []
+    for library in (ours, peers):
+        writer = io.BytesIO()
+        library.SentencePieceTrainer.train(
+            sentence_iterator=iter(SPELLED),
+            model_writer=writer,
+            minloglevel=2,
+            model_type=model_type,
+            vocab_size=vocab_size,
+            hard_vocab_limit=False,
+            **options,
+        )
+        model = peers.SentencePieceProcessor(model_proto=writer.getvalue())
+        found.append(
+            [(piece, round(model.get_score(i), 3)) for i, piece in enumerate(pieces(model))]
+        )
+    assert found[0] == found[1]
+
+
+def test_a_missing_input_is_named_without_a_number(tmp_path: Path) -> None:
+    for name, reason in (("none.txt", "no such file"), (".", "is a directory")):
+        with pytest.raises(RuntimeError) as caught:
+            ours.SentencePieceTrainer.train(
+                input=str(tmp_path / name), model_prefix=str(tmp_path / "m"), vocab_size=20
+            )
+        message = str(caught.value)
+        assert str(tmp_path / name) in message
+        assert reason in message
+        assert "\nhint: " in message
+        assert "Errno" not in message

@@ -107,7 +107,7 @@ def test_damaged_files_are_refused_with_their_path(tmp_path: Path) -> None:
         with pytest.raises(RecordError, match="Parquet file") as caught:
             list(open_documents(damaged))
         assert caught.value.path == str(damaged)
-        assert "\n" not in str(caught.value)
+        assert str(caught.value).count("\n") == str(caught.value).count("\nhint: ") == 1
 
 
 def test_a_compressed_file_is_read_within_the_limit(tmp_path: Path) -> None:

@@ -100,7 +100,11 @@ impl fmt::Display for IoError {
             Self::Io { source, .. } => write!(f, "cannot read {path}: {source}"),
             Self::Write { source, .. } => write!(f, "cannot write {path}: {source}"),
             Self::Counts { reason, .. } => {
-                write!(f, "{path}: not a valid file of counts: {reason}")
+                write!(
+                    f,
+                    "{path}: not a valid file of counts: {reason}\n\
+                     hint: `jeton count-pretokens INPUT... -o FILE` writes one; text is trained on without --from-counts"
+                )
             }
             Self::Record { line, reason, .. } => write!(f, "{path}, line {line}: {reason}"),
             Self::Limit {

@@ -41,11 +41,38 @@ impl Exception<'_> {
 
 /// The Python exception for an error of the core.
 pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
-    to_python_at(py, error, None)
+    raise(py, error, None, None)
 }
 
-/// Converts an error that came from a file.
+/// Converts an error that came from a file, and says what to do about the file.
 pub(crate) fn to_python_at(py: Python<'_>, error: &Error, path: Option<&str>) -> PyErr {
+    raise(py, error, path, hint_for_file(error.kind()))
+}
+
+/// Returns the hint for a file of a tokenizer that cannot be used.
+fn hint_for_file(kind: &ErrorKind) -> Option<&'static str> {
+    const CUT: [&str; 3] = ["EOF while parsing", "cut off", "are left"];
+    match kind {
+        ErrorKind::Format { reason, .. } if CUT.iter().any(|words| reason.contains(words)) => {
+            Some("the file ends too early or is damaged: fetch or copy it again")
+        }
+        ErrorKind::Format { .. } => {
+            Some("correct that place if the file was edited, else fetch or copy it again")
+        }
+        ErrorKind::Unsupported { .. } => Some(
+            "docs/guides/formats.md lists what can be loaded; the file needs a change of that part",
+        ),
+        ErrorKind::Pattern { .. } => Some(
+            "correct the pattern in the file; docs/concepts/exactness.md says what patterns may hold",
+        ),
+        ErrorKind::TooLarge { .. } => {
+            Some("no tokenizer needs as much: fetch or copy the file again")
+        }
+        _ => None,
+    }
+}
+
+fn raise(py: Python<'_>, error: &Error, path: Option<&str>, hint: Option<&str>) -> PyErr {
     use Field::{Maybe, Number, Text};
     let (class, mut fields) = match error.kind() {
         ErrorKind::Interrupted => return PyKeyboardInterrupt::new_err(()),
@@ -104,6 +131,9 @@ pub(crate) fn to_python_at(py: Python<'_>, error: &Error, path: Option<&str>) ->
         if class == "FormatError" {
             fields.push(("path", Text(path)));
         }
+    }
+    if let Some(hint) = hint.filter(|_| !message.contains("\nhint: ")) {
+        message = format!("{message}\nhint: {hint}");
     }
     Exception { class, fields }.raise(py, &message)
 }

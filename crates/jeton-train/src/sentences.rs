@@ -24,6 +24,11 @@ pub(crate) const RESERVED: char = '\u{2585}';
 /// Separates chunks in its training data: no piece holds it either.
 pub(crate) const BOUNDARY: char = '\u{1f}';
 
+/// True for a character that neither counts as one of the text nor stands in a piece.
+pub(crate) fn is_never_learned(c: char) -> bool {
+    matches!(c, RESERVED | BOUNDARY | '\0' | ' ')
+}
+
 /// How lines become pretokens. The names are SentencePiece's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -54,6 +59,9 @@ pub struct SentenceConfig {
     /// Pieces that the model has in any case (`<unk>`, `<s>`, `</s>`): text is cut where it spells
     /// them, too.
     pub own_pieces: Vec<String>,
+    /// Pretokens are whole words, each beginning at a space, whatever the settings above say. A
+    /// word that spells a symbol stays one pretoken, with [`BOUNDARY`] in the symbol's place.
+    pub whole_words: bool,
 }
 
 impl Default for SentenceConfig {
@@ -72,6 +80,7 @@ impl Default for SentenceConfig {
             user_defined_symbols: Vec::new(),
             control_symbols: Vec::new(),
             own_pieces: Vec::new(),
+            whole_words: false,
         }
     }
 }
@@ -174,7 +183,7 @@ impl PieceRules {
         let mut before = ANY;
         for (at, &c) in piece.iter().enumerate() {
             match c {
-                RESERVED | BOUNDARY | '\0' | ' ' => return false,
+                _ if is_never_learned(c) => return false,
                 SPACE if spaces_only => {}
                 SPACE => {
                     // A space begins a piece (or ends it); it may stand inside only where pieces
@@ -252,11 +261,19 @@ impl SentenceCutter {
         // `sentencepiece` 0.2.3 normalizes the text it trains on without regard to symbols, and
         // then looks for them as they were given. A symbol that its rules or U+2581 change is found
         // nowhere, and its text is learned like other text.
+        // A model of words has each symbol of the user with a space before it, too.
+        let with_space = config
+            .user_defined_symbols
+            .iter()
+            .filter(|symbol| config.whole_words && !symbol.is_empty())
+            .map(|symbol| format!("{SPACE}{symbol}"))
+            .collect::<Vec<_>>();
         let symbols = config
             .user_defined_symbols
             .iter()
             .chain(&config.control_symbols)
             .chain(&config.own_pieces)
+            .chain(&with_space)
             .filter(|symbol| !symbol.is_empty());
         let symbols = Matcher::new(symbols.map(|symbol| (symbol.as_bytes(), 0)).collect())?;
         let rules = PieceRules::new(config, usize::MAX)?;
@@ -286,25 +303,53 @@ impl SentenceCutter {
                 continue;
             }
             let text = self.normalizer.normalize(line);
-            self.cut_at_symbols(&text, each);
+            if self.rules.config.whole_words {
+                self.cut_whole_words(&text, each);
+            } else {
+                self.split_at_symbols(&text, &mut |part| self.cut_words(part, each));
+            }
         }
     }
 
-    fn cut_at_symbols(&self, text: &str, each: &mut dyn FnMut(&[u8])) {
+    /// Calls `each` with the parts of a text between its symbols; a part may be empty.
+    fn split_at_symbols<'a>(&self, text: &'a str, each: &mut dyn FnMut(&'a str)) {
         let Some(symbols) = &self.symbols else {
-            return self.cut_words(text, each);
+            return each(text);
         };
         let (mut start, mut at) = (0, 0);
         while at < text.len() {
             if let Some((len, _)) = symbols.longest_prefix(&text.as_bytes()[at..]) {
-                self.cut_words(&text[start..at], each);
+                each(&text[start..at]);
                 at += len;
                 start = at;
             } else {
                 at += text[at..].chars().next().map_or(1, char::len_utf8);
             }
         }
-        self.cut_words(&text[start..], each);
+        each(&text[start..]);
+    }
+
+    /// Cut a normalized text before each space, symbols being part of their word.
+    fn cut_whole_words(&self, text: &str, each: &mut dyn FnMut(&[u8])) {
+        let mut marked = String::with_capacity(text.len());
+        let mut is_first = true;
+        self.split_at_symbols(text, &mut |part| {
+            if !is_first {
+                marked.push(BOUNDARY);
+            }
+            is_first = false;
+            marked.push_str(part);
+        });
+        let mut start = 0;
+        for (at, _) in marked.match_indices(SPACE) {
+            if at > start {
+                each(&marked.as_bytes()[start..at]);
+                start = at;
+            }
+        }
+        if start < marked.len() {
+            each(&marked.as_bytes()[start..]);
+        }
     }
 
     /// Cut a normalized text at spaces, and where no piece may cross.
@@ -346,7 +391,7 @@ impl SentenceCutter {
                     start = at;
                 }
             }
-            if matches!(c, RESERVED | BOUNDARY | '\0' | ' ') {
+            if is_never_learned(c) {
                 emit(start, at);
                 start = at + len;
             }
@@ -416,6 +461,31 @@ mod tests {
         };
         assert_eq!(cut(&symbols, "a<x y>b<s>c<unk>d"), ["▁a", "b", "c", "d"]);
         assert_eq!(cut(&symbols, "<z z>"), ["▁<", "z", "▁z", ">"]);
+    }
+
+    #[test]
+    fn whole_words_keep_their_symbols() {
+        let words = SentenceConfig {
+            own_pieces: vec!["<s>".into()],
+            whole_words: true,
+            ..SentenceConfig::default()
+        };
+        let found = cut(&words, "a1<s>b <s>c d<s><s> ж,e");
+        let expected = ["▁a1\u{1f}b", "▁\u{1f}c", "▁d\u{1f}\u{1f}", "▁ж,e"];
+        assert_eq!(found, expected);
+        let symbols = SentenceConfig {
+            user_defined_symbols: vec!["<u>".into()],
+            ..words.clone()
+        };
+        assert_eq!(cut(&symbols, "a <u>b<u> c"), ["▁a\u{1f}b\u{1f}", "▁c"]);
+        let spaces = SentenceConfig {
+            remove_extra_whitespaces: false,
+            treat_whitespace_as_suffix: true,
+            split_by_whitespace: false,
+            allow_whitespace_only_pieces: true,
+            ..words
+        };
+        assert_eq!(cut(&spaces, "a  b"), ["a", "▁", "▁b", "▁"]);
     }
 
     #[test]

@@ -15,15 +15,14 @@ use jeton_core::models::unigram::piece::MAX_PIECE_BYTES;
 use jeton_core::sentencepiece::{ModelType, Piece, PieceKind, SpmModel, TrainerSpec};
 use jeton_core::vocab::{MAX_IDS, hasher};
 
-use super::alphabet::{Alphabet, AlphabetOptions, choose_alphabet, count_characters};
+use super::alphabet::{Alphabet, AlphabetOptions, choose_alphabet, count_characters, text_of};
 use super::char_bpe::{CharBpe, CharTieRule, learn};
 use super::counts::PretokenCounts;
 use super::learner::Progress;
 use super::rules::no_text;
-use super::sentences::{PieceRules, SentenceConfig};
+use super::sentences::{PieceRules, SentenceConfig, is_never_learned};
 use super::symbols::{Spelling, Symbols};
 use super::unigram::{UnigramTrainOptions, train_unigram};
-use super::word::{WordTrainOptions, train_words};
 
 /// Options of a SentencePiece model. The names and defaults are SentencePiece's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -334,7 +333,9 @@ fn learn_pieces(
         required: options.required_chars.clone(),
     };
     let alphabet = || -> Result<Alphabet> {
-        let mut chosen = choose_alphabet(&count_characters(counts)?, &alphabet_options);
+        let mut counted = count_characters(counts)?;
+        counted.retain(|&(c, _)| !is_never_learned(c));
+        let mut chosen = choose_alphabet(&counted, &alphabet_options);
         chosen.retain(|(c, _)| !is_symbol(&c.to_string()));
         Ok(chosen)
     };
@@ -410,13 +411,6 @@ fn learn_pieces(
                 .collect())
         }
         ModelType::Word => {
-            let words = WordTrainOptions {
-                vocab_size: n_pieces,
-                min_frequency: options.min_frequency,
-                special_tokens: Vec::new(),
-                max_token_chars: None,
-                max_token_bytes: Some(MAX_PIECE_BYTES - 1),
-            };
             let (_, n_too_long) = counts.longer_than(MAX_PIECE_BYTES - 1);
             let n_words = counts.n_pretokens() - n_too_long;
             if n_words == 0 {
@@ -426,14 +420,23 @@ fn learn_pieces(
                 )));
             }
             let total = (n_words as f64).ln();
-            let trained = train_words(counts, &words)?;
-            let scored = trained.tokens.into_iter().filter(|text| !is_symbol(text));
-            Ok(scored
-                .map(|text| {
-                    let score = (counts.get(text.as_bytes()) as f64).ln() - total;
-                    (text, score)
-                })
-                .collect())
+            // A word with a character outside the alphabet counts in the total, but is no piece.
+            let mut known: HashSet<char, _> = HashSet::with_hasher(hasher());
+            known.extend(alphabet()?.into_iter().map(|(c, _)| c));
+            let mut pieces = Vec::new();
+            for (word, count) in counts.iter_sorted() {
+                if pieces.len() == n_pieces || count < options.min_frequency {
+                    break;
+                }
+                let text = text_of(word)?;
+                if text.len() < MAX_PIECE_BYTES
+                    && !is_symbol(text)
+                    && text.chars().all(|c| known.contains(&c))
+                {
+                    pieces.push((text.to_owned(), (count as f64).ln() - total));
+                }
+            }
+            Ok(pieces)
         }
         ModelType::Char => {
             let mut alphabet = alphabet()?;

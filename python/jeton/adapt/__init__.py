@@ -12,6 +12,7 @@ from jeton._lazy import lazy_names
 from jeton.adapt.change import CHANGE_FILE, MAX_IDS, VocabularyChange
 
 if TYPE_CHECKING:
+    from jeton.adapt.agreement import Disagreement, disagreement
     from jeton.adapt.extending import Extended, extend
     from jeton.adapt.pruning import Pruned, prune
     from jeton.adapt.reading import Reading
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHANGE_FILE",
     "MAX_IDS",
+    "Disagreement",
     "Extended",
     "Pruned",
     "Reading",
@@ -31,6 +33,7 @@ __all__ = [
     "TermWorth",
     "VocabularyChange",
     "adapted_target",
+    "disagreement",
     "extend",
     "prune",
     "remap_file",
@@ -41,12 +44,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Disagreement": "jeton.adapt.agreement",
     "Extended": "jeton.adapt.extending",
     "Pruned": "jeton.adapt.pruning",
     "Reading": "jeton.adapt.reading",
     "Replacement": "jeton.adapt.replacing",
     "TermWorth": "jeton.adapt.term_worth",
     "adapted_target": "jeton.adapt.saving",
+    "disagreement": "jeton.adapt.agreement",
     "extend": "jeton.adapt.extending",
     "prune": "jeton.adapt.pruning",
     "remap_file": "jeton.adapt.remapping",

@@ -173,13 +173,19 @@ def _read(file: Path) -> dict[str, Any]:
             "with a config.json, or such a file"
         )
     if file.stat().st_size > _MAX_BYTES:
-        raise ModelConfigError(f"{file}: larger than a configuration ({_MAX_BYTES:,} bytes)")
+        raise ModelConfigError(
+            f"{file}: larger than a configuration ({_MAX_BYTES:,} bytes)\n"
+            "hint: give the model's config.json"
+        )
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ModelConfigError(f"{file}: not JSON: {error}\nhint: fetch the file again") from error
     if not isinstance(config, dict):
-        raise ModelConfigError(f"{file}: a JSON {type(config).__name__}, not an object")
+        raise ModelConfigError(
+            f"{file}: a JSON {type(config).__name__}, not an object\n"
+            "hint: give the model's config.json"
+        )
     return config
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from types import TracebackType
+from typing import IO, Self
 
 from jeton.errors import FormatError
 
-__all__ = ["BLOCK_BYTES", "copy_file", "copy_range", "read_exactly", "synced"]
+__all__ = ["BLOCK_BYTES", "DiskQueue", "copy_file", "copy_range", "read_exactly"]
 
 BLOCK_BYTES = 8 << 20
 """Bytes that are held in memory at once."""
@@ -22,24 +24,70 @@ BLOCK_BYTES = 8 << 20
 _NOT_HERE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EXDEV, errno.EOPNOTSUPP, errno.EPERM})
 
 
-def copy_file(source: Path, target: Path) -> None:
+class DiskQueue:
+    """New files that are written one after another, while the disk stores those before.
+
+    At the end of the ``with`` block all are on the disk, where a full disk shows.
+    """
+
+    def __init__(self) -> None:
+        self._worker = ThreadPoolExecutor(1)
+        self._waiting: list[Future[None]] = []
+
+    def __enter__(self) -> Self:
+        """Returns the queue."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Waits for the disk, unless something failed before.
+
+        Raises:
+            OSError: The disk is full, or fails.
+        """
+        self._worker.shutdown(wait=True, cancel_futures=kind is not None)
+        if kind is None:
+            for one in self._waiting:
+                one.result()
+
+    @contextmanager
+    def new_file(self, target: Path) -> Iterator[IO[bytes]]:
+        """A new file to write.
+
+        Raises:
+            OSError: It is there already, or the disk is full.
+        """
+        with target.open("xb", buffering=0) as writing:
+            yield writing
+            descriptor = os.dup(writing.fileno())
+        try:
+            self._waiting.append(self._worker.submit(_stored, descriptor))
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+
+def _stored(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def copy_file(source: Path, target: Path, disk: DiskQueue) -> None:
     """Writes a new file with the bytes of another; a link is followed.
 
     Raises:
         OSError: The source cannot be read, the target is there, or the disk is full.
     """
-    with source.open("rb") as reading, synced(target) as writing:
+    with source.open("rb") as reading, disk.new_file(target) as writing:
         n_bytes = os.fstat(reading.fileno()).st_size
         copy_range(reading, 0, writing, n_bytes)
         writing.truncate(n_bytes)
-
-
-@contextmanager
-def synced(target: Path) -> Iterator[IO[bytes]]:
-    """A new file to write; at the end it is on the disk, where a full disk shows."""
-    with target.open("xb", buffering=0) as writing:
-        yield writing
-        os.fsync(writing.fileno())
 
 
 def copy_range(reading: IO[bytes], start: int, writing: IO[bytes], n_bytes: int) -> None:
@@ -54,7 +102,7 @@ def copy_range(reading: IO[bytes], start: int, writing: IO[bytes], n_bytes: int)
     if os.fstat(reading.fileno()).st_size < end:
         raise _shorter(reading)
     at = start
-    for data_start, data_end in _stored(reading, start, end):
+    for data_start, data_end in _data_of(reading, start, end):
         _copy(reading, data_start, writing, to + data_start - start, data_end - data_start)
         at = data_end
     writing.seek(to + n_bytes)
@@ -78,7 +126,7 @@ def read_exactly(reading: IO[bytes], start: int, n_bytes: int) -> bytes:
     return data
 
 
-def _stored(reading: IO[bytes], start: int, end: int) -> Iterator[tuple[int, int]]:
+def _data_of(reading: IO[bytes], start: int, end: int) -> Iterator[tuple[int, int]]:
     """The parts of a range that the disk stores; all of it where that cannot be told."""
     at = start
     while at < end:

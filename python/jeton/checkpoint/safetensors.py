@@ -109,7 +109,11 @@ def read_header(path: str | os.PathLike[str]) -> SafetensorsFile:
     state = file.stat()
     if not stat.S_ISREG(state.st_mode):
         # Opening a pipe would wait for a writer.
-        raise FormatError(f"{file} is no regular file", path=str(file), format="safetensors")
+        raise FormatError(
+            f"{file} is no regular file\nhint: save it to a file first",
+            path=str(file),
+            format="safetensors",
+        )
     with file.open("rb") as stream:
         head = stream.read(8)
         if LFS_POINTER.startswith(head) and head:
@@ -130,7 +134,7 @@ def read_header(path: str | os.PathLike[str]) -> SafetensorsFile:
         if n_header_bytes > MAX_HEADER_BYTES:
             raise LimitError(
                 f"{file} has a header of {n_header_bytes:,} bytes; the limit is "
-                f"{MAX_HEADER_BYTES:,}",
+                f"{MAX_HEADER_BYTES:,}\nhint: fetch or copy the file again",
                 what="safetensors header",
                 limit=MAX_HEADER_BYTES,
             )

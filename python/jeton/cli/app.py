@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import warnings
@@ -13,6 +12,9 @@ from typing import Any, TextIO
 
 import click
 
+from jeton._os_errors import os_message
+from jeton.cli.hints import jeton_message
+from jeton.cli.pipes import told_of_pipes
 from jeton.cli.streams import shown
 from jeton.errors import JetonError, JetonWarning
 
@@ -44,6 +46,11 @@ COMMANDS = {
         "count_pretokens",
         "count_pretokens",
         "Count the pretokens of files, to train from once or often.",
+    ),
+    "tokenize": (
+        "tokenize",
+        "tokenize",
+        "Tokenize documents into files that training programs read.",
     ),
     "train": ("train", "train", "Train a tokenizer on your own text."),
     "adapt": (
@@ -148,6 +155,7 @@ class _Root(click.Group):
         try:
             with (
                 warnings.catch_warnings(),
+                told_of_pipes(words, _say),
                 self.make_context(program, list(words), obj=tuple(words), **extra) as ctx,
             ):
                 warnings.showwarning = _show_warning
@@ -175,9 +183,9 @@ class _Root(click.Group):
         except click.ClickException as error:
             _say_error(_usage_message(error))
         except JetonError as error:
-            _say_error(str(error))
+            _say_error(jeton_message(error))
         except OSError as error:
-            _say_error(_os_message(error))
+            _say_error(os_message(error))
         except UnicodeEncodeError as error:
             # The argument is no text. Such file names are legal, but the core has no way to open
             # them.
@@ -201,37 +209,6 @@ def _usage_message(error: click.ClickException) -> str:
     if ctx is not None and "\nhint:" not in message:
         message += f"\nhint: {ctx.command_path} --help"
     return message
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_NOT_ALLOWED = "look at the permissions of the file and its folder, or name another place"
-_HINTS = {
-    **dict.fromkeys(_FULL, "make room there, or name another disk; nothing was left half-written"),
-    errno.EACCES: _NOT_ALLOWED,
-    errno.EPERM: _NOT_ALLOWED,
-    errno.EROFS: "name a place that can be written to",
-    errno.ENOENT: "look at the spelling, and whether the folder is there",
-    errno.ENOTDIR: "a part of the path is a file; name another path",
-    errno.EISDIR: "name a file in it",
-    errno.ENAMETOOLONG: "take a shorter name",
-    errno.EMFILE: "close files, or raise the limit: ulimit -n",
-}
-
-
-def _os_message(error: OSError) -> str:
-    reason = error.strerror
-    if not reason:
-        return str(error) or type(error).__name__
-    text = reason[:1].lower() + reason[1:]
-    hint = _HINTS.get(error.errno or 0)
-    if hint is not None:
-        text += f"\nhint: {hint}"
-    if error.filename is None:
-        return f"cannot write the output: {text}" if error.errno in _FULL else text
-    places = [
-        os.fsdecode(p) for p in (error.filename, error.filename2) if isinstance(p, str | bytes)
-    ]
-    return f"{' -> '.join(places) or error.filename}: {text}"
 
 
 def _say_error(message: str) -> None:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["audit"]
 
+_SETTINGS_FILES = ("terms", "bill", "model_map", "trace")
+"""Arguments that are files, but no inputs."""
+
 
 @click.command(cls=GroupedCommand, groups=GROUPS, first=FIRST)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
@@ -75,11 +78,12 @@ def audit(
         arguments |= settings.arguments()
     gate.prepare(num_threads=reading.num_threads, stdout_is_taken=output.takes_stdout)
     _say_mixed_states(inputs)
+    others = {str(arguments[name]) for name in _SETTINGS_FILES if arguments.get(name) is not None}
 
     def run(paths: Sequence[str], observers: Sequence[Observer]) -> AuditReport:
         with (
             _hint_of_logs(logs),
-            options.bad_records_explained(),
+            options.bad_records_explained(others=others),
             progress_bar(reading="reading", quiet=output.quiet) as on_progress,
         ):
             report = run_audit(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["decode"]
 
+_HINT = 'hint: a line of ids is `1 2 3`, [1, 2, 3] or {"ids": [1, 2, 3]}, as jeton encode writes it'
+
 
 @click.command()
 @click.argument("file", required=False)
@@ -81,7 +83,10 @@ def decode(
                 data = tokenizer.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         except UnknownTokenIdError as error:
             raise UnknownTokenIdError(
-                f"{place}, line {number}: {error}", id=error.id, vocab_size=error.vocab_size
+                f"{place}, line {number}: {error}\n"
+                "hint: decode with the tokenizer that made the ids",
+                id=error.id,
+                vocab_size=error.vocab_size,
             ) from None
         except DecodeError as error:
             # The core's hint speaks to programs; here the option is the way out.
@@ -113,7 +118,7 @@ def _read_ids(line: bytes, place: str, number: int) -> list[int]:
         shown = wrong[:40].decode("utf-8", "backslashreplace")
         raise RecordError(
             f"{place}, line {number}: {shown!r} is not a token id; expected whole numbers with "
-            "spaces between them, or JSON",
+            f"spaces between them, or JSON\n{_HINT}",
             path=place,
             line=number,
         ) from None
@@ -123,14 +128,16 @@ def _read_json(text: bytes, place: str, number: int) -> list[int]:
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RecordError(
-            f"{place}, line {number}: not valid JSON: {error}", path=place, line=number
+            f"{place}, line {number}: not valid JSON: {reason}\n{_HINT}", path=place, line=number
         ) from None
     if isinstance(value, dict):
         value = value.get("ids")
     if not isinstance(value, list) or not all(type(item) is int for item in value):
         raise RecordError(
-            f'{place}, line {number}: expected a list of whole numbers, or an object with "ids"',
+            f'{place}, line {number}: expected a list of whole numbers, or an object with "ids"'
+            f"\n{_HINT}",
             path=place,
             line=number,
         )
@@ -145,7 +152,7 @@ def _check(ids: list[int], tokenizer: Tokenizer, place: str, number: int) -> Non
     wrong = next(i for i in ids if not 0 <= i < size)
     raise UnknownTokenIdError(
         f"{place}, line {number}: id {wrong} is out of range; {tokenizer.name or 'the tokenizer'} "
-        f"has ids 0 to {size - 1}",
+        f"has ids 0 to {size - 1}\nhint: decode with the tokenizer that made the ids",
         id=wrong,
         vocab_size=size,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -196,15 +196,19 @@ def on_bad_record_option(function: _F) -> _F:
 
 
 @contextmanager
-def bad_records_explained() -> Iterator[None]:
-    """Say of a record that stops a command how to go on without it."""
+def bad_records_explained(*, others: Collection[str] = ()) -> Iterator[None]:
+    """Say of a record that stops a command how to go on without it.
+
+    Args:
+        others: Files of settings (terms, a bill), whose lines cannot be left out.
+    """
     from jeton.errors import RecordError
 
     try:
         yield
     except RecordError as error:
         # A file as a whole cannot be skipped that way.
-        if error.line is None:
+        if error.line is None or error.path in others:
             raise
         way = "leave such records out (--on-bad-record skip)"
         joint = ", or " if "\nhint: " in str(error) else "\nhint: "

@@ -27,6 +27,7 @@ __all__ = [
     "is_rank_file",
     "json_file_option",
     "markdown_option",
+    "missing_folder",
     "save_trained",
     "say_written",
     "trained_target",
@@ -87,7 +88,19 @@ def check_outputs(
         if path.is_dir():
             raise UsageError(f"{option} {name} is a folder; expected a file")
         if not path.parent.is_dir():
-            raise FileNotFoundError(f"{option} {name}: the folder {path.parent} does not exist")
+            raise missing_folder(option, path)
+
+
+def missing_folder(option: str, path: Path) -> OSError:
+    """The error for an output whose folder is not there, or is a file."""
+    folder = path.parent
+    if folder.exists():
+        return NotADirectoryError(
+            f"{option} {path}: {folder} is a file, no folder\nhint: name another folder"
+        )
+    return FileNotFoundError(
+        f"{option} {path}: the folder {folder} does not exist\nhint: mkdir -p {folder}"
+    )
 
 
 def command_line() -> str:

@@ -202,10 +202,7 @@ def train(
     target = Path(output)
     place = outputs.trained_target(output, algorithm)
     if not target.resolve().parent.is_dir():
-        raise FileNotFoundError(
-            f"--output {target}: the folder {target.parent} does not exist\n"
-            f"hint: mkdir -p {target.parent}"
-        )
+        raise outputs.missing_folder("--output", target)
     check_held_out(care)
     corpus_options.check_resume(care)
     reading = {

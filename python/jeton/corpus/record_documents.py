@@ -26,7 +26,7 @@ __all__ = [
     "check_on_bad_record",
     "decoded_pieces",
     "has_field",
-    "with_field_hint",
+    "with_hint",
 ]
 
 OnBadRecord: TypeAlias = Literal["stop", "skip"]
@@ -199,14 +199,15 @@ class RecordDocuments:
     def _refuse(self, kind: str, line: int, detail: str) -> None:
         if kind == "line_too_long":
             raise LimitError(
-                f"{self._path}, line {line}: {detail}; the limit is {MAX_RECORD_BYTES:,}",
+                f"{self._path}, line {line}: {detail}; the limit is {MAX_RECORD_BYTES:,}\n"
+                "hint: cut the record into several",
                 what="line",
                 limit=MAX_RECORD_BYTES,
             )
         self._bad(
-            f"{self._path}, line {line}: not valid JSON: {detail}"
+            f"{self._path}, line {line}: not valid JSON: {detail}\nhint: {_json_hint(detail)}"
             if self._format != "csv"
-            else f"{self._path}, line {line}: {detail}",
+            else f"{self._path}, line {line}: {detail}\nhint: {_CORRECT}",
             line,
         )
 
@@ -227,13 +228,30 @@ def _field_hint(names: Iterable[str]) -> str:
     return "name the one that holds the text with field= (--field)"
 
 
-def with_field_hint(error: RecordError) -> RecordError:
-    """The core's error, with what to do where a record lacks the field."""
-    there = re.search(r'no field ".*"; the fields there are (.*)', str(error))
-    if there is None:
+_CORRECT = "correct that record"
+
+
+def _json_hint(reason: str) -> str:
+    """Say what to do about a record that is no JSON."""
+    if "xpect" in reason and "value" in reason:
+        return f"{_CORRECT}: JSON has no NaN, no Infinity, no comments and no single quotes"
+    if "EOF" in reason or "nterminated" in reason:
+        return f"{_CORRECT}: it ends too early, so the file may have been cut"
+    return _CORRECT
+
+
+def with_hint(error: RecordError) -> RecordError:
+    """The core's error about a record, with what to do about it."""
+    message = str(error)
+    if error.line is None or "\nhint: " in message:
         return error
-    hint = _field_hint(re.findall(r'"([^"]*)"', there[1]))
-    return RecordError(f"{error}\nhint: {hint}", path=error.path, line=error.line)
+    there = re.search(r'no field ".*"; the fields there are (.*)', message)
+    hint = _json_hint(message) if "not valid JSON" in message else _CORRECT
+    if there is not None:
+        hint = _field_hint(re.findall(r'"([^"]*)"', there[1]))
+    elif "invalid type" in message:
+        hint = "name the field that holds the text with field= (--field), or correct that record"
+    return RecordError(f"{message}\nhint: {hint}", path=error.path, line=error.line)
 
 
 def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # noqa: A002
@@ -316,7 +334,9 @@ def decoded_pieces(
                 yield rest.encode("utf-8", "replace")
         except UnicodeDecodeError as error:
             raise InvalidTextError(
-                f"{path}: not valid {encoding.upper()}: {error.reason}", byte_offset=error.start
+                f"{path}: not valid {encoding.upper()}: {error.reason}\n"
+                "hint: without strict reading, such bytes are replaced and counted",
+                byte_offset=error.start,
             ) from error
 
 

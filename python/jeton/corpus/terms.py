@@ -32,6 +32,8 @@ MAX_FILE_BYTES = 256 << 20
 HEADER_NAMES = frozenset({"term", "terms", "name", "word", "words", "phrase", "token", "text"})
 """First cells that make the first row of a table a header (in any case)."""
 
+_CORRECT = "correct that line, or take it out"
+
 
 def read_terms(path: str | os.PathLike[str], *, column: str | int | None = None) -> list[str]:
     """Read a list of terms, in the order of the file.
@@ -104,7 +106,9 @@ def _from_table(
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise RecordError(f"{name}, line {line}: {error}", path=name, line=line) from None
+            raise RecordError(
+                f"{name}, line {line}: {error}\nhint: {_CORRECT}", path=name, line=line
+            ) from None
         if row is None:
             return
         if not any(cell.strip() for cell in row):
@@ -116,7 +120,7 @@ def _from_table(
         if index >= len(row):
             raise RecordError(
                 f"{name}, line {line}: the row has {len(row)} columns; "
-                f"terms are expected in column {index + 1}",
+                f"terms are expected in column {index + 1}\nhint: {_CORRECT}",
                 path=name,
                 line=line,
             )
@@ -136,7 +140,8 @@ def _column_of(
         if column.strip().lower() not in cells:
             there = ", ".join(repr(cell) for cell in first_row)
             raise RecordError(
-                f"{name}, line {line}: no column {column!r}; the header has {there}",
+                f"{name}, line {line}: no column {column!r}; the header has {there}\n"
+                "hint: name one of them, or the number of the column",
                 path=name,
                 line=line,
             )
@@ -155,7 +160,9 @@ def _from_jsonl(name: str, text: str, field: str) -> Iterator[tuple[int, str]]:
         except (json.JSONDecodeError, RecursionError) as error:
             reason = getattr(error, "msg", "nested too deeply")
             raise RecordError(
-                f"{name}, line {line}: not valid JSON: {reason}", path=name, line=line
+                f"{name}, line {line}: not valid JSON: {reason}\nhint: {_CORRECT}",
+                path=name,
+                line=line,
             ) from None
         term = record.get(field) if isinstance(record, dict) else None
         if not isinstance(term, str):
@@ -163,7 +170,7 @@ def _from_jsonl(name: str, text: str, field: str) -> Iterator[tuple[int, str]]:
             if isinstance(record, dict):
                 found = f"the fields there are {', '.join(map(repr, record)) or 'none'}"
             raise RecordError(
-                f"{name}, line {line}: no string in the field {field!r}; {found}",
+                f"{name}, line {line}: no string in the field {field!r}; {found}\nhint: {_CORRECT}",
                 path=name,
                 line=line,
             )

@@ -240,13 +240,20 @@ def _json(file: Path) -> tuple[InputBatch, ...]:
     return (_batch_of_rows((r for _, r in records), where=str(file), file=file),)
 
 
+def _reason(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:120]
+
+
 def _parsed(file: Path, number: int | None, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         place = str(file) if number is None else f"{file}, line {number}"
         raise RecordError(
-            f"{place}: no JSON: {str(error)[:120]}", path=str(file), line=number
+            f"{place}: no JSON: {_reason(error)}\n"
+            'hint: expected lists of ids, or objects with "input_ids"',
+            path=str(file),
+            line=number,
         ) from None
 
 

@@ -74,8 +74,9 @@ def _output(file: Path, number: int, line: str) -> Output:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:120]
         raise RecordError(
-            f"{file}, line {number}: no JSON: {str(error)[:120]}\n{hint}",
+            f"{file}, line {number}: no JSON: {reason}\n{hint}",
             path=str(file),
             line=number,
         ) from None

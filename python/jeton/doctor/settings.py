@@ -163,7 +163,9 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
             tree: dict[str, Any] = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise FormatError(
-                f"{file} is no TOML: {str(error)[:160]}", path=str(file), format="TOML"
+                f"{file} is no TOML: {str(error)[:160]}\nhint: correct that line",
+                path=str(file),
+                format="TOML",
             ) from None
     else:
         tree = read_object(file) or {}

@@ -30,7 +30,8 @@ def read_text(file: Path) -> str | None:
         return None
     if len(data) > MAX_DOCUMENT_BYTES:
         raise LimitError(
-            f"{file} has more than {MAX_DOCUMENT_BYTES:,} bytes",
+            f"{file} has more than {MAX_DOCUMENT_BYTES:,} bytes\n"
+            "hint: the small files of a tokenizer are smaller: fetch or copy it again",
             what=file.name,
             limit=MAX_DOCUMENT_BYTES,
         )

@@ -110,7 +110,11 @@ def read_gguf(path: str | os.PathLike[str]) -> GgufModel:
     file = Path(path)
     state = file.stat()
     if not stat.S_ISREG(state.st_mode):
-        raise FormatError(f"{file} is no regular file", path=str(file), format="GGUF")
+        raise FormatError(
+            f"{file} is no regular file\nhint: save it to a file first",
+            path=str(file),
+            format="GGUF",
+        )
     with file.open("rb") as stream:
         return _Reader(stream, file).model()
 
@@ -174,7 +178,12 @@ class _Reader(GgufBytes):
     def _count(self, what: str, limit: int) -> int:
         n = self._size()
         if n > limit:
-            raise LimitError(f"{self._file} has {n:,} {what}", what=what, limit=limit)
+            raise LimitError(
+                f"{self._file} says that it has {n:,} {what}, at byte {self._at:,}; the limit is "
+                f"{limit:,}\nhint: no model has so many: fetch or copy the file again",
+                what=what,
+                limit=limit,
+            )
         return n
 
     def _text(self) -> str:

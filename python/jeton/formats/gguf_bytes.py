@@ -35,7 +35,8 @@ class GgufBytes:
     def _take(self, n: int) -> bytes:
         if self._at + n > MAX_METADATA_BYTES:
             raise LimitError(
-                f"{self._file} has more than {MAX_METADATA_BYTES:,} bytes of metadata",
+                f"{self._file} has more than {MAX_METADATA_BYTES:,} bytes of metadata\n"
+                "hint: no model has so much: fetch or copy the file again",
                 what="GGUF metadata",
                 limit=MAX_METADATA_BYTES,
             )

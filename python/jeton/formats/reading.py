@@ -120,7 +120,7 @@ def load_gguf(data: bytes, file: Path, *, name: str) -> Tokenizer:
         if n_bytes > MAX_FILE_BYTES:
             raise LimitError(
                 f"{file} has at least {n_bytes:,} bytes of metadata; the limit is "
-                f"{MAX_FILE_BYTES:,}",
+                f"{MAX_FILE_BYTES:,}\nhint: no model has so much: fetch or copy the file again",
                 what="GGUF metadata",
                 limit=MAX_FILE_BYTES,
             )

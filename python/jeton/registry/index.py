@@ -48,8 +48,8 @@ ENTRY_SUFFIX = ".jetonc"
 NOT_COMPILED = "-"
 """In place of an entry: the file loads as something that has no compiled form."""
 
-_LAYOUT = "2"
-"""Version of the names of entries and of the notes."""
+_LAYOUT = "3"
+"""Version of names and notes, and of the rules by which a file becomes a tokenizer."""
 
 _SWITCH = "JETON_COMPILED_CACHE"
 _OFF = ("0", "false", "no", "off")

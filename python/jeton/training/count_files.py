@@ -16,7 +16,7 @@ from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.weights import integer_weights, weight_of_file
-from jeton.errors import EmptyCorpusError, UsageError
+from jeton.errors import EmptyCorpusError, FormatError, UsageError
 from jeton.pretokenizing.normalizers import normalizer_names
 from jeton.pretokenizing.rules import pattern_and_rules
 from jeton.training.count_memory import explained_full_disk, limit_memory
@@ -128,6 +128,13 @@ def load_counts(
     for file in files:
         if sum(other.path == file.path for other in files) > 1:
             raise UsageError(f"the file of counts {file.path!r} was given twice")
+        if Path(file.path).exists() and not Path(file.path).is_file():
+            raise FormatError(
+                f"{file.path} is no regular file, which counts are read from more than once\n"
+                "hint: save what it gives to a file first",
+                path=file.path,
+                format="pretoken counts",
+            )
     described = {file.path: PretokenCounts.describe_file(file.path) for file in files}
     infos = {path: _info(path, json.loads(file.info)) for path, file in described.items()}
     indents = infos[files[0].path].indents

@@ -22,6 +22,7 @@ from tests.auditing.gate.changed_texts import (
     run,
 )
 
+pytestmark = pytest.mark.usefixtures("no_checks")
 BUDGETS = (
     "tokens_per_document>+2%",
     "bytes_per_token<-2%",

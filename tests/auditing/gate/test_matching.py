@@ -20,6 +20,7 @@ from jeton.auditing.gate.shared_text import SharedText
 from jeton.auditing.gate.sides import in_order, look_like_two_states
 from tests.auditing.gate.changed_texts import corpus, doubled_white_space, run
 
+pytestmark = pytest.mark.usefixtures("no_checks")
 FIRST = Path(__file__).with_name("first.baseline")
 
 

@@ -13,6 +13,7 @@ from jeton._core import decompress
 from jeton.auditing.gate import Baseline
 from tests.auditing.gate.changed_texts import Change, decomposed, doubled_white_space, gate, run
 
+pytestmark = pytest.mark.usefixtures("no_checks")
 BUDGETS = ("tokens_per_document>+1%", "bytes_per_token<-1%", "tokens_per_document_p95>+1%")
 N_DOCUMENTS = 30
 
@@ -29,7 +30,7 @@ def texts(corpora: Path, name: str, language: str | None) -> tuple[str, ...]:
 @cache
 def baseline(corpora: Path, name: str, language: str | None) -> Baseline:
     """An audit of the texts as they are."""
-    return run(texts(corpora, name, language), jeton.load("jeton-general-32k"))[0]
+    return run(texts(corpora, name, language), jeton.load("jeton-general-32k"), quality=False)[0]
 
 
 CORPORA = [("legal", None), ("medical", None), ("po_parallel", "fr")]
@@ -45,7 +46,7 @@ def test_changed_text_is_named(
     tokenizer = jeton.load("jeton-general-32k")
     original = texts(shared / "data" / "corpora", name, language)
     before = baseline(shared / "data" / "corpora", name, language)
-    result = gate([change(text) for text in original], tokenizer, before, *BUDGETS)
+    result = gate([change(text) for text in original], tokenizer, before, *BUDGETS, quality=False)
     if cause == "white_space" or language == "fr":
         assert [item.is_exceeded for item in result.results] == [True] * 3
     for item in result.results:
@@ -60,12 +61,19 @@ def test_changed_text_is_named(
 def test_an_exchanged_tokenizer_is_named(name: str, language: str | None, shared: Path) -> None:
     original = texts(shared / "data" / "corpora", name, language)
     before = baseline(shared / "data" / "corpora", name, language)
-    result = gate(original, jeton.load("jeton-code-32k"), before, "tokenizer_changed>0", *BUDGETS)
+    result = gate(
+        original,
+        jeton.load("jeton-code-32k"),
+        before,
+        "tokenizer_changed>0",
+        *BUDGETS,
+        quality=False,
+    )
     assert not result.is_passed
     for item in result.results[1:]:
         assert {c.part.cause for c in item.causes} == {"tokenizer"}
         assert sum(c.part.value for c in item.causes) == item.difference
     mixed = [doubled_white_space(text) for text in original]
-    both = gate(mixed, jeton.load("jeton-code-32k"), before, *BUDGETS).results[0]
+    both = gate(mixed, jeton.load("jeton-code-32k"), before, *BUDGETS, quality=False).results[0]
     assert {c.part.cause for c in both.causes} == {"tokenizer", "white_space"}
     assert sum(c.part.value for c in both.causes) == both.difference

@@ -18,7 +18,7 @@ use crate::inputs::template::{Template, check_parts};
 use crate::inputs::{Padding, Truncation};
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::{PreTokenizer, RawAutomaton, StepConfig};
-use crate::sentencepiece::{Piece, PieceKind, SpmModel};
+use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmModel};
 use crate::special::{AddedFlags, AddedToken, AddedTokens};
 use crate::tokenizer::{Tokenizer, Twins};
 
@@ -107,8 +107,10 @@ impl Tokenizer {
         Self::from_parts(Parts::from_config(config, ModelParts::from_config)?)
     }
 
-    /// Builds a tokenizer from a SentencePiece model. Its control pieces are special tokens; the
-    /// pieces of beginning and end go around a text on request.
+    /// Builds a tokenizer from a SentencePiece model. Its control pieces are special tokens.
+    ///
+    /// The piece of the beginning is put before a text on request. That of the end is put behind it
+    /// for Unigram alone: T5's and the encoders' classes add it, Llama's and Mistral's do not.
     pub fn from_sentencepiece(model: SpmModel) -> Result<Self> {
         let controls = (0..)
             .zip(&model.pieces)
@@ -122,9 +124,13 @@ impl Tokenizer {
             })
             .filter(|token| !token.content.is_empty())
             .collect();
+        let algorithm = model.trainer.model_type;
         let engine = SentencePiece::new(model)?;
         let before: Vec<u32> = engine.processor.bos().into_iter().collect();
-        let after: Vec<u32> = engine.processor.eos().into_iter().collect();
+        let after: Vec<u32> = match algorithm {
+            ModelType::Unigram => engine.processor.eos().into_iter().collect(),
+            ModelType::Bpe | ModelType::Word | ModelType::Char => Vec::new(),
+        };
         Self::from_parts(Parts {
             added_tokens,
             template: Template::around(&before, &after),

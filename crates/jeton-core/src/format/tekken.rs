@@ -111,9 +111,9 @@ pub fn from_tekken(bytes: &[u8]) -> Result<Tokenizer> {
         let token = special_tokens.iter().find(|(_, other)| other == text);
         token.map(|&(id, _)| id)
     };
+    // A prompt begins with `<s>`; `</s>` ends the answers, which the model writes.
     let before: Vec<u32> = id_of("<s>").into_iter().collect();
-    let after: Vec<u32> = id_of("</s>").into_iter().collect();
-    let template = Template::around(&before, &after);
+    let template = Template::around(&before, &[]);
     Ranks {
         format: FORMAT,
         vocab: read_ranks(&file.vocab, n_ranks, n_special)?,

@@ -34,6 +34,7 @@ from jeton.adapt.weights.tokenizers import (
 from jeton.adapt.weights.writing import link_or_copy, write_weight_file
 from jeton.checkpoint.belonging import ids_document
 from jeton.checkpoint.configuration import ModelConfiguration, read_configuration
+from jeton.checkpoint.copying import DiskQueue
 from jeton.checkpoint.id_fields import id_places
 from jeton.checkpoint.snapshot import folder_files, index_json, read_groups
 from jeton.checkpoint.vocabulary_tensors import counts_positions_from_pad, family_of_type
@@ -306,12 +307,13 @@ def _write(plan: Plan, folder: Path, *, link: bool) -> None:
     for name, content in made.items():
         place = _place(folder, name)
         place.write_bytes(content)
-    for name, source in copied.items():
-        link_or_copy(source, _place(folder, name), link=link)
-    for group, plans in zip(plan.weights.groups, plan.weights.tensors, strict=True):
-        for file in group.files:
-            place = _place(folder, file.path.relative_to(plan.model).as_posix())
-            write_weight_file(file, plans, plan.change, place, link=link)
+    with DiskQueue() as disk:
+        for name, source in copied.items():
+            link_or_copy(source, _place(folder, name), link=link, disk=disk)
+        for group, plans in zip(plan.weights.groups, plan.weights.tensors, strict=True):
+            for file in group.files:
+                place = _place(folder, file.path.relative_to(plan.model).as_posix())
+                write_weight_file(file, plans, plan.change, place, link=link, disk=disk)
 
 
 def _index(source: Path, plans: Mapping[str, Any]) -> bytes:

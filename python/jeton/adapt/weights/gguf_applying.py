@@ -21,7 +21,7 @@ from jeton.adapt.change import VocabularyChange
 from jeton.adapt.weights.gguf_vocabulary import follow_vocabulary
 from jeton.adapt.weights.matrices import OpenFiles, Values, rows_at_once
 from jeton.adapt.weights.methods import DEFAULT_METHOD, METHODS, Recipes, recipes_of
-from jeton.adapt.weights.recipes import Recipe, TableFacts, made_rows, table_facts
+from jeton.adapt.weights.recipes import Recipe, TableFacts, made_rows
 from jeton.adapt.weights.row_maps import NEW, RowMap, padded_map
 from jeton.adapt.weights.tokenizers import change_of_sides, read_sides
 from jeton.checkpoint.copying import BLOCK_BYTES, copy_range, read_exactly
@@ -272,7 +272,7 @@ def _table(plan: _Plan, files: OpenFiles, n_ids: int) -> Iterator[bytes]:
 
     def facts() -> TableFacts:
         if not found:
-            found.append(table_facts(matrix, files, n_ids))
+            found.append(TableFacts(matrix, files, n_ids))
         return found[0]
 
     step = rows_at_once(matrix.n_columns)

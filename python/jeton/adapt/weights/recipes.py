@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from jeton.adapt.weights.matrices import Matrix, OpenFiles, Values, rows_at_once
 
-__all__ = ["Recipe", "TableFacts", "made_rows", "table_facts"]
+__all__ = ["Recipe", "TableFacts", "made_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,41 +43,59 @@ class Recipe:
     seed: int = 0
 
 
-@dataclass(frozen=True, eq=False)
 class TableFacts:
-    """Facts about the old rows of a table, rows that are not finite left out.
+    """Facts about the first rows of a table; rows that are not finite are left out.
 
-    Attributes:
-        mean: float64 (n_columns,).
-        deviation: float64 (n_columns,): standard deviation of each column.
-        median_norm: Median Euclidean length of the rows that are not zero.
+    Each fact is computed when it is first asked, in one pass over the rows.
     """
 
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-    median_norm: float
+    def __init__(self, matrix: Matrix, files: OpenFiles, n_ids: int) -> None:
+        self._matrix = matrix
+        self._files = files
+        self._n_rows = min(n_ids, matrix.n_rows)
 
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean of each column, float64 (n_columns,)."""
+        return self._moments[0]
 
-def table_facts(matrix: Matrix, files: OpenFiles, n_ids: int) -> TableFacts:
-    """Returns the facts of the first ``n_ids`` rows, in one pass."""
-    total = np.zeros(matrix.n_columns)
-    squares = np.zeros(matrix.n_columns)
-    norms = []
-    n_finite = 0
-    n_ids = min(n_ids, matrix.n_rows)
-    for start, end in _blocks(n_ids, matrix.n_columns):
-        block = matrix.read(files, np.arange(start, end)).astype(np.float64)
-        block = block[np.isfinite(block).all(axis=1)]
-        n_finite += len(block)
-        total += block.sum(axis=0)
-        squares += np.einsum("ij,ij->j", block, block)
-        lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-        norms.append(lengths[lengths > 0])
-    n = max(n_finite, 1)
-    mean = total / n
-    deviation = np.sqrt(np.maximum(squares / n - mean * mean, 0.0))
-    every = np.concatenate(norms) if norms else np.zeros(0)
-    return TableFacts(mean, deviation, float(np.median(every)) if len(every) else 0.0)
+    @property
+    def deviation(self) -> NDArray[np.float64]:
+        """Standard deviation of each column, float64 (n_columns,)."""
+        return self._moments[1]
+
+    @cached_property
+    def median_norm(self) -> float:
+        """Median Euclidean length of the rows that are not zero; 0 without one."""
+        norms = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            for block in self._blocks():
+                # The squares of float32 may be too large for float32.
+                squares = np.einsum("ij,ij->i", block, block, dtype=np.float64)
+                norms.append(np.sqrt(squares[np.isfinite(squares) & (squares > 0)]))
+        every = np.concatenate(norms) if norms else np.zeros(0)
+        return float(np.median(every)) if len(every) else 0.0
+
+    @cached_property
+    def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        total = np.zeros(self._matrix.n_columns)
+        squares = np.zeros(self._matrix.n_columns)
+        n_finite = 0
+        for stored in self._blocks():
+            block = stored.astype(np.float64)
+            block = block[np.isfinite(block).all(axis=1)]
+            n_finite += len(block)
+            total += block.sum(axis=0)
+            squares += np.einsum("ij,ij->j", block, block)
+        n = max(n_finite, 1)
+        mean = total / n
+        return mean, np.sqrt(np.maximum(squares / n - mean * mean, 0.0))
+
+    def _blocks(self) -> Iterator[Values]:
+        step = rows_at_once(self._matrix.n_columns)
+        for start in range(0, self._n_rows, step):
+            rows = np.arange(start, min(start + step, self._n_rows))
+            yield self._matrix.read(self._files, rows)
 
 
 def made_rows(
@@ -123,9 +142,3 @@ def _without(recipe: Recipe, facts: TableFacts, token: int, salt: int) -> NDArra
         )
         return facts.mean + facts.deviation * draws.standard_normal(len(facts.mean))
     return facts.mean
-
-
-def _blocks(n: int, n_columns: int) -> Iterator[tuple[int, int]]:
-    step = rows_at_once(n_columns)
-    for start in range(0, n, step):
-        yield start, min(start + step, n)

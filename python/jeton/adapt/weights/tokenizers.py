@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from jeton._core import Tokenizer
+from jeton.adapt.agreement import Disagreement, disagreement
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
 from jeton.checkpoint.adapted import has_fingerprint
 from jeton.errors import AdaptError, JetonError
 from jeton.formats.names import name_of_file
 from jeton.registry import load
 
-__all__ = ["TokenizerPair", "change_of_sides", "gone_special_tokens", "read_sides"]
+__all__ = [
+    "TokenizerPair",
+    "change_of_sides",
+    "disagreement_of",
+    "gone_special_tokens",
+    "read_sides",
+]
 
 
 class TokenizerPair:
@@ -95,7 +103,31 @@ def change_of_sides(sides: TokenizerPair, *, by_bytes: bool = False) -> Vocabula
             "hint: name the model that the tokenizer was made for"
         )
     _check_ids(file, change, sides)
+    wrong = disagreement_of(change, sides).wrong
+    if wrong:
+        raise AdaptError(
+            f"{file} and the bytes of the tokens differ: {wrong[0]}"
+            "\nhint: make the tokenizer again, or remove the file to have the change derived by "
+            "bytes"
+        )
     return change
+
+
+def disagreement_of(change: VocabularyChange, sides: TokenizerPair) -> Disagreement:
+    """Returns how a change differs from the one by bytes; not at all where these do not tell."""
+    if not sides.has_old:
+        return Disagreement((), ())
+    try:
+        derived = VocabularyChange.between(sides.old, sides.new)
+    except AdaptError:
+        return Disagreement((), ())
+    # The file may begin with the tokenizer without its folder's settings.
+    derived = replace(
+        derived,
+        old_fingerprint=change.old_fingerprint,
+        new_fingerprint=change.new_fingerprint,
+    )
+    return disagreement(change, derived)
 
 
 def gone_special_tokens(sides: TokenizerPair, change: VocabularyChange) -> dict[str, int]:

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from jeton.adapt.change import VocabularyChange
 from jeton.adapt.weights.blocks import BlockScaled
 from jeton.adapt.weights.matrices import OpenFiles, rows_at_once, take_rows
-from jeton.adapt.weights.recipes import TableFacts, made_rows, table_facts
+from jeton.adapt.weights.recipes import TableFacts, made_rows
 from jeton.adapt.weights.row_maps import NEW
 from jeton.adapt.weights.tensor_plans import TensorPlan
 from jeton.checkpoint.adapted import marked_metadata
 from jeton.checkpoint.copying import (
     BLOCK_BYTES,
+    DiskQueue,
     copy_file,
     copy_range,
     read_exactly,
-    synced,
 )
 from jeton.checkpoint.elements import encoded
 from jeton.checkpoint.safetensors import BITS, SafetensorsFile
@@ -31,7 +31,7 @@ from jeton.checkpoint.safetensors import BITS, SafetensorsFile
 __all__ = ["TensorWriter", "link_or_copy", "write_weight_file"]
 
 
-def link_or_copy(source: Path, target: Path, *, link: bool) -> None:
+def link_or_copy(source: Path, target: Path, *, link: bool, disk: DiskQueue) -> None:
     """Gives a file a second name, or copies it where names cannot be given.
 
     Raises:
@@ -44,7 +44,7 @@ def link_or_copy(source: Path, target: Path, *, link: bool) -> None:
         except OSError:
             # Another file system, or one without hard links.
             pass
-    copy_file(source, target)
+    copy_file(source, target, disk)
 
 
 def write_weight_file(
@@ -53,9 +53,10 @@ def write_weight_file(
     change: VocabularyChange,
     target: Path,
     *,
-    link: bool = False,
+    link: bool,
+    disk: DiskQueue,
 ) -> None:
-    """Writes one file of weights.
+    """Writes one file of weights; ``disk`` says when it is stored.
 
     Raises:
         AdaptError: A table is stored in a way that takes no new rows.
@@ -63,10 +64,10 @@ def write_weight_file(
         OSError: As of the disk.
     """
     if all(plans[name].is_copied for name in source.tensors):
-        link_or_copy(source.path, target, link=link)
+        link_or_copy(source.path, target, link=link, disk=disk)
         return
     order = sorted(source.tensors.values(), key=lambda tensor: (tensor.offset, tensor.n_bytes))
-    with OpenFiles() as files, synced(target) as out:
+    with OpenFiles() as files, disk.new_file(target) as out:
         out.write(_header(source, [plans[tensor.name] for tensor in order], change))
         for tensor in order:
             TensorWriter(plans[tensor.name], change, files).write(out)
@@ -117,7 +118,7 @@ class TensorWriter:
         """Returns what the old rows have in common; the table is read when this is first asked."""
         if self._facts is None:
             assert self._plan.matrix is not None
-            self._facts = table_facts(self._plan.matrix, self._files, self._n_ids)
+            self._facts = TableFacts(self._plan.matrix, self._files, self._n_ids)
         return self._facts
 
     def _write_rows(self, out: IO[bytes]) -> None:

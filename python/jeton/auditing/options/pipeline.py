@@ -144,9 +144,11 @@ def read_pipeline(path: str | os.PathLike[str]) -> Pipeline:
     try:
         data = tomllib.loads(stored.decode("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file}: not valid TOML: {error}") from error
+        raise UsageError(f"{file}: not valid TOML: {error}\nhint: correct that line") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not valid TOML: not UTF-8 at byte {error.start}") from error
+        raise UsageError(
+            f"{file}: not valid TOML: not UTF-8 at byte {error.start}\nhint: save it as UTF-8"
+        ) from error
     if _TABLE in data:
         others = sorted(set(data) - {_TABLE})
         if others:
@@ -157,7 +159,8 @@ def read_pipeline(path: str | os.PathLike[str]) -> Pipeline:
     try:
         return pipeline_of(data)
     except UsageError as error:
-        raise UsageError(f"{file}: {error}") from error
+        joint = "" if "\nhint: " in str(error) else "\nhint: correct that entry of the file"
+        raise UsageError(f"{file}: {error}{joint}") from error
 
 
 def pipeline_of(values: Mapping[str, Any], *, base: Pipeline | None = None) -> Pipeline:

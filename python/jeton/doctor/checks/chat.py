@@ -12,6 +12,7 @@ from jeton.doctor.chat_rendering import (
 )
 from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
+from jeton.doctor.places import file_of_stops
 from jeton.doctor.special import stop_ids, written_control_texts
 from jeton.errors import JetonError
 from jeton.findings import Severity
@@ -126,20 +127,11 @@ def _turn_end_not_eos(patient: Patient) -> Iterator[Seen]:
     yield Seen(
         what=f"answers end with {patient.token_text(end)!r} (id {end}), generation stops at "
         f"{names}",
-        where=_file_of_stops(patient, found[0]),
+        where=file_of_stops(patient, otherwise=found[0]),
         value=end,
         unit="id",
         evidence={"turn_end": end, "stops": sorted(stops)},
     )
-
-
-def _file_of_stops(patient: Patient, otherwise: str) -> str:
-    """The file that says where generation stops."""
-    if patient.model is None:
-        return otherwise
-    if patient.model.generation is not None:
-        return "generation_config.json"
-    return "config.json" if patient.model.configuration is not None else otherwise
 
 
 @known(

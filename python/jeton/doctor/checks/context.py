@@ -8,6 +8,7 @@ import numpy as np
 
 from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
+from jeton.doctor.places import file_of_setting
 from jeton.findings import Severity
 
 __all__ = ["CHECKS"]
@@ -39,7 +40,7 @@ def _too_large(patient: Patient) -> Iterator[Seen]:
         yield Seen(
             what=f"model_max_length is {stated:,}, the model has positions for "
             f"{configuration.context_tokens:,} tokens",
-            where="tokenizer_config.json",
+            where=file_of_setting(patient, "model_max_length"),
             value=stated - configuration.context_tokens,
             unit="tokens",
             formula=f"{stated:,} - {configuration.context_tokens:,}",
@@ -72,7 +73,7 @@ def _missing(patient: Patient) -> Iterator[Seen]:
         yield Seen(
             what="no model_max_length; the model has positions for "
             f"{configuration.context_tokens:,} tokens",
-            where="tokenizer_config.json",
+            where=file_of_setting(patient, "model_max_length"),
             value=configuration.context_tokens,
             unit="tokens",
             severity=Severity.WARNING if learned else Severity.INFO,

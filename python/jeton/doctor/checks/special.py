@@ -10,6 +10,7 @@ from jeton.checkpoint import ModelKind
 from jeton.checkpoint.configuration import token_ids_of
 from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
+from jeton.doctor.places import file_of_setting, file_of_stops
 from jeton.doctor.special import stop_ids
 from jeton.findings import Severity
 
@@ -143,9 +144,12 @@ def _eos_missing(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
     writes = patient.kind in (ModelKind.DECODER, ModelKind.ENCODER_DECODER)
     if patient.model.configuration is not None and writes and not stop_ids(patient):
+        has_generation = patient.model.generation is not None
         yield Seen(
-            what="eos_token_id is in none of the model's files",
-            where="generation_config.json",
+            what="eos_token_id is in neither generation_config.json nor config.json"
+            if has_generation
+            else "eos_token_id is not in config.json, and there is no generation_config.json",
+            where=file_of_stops(patient, otherwise="config.json"),
             value=0,
             unit="end tokens",
         )
@@ -219,7 +223,7 @@ def _pad_is_eos(patient: Patient) -> Iterator[Seen]:
     if pad is not None and pad == end:
         yield Seen(
             what=f"pad_token and eos_token are both {patient.token_text(pad)!r} (id {pad})",
-            where="tokenizer_config.json",
+            where=file_of_setting(patient, "pad_token"),
             value=pad,
             unit="id",
             severity=Severity.WARNING if patient.task == "train" else Severity.INFO,
@@ -245,7 +249,7 @@ def _pad_missing(patient: Patient) -> Iterator[Seen]:
     if "pad" not in patient.folder.roles and not patient.role_ids("pad"):
         yield Seen(
             what="no file names a padding token",
-            where="tokenizer_config.json",
+            where=file_of_setting(patient, "pad_token"),
             value=0,
             unit="padding tokens",
         )
@@ -293,7 +297,7 @@ def _padding_side(patient: Patient) -> Iterator[Seen]:
         yield Seen(
             what="padding_side is not set and the default is 'right'; a decoder wants 'left' in "
             "generation",
-            where="tokenizer_config.json",
+            where=file_of_setting(patient, "padding_side"),
             value=1,
             unit="settings",
             severity=Severity.WARNING if patient.task == "generate" else Severity.INFO,
@@ -337,10 +341,15 @@ def _prompts_end(patient: Patient) -> Iterator[Seen]:
     yield Seen(
         what=("add_eos_token is true" if is_set else "the template ends with the end token")
         + f": every text that is encoded with special tokens ends with {end}",
-        where="tokenizer_config.json" if is_set else "tokenizer.json",
+        where=file_of_setting(patient, "add_eos_token") if is_set else _tokenizer_file(patient),
         value=1,
         unit="settings",
     )
+
+
+def _tokenizer_file(patient: Patient) -> str:
+    file = None if patient.folder is None else patient.folder.tokenizer_file
+    return "the tokenizer" if file is None else file.name
 
 
 _ARTICLE = {

@@ -194,8 +194,7 @@ def _new_counts(model_type: str, settings: TrainSettings) -> PretokenCounts:
         getattr(options, f"{name}_piece") for name, id in own.items() if id >= 0
     ]
     if model_type == "word":
-        # Words are whole, whatever scripts they mix.
-        cutting |= {"split_by_unicode_script": False, "split_digits": False}
+        cutting["whole_words"] = True
     return PretokenCounts.cut_by(json.dumps({"type": "sentences", **cutting}))
 
 

@@ -46,7 +46,7 @@ fn ids_are_shifted_and_the_unlisted_special_tokens_are_there() {
         encode(&tokenizer, "abcab", &Allow::None, false),
         [257 + 22, 256 + 22]
     );
-    assert_eq!(encode(&tokenizer, "ab", &Allow::None, true), [1, 278, 2]);
+    assert_eq!(encode(&tokenizer, "ab", &Allow::None, true), [1, 278]);
     assert_eq!(
         encode(&tokenizer, "[INST]<SPECIAL_21>", &Allow::All, false),
         [3, 21]
