@@ -116,12 +116,14 @@ def _put_fields(lines: list[str], value: dict[str, Any], depth: int, first: str 
 
 def _put_array(lines: list[str], start: str, key: str, items: list[Any], depth: int) -> None:
     """Write an array under its header; ``depth`` is that of the header."""
+    # An array right inside of another one is a list: readers know no table there.
+    key_or_root = bool(key) or not start
     header = f"{start}{key}[{len(items)}]"
     if not items:
         lines.append(f"{header}:")
     elif all(map(_is_scalar, items)):
         lines.append(f"{header}: {','.join(map(_scalar, items))}")
-    elif (fields := _table_fields(items)) is not None:
+    elif key_or_root and (fields := _table_fields(items)) is not None:
         lines.append(f"{header}{{{','.join(map(_key, fields))}}}:")
         indent = "  " * (depth + 1)
         lines += [indent + ",".join(_scalar(item[name]) for name in fields) for item in items]
@@ -309,6 +311,9 @@ def _name(cell: str) -> str:
 
 
 def _value(cell: str) -> Any:
+    if cell == "[]":
+        # The empty array of later versions.
+        return []
     if cell in _LITERALS:
         return _LITERALS[cell]
     if cell.startswith('"'):
