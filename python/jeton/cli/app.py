@@ -41,6 +41,11 @@ COMMANDS = {
         "bench",
         "Time the tokenization libraries that are installed, on your own text.",
     ),
+    "chunk": (
+        "chunk",
+        "chunk",
+        "Divide documents into chunks that fit a token budget, or measure what that tears.",
+    ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
     "count-pretokens": (
         "count_pretokens",
