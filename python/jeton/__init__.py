@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from jeton.planning.cost_aware import cost_aware
     from jeton.planning.recommend import recommend
     from jeton.planning.sweep import sweep
+    from jeton.preprocess import PreprocessOptions, preprocess_files, preprocess_texts
     from jeton.pricing import ledger, read_usage
     from jeton.probe import probe_digest
     from jeton.progress import Progress
@@ -109,6 +110,7 @@ __all__ = [
     "NoncanonicalIds",
     "PatternCostError",
     "PatternError",
+    "PreprocessOptions",
     "Progress",
     "RecordError",
     "Segmentation",
@@ -145,6 +147,8 @@ __all__ = [
     "list_vocabularies",
     "load",
     "make_lock",
+    "preprocess_files",
+    "preprocess_texts",
     "probe_digest",
     "read_usage",
     "recommend",
@@ -157,6 +161,7 @@ __all__ = [
 
 # Public names of modules that most programs do not need at once.
 _LAZY = {
+    "PreprocessOptions": "jeton.preprocess",
     "Progress": "jeton.progress",
     "audit": "jeton.auditing",
     "bench": "jeton.benchmarking",
@@ -174,6 +179,8 @@ _LAZY = {
     "list_vocabularies": "jeton.registry",
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
+    "preprocess_files": "jeton.preprocess",
+    "preprocess_texts": "jeton.preprocess",
     "probe_digest": "jeton.probe",
     "read_usage": "jeton.pricing",
     "recommend": "jeton.planning.recommend",
