@@ -184,9 +184,13 @@ def test_template_and_asked_tokens_are_there_once(tmp_path: Path, tok: jeton.Tok
     bos, eos = framed.encode("", add_special_tokens=True)
     source = tmp_path / "a.txt"
     source.write_text("one boat")
-    for number, options in enumerate(
-        ({}, {"append_eos": True}, {"prepend_bos": True}, {"append_eos": True, "prepend_bos": True})
-    ):
+    asked: list[dict[str, Any]] = [
+        {},
+        {"append_eos": True},
+        {"prepend_bos": True},
+        {"append_eos": True, "prepend_bos": True},
+    ]
+    for number, options in enumerate(asked):
         made = jeton.tokenize_dataset(
             source, tokenizer=framed, output=tmp_path / str(number), **options
         )
