@@ -67,6 +67,7 @@ from jeton.errors import (
 if TYPE_CHECKING:
     from jeton.auditing import audit
     from jeton.benchmarking import bench
+    from jeton.chunking.documents import chunk
     from jeton.comparing import compare, inspect_texts
     from jeton.converting import convert
     from jeton.datasets import tokenize_dataset, transcode_dataset, verify_dataset
@@ -131,6 +132,7 @@ __all__ = [
     "__version__",
     "audit",
     "bench",
+    "chunk",
     "compare",
     "compare_locks",
     "continue_training",
@@ -160,6 +162,7 @@ _LAZY = {
     "Progress": "jeton.progress",
     "audit": "jeton.auditing",
     "bench": "jeton.benchmarking",
+    "chunk": "jeton.chunking.documents",
     "compare": "jeton.comparing",
     "compare_locks": "jeton.locking",
     "continue_training": "jeton.training",

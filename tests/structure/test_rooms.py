@@ -72,6 +72,7 @@ def test_main_prints_rooms(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 CRATES = (
+    "jeton-chunk",
     "jeton-core",
     "jeton-pack",
     "jeton-measure",

@@ -12,7 +12,8 @@ from typing import Any, TextIO
 
 import click
 
-from jeton.cli.hints import jeton_message, os_message
+from jeton._os_errors import os_message
+from jeton.cli.hints import jeton_message
 from jeton.cli.pipes import told_of_pipes
 from jeton.cli.streams import shown
 from jeton.errors import JetonError, JetonWarning
@@ -39,6 +40,11 @@ COMMANDS = {
         "bench",
         "bench",
         "Time the tokenization libraries that are installed, on your own text.",
+    ),
+    "chunk": (
+        "chunk",
+        "chunk",
+        "Divide documents into chunks that fit a token budget, or measure what that tears.",
     ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
     "count-pretokens": (
