@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from jeton.planning.packing import pack
     from jeton.planning.recommend import recommend
     from jeton.planning.sweep import sweep
+    from jeton.preprocess import PreprocessOptions, preprocess_files, preprocess_texts
     from jeton.pricing import ledger, read_usage
     from jeton.probe import probe_digest
     from jeton.progress import Progress
@@ -110,6 +111,7 @@ __all__ = [
     "NoncanonicalIds",
     "PatternCostError",
     "PatternError",
+    "PreprocessOptions",
     "Progress",
     "RecordError",
     "Segmentation",
@@ -147,6 +149,8 @@ __all__ = [
     "load",
     "make_lock",
     "pack",
+    "preprocess_files",
+    "preprocess_texts",
     "probe_digest",
     "read_usage",
     "recommend",
@@ -159,6 +163,7 @@ __all__ = [
 
 # Public names of modules that most programs do not need at once.
 _LAZY = {
+    "PreprocessOptions": "jeton.preprocess",
     "Progress": "jeton.progress",
     "audit": "jeton.auditing",
     "bench": "jeton.benchmarking",
@@ -177,6 +182,8 @@ _LAZY = {
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
     "pack": "jeton.planning.packing",
+    "preprocess_files": "jeton.preprocess",
+    "preprocess_texts": "jeton.preprocess",
     "probe_digest": "jeton.probe",
     "read_usage": "jeton.pricing",
     "recommend": "jeton.planning.recommend",

@@ -74,6 +74,11 @@ COMMANDS = {
         "recommend",
         "Say what to train for a corpus: split pattern, normalization, algorithm, sharing, size.",
     ),
+    "preprocess": (
+        "preprocess",
+        "preprocess",
+        "Write files again with fewer tokens, and say what was saved and lost.",
+    ),
     "explain": (
         "explain",
         "explain",
