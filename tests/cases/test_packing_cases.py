@@ -55,7 +55,7 @@ def test_case(case: dict[str, Any], tmp_path: Path) -> None:
 
 def packed(case: dict[str, Any], folder: Path) -> tuple[Any, Any]:
     """Returns the lengths, and the pack if the case has options."""
-    lengths = case.get("lengths")
+    lengths: Any = case.get("lengths")
     if "file" in case:
         lengths = read_lengths(put(case, folder), field=case.get("field"))
     return lengths, jeton.pack(lengths, **case["options"]) if "options" in case else None
@@ -63,7 +63,7 @@ def packed(case: dict[str, Any], folder: Path) -> tuple[Any, Any]:
 
 def put(case: dict[str, Any], folder: Path) -> Path:
     name, text = case["file"]
-    path = folder / name
+    path = folder / str(name)
     path.write_text(text, encoding="utf-8")
     return path
 

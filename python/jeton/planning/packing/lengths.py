@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._plain import strict_json
 from jeton.errors import CorpusError, FormatError, MissingExtraError, RecordError, UsageError
 from jeton.planning.packing.checking import checked_lengths
 from jeton.planning.packing.megatron_index import read_megatron_index
@@ -149,7 +150,7 @@ def _length(value: Any, path: Path, line_number: int, field: str) -> int:
         return len(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62:
         return value
-    shown = json.dumps(value)[:40]
+    shown = strict_json(value)[:40]
     raise _no_length(
         path, line_number, f"has {field!r} = {shown}", "a whole number from 0 on, or a list of ids"
     )

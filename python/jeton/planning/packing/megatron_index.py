@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jeton.errors import FormatError
 
-__all__ = ["MegatronIndex", "read_megatron_index"]
+__all__ = ["DocumentIndex", "read_megatron_index"]
 
 _MAGIC = b"MMIDIDX\0\0"
 _HEADER_BYTES = 34
@@ -25,7 +25,7 @@ _TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MegatronIndex:
+class DocumentIndex:
     """Places of documents.
 
     Attributes:
@@ -41,7 +41,7 @@ class MegatronIndex:
     ends_bytes: NDArray[np.int64]
 
 
-def read_megatron_index(path: Path) -> MegatronIndex:
+def read_megatron_index(path: Path) -> DocumentIndex:
     """Reads an index; sequences of one document are counted together.
 
     Raises:
@@ -86,7 +86,7 @@ def _by_document(
     sizes: NDArray[np.int64],
     pointers: NDArray[np.int64],
     bounds: NDArray[np.int64],
-) -> MegatronIndex:
+) -> DocumentIndex:
     ends = pointers + sizes * dtype.itemsize
     is_first = np.zeros(len(sizes) + 1, dtype=bool)
     is_first[bounds] = True
@@ -98,7 +98,7 @@ def _by_document(
     starts = np.zeros(len(lengths), dtype=np.int64)
     full = bounds[1:] > bounds[:-1]
     starts[full] = pointers[bounds[:-1][full]] // dtype.itemsize
-    return MegatronIndex(dtype, starts, lengths, (starts + lengths) * dtype.itemsize)
+    return DocumentIndex(dtype, starts, lengths, (starts + lengths) * dtype.itemsize)
 
 
 def _damaged(path: Path, reason: str) -> FormatError:
