@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from jeton._core import decompress
-from jeton.workload.languages import language_class
+from jeton.corpus.languages import language_class
 from scripts.marked import Part
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "languages.md"

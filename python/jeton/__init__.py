@@ -67,14 +67,17 @@ from jeton.errors import (
 if TYPE_CHECKING:
     from jeton.auditing import audit
     from jeton.benchmarking import bench
+    from jeton.chunking.documents import chunk
     from jeton.comparing import compare, inspect_texts
     from jeton.converting import convert
+    from jeton.datasets import tokenize_dataset, transcode_dataset, verify_dataset
     from jeton.doctor import diagnose
     from jeton.explaining import explain
     from jeton.locking import compare_locks, make_lock
     from jeton.planning.cost_aware import cost_aware
     from jeton.planning.recommend import recommend
     from jeton.planning.sweep import sweep
+    from jeton.preprocess import PreprocessOptions, preprocess_files, preprocess_texts
     from jeton.pricing import ledger, read_usage
     from jeton.probe import probe_digest
     from jeton.progress import Progress
@@ -107,6 +110,7 @@ __all__ = [
     "NoncanonicalIds",
     "PatternCostError",
     "PatternError",
+    "PreprocessOptions",
     "Progress",
     "RecordError",
     "Segmentation",
@@ -129,6 +133,7 @@ __all__ = [
     "__version__",
     "audit",
     "bench",
+    "chunk",
     "compare",
     "compare_locks",
     "continue_training",
@@ -142,18 +147,25 @@ __all__ = [
     "list_vocabularies",
     "load",
     "make_lock",
+    "preprocess_files",
+    "preprocess_texts",
     "probe_digest",
     "read_usage",
     "recommend",
     "sweep",
+    "tokenize_dataset",
     "train",
+    "transcode_dataset",
+    "verify_dataset",
 ]
 
 # Public names of modules that most programs do not need at once.
 _LAZY = {
+    "PreprocessOptions": "jeton.preprocess",
     "Progress": "jeton.progress",
     "audit": "jeton.auditing",
     "bench": "jeton.benchmarking",
+    "chunk": "jeton.chunking.documents",
     "compare": "jeton.comparing",
     "compare_locks": "jeton.locking",
     "continue_training": "jeton.training",
@@ -167,11 +179,16 @@ _LAZY = {
     "list_vocabularies": "jeton.registry",
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
+    "preprocess_files": "jeton.preprocess",
+    "preprocess_texts": "jeton.preprocess",
     "probe_digest": "jeton.probe",
     "read_usage": "jeton.pricing",
     "recommend": "jeton.planning.recommend",
     "sweep": "jeton.planning.sweep",
+    "tokenize_dataset": "jeton.datasets",
     "train": "jeton.training",
+    "transcode_dataset": "jeton.datasets",
+    "verify_dataset": "jeton.datasets",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _LAZY)

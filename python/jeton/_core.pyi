@@ -50,6 +50,7 @@ __all__ = [
     "__version__",
     "_raise_error_kind",
     "available_threads",
+    "chunk_spans",
     "compile_charsmap",
     "compress_zstd",
     "continue_bpe",
@@ -74,6 +75,7 @@ __all__ = [
     "pair_digests",
     "published_patterns",
     "quality_figures",
+    "scan_boundaries",
     "sha256",
     "text_digests",
     "text_quality",
@@ -2480,6 +2482,38 @@ def write_format(tokenizer: Tokenizer, format: str) -> dict[str, Any]:
     The keys: ``files`` by role; ``losses``; ``obstacles`` (where there are any, there are no
     files); ``options`` to read it with; the tokenizer that was ``read`` back; ``rewordings``, parts
     that the files say in other words.
+    """
+
+def scan_boundaries(
+    text: _Text, *, by: Literal["sentences", "structure"], language: str
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Bytes at which a text may be cut, rising, and the kind of part that begins at each.
+
+    Kinds are those of ``jeton.chunking.boundaries``.
+    """
+
+def chunk_spans(
+    tokenizer: Tokenizer,
+    text: _Text,
+    places: NDArray[np.int64],
+    costs: NDArray[np.uint32],
+    *,
+    max_tokens: int,
+    overlap_tokens: int,
+    overlap_parts: int,
+    heads: Sequence[str],
+    head_starts: Sequence[int],
+    tail: str,
+    add_special_tokens: bool,
+    trim: bool,
+    chunk_cost: int,
+    clause_cost: int,
+    word_cost: int,
+) -> tuple[NDArray[np.int64], tuple[int, int] | None]:
+    """Chunks of a text as flat rows of five: bytes from and to, characters from and to, tokens.
+
+    Each is counted as it is sent: the head of its start, its text, the tail. The second value is
+    the byte and the tokens of a character that exceeds the budget alone, or None.
     """
 
 def published_patterns() -> dict[str, str]:

@@ -190,12 +190,20 @@ CLAIMS = (
     Claim(
         "semantic-chunking",
         "semantic chunking gives 60% context retention",
-        Verdict.OPEN,
-        "",
-        "",
-        lambda f: True,
-        (),
-        missing="chunking with a measure of what each cut separates",
+        Verdict.REFUTED,
+        "cuts at any token keep more than that, and ends of sentences alone keep as much as "
+        "semantic chunking",
+        "passages that lie whole in a chunk of 200 tokens: {{ pct_i('chunking.whole.200.semantic') "
+        "}} semantic, {{ pct_i('chunking.whole.200.sentences') }} sentences, "
+        "{{ pct_i('chunking.whole.200.tokens') }} any token",
+        lambda f: (
+            f.value("chunking.whole.200.tokens") > 0.6
+            and abs(
+                f.value("chunking.whole.200.semantic") - f.value("chunking.whole.200.sentences")
+            )
+            < 0.03
+        ),
+        ("chunking",),
     ),
     Claim(
         "batches",

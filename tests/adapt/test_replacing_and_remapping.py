@@ -154,3 +154,26 @@ def test_nothing_is_written_where_it_is_not_exact(tmp_path: Path) -> None:
         remap_file(PERMUTED, tmp_path / "bad.npy", tmp_path / "x.npy")
     with pytest.raises(UsageError, match=r"none of \.npy, \.bin"):
         remap_file(PERMUTED, tmp_path / "old.txt", tmp_path / "x.txt")
+
+
+def test_row_groups_stay_and_damaged_pages_are_refused(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file, out = tmp_path / "old.parquet", tmp_path / "new.parquet"
+    rows = pa.table({"input_ids": [[0, 2]] * 1500, "labels": [[-100, 2]] * 1500})
+    with pq.ParquetWriter(file, rows.schema) as writer:
+        for start, end in ((0, 1100), (1100, 1200), (1200, 1500)):
+            writer.write_table(rows.slice(start, end - start))
+    done = remap_file(PERMUTED, file, out)
+    assert (done.n_ids, done.n_ignored, done.dtype) == (6000, 1500, "parquet")
+    new = [int(PERMUTED.new_of[id]) for id in (0, 2)]
+    found = pq.ParquetFile(out)
+    sizes = [found.metadata.row_group(i).num_rows for i in range(found.num_row_groups)]
+    assert sizes == [1100, 100, 300]
+    assert found.read().to_pylist() == [{"input_ids": new, "labels": [-100, new[1]]}] * 1500
+    data = bytearray(file.read_bytes())
+    data[4:60] = b"\xff" * 56
+    file.write_bytes(data)
+    out.unlink()
+    with pytest.raises(FormatError, match=r"old\.parquet: not a Parquet file, or a damaged one"):
+        remap_file(PERMUTED, file, out)
+    assert not out.exists()

@@ -260,3 +260,16 @@ def test_texts_that_spell_pieces(model_type: str, vocab_size: int, options: dict
             [(piece, round(model.get_score(i), 3)) for i, piece in enumerate(pieces(model))]
         )
     assert found[0] == found[1]
+
+
+def test_a_missing_input_is_named_without_a_number(tmp_path: Path) -> None:
+    for name, reason in (("none.txt", "no such file"), (".", "is a directory")):
+        with pytest.raises(RuntimeError) as caught:
+            ours.SentencePieceTrainer.train(
+                input=str(tmp_path / name), model_prefix=str(tmp_path / "m"), vocab_size=20
+            )
+        message = str(caught.value)
+        assert str(tmp_path / name) in message
+        assert reason in message
+        assert "\nhint: " in message
+        assert "Errno" not in message

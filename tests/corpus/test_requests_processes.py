@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from jeton.corpus import RequestStream, open_requests
 from jeton.corpus.json_records import json_lines
 from jeton.corpus.requests import chunks, pool
-from jeton.corpus.requests.chunks import Chunk, ChunkReader, line_chunks, records_of_chunk
+from jeton.corpus.requests.chunks import ChunkReader, LineChunk, line_chunks, records_of_chunk
 from jeton.corpus.requests.fields import FieldNames
 from jeton.corpus.requests.reading import ReadOptions
 from jeton.errors import LimitError, UsageError
@@ -124,7 +124,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """True if each chunk was answered by a process."""
     seen: list[bool] = []
 
-    def noted(chunk: Chunk, answer: bytes, **options: Any) -> Any:
+    def noted(chunk: LineChunk, answer: bytes, **options: Any) -> Any:
         seen.append(bool(answer))
         return records_of_chunk(chunk, answer, **options)
 
@@ -296,7 +296,7 @@ def test_a_line_or_a_chunk_that_says_too_much_is_left_unread(
     answer = reader.read(1, many + b"\n" + json.dumps(chat(1)).encode())
     unread: list[Note] = []
     records, n_unread = records_of_chunk(
-        Chunk(1, many + b"\n" + json.dumps(chat(1)).encode(), ()),
+        LineChunk(1, many + b"\n" + json.dumps(chat(1)).encode(), ()),
         answer,
         max_record_bytes=1 << 20,
         report=lambda *note: unread.append(note),

@@ -9,7 +9,7 @@ from jeton.auditing.gate.documents import MAX_DOCUMENTS
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.cli.audit_options import AuditGate
 from jeton.cli.lock import lock
-from jeton.workload.languages import LANGUAGES
+from jeton.corpus.languages import LANGUAGES
 from tests.docs.pages import text_of
 
 GATE = text_of("gate") + text_of("languages")

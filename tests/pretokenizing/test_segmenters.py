@@ -186,3 +186,13 @@ def test_words_of_counts() -> None:
     corpus = count_pretokens(iter(["Low low, LOWER 12"]))
     assert words_of_counts(corpus.counts) == {"low": 2, "lower": 1}
     assert train_from_counts(corpus, settings=TrainSettings(vocab_size=258)).vocab_size == 258
+
+
+def test_only_segmenters_whose_packages_are_there_are_offered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "jeton.pretokenizing.segmenters.find_spec", lambda name: None if name == "jieba" else name
+    )
+    with pytest.raises(UsageError, match="those installed are morphemes, morfessor;"):
+        find_segmenter("none of them")

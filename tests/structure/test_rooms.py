@@ -71,7 +71,15 @@ def test_main_prints_rooms(capsys: pytest.CaptureFixture[str]) -> None:
     assert "tokenizer -> engine:" in capsys.readouterr().out
 
 
-CRATES = ("jeton-core", "jeton-measure", "jeton-train", "jeton-io", "jeton-testing", "jeton-py")
+CRATES = (
+    "jeton-chunk",
+    "jeton-core",
+    "jeton-measure",
+    "jeton-train",
+    "jeton-io",
+    "jeton-testing",
+    "jeton-py",
+)
 """Crates from the ground floor up: a crate depends on crates before it only."""
 
 

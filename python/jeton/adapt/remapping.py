@@ -106,7 +106,8 @@ def remap_file(
         chosen = IdColumns(tuple(dict.fromkeys(columns)), labels)
         is_parquet = path.suffix == ".parquet"
         write = remap_parquet if is_parquet else remap_jsonl
-        return Remapped(out, *write(change, path, out, chosen, ignore), path.suffix[1:])
+        kind = "parquet" if is_parquet else "jsonl"
+        return Remapped(out, *write(change, path, out, chosen, ignore), kind)
     if path.suffix != ".bin":
         raise UsageError(
             f"{path} is none of .npy, .bin, .parquet and .jsonl, the formats that can be remapped"

@@ -162,22 +162,30 @@ def remap_parquet(
             file = pq.ParquetFile(source)
             schema = file.schema_arrow
             named = _ids_in(schema, columns, path)
-            sizes = [
-                file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
-            ]
             with pq.ParquetWriter(
                 stream, schema, compression=_compression(file.metadata)
             ) as writer:
                 row = 0
-                for batch in file.iter_batches(batch_size=_BATCH_ROWS):
-                    follower.place = f"rows {row:,} to {row + len(batch) - 1:,}"
-                    with _named(path, follower.place):
-                        new = _new_batch(batch, named, follower)
-                    writer.write_batch(new, row_group_size=max(sizes))
-                    row += len(batch)
+                # A row group is in memory at once, so that the new file has the same ones.
+                for group in range(file.num_row_groups):
+                    batches = []
+                    for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group]):
+                        follower.place = f"rows {row:,} to {row + len(batch) - 1:,}"
+                        with _named(path, follower.place):
+                            batches.append(_new_batch(batch, named, follower))
+                        row += len(batch)
+                    table = pa.Table.from_batches(batches, schema=schema)
+                    writer.write_table(table, row_group_size=max(len(table), 1))
             follower.check_gone(path)
-    except pa.ArrowException as error:
-        raise FormatError(f"{path}: not a Parquet file: {error}", path=str(path)) from error
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        # Damaged pages are an error of the system without a number.
+        raise FormatError(
+            f"{path}: not a Parquet file, or a damaged one: {str(error).splitlines()[0]:.200}\n"
+            "hint: fetch or write it again",
+            path=str(path),
+        ) from error
     return follower.n_ids, follower.n_ignored
 
 

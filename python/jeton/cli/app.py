@@ -12,7 +12,8 @@ from typing import Any, TextIO
 
 import click
 
-from jeton.cli.hints import jeton_message, os_message
+from jeton._os_errors import os_message
+from jeton.cli.hints import jeton_message
 from jeton.cli.pipes import told_of_pipes
 from jeton.cli.streams import shown
 from jeton.errors import JetonError, JetonWarning
@@ -40,11 +41,21 @@ COMMANDS = {
         "bench",
         "Time the tokenization libraries that are installed, on your own text.",
     ),
+    "chunk": (
+        "chunk",
+        "chunk",
+        "Divide documents into chunks that fit a token budget, or measure what that tears.",
+    ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
     "count-pretokens": (
         "count_pretokens",
         "count_pretokens",
         "Count the pretokens of files, to train from once or often.",
+    ),
+    "tokenize": (
+        "tokenize",
+        "tokenize",
+        "Tokenize documents into files that training programs read.",
     ),
     "train": ("train", "train", "Train a tokenizer on your own text."),
     "adapt": (
@@ -62,6 +73,11 @@ COMMANDS = {
         "recommend",
         "recommend",
         "Say what to train for a corpus: split pattern, normalization, algorithm, sharing, size.",
+    ),
+    "preprocess": (
+        "preprocess",
+        "preprocess",
+        "Write files again with fewer tokens, and say what was saved and lost.",
     ),
     "explain": (
         "explain",

@@ -19,12 +19,12 @@ from jeton._core import TextBatch, TextStats, Tokenizer
 from jeton.comparing.ranks import ranks_of
 from jeton.comparing.terms import TermCuts, worst_terms
 from jeton.corpus import open_documents
+from jeton.corpus.languages import language_class
 from jeton.errors import EmptyCorpusError
 from jeton.metrics import script_use
 from jeton.registry import TokenizerLike
 from jeton.workload.choice import Chosen, choose_tokenizers
 from jeton.workload.digests import digests_of
-from jeton.workload.languages import language_class
 from jeton.workload.sampling.deep_sample import (
     DEEP_SAMPLE_BYTES,
     DeepSample,

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 from jeton.comparing.result import Breakdown, GroupCell, GroupRow
+from jeton.corpus.languages import language_class
 from jeton.findings import Basis
 from jeton.metrics import script_use
 from jeton.metrics.bootstrap import Interval, bootstrap_ratio
 from jeton.workload.choice import Chosen
 from jeton.workload.counting.counts import Counts
 from jeton.workload.counting.intervals import MIN_GROUPS, N_RESAMPLES
-from jeton.workload.languages import language_class
 from jeton.workload.sampling.deep_sample import DeepSample
 
 __all__ = ["groups_of_text"]

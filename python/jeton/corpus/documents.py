@@ -244,9 +244,11 @@ def open_documents(
     domains_by: DomainsBy | None = None,
     with_places: bool = False,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
     max_decompressed_bytes: int | None = None,
     on_progress: OnProgress | None = None,
     read_ahead: bool = False,
+    row_groups: Sequence[int] | None = None,
 ) -> DocumentStream:
     """Stream the documents of files or of Python objects as ``(input, batch)`` pairs.
 
@@ -268,10 +270,12 @@ def open_documents(
         with_places: Say the line (row of Parquet) and the id of each record, and the line of each
             line that is a document, see ``DocumentStream.batch_places``; reading is slower then.
         batch_bytes: Batches are about this large.
+        max_document_bytes: A text file of more is cut into several documents.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
         on_progress: Called after each batch and each file.
         read_ahead: Read the next batch of a large file in another thread while the caller works on
             this one: a batch more in memory.
+        row_groups: Parquet: read these row groups only.
 
     Raises:
         FileNotFoundError: An input is missing; the nearest existing name is offered.
@@ -315,6 +319,7 @@ def open_documents(
                 batch_bytes=batch_bytes,
                 max_decompressed_bytes=max_decompressed_bytes,
                 with_places=with_places,
+                row_groups=row_groups,
             )
             for batch, n_nulls in reader:
                 stream.n_null_documents += n_nulls
@@ -331,7 +336,9 @@ def open_documents(
             yield from records(stream, file, 0)
         elif file.encoding:
             pieces = decoded_pieces(file.path, file.encoding, strict=strict)
-            yield from _batches_of_pieces(stream, pieces, documents, batch_bytes)
+            yield from _batches_of_pieces(
+                stream, pieces, documents, batch_bytes, max_document_bytes
+            )
         elif with_places and documents == "line" and file.format == "text":
             line_reader = LineDocuments(
                 file.path,
@@ -351,6 +358,7 @@ def open_documents(
                 documents=documents,
                 strict=strict,
                 batch_bytes=batch_bytes,
+                max_document_bytes=max_document_bytes,
                 max_decompressed_bytes=max_decompressed_bytes,
             )
             n_cut_before = stream.n_cut_documents
@@ -423,12 +431,16 @@ def _if_usable(file: InputFile, field: str) -> InputFile:
 
 
 def _batches_of_pieces(
-    stream: DocumentStream, pieces: Iterator[bytes], documents: str, batch_bytes: int
+    stream: DocumentStream,
+    pieces: Iterator[bytes],
+    documents: str,
+    batch_bytes: int,
+    max_document_bytes: int,
 ) -> Iterator[TextBatch]:
     """Documents of text that was decoded here: the whole, or its lines."""
     if documents == "file":
         whole = b"".join(pieces)
-        if len(whole) <= MAX_DOCUMENT_BYTES:
+        if len(whole) <= max_document_bytes:
             yield TextBatch.from_texts([whole])
             return
         stream.n_cut_documents += 1

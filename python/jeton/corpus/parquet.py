@@ -6,7 +6,7 @@ Arrow C data interface, without becoming Python objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from jeton.errors import MissingExtraError, RecordError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ParquetDocuments", "parquet_rows"]
+__all__ = ["ParquetDocuments", "parquet_rows", "row_group_bytes"]
 
 MAX_ROWS_PER_READ = 1_024
 """Rows taken from pyarrow at a time. The file's index states sizes before dictionaries are
@@ -44,10 +44,12 @@ class ParquetDocuments:
         batch_bytes: int,
         max_decompressed_bytes: int | None = None,
         with_places: bool = False,
+        row_groups: Sequence[int] | None = None,
     ) -> None:
         """Open the file and find the column; with ``domain_field`` that of the domains too.
 
-        ``with_places`` reads the columns that name a record, for ``batch_places``.
+        ``with_places`` reads the columns that name a record, for ``batch_places``. ``row_groups``:
+        only these are read.
 
         Raises:
             MissingExtraError: pyarrow is not installed.
@@ -83,6 +85,7 @@ class ParquetDocuments:
         self._batch_bytes = batch_bytes
         self._rows_per_read = self._rows_for(batch_bytes)
         self._n_rows_read = 0
+        self._row_groups = row_groups
 
     @property
     def n_bytes_read(self) -> int:
@@ -101,7 +104,9 @@ class ParquetDocuments:
         if self._has_domains:
             columns.append(".".join(self._domain_keys))
         columns += [name for name in self._id_columns if name not in columns]
-        reads = self._file.iter_batches(batch_size=self._rows_per_read, columns=columns)
+        reads = self._file.iter_batches(
+            batch_size=self._rows_per_read, columns=columns, row_groups=self._row_groups
+        )
         parts: list[Any] = []
         domains: list[str | None] = []
         places: list[tuple[int, str]] = []
@@ -351,3 +356,25 @@ def parquet_rows(
             row += 1
             yield row, record
         on_bytes(n_stored_bytes * row // n_rows)
+
+
+def row_group_bytes(path: str) -> list[int] | None:
+    """Return the size of each row group of a Parquet file, uncompressed, from its index.
+
+    None: the file is compressed as a whole, so that its parts cannot be read by themselves.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        RecordError: Not a readable Parquet file.
+        OSError: The file cannot be read.
+    """
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError("reading Parquet", extra="parquet") from error
+    with Path(path).open("rb") as stream:
+        if _is_compressed(stream.read(len(_MAGIC))):
+            return None
+    with _explained(path):
+        metadata = pq.read_metadata(path)
+        return [int(metadata.row_group(i).total_byte_size) for i in range(metadata.num_row_groups)]

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from jeton.errors import MissingExtraError, UsageError
 
-__all__ = ["LANGUAGES", "Grammar", "grammar"]
+__all__ = ["LANGUAGES", "Grammar", "grammar", "syntax_tree"]
 
 _GRAMMARS = {
     "c": ("tree_sitter_c", "language"),
@@ -53,8 +53,20 @@ def grammar(language: str) -> Grammar:
         UsageError: The language is not known.
         MissingExtraError: Its grammar is not installed.
     """
-    if language == "python":
-        return _Python()
+    return _Python() if language == "python" else _tree_sitter(language)
+
+
+def syntax_tree(language: str, source: str) -> Any:
+    """The tree-sitter tree of a source, whose places are bytes, lines and columns.
+
+    Raises:
+        UsageError: No tree-sitter grammar is known for the language.
+        MissingExtraError: Its grammar is not installed.
+    """
+    return _tree_sitter(language).tree(source.encode("utf-8", errors="surrogatepass"))
+
+
+def _tree_sitter(language: str) -> _TreeSitter:
     if language not in _GRAMMARS:
         raise UsageError(
             f"language {language!r} is not known; expected one of {', '.join(LANGUAGES)}"
@@ -99,11 +111,11 @@ class _TreeSitter:
         self._parser = library.Parser(library.Language(getattr(loaded, function)()))
 
     def parses(self, source: str) -> bool:
-        return not self._tree(source.encode("utf-8", errors="surrogatepass")).root_node.has_error
+        return not self.tree(source.encode("utf-8", errors="surrogatepass")).root_node.has_error
 
     def identifiers(self, source: str) -> list[tuple[int, int]] | None:
         data = source.encode("utf-8", errors="surrogatepass")
-        ranges = list(_identifier_ranges(self._tree(data).walk()))
+        ranges = list(_identifier_ranges(self.tree(data).walk()))
         if len(data) == len(source):
             return ranges
         # Code points before each byte: those are counted that begin there.
@@ -112,7 +124,7 @@ class _TreeSitter:
             before.append(before[-1] + (byte & 0xC0 != 0x80))
         return [(before[start], before[end]) for start, end in ranges]
 
-    def _tree(self, data: bytes) -> Any:
+    def tree(self, data: bytes) -> Any:
         return self._parser.parse(data)
 
 

@@ -17,6 +17,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -49,6 +50,9 @@ ENTRY_POINT_GROUP: Final = "jeton.segmenters"
 SEGMENTERS: Final = ("jieba", "morphemes", "morfessor")
 """Names that need no other package's entry point."""
 
+_PACKAGES: Final = {"jieba": "jieba", "morfessor": "morfessor"}
+"""Packages that segmenters need."""
+
 _BATCH: Final = 1 << 16
 """Parts that are counted together."""
 
@@ -79,9 +83,10 @@ def find_segmenter(name: str | Segmenter, *, counts: PretokenCounts | None = Non
     if kind in declared:
         return _declared(declared[kind], argument)
     names = (*SEGMENTERS, *sorted(declared))
+    ready = [name for name in names if find_spec(_PACKAGES.get(name, "jeton")) is not None]
     raise UsageError(
         f"unknown segmenter {kind!r}; expected one of {', '.join(nearest(kind, names) or names)}\n"
-        f"hint: those installed are {', '.join(names)}; in Python any function will do"
+        f"hint: those installed are {', '.join(ready)}; in Python any function will do"
     )
 
 

@@ -53,6 +53,7 @@ GROUPS = (
     "pipeline",
     "traffic",
     "cleaning",
+    "chunking",
     "sides",
     "generation",
     "use",

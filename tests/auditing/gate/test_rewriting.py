@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.auditing.gate.rewriting import TEXT_STEPS, rewritten
-from jeton.workload.languages import LANGUAGES, language_class
+from jeton.corpus.languages import LANGUAGES, language_class
 from tests.auditing.gate.changed_texts import FRENCH, doubled_white_space
 
 

@@ -1,6 +1,7 @@
 //! The tokenizer: what it is; what it does stands in files of their own.
 
 mod cache;
+mod chunk;
 mod decode;
 mod encode;
 mod files;
@@ -61,6 +62,8 @@ pub(crate) struct Tokenizer {
 /// Adds the functions to the module that read and write files of other libraries.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     parsing::register(module)?;
+    module.add_function(wrap_pyfunction!(chunk::chunk_spans, module)?)?;
+    module.add_function(wrap_pyfunction!(chunk::scan_boundaries, module)?)?;
     module.add_function(wrap_pyfunction!(writing::file_formats, module)?)?;
     module.add_function(wrap_pyfunction!(writing::write_format, module)?)
 }

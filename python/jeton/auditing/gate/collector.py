@@ -32,10 +32,10 @@ from jeton.auditing.gate.statistics import (
     DomainSums,
     Statistics,
 )
+from jeton.corpus.languages import language_class
 from jeton.corpus.places import RecordPlaces
 from jeton.workload.choice import Chosen
 from jeton.workload.counting.domains import NO_DOMAIN
-from jeton.workload.languages import language_class
 
 __all__ = ["Collected", "Collector"]
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 from jeton._core import SentencePieceModel, Tokenizer
 from jeton._files import write_whole
 from jeton._nearest import nearest
+from jeton._os_errors import os_message
 from jeton.compat.sentencepiece.errors import ModelTrainingError, UnsupportedError
 from jeton.compat.sentencepiece.normalizer import SentencePieceNormalizer
 from jeton.errors import JetonError, JetonWarning, UsageError
@@ -264,7 +265,7 @@ def _trained(
             warnings.simplefilter("ignore", JetonWarning)
             tokenizer = train_from_counts(corpus, settings=settings)
     except OSError as error:
-        raise ModelTrainingError(str(error)) from error
+        raise ModelTrainingError(os_message(error)) from error
     except UsageError:
         raise
     except JetonError as error:

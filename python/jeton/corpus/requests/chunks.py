@@ -20,7 +20,7 @@ from jeton.corpus.requests.reading import ReadOptions, RecordReader
 from jeton.corpus.requests.rows import ReadEvents, ReadRequest, Reported, Row
 from jeton.corpus.requests.usage import Usage
 
-__all__ = ["CHUNK_BYTES", "Chunk", "ChunkReader", "Note", "line_chunks", "records_of_chunk"]
+__all__ = ["CHUNK_BYTES", "ChunkReader", "LineChunk", "Note", "line_chunks", "records_of_chunk"]
 
 CHUNK_BYTES: Final = 1 << 20
 """1 MiB of lines: a thousand records, so that asking costs little, and little to hold."""
@@ -37,7 +37,7 @@ _LEFT_OUT, _EVENTS, _UNREAD = range(3)
 """Outcome of a line that is not one plain request."""
 
 
-class Chunk(NamedTuple):
+class LineChunk(NamedTuple):
     """Whole lines; a line that is longer than a chunk is one of its own.
 
     Attributes:
@@ -61,7 +61,7 @@ def line_chunks(
     *,
     max_record_bytes: int,
     take_notes: Callable[[], tuple[Note, ...]],
-) -> Iterator[Chunk]:
+) -> Iterator[LineChunk]:
     """Cut a text between lines.
 
     Args:
@@ -82,11 +82,11 @@ def line_chunks(
             if n_waiting and not waiting:
                 end = piece.find(b"\n", at) + 1
                 note = ("line_too_long", line, f"{n_waiting + end - 1 - at:,} bytes")
-                yield Chunk(line, b"", (*take_notes(), note))
+                yield LineChunk(line, b"", (*take_notes(), note))
                 line += 1
             else:
                 data = b"".join([*waiting, piece[at:end]]) if waiting else piece[at:end]
-                yield Chunk(line, data, take_notes())
+                yield LineChunk(line, data, take_notes())
                 line += piece.count(b"\n", at, end)
             waiting, n_waiting, at = [], 0, end
         if at < len(piece):
@@ -97,9 +97,9 @@ def line_chunks(
                 waiting.append(piece[at:])
     if n_waiting and not waiting:
         note = ("line_too_long", line, f"{n_waiting:,} bytes")
-        yield Chunk(line, b"", (*take_notes(), note))
+        yield LineChunk(line, b"", (*take_notes(), note))
     elif waiting:
-        yield Chunk(line, b"".join(waiting), take_notes())
+        yield LineChunk(line, b"".join(waiting), take_notes())
 
 
 class _NotByItselfError(Exception):
@@ -192,7 +192,7 @@ def _requests(columns: tuple[Any, ...]) -> list[ReadRequest]:
 
 
 def records_of_chunk(
-    chunk: Chunk, answer: bytes, *, max_record_bytes: int, report: Report
+    chunk: LineChunk, answer: bytes, *, max_record_bytes: int, report: Report
 ) -> tuple[Iterator[tuple[int, Any]], int]:
     """Content of the lines of a chunk, and the number left unread.
 
@@ -219,7 +219,10 @@ def records_of_chunk(
 
 
 def _records(
-    chunk: Chunk, requests: list[ReadRequest], odd: list[tuple[int, int, int, Any]], report: Report
+    chunk: LineChunk,
+    requests: list[ReadRequest],
+    odd: list[tuple[int, int, int, Any]],
+    report: Report,
 ) -> Iterator[tuple[int, Any]]:
     lines: list[bytes] = []
     at = 0

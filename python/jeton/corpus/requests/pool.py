@@ -19,7 +19,7 @@ from threading import local
 from typing import Any, BinaryIO, Final, cast
 
 from jeton.corpus.json_records import without_collector
-from jeton.corpus.requests.chunks import Chunk, Note, line_chunks, records_of_chunk
+from jeton.corpus.requests.chunks import LineChunk, Note, line_chunks, records_of_chunk
 from jeton.corpus.requests.reading import ReadOptions
 from jeton.corpus.requests.worker import packed_options
 
@@ -141,7 +141,7 @@ class ReadingPool:
             take_notes: Returns what was reported of the pieces since it was called before.
             report: Called for what is left out, in the order of the lines.
         """
-        waiting: deque[tuple[Chunk, Future[bytes] | None]] = deque()
+        waiting: deque[tuple[LineChunk, Future[bytes] | None]] = deque()
         n_ahead = _CHUNKS_AHEAD * self._n_processes
         n_bytes = 0
         chunks = line_chunks(pieces, max_record_bytes=self._max_record_bytes, take_notes=take_notes)
@@ -175,7 +175,7 @@ class ReadingPool:
         self._threads, self._processes, self._own = None, [], local()
 
     def _taken(
-        self, chunk: Chunk, future: Future[bytes] | None, report: Report
+        self, chunk: LineChunk, future: Future[bytes] | None, report: Report
     ) -> Generator[tuple[int, Any], None, bool]:
         """The records of a chunk; returns whether asking was worth it.
 
@@ -196,14 +196,14 @@ class ReadingPool:
         yield from records
         return future is None or n_unread * 2 <= chunk.data.count(b"\n")
 
-    def _ask(self, chunk: Chunk) -> Future[bytes] | None:
+    def _ask(self, chunk: LineChunk) -> Future[bytes] | None:
         if self._is_broken or chunk.is_long or not chunk.data:
             return None
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._n_processes, thread_name_prefix="jeton-log")
         return self._threads.submit(self._answer, chunk)
 
-    def _answer(self, chunk: Chunk) -> bytes:
+    def _answer(self, chunk: LineChunk) -> bytes:
         process: _Process | None = getattr(self._own, "process", None)
         if process is None:
             process = self._own.process = _Process(self._options)

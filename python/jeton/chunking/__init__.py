@@ -1,0 +1,57 @@
+"""Documents divided into chunks under a token budget, and the measure of what chunking tears.
+
+``chunk_text`` divides one text, ``chunk`` documents from files. The budget holds for each chunk as
+it is sent: prefix, context and special tokens included, counted by the tokenizer it is meant for.
+"""
+
+from __future__ import annotations
+
+from jeton._lazy import lazy_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jeton.chunking.bm25 import Bm25
+    from jeton.chunking.documents import DocumentChunks, chunk
+    from jeton.chunking.evaluation import (
+        Question,
+        Retention,
+        evaluate_chunks,
+        read_questions,
+    )
+    from jeton.chunking.results import Chunk, Chunking, DroppedText
+    from jeton.chunking.similarity import StaticEmbedder, load_static_embedder
+    from jeton.chunking.texts import chunk_text
+
+__all__ = [
+    "Bm25",
+    "Chunk",
+    "Chunking",
+    "DocumentChunks",
+    "DroppedText",
+    "Question",
+    "Retention",
+    "StaticEmbedder",
+    "chunk",
+    "chunk_text",
+    "evaluate_chunks",
+    "load_static_embedder",
+    "read_questions",
+]
+
+_LAZY = {
+    "Bm25": "jeton.chunking.bm25",
+    "Chunk": "jeton.chunking.results",
+    "Chunking": "jeton.chunking.results",
+    "DocumentChunks": "jeton.chunking.documents",
+    "DroppedText": "jeton.chunking.results",
+    "Question": "jeton.chunking.evaluation",
+    "Retention": "jeton.chunking.evaluation",
+    "StaticEmbedder": "jeton.chunking.similarity",
+    "chunk": "jeton.chunking.documents",
+    "chunk_text": "jeton.chunking.texts",
+    "evaluate_chunks": "jeton.chunking.evaluation",
+    "load_static_embedder": "jeton.chunking.similarity",
+    "read_questions": "jeton.chunking.evaluation",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

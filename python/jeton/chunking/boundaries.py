@@ -1,0 +1,133 @@
+"""Places at which a text may be cut, each with the price of cutting there.
+
+Prices are compared with one another and with ``CHUNK_COST``, the price of one more chunk. They were
+set by hand and held against the texts of docs/studies/chunking.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import scan_boundaries
+
+__all__ = [
+    "CHUNK_COST",
+    "CLAUSE_COST",
+    "HEADING_KINDS",
+    "WORD_COST",
+    "Boundaries",
+    "as_bytes",
+    "merged",
+    "sentence_boundaries",
+    "structure_boundaries",
+]
+
+CHUNK_COST = 12
+CLAUSE_COST = 60
+WORD_COST = 100
+
+HEADING_KINDS = range(1, 7)
+_PARAGRAPH, _LINE, _ITEM, _SENTENCE, _SENTENCE_LINE, _ROW, _TABLE_RULE = range(7, 14)
+_CODE_LINE, _CODE_BLOCK, _BODY, _PHRASE = range(14, 18)
+
+_COSTS = np.zeros(18, dtype=np.uint32)
+for _kind, _cost in {
+    **{level: level - 1 for level in HEADING_KINDS},
+    _PARAGRAPH: 6,
+    _LINE: 30,
+    _ITEM: 9,
+    _SENTENCE: 16,
+    _SENTENCE_LINE: 8,
+    _ROW: 48,
+    _TABLE_RULE: 90,
+    _CODE_LINE: 60,
+    _CODE_BLOCK: 48,
+    _BODY: 60,
+    _PHRASE: 30,
+}.items():
+    _COSTS[_kind] = _cost
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """Bytes at which a text may be cut, rising, with the price of each.
+
+    Attributes:
+        places: int64 (n,), bytes of the text.
+        costs: uint32 (n,).
+        headings: Headings of the text: byte, level from 1, words.
+    """
+
+    places: NDArray[np.int64]
+    costs: NDArray[np.uint32]
+    headings: list[tuple[int, int, str]] = field(default_factory=list)
+
+
+def sentence_boundaries(text: str, language: str) -> Boundaries:
+    """Beginnings of sentences, paragraphs and lines."""
+    places, kinds = scan_boundaries(text, by="sentences", language=language)
+    return Boundaries(places, _COSTS[kinds])
+
+
+def structure_boundaries(text: str, language: str) -> Boundaries:
+    """Beginnings of the blocks of Markdown or plain text, and of sentences within them."""
+    places, kinds = scan_boundaries(text, by="structure", language=language)
+    data = text.encode()
+    is_heading = (kinds >= HEADING_KINDS[0]) & (kinds <= HEADING_KINDS[-1])
+    headings = [
+        (place, level, _heading_words(data, place))
+        for place, level in zip(
+            places[is_heading].tolist(), kinds[is_heading].tolist(), strict=True
+        )
+    ]
+    first = len(data) - len(data.lstrip())
+    if not headings or headings[0][0] > first:
+        level = _first_level(data[first:])
+        if level:
+            headings.insert(0, (first, level, _heading_words(data, first)))
+    return Boundaries(places, _COSTS[kinds], headings)
+
+
+def _heading_words(data: bytes, place: int) -> str:
+    end = data.find(b"\n", place)
+    line = data[place : end if end >= 0 else len(data)].decode().strip()
+    return line.strip("#").strip() if line.startswith("#") else line
+
+
+def _first_level(data: bytes) -> int:
+    """The level of the heading with which a text begins; 0: it begins with none."""
+    lines = data.split(b"\n", 2)
+    line = lines[0].strip()
+    marks = len(line) - len(line.lstrip(b"#"))
+    if 0 < marks <= len(HEADING_KINDS) and line[marks : marks + 1] in (b" ", b"\t", b""):
+        return marks
+    under = lines[1].strip() if len(lines) > 1 else b""
+    if line and len(under) > 1 and set(under) in ({ord("=")}, {ord("-")}):
+        return 1 if under[:1] == b"=" else 2
+    return 0
+
+
+def as_bytes(text: str, places: Iterable[int]) -> list[int]:
+    """The bytes of code points that rise."""
+    if text.isascii():
+        return list(places)
+    found = []
+    done = at = 0
+    for place in places:
+        at += len(text[done:place].encode())
+        done = place
+        found.append(at)
+    return found
+
+
+def merged(costs: dict[int, int], text: str) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """The places of a text, by code point, as rising bytes with their costs."""
+    places = sorted(place for place in costs if 0 < place < len(text))
+    return (
+        np.array(as_bytes(text, places), dtype=np.int64),
+        np.array([costs[place] for place in places], dtype=np.uint32),
+    )

@@ -1,0 +1,126 @@
+"""``chunk``: the documents of files, divided one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from jeton._core import Tokenizer
+from jeton.chunking.results import Chunking
+from jeton.chunking.texts import ChunkOptions, chunk_text
+from jeton.corpus import open_documents
+from jeton.corpus.documents import Inputs
+from jeton.errors import MissingExtraError
+from jeton.registry import TokenizerLike, resolve
+
+if TYPE_CHECKING:
+    from jeton.progress import OnProgress
+
+__all__ = ["DocumentChunks", "chunk"]
+
+_SUFFIXES = {
+    ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hpp": "cpp", ".go": "go",
+    ".java": "java", ".js": "javascript", ".jsx": "javascript", ".mjs": "javascript",
+    ".py": "python", ".rs": "rust", ".ts": "typescript", ".tsx": "tsx",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChunks:
+    """Chunks of one document.
+
+    Attributes:
+        source: File of the document; ``"-"`` for standard input and texts in memory.
+        document: Its number in that file, from 0.
+        n_chars: Its code points.
+        chunking: Its chunks.
+    """
+
+    source: str
+    document: int
+    n_chars: int
+    chunking: Chunking
+
+
+def chunk(
+    inputs: Inputs,
+    *,
+    tokenizer: TokenizerLike,
+    max_tokens: int,
+    field: str = "text",
+    documents: Literal["file", "line"] = "file",
+    format: Literal["text", "jsonl"] | None = None,  # noqa: A002 - as in `open_documents`
+    strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
+    on_progress: OnProgress | None = None,
+    **options: Unpack[ChunkOptions],
+) -> Iterator[DocumentChunks]:
+    """Divide the documents of files into chunks that fit a token budget.
+
+    Args:
+        inputs: Paths, folders, globs, or an iterator of texts.
+        tokenizer: The tokenizer of the model that reads the chunks.
+        max_tokens: Tokens of a chunk as it is sent, at most.
+        field: Field of the text in JSON, CSV and Parquet.
+        documents: Text files: the whole file is one document, or each line of it.
+        format: Overrides the format that the names tell.
+        strict: Bytes that are not UTF-8 are an error instead of being replaced.
+        on_bad_record: A record that cannot be used is an error, or left out.
+        on_progress: Called as reading goes on.
+        **options: Options of ``chunk_text``. Where ``by="code"`` names no language, the suffix of
+            the file does.
+
+    Returns:
+        An iterator over the documents, each with its chunks. Limits are checked at once.
+
+    Raises:
+        UsageError: A limit is out of range; before anything is read.
+        CorpusError: A file cannot be read.
+
+    Example:
+        >>> import jeton
+        >>> texts = iter(["One. Two.", "Three."])
+        >>> found = jeton.chunk(texts, tokenizer="jeton-general-32k", max_tokens=8)
+        >>> [len(document.chunking.chunks) for document in found]
+        [1, 1]
+    """
+    known = resolve(tokenizer)
+    # Limits that suit no text are refused before the first one is read.
+    chunk_text("", tokenizer=known, max_tokens=max_tokens, **options)
+    stream = open_documents(
+        inputs,
+        field=field,
+        documents=documents,
+        format=format,
+        strict=strict,
+        on_bad_record=on_bad_record,
+        on_progress=on_progress,
+    )
+
+    def divided() -> Iterator[DocumentChunks]:
+        source, number = "", 0
+        for file, batch in stream:
+            if file.path != source:
+                source, number = file.path, 0
+            for text in batch:
+                found = _divided(text, source, known, max_tokens, options)
+                yield DocumentChunks(source, number, len(text), found)
+                number += 1
+
+    return divided()
+
+
+def _divided(
+    text: str, source: str, tokenizer: Tokenizer, max_tokens: int, options: ChunkOptions
+) -> Chunking:
+    suffix = _SUFFIXES.get(PurePath(source).suffix.lower())
+    if options.get("by") == "code" and options.get("code_language") is None and suffix:
+        guessed: ChunkOptions = {**options, "code_language": suffix}
+        try:
+            return chunk_text(text, tokenizer=tokenizer, max_tokens=max_tokens, **guessed)
+        except MissingExtraError:
+            # Nobody asked for the grammar by name; lines and indentation do without.
+            pass
+    return chunk_text(text, tokenizer=tokenizer, max_tokens=max_tokens, **options)

@@ -1,0 +1,394 @@
+"""``jeton chunk``: documents divided under a token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+import click
+
+from jeton._plain import counted, strict_json
+from jeton.cli import options, streams
+from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.progress import progress_bar
+from jeton.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jeton import Tokenizer
+    from jeton.chunking import Chunk, DocumentChunks
+    from jeton.chunking.texts import ChunkOptions
+
+__all__ = ["chunk"]
+
+_SECTIONS = {
+    "Most used": ("tokenizer_name", "max_tokens", "by", "overlap", "overlap_sentences", "output"),
+    "Sent with each chunk": ("prefix", "template", "context", "no_special"),
+    "Text": ("markup", "language", "code_language", "model2vec", "trim"),
+    "Input": ("documents", "file_format", "field", "strict", "on_bad_record"),
+    "Measuring": ("questions", "k"),
+    "Output": ("as_json",),
+}
+
+_ROWS_A_GROUP = 10_000
+_DEFAULT_K = 5
+
+
+@dataclass(slots=True)
+class _Total:
+    n_documents: int = 0
+    n_chunks: int = 0
+    n_tokens: int = 0
+    n_chars: int = 0
+    n_dropped_chars: int = 0
+    largest_chunk_tokens: int = 0
+
+    def add(self, found: DocumentChunks) -> None:
+        chunks = found.chunking.chunks
+        self.n_documents += 1
+        self.n_chunks += len(chunks)
+        self.n_tokens += found.chunking.n_tokens
+        self.n_chars += found.n_chars
+        self.n_dropped_chars += sum(gap.end - gap.start for gap in found.chunking.dropped)
+        largest = max((chunk.n_tokens for chunk in chunks), default=0)
+        self.largest_chunk_tokens = max(self.largest_chunk_tokens, largest)
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@options.tokenizer_option
+@click.option(
+    "--max-tokens",
+    type=int,
+    required=True,
+    metavar="N",
+    help="Tokens of a chunk as it is sent, at most: prefix, context and special tokens count.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["tokens", "sentences", "structure", "code", "semantic"]),
+    default="structure",
+    show_default=True,
+    help="Places to cut at: any token; ends of sentences; blocks of Markdown, HTML or JSON; "
+    "definitions of code; sentences where the subject changes.",
+)
+@click.option(
+    "--overlap",
+    type=int,
+    default=0,
+    metavar="N",
+    help="Tokens that a chunk repeats of the one before, at most.",
+)
+@click.option(
+    "--overlap-sentences",
+    type=int,
+    default=0,
+    metavar="K",
+    help="Sentences (blocks, lines of code) that a chunk repeats of the one before.",
+)
+@click.option("--prefix", default="", metavar="TEXT", help="Text before each chunk.")
+@click.option(
+    "--template",
+    metavar="TEXT",
+    help="Text around each chunk: {text} is the chunk, {context} what stands above it; \\n is a "
+    "line end.",
+)
+@click.option(
+    "--context",
+    is_flag=True,
+    help="Send the headings above a chunk before it; of code, imports and class.",
+)
+@click.option("--no-special", is_flag=True, help="Do not count the tokenizer's special tokens.")
+@click.option(
+    "--markup",
+    type=click.Choice(["auto", "markdown", "html", "json", "plain"]),
+    default="auto",
+    show_default=True,
+    help="Markup that --by structure reads.",
+)
+@click.option("--language", metavar="CODE", help="Language of sentences (en, de, ja); guessed.")
+@click.option(
+    "--code-language",
+    metavar="NAME",
+    help="Language of --by code (python, rust); the suffix tells it by default.",
+)
+@click.option(
+    "--model2vec",
+    metavar="DIR",
+    help="Compare sentences of --by semantic by this model2vec folder instead of by their words.",
+)
+@click.option("--trim", is_flag=True, help="Leave white space at both ends of chunks out.")
+@options.documents_option
+@options.format_option
+@options.field_option
+@options.strict_option
+@options.on_bad_record_option
+@click.option(
+    "--evaluate",
+    "questions",
+    metavar="QUESTIONS",
+    help="Measure instead: JSON Lines of questions with references, of the one input.",
+)
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=1),
+    default=_DEFAULT_K,
+    show_default=True,
+    help="Chunks that --evaluate retrieves for a question.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="F",
+    help="File to write, .jsonl or .parquet; else JSON Lines go to standard output.",
+)
+@options.json_option
+def chunk(
+    *,
+    inputs: tuple[str, ...],
+    tokenizer_name: str,
+    max_tokens: int,
+    by: Literal["tokens", "sentences", "structure", "code", "semantic"],
+    overlap: int,
+    overlap_sentences: int,
+    prefix: str,
+    template: str | None,
+    context: bool,
+    no_special: bool,
+    markup: Literal["auto", "markdown", "html", "json", "plain"],
+    language: str | None,
+    code_language: str | None,
+    model2vec: str | None,
+    trim: bool,
+    documents: Literal["file", "line"],
+    file_format: Literal["auto", "text", "jsonl"],
+    field: str,
+    strict: bool,
+    on_bad_record: Literal["stop", "skip"],
+    questions: str | None,
+    k: int,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Divide documents into chunks that fit a token budget, or measure what that tears.
+
+    The budget is hard: each chunk is counted as it is sent. Without overlap the chunks of a
+    document join to it. Offsets count code points and bytes. --json writes a summary: beside -o, or
+    instead of the chunks.
+
+    \b
+    Examples:
+      jeton chunk notes.md --tokenizer cl100k_base --max-tokens 512 -o chunks.jsonl
+      jeton chunk docs/ -t o200k_base --max-tokens 400 --context --overlap 40 -o chunks.parquet
+      jeton chunk src/ -t o200k_base --max-tokens 800 --by code --context
+      jeton chunk notes.md -t cl100k_base --max-tokens 200 --evaluate questions.jsonl
+    """
+    from jeton.chunking import chunk as divide
+
+    known = options.load_tokenizer(tokenizer_name)
+    given: ChunkOptions = {
+        "by": by,
+        "overlap": overlap,
+        "overlap_sentences": overlap_sentences,
+        "prefix": prefix,
+        "template": None if template is None else template.replace("\\n", "\n"),
+        "context": context,
+        "markup": markup,
+        "language": language,
+        "code_language": code_language,
+        "trim": trim,
+        "add_special_tokens": not no_special,
+    }
+    if model2vec is not None:
+        if by != "semantic":
+            raise UsageError(f"--model2vec needs --by semantic, and --by is {by}")
+        from jeton.chunking import load_static_embedder
+
+        given["embed"] = load_static_embedder(model2vec)
+    _check_output(output)
+    with progress_bar(quiet=output is None and not as_json) as on_progress:
+        found = divide(
+            list(inputs) or ["-"],
+            tokenizer=known,
+            max_tokens=max_tokens,
+            field=field,
+            documents=documents,
+            format=None if file_format == "auto" else file_format,
+            strict=strict,
+            on_bad_record=on_bad_record,
+            on_progress=on_progress,
+            **given,
+        )
+        if questions is not None:
+            _evaluate(inputs, found, questions, known, k, as_json=as_json)
+            return
+        total = _Total()
+        with options.bad_records_explained(), _sink(output, quiet=as_json) as write:
+            for document in found:
+                total.add(document)
+                for number, part in enumerate(document.chunking.chunks):
+                    write(_row(document, number, part))
+    _summarise(total, known, max_tokens, by, as_json=as_json, output=output)
+
+
+def _check_output(output: str | None) -> None:
+    if output is None:
+        return
+    from jeton.cli.outputs import check_outputs
+
+    if not output.endswith((".jsonl", ".parquet")):
+        raise UsageError(f"{output}: expected a name that ends with .jsonl or .parquet")
+    check_outputs(json_file=output)
+    if output.endswith(".parquet"):
+        try:
+            import pyarrow  # noqa: F401 - asked before the work
+        except ImportError as error:
+            raise MissingExtraError("writing Parquet", extra="parquet") from error
+
+
+def _row(document: DocumentChunks, number: int, part: Chunk) -> dict[str, Any]:
+    return {
+        "source": document.source,
+        "document": document.document,
+        "chunk": number,
+        "text": part.text,
+        "start": part.start,
+        "end": part.end,
+        "start_bytes": part.start_bytes,
+        "end_bytes": part.end_bytes,
+        "n_tokens": part.n_tokens,
+        "context": list(part.context),
+        "sent": part.sent,
+    }
+
+
+@contextmanager
+def _sink(output: str | None, *, quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A function that takes rows to where they go."""
+    if output is None:
+        yield (lambda row: None) if quiet else (lambda row: streams.write_json(row, indent=None))
+        return
+    from jeton._files import written_whole
+
+    with written_whole(output) as file:
+        if output.endswith(".parquet"):
+            with _parquet(file) as write:
+                yield write
+        else:
+            yield lambda row: _write_row(file, row)
+
+
+def _write_row(file: IO[bytes], row: dict[str, Any]) -> None:
+    file.write(strict_json(row).encode() + b"\n")
+
+
+@contextmanager
+def _parquet(file: IO[bytes]) -> Iterator[Callable[[dict[str, Any]], None]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    numbers = ("document", "chunk", "start", "end", "start_bytes", "end_bytes", "n_tokens")
+    names = ("source", "document", "chunk", "text", *numbers[2:], "context", "sent")
+    types = {name: pa.int64() for name in numbers} | {"context": pa.list_(pa.string())}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+    rows: list[dict[str, Any]] = []
+    with pq.ParquetWriter(file, schema) as writer:
+
+        def flush() -> None:
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+            rows.clear()
+
+        def write(row: dict[str, Any]) -> None:
+            rows.append(row)
+            if len(rows) >= _ROWS_A_GROUP:
+                flush()
+
+        yield write
+        flush()
+
+
+def _summarise(
+    total: _Total,
+    tokenizer: Tokenizer,
+    max_tokens: int,
+    by: str,
+    *,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    if as_json:
+        head = {
+            "schema_version": "jeton.chunk/1",
+            "tokenizer": tokenizer.name,
+            "fingerprint": tokenizer.fingerprint,
+            "max_tokens": max_tokens,
+            "by": by,
+        }
+        streams.write_json({**head, **asdict(total)})
+        return
+    dropped = (
+        f", {counted(total.n_dropped_chars, 'character')} of white space dropped"
+        if total.n_dropped_chars
+        else ""
+    )
+    streams.say(
+        f"{counted(total.n_chunks, 'chunk')} of {counted(total.n_documents, 'document')}, "
+        f"{counted(total.n_tokens, 'token')}, the largest has {total.largest_chunk_tokens:,} of "
+        f"{max_tokens:,}{dropped}"
+    )
+    if output is not None:
+        streams.say(f"wrote {output}")
+
+
+def _evaluate(
+    inputs: tuple[str, ...],
+    found: Iterator[DocumentChunks],
+    questions: str,
+    tokenizer: Tokenizer,
+    k: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Measure the chunks of the one document against the references of questions."""
+    from jeton.chunking import evaluate_chunks, read_questions
+    from jeton.corpus import open_documents
+
+    divided = list(found)
+    if len(divided) != 1:
+        raise UsageError(
+            f"--evaluate measures one document, and the inputs hold {len(divided)}\n"
+            "hint: name the file that the references count in"
+        )
+    (document,) = divided
+    text = next(iter(next(iter(open_documents(list(inputs))))[1]))
+    chunks = document.chunking.chunks
+    measured = evaluate_chunks(
+        text,
+        [(part.start, part.end) for part in chunks],
+        read_questions(questions, n_chars=len(text)),
+        tokenizer=tokenizer,
+        k=k,
+        n_index_tokens=document.chunking.n_tokens,
+    )
+    if as_json:
+        streams.write_json({"schema_version": "jeton.chunk-evaluation/1", **asdict(measured)})
+        return
+    lines = [
+        f"chunks {measured.n_chunks:,}, index tokens {measured.n_index_tokens:,}, "
+        f"overlap {measured.overlap_share:.1%}",
+        f"references whole in a chunk {_interval(measured.whole_share)}",
+        f"references whole at {k} {_interval(measured.whole_at_k)}",
+        f"token recall at {k} {_interval(measured.recall)}",
+        f"precision at {k} {_interval(measured.precision)}",
+        f"IoU at {k} {_interval(measured.iou)}",
+    ]
+    for line in lines:
+        streams.write_line(line)
+
+
+def _interval(interval: Any) -> str:
+    return f"{interval.mean:.1%} ({interval.low:.1%} to {interval.high:.1%})"

@@ -1,0 +1,278 @@
+"""The protocol of a format, and files that take their names only when they are whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from jeton._core import TextBatch
+    from jeton.datasets.options import DatasetOptions
+
+__all__ = [
+    "TEMPORARY_SUFFIX",
+    "FileDigest",
+    "FileRecord",
+    "ShardFile",
+    "ShardFormat",
+    "ShardIds",
+    "ShardLayout",
+    "ShardRecord",
+    "ShardWriter",
+    "blocks_of",
+    "sync_folder",
+]
+
+TEMPORARY_SUFFIX = ".jeton-tmp"
+"""End of the names of files that are being written."""
+
+BLOCK_DOCUMENTS = 1 << 20
+"""Documents whose lengths are held at a time while an index is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One written file, as the manifest has it."""
+
+    name: str
+    n_bytes: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRecord:
+    """One written shard, as the manifest has it.
+
+    Attributes:
+        number: Place among the shards, from 0.
+        n_tokens: Tokens, special ones included.
+        n_documents: Documents.
+        files: The files of the shard.
+        inputs: The documents of the shard: (path, number of the first one in the file, documents).
+    """
+
+    number: int
+    n_tokens: int
+    n_documents: int
+    files: tuple[FileRecord, ...]
+    inputs: tuple[tuple[str, int, int], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as the manifest has it."""
+        return {
+            "number": self.number,
+            "n_tokens": self.n_tokens,
+            "n_documents": self.n_documents,
+            "files": [
+                {"name": file.name, "n_bytes": file.n_bytes, "digest": file.digest}
+                for file in self.files
+            ],
+            "inputs": [
+                {"path": path, "first_document": first, "n_documents": n}
+                for path, first, n in self.inputs
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> ShardRecord:
+        """The record of a manifest."""
+        return cls(
+            number=int(fields["number"]),
+            n_tokens=int(fields["n_tokens"]),
+            n_documents=int(fields["n_documents"]),
+            files=tuple(
+                FileRecord(str(file["name"]), int(file["n_bytes"]), str(file["digest"]))
+                for file in fields["files"]
+            ),
+            inputs=tuple(
+                (str(item["path"]), int(item["first_document"]), int(item["n_documents"]))
+                for item in fields.get("inputs", ())
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ShardLayout:
+    """Facts that all shards of a data set share.
+
+    Attributes:
+        folder: The folder of the files.
+        dtype: Numbers that hold the ids.
+        options: Settings of the run.
+        tokenizer_name: Name of the tokenizer, for formats that state it.
+        vocab_size: One past the largest id that can be emitted.
+    """
+
+    folder: Path
+    dtype: np.dtype[Any]
+    options: DatasetOptions
+    tokenizer_name: str
+    vocab_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShardIds:
+    """Ids that were read from a shard: document ``i`` is ``ids[offsets[i]:offsets[i + 1]]``."""
+
+    ids: NDArray[Any]
+    offsets: NDArray[np.int64]
+
+
+class ShardWriter(Protocol):
+    """A shard that is being written."""
+
+    def append(
+        self, ids: NDArray[np.uint32], offsets: NDArray[np.int64], texts: TextBatch | None
+    ) -> None:
+        """Add documents: ``ids[offsets[i]:offsets[i + 1]]`` each."""
+
+    def close(self) -> tuple[FileRecord, ...]:
+        """Finish the files: on the disk, under their names."""
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+
+
+class ShardFormat(Protocol):
+    """One format of data sets."""
+
+    @property
+    def name(self) -> str:
+        """The name on the command line."""
+
+    @property
+    def default_shard_tokens(self) -> int:
+        """Tokens of a shard where nobody says how many."""
+
+    @property
+    def holds_text(self) -> bool:
+        """True if the files hold texts instead of ids."""
+
+    def dtype(self, vocab_size: int) -> np.dtype[Any]:
+        """The numbers that hold the ids of a vocabulary."""
+
+    def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
+        """The most tokens that a shard can hold; None: no limit."""
+
+    def open_shard(self, layout: ShardLayout, number: int) -> ShardWriter:
+        """Begin a shard."""
+
+    def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
+        """Write the files that tell of all shards; return their names."""
+
+    def read_shard(
+        self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
+    ) -> Iterator[ShardIds]:
+        """Yield the documents of a shard, some at a time.
+
+        Raises:
+            FormatError: The files are not what they should be.
+        """
+
+
+class FileDigest:
+    """Digest of a file that is written piece by piece."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._crc = 0
+        self._hash = hashlib.sha256() if kind == "sha256" else None
+
+    def update(self, data: memoryview | bytes) -> None:
+        """Add bytes."""
+        if self._hash is not None:
+            self._hash.update(data)
+        else:
+            self._crc = zlib.crc32(data, self._crc)
+
+    def __str__(self) -> str:
+        value = self._hash.hexdigest() if self._hash is not None else f"{self._crc:08x}"
+        return f"{self._kind}:{value}"
+
+
+class ShardFile:
+    """A file that is written from its beginning to its end, and then takes its name."""
+
+    def __init__(self, folder: Path, name: str, digest: str) -> None:
+        """Open the temporary file.
+
+        Raises:
+            OSError: It cannot be made; the error names the file that was meant.
+        """
+        self.path = folder / name
+        self._temporary = folder / (name + TEMPORARY_SUFFIX)
+        self.n_bytes = 0
+        self._digest = FileDigest(digest)
+        with _named(self.path):
+            self._stream: IO[bytes] = self._temporary.open("wb", buffering=1 << 20)
+
+    def write(self, data: bytes | memoryview | NDArray[Any]) -> None:
+        """Add bytes, or an array as it lies in memory.
+
+        Raises:
+            OSError: The disk is full, or cannot be written to.
+        """
+        if isinstance(data, np.ndarray):
+            # An empty array cannot be looked at as bytes.
+            array: Any = np.ascontiguousarray(data)
+            data = memoryview(array).cast("B") if data.size else b""
+        view = memoryview(data)
+        with _named(self.path):
+            self._stream.write(view)
+        self._digest.update(view)
+        self.n_bytes += view.nbytes
+
+    def close(self) -> FileRecord:
+        """Bring the bytes to the disk, and give the file its name."""
+        with _named(self.path):
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            self._stream.close()
+            self._temporary.replace(self.path)
+        return FileRecord(self.path.name, self.n_bytes, str(self._digest))
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        with suppress(OSError):
+            self._stream.close()
+        with suppress(OSError):
+            self._temporary.unlink()
+
+
+class _named:
+    """Errors of the system name the file that was meant, not the temporary one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, os.fspath(self._path)) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def blocks_of(n: int, size: int = BLOCK_DOCUMENTS) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of blocks of at most ``size`` of ``n`` things."""
+    for start in range(0, n, size):
+        yield start, min(n, start + size)

@@ -1,0 +1,180 @@
+"""Checks of the ids of documents, whatever file they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.datasets.faults import FaultLog
+from jeton.datasets.formats.base import ShardIds
+
+if TYPE_CHECKING:
+    from jeton._core import Tokenizer
+
+__all__ = ["IdChecker", "IdExpectation"]
+
+
+@dataclass(frozen=True, slots=True)
+class IdExpectation:
+    """The ids that documents should have.
+
+    Attributes:
+        vocab_size: One past the largest id; None: it is not known.
+        is_token: bool (vocab_size,): ids that have a token; None: it is not known.
+        bos_id: Every document begins with it; None: nothing is expected.
+        eos_id: Every document ends with it; None: nothing is expected.
+        n_special: Special tokens around each document.
+    """
+
+    vocab_size: int | None = None
+    is_token: NDArray[np.bool_] | None = None
+    bos_id: int | None = None
+    eos_id: int | None = None
+    n_special: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        tokenizer: Tokenizer | None,
+        *,
+        bos_id: int | None,
+        eos_id: int | None,
+        n_special: int,
+        vocab_size: int | None = None,
+    ) -> IdExpectation:
+        """The expectation of a tokenizer; without one, of a vocabulary size."""
+        if tokenizer is None:
+            return cls(vocab_size, None, bos_id, eos_id, n_special)
+        mask = tokenizer.is_token_mask()
+        return cls(tokenizer.vocab_size, mask, bos_id, eos_id, n_special)
+
+
+class IdChecker:
+    """Looks at the documents of one file after the other, and counts."""
+
+    def __init__(self, expected: IdExpectation, log: FaultLog) -> None:
+        self._expected, self._log = expected, log
+        self.n_tokens = self.n_documents = self.n_with_bos = self.n_with_eos = 0
+
+    def look(self, file: str, first: int, block: ShardIds) -> None:
+        """Check documents; ``first`` is the number of the first one in the file."""
+        ids, offsets = block.ids, block.offsets
+        n = len(offsets) - 1
+        self.n_tokens += len(ids)
+        self.n_documents += n
+        self._ranges(file, first, ids, offsets)
+        lengths = np.diff(offsets)
+        for i in np.flatnonzero(lengths == 0).tolist():
+            self._log.add(
+                "empty_document", file, f"document {first + i:,}", "it has no token at all"
+            )
+        full = np.flatnonzero(lengths > 0)
+        if not len(full):
+            return
+        self._begin(file, first, ids, offsets[:-1][full], full, lengths[full])
+        self._end(file, first, ids, offsets[1:][full] - 1, full, lengths[full])
+        expected = self._expected
+        if expected.n_special:
+            only = full[lengths[full] <= expected.n_special]
+            for i in only.tolist():
+                self._log.add(
+                    "empty_document",
+                    file,
+                    f"document {first + i:,}",
+                    "it has special tokens only",
+                )
+
+    def _ranges(
+        self, file: str, first: int, ids: NDArray[np.integer], offsets: NDArray[np.int64]
+    ) -> None:
+        size = self._expected.vocab_size
+        if size is None or not len(ids):
+            return
+        is_bad = (ids < 0) | (ids >= size)
+        for at in np.flatnonzero(is_bad).tolist():
+            self._log.add(
+                "id_out_of_range",
+                file,
+                self._at(first, offsets, at),
+                f"the id {int(ids[at]):,} is not in the vocabulary, whose ids are below {size:,}",
+            )
+        mask = self._expected.is_token
+        if mask is None:
+            return
+        inside = np.where(is_bad, 0, ids).astype(np.int64)
+        for at in np.flatnonzero(~mask[inside] & ~is_bad).tolist():
+            self._log.add(
+                "id_without_token",
+                file,
+                self._at(first, offsets, at),
+                f"the id {int(ids[at]):,} has no token in this vocabulary",
+            )
+
+    @staticmethod
+    def _at(first: int, offsets: NDArray[np.int64], at: int) -> str:
+        document = int(np.searchsorted(offsets, at, side="right")) - 1
+        return f"document {first + document:,}, token {at - int(offsets[document]):,}"
+
+    def _begin(
+        self,
+        file: str,
+        first: int,
+        ids: NDArray[np.integer],
+        starts: NDArray[np.int64],
+        documents: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+    ) -> None:
+        bos = self._expected.bos_id
+        if bos is None:
+            return
+        has = ids[starts] == bos
+        self.n_with_bos += int(np.count_nonzero(has))
+        for i in documents[~has].tolist():
+            self._log.add(
+                "missing_bos",
+                file,
+                f"document {first + i:,}",
+                f"it does not begin with the beginning token (id {bos})",
+            )
+        second = np.minimum(starts + 1, len(ids) - 1)
+        is_double = has & (lengths > 1) & (ids[second] == bos)
+        for i in documents[is_double].tolist():
+            self._log.add(
+                "double_bos",
+                file,
+                f"document {first + i:,}",
+                f"the beginning token (id {bos}) stands there twice",
+            )
+
+    def _end(
+        self,
+        file: str,
+        first: int,
+        ids: NDArray[np.integer],
+        lasts: NDArray[np.int64],
+        documents: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+    ) -> None:
+        eos = self._expected.eos_id
+        if eos is None:
+            return
+        has = ids[lasts] == eos
+        self.n_with_eos += int(np.count_nonzero(has))
+        for i in documents[~has].tolist():
+            self._log.add(
+                "missing_eos",
+                file,
+                f"document {first + i:,}",
+                f"it does not end with the end token (id {eos})",
+            )
+        is_double = has & (lengths > 1) & (ids[np.maximum(lasts - 1, 0)] == eos)
+        for i in documents[is_double].tolist():
+            self._log.add(
+                "double_eos",
+                file,
+                f"document {first + i:,}",
+                f"the end token (id {eos}) stands there twice",
+            )

@@ -1,0 +1,253 @@
+"""Texts of a unit of work, as batches with the files that they come from."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from jeton._core import TextBatch
+from jeton.corpus import InputFile, open_documents
+from jeton.datasets.objects import FileState, is_address, local_copy, read_range, state_of
+from jeton.datasets.options import DatasetOptions
+from jeton.datasets.pieces import PieceCounts
+from jeton.datasets.units import WorkUnit
+from jeton.errors import CorpusError, JetonError, LimitError, RecordError
+
+__all__ = ["TextPiece", "read_unit"]
+
+BATCH_BYTES = 4 << 20
+"""4 MiB of text at a time: enough work for several threads."""
+
+MAX_DOCUMENT_BYTES = 1 << 40
+"""Documents are never cut: their ends would get tokens of their own."""
+
+MAX_LINE_BYTES = 1 << 30
+"""The longest line, as in the core's reader."""
+
+MIN_SCAN_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Texts of consecutive documents, with the files that they come from and counts."""
+
+    texts: TextBatch
+    runs: tuple[tuple[int, int], ...]
+    counts: PieceCounts
+
+
+def read_unit(
+    unit: WorkUnit,
+    files: Sequence[InputFile],
+    states: Sequence[FileState | None],
+    options: DatasetOptions,
+    *,
+    texts: Any = None,
+) -> Iterator[TextPiece]:
+    """Yield the texts of a unit; ``texts`` are Python objects instead of files.
+
+    Raises:
+        CorpusError: A file changed since the run began, a record is unusable, ...
+        OSError: A file is gone, or cannot be read.
+    """
+    if texts is not None:
+        yield from _documents(texts, 0, options, None)
+        return
+    if unit.end >= 0:
+        number = unit.files[0]
+        yield from _range_of_lines(unit, files[number], number, options)
+        _check_unchanged(files[number].path, states[number])
+        return
+    if len(unit.files) == 1:
+        number = unit.files[0]
+        yield from _whole_file(files[number], number, options, unit.row_groups or None)
+        _check_unchanged(files[number].path, states[number])
+        return
+    yield from _joined(unit, files, states, options)
+
+
+def _check_unchanged(path: str, state: FileState | None) -> None:
+    if state is None:
+        return
+    now = state_of(path)
+    if now != state:
+        raise CorpusError(
+            f"{path} changed while it was read: it had {state[0]:,} bytes, now it has {now[0]:,}\n"
+            "hint: start over in an empty folder when nobody writes to it any more"
+        )
+
+
+def _joined(
+    unit: WorkUnit,
+    files: Sequence[InputFile],
+    states: Sequence[FileState | None],
+    options: DatasetOptions,
+) -> Iterator[TextPiece]:
+    """Small files as common batches: thousands of tiny ones would cost more than their text."""
+    texts: list[bytes] = []
+    runs: list[tuple[int, int]] = []
+    counts = PieceCounts()
+    n_bytes = 0
+    for number in unit.files:
+        for piece in _whole_file(files[number], number, options, None):
+            data, offsets = piece.texts.data, piece.texts.offsets.tolist()
+            if piece.texts.n_bytes >= BATCH_BYTES and not texts:
+                yield piece
+                continue
+            texts += [data[a:b].tobytes() for a, b in pairwise(offsets)]
+            runs += piece.runs
+            counts += piece.counts
+            n_bytes += piece.texts.n_bytes
+            if n_bytes >= BATCH_BYTES:
+                yield TextPiece(TextBatch.from_texts(texts), tuple(runs), counts)
+                texts, runs, counts, n_bytes = [], [], PieceCounts(), 0
+        _check_unchanged(files[number].path, states[number])
+    if texts or counts != PieceCounts():
+        yield TextPiece(TextBatch.from_texts(texts), tuple(runs), counts)
+
+
+def _whole_file(
+    file: InputFile, number: int, options: DatasetOptions, row_groups: Sequence[int] | None
+) -> Iterator[TextPiece]:
+    if not is_address(file.path):
+        yield from _documents(file, number, options, row_groups)
+        return
+    with local_copy(file.path) as copy, _named_in_errors(copy, file.path, 0):
+        # The contents may say more than the name: records, another encoding.
+        found = open_documents([copy]).files[0] if file.format == "text" else file
+        yield from _documents(replace(found, path=copy), number, options, row_groups)
+
+
+def _documents(
+    source: Any, number: int, options: DatasetOptions, row_groups: Sequence[int] | None
+) -> Iterator[TextPiece]:
+    stream = open_documents(
+        [source] if isinstance(source, InputFile) else source,
+        field=options.field,
+        documents=options.documents,
+        strict=options.strict,
+        on_bad_record=options.on_bad_record,
+        batch_bytes=BATCH_BYTES,
+        max_document_bytes=MAX_DOCUMENT_BYTES,
+        row_groups=row_groups,
+    )
+    n_nulls = n_bad = 0
+    for _, batch in stream:
+        counts = PieceCounts(
+            n_null_documents=stream.n_null_documents - n_nulls,
+            n_bad_records=stream.n_bad_records - n_bad,
+            n_replaced_documents=batch.n_replaced_documents,
+            n_text_bytes=batch.n_bytes,
+        )
+        n_nulls, n_bad = stream.n_null_documents, stream.n_bad_records
+        yield TextPiece(batch, ((number, len(batch)),), counts)
+    rest = PieceCounts(
+        n_null_documents=stream.n_null_documents - n_nulls,
+        n_bad_records=stream.n_bad_records - n_bad,
+    )
+    if rest != PieceCounts():
+        yield TextPiece(TextBatch.from_texts([]), (), rest)
+
+
+def _range_of_lines(
+    unit: WorkUnit, file: InputFile, number: int, options: DatasetOptions
+) -> Iterator[TextPiece]:
+    data = _lines_of_range(file.path, unit.start, unit.end, file.n_bytes or unit.end)
+    if not data:
+        return
+    with _as_file(data) as path:
+        part = InputFile(path, file.format, len(data))
+        del data
+        with _named_in_errors(path, file.path, unit.start):
+            yield from _documents(part, number, options, None)
+
+
+def _lines_of_range(path: str, start: int, end: int, n_bytes: int) -> bytes:
+    """The lines that begin in a range, the last one up to its end."""
+    data = read_range(path, max(0, start - 1), end)
+    if start:
+        first = data.find(b"\n")
+        if first < 0 or first + 1 >= len(data):
+            # No line begins here: a longer one passes by, or ends with the range.
+            return b""
+        data = data[first + 1 :]
+    if data.endswith(b"\n") or end >= n_bytes:
+        return data
+    parts, at, step, n_more = [data], end, MIN_SCAN_BYTES, 0
+    while at < n_bytes:
+        more = read_range(path, at, min(n_bytes, at + step))
+        if not more:
+            break
+        stop = more.find(b"\n")
+        parts.append(more if stop < 0 else more[: stop + 1])
+        if stop >= 0:
+            break
+        at += len(more)
+        n_more += len(more)
+        if n_more > MAX_LINE_BYTES:
+            raise LimitError(
+                f"{path}: the line around byte {end:,} is longer than {MAX_LINE_BYTES:,} bytes",
+                what="line",
+                limit=MAX_LINE_BYTES,
+            )
+        step = min(step * 2, 64 << 20)
+    return b"".join(parts)
+
+
+@contextmanager
+def _as_file(data: bytes) -> Iterator[str]:
+    """A file that holds bytes, for the core's reader: in memory, where the system has that."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        descriptor = os.memfd_create("jeton-range")
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            yield f"/proc/self/fd/{descriptor}"
+        finally:
+            os.close(descriptor)
+        return
+    descriptor, path = tempfile.mkstemp(prefix="jeton-")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+        yield path
+    finally:
+        Path(path).unlink(missing_ok=True)
+
+
+@contextmanager
+def _named_in_errors(path: str, real: str, start: int) -> Iterator[None]:
+    """Errors name the file that was meant, and the line in it."""
+    try:
+        yield
+    except RecordError as error:
+        message, line = str(error).replace(path, real), error.line
+        if line is not None and start:
+            before = _lines_before(real, start)
+            message = message.replace(f"line {line}", f"line {line + before}", 1)
+            line += before
+        raise RecordError(message, path=real, line=line) from None
+    except JetonError as error:
+        error.args = (str(error).replace(path, real), *error.args[1:])
+        raise
+
+
+def _lines_before(path: str, start: int) -> int:
+    """Line ends before the first line that begins in a range."""
+    n_lines = at = 0
+    while at < start:
+        data = read_range(path, at, min(start, at + (16 << 20)))
+        if not data:
+            break
+        n_lines += data.count(b"\n")
+        at += len(data)
+    # The line that began before the range ends in it.
+    tail = read_range(path, max(0, start - 1), start)
+    return n_lines if tail == b"\n" else n_lines + 1

@@ -1,0 +1,474 @@
+"""A run: inputs to a folder of shards, in one go or taken up again."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from jeton._core import Tokenizer, available_threads
+from jeton.corpus import Format, InputFile, open_documents, require_text
+from jeton.corpus.inputs import STANDARD_INPUT
+from jeton.datasets.boundaries import BoundaryTokens, find_boundaries
+from jeton.datasets.formats import ShardFormat, ShardLayout, shard_format
+from jeton.datasets.manifest import (
+    MANIFEST_NAME,
+    DatasetManifest,
+    RunJournal,
+    RunPlan,
+    units_digest,
+)
+from jeton.datasets.objects import find_files, is_address, state_of
+from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
+from jeton.datasets.pieces import TokenPiece
+from jeton.datasets.result import TokenizedDataset
+from jeton.datasets.shards import ShardCutter, ShardPosition
+from jeton.datasets.shuffling import shuffled
+from jeton.datasets.threads import pieces_by_threads
+from jeton.datasets.units import WorkUnit, plan_units
+from jeton.datasets.working import TokenizeJob
+from jeton.errors import JetonWarning, UsageError
+from jeton.progress import OnProgress, Progress
+from jeton.registry.resolving import TokenizerLike, resolve
+
+__all__ = ["DatasetIdentity", "DatasetInputs", "PieceSource", "run_job", "tokenize_dataset"]
+
+DatasetInputs: TypeAlias = str | os.PathLike[str] | Iterable[Any]
+
+PieceSource: TypeAlias = Callable[
+    [TokenizeJob, int, int, int, Path], Iterator[tuple[int, TokenPiece]]
+]
+"""Makes pieces of a job from a unit and a document of it on, by so many workers, in a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetIdentity:
+    """The tokenizer of a data set.
+
+    Attributes:
+        name: Its name; empty: it has none.
+        fingerprint: SHA-256 of its canonical form.
+        vocab_size: One past the largest id that can be emitted.
+        around: The special tokens around each document.
+        transcoded_from: The format from which ids were copied; empty: texts were tokenized.
+    """
+
+    name: str
+    fingerprint: str
+    vocab_size: int
+    around: BoundaryTokens
+    transcoded_from: str = ""
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, around: BoundaryTokens) -> DatasetIdentity:
+        """The identity of a tokenizer."""
+        return cls(tokenizer.name or "", tokenizer.fingerprint, tokenizer.vocab_size, around)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The identity as the manifest has it."""
+        fields: dict[str, Any] = {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "vocab_size": self.vocab_size,
+            "before": list(self.around.before),
+            "behind": list(self.around.behind),
+        }
+        return (
+            {**fields, "transcoded_from": self.transcoded_from} if self.transcoded_from else fields
+        )
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> DatasetIdentity:
+        """The identity of a manifest."""
+        before, behind = tuple(fields["before"]), tuple(fields["behind"])
+        return cls(
+            name=str(fields["name"]),
+            fingerprint=str(fields["fingerprint"]),
+            vocab_size=int(fields["vocab_size"]),
+            around=BoundaryTokens(
+                before, behind, before[0] if before else None, behind[-1] if behind else None
+            ),
+            transcoded_from=str(fields.get("transcoded_from", "")),
+        )
+
+
+def tokenize_dataset(
+    inputs: DatasetInputs,
+    *,
+    tokenizer: TokenizerLike,
+    output: str | os.PathLike[str],
+    format: DataFormat = "megatron",  # noqa: A002 - the option's name
+    append_eos: bool = False,
+    prepend_bos: bool = False,
+    use_template: bool = True,
+    eos_token: str = "",
+    bos_token: str = "",
+    shard_tokens: int | None = None,
+    columns: Sequence[DatasetColumn] = (),
+    label_mask: bool = False,
+    shuffle: int | None = None,
+    digest: Literal["crc32", "sha256"] = "crc32",
+    field: str = "text",
+    documents: Literal["file", "line"] = "file",
+    input_format: Format | None = None,
+    strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
+    workers: int | None = None,
+    resume: bool = False,
+    on: Literal["local", "ray"] = "local",
+    on_progress: OnProgress | None = None,
+) -> TokenizedDataset:
+    """Tokenize documents into a folder of files that a training program reads.
+
+    The files depend on inputs, tokenizer and settings alone: not on the number of workers, and not
+    on how often the run was interrupted. ``manifest.json`` is written last. Documents without a
+    token of their own are left out and counted.
+
+    Args:
+        inputs: A path, or a list of paths, folders, globs, addresses (``s3://...``, with fsspec)
+            and ``"-"``; or an iterator of texts.
+        tokenizer: A name, a path or a tokenizer.
+        output: The folder to write; it is made.
+        format: ``megatron``, ``numpy``, ``parquet``, ``arrow``, ``mds``, ``litdata``,
+            ``datatrove`` or ``nanochat``.
+        append_eos: End each document with the end token, once.
+        prepend_bos: Begin each document with the beginning token, once.
+        use_template: Put the special tokens of the tokenizer's own template around documents.
+        eos_token: The end token, where the tokenizer's own is not meant.
+        bos_token: The beginning token, where the tokenizer's own is not meant.
+        shard_tokens: Most tokens in a shard; a longer document has its own. By default as many as
+            suit the format.
+        columns: Parquet and Arrow: ``"attention_mask"``, ``"labels"`` beside ``input_ids``.
+        label_mask: NumPy: write which tokens are labels: all but the first of each document.
+        shuffle: Seed of an order of all documents; None: the order of the inputs.
+        digest: Digest of the files in the manifest.
+        field: Field of the text in JSON, CSV and Parquet.
+        documents: Document of a text file: the whole file, or each line that is not empty.
+        input_format: Overrides the format that the names tell.
+        strict: Text that is not valid Unicode is an error.
+        on_bad_record: ``"stop"`` or ``"skip"`` at records that cannot be used.
+        workers: Threads, or tasks of Ray at a time; all cores by default.
+        resume: Go on with a run that was interrupted.
+        on: ``"local"``, or ``"ray"``: the units are tasks on a cluster.
+        on_progress: Told how far reading has come.
+
+    Returns:
+        Where the data set lies, and what is in it.
+
+    Raises:
+        UsageError: Settings contradict one another, the tokenizer lacks a token, or the folder
+            holds something else.
+        CorpusError: An input cannot be read as documents, holds none, or changed.
+        MissingExtraError: An optional library is needed.
+        OSError: A file cannot be read or written.
+
+    Example:
+        >>> import tempfile, jeton
+        >>> folder = tempfile.mkdtemp()
+        >>> made = jeton.tokenize_dataset(
+        ...     iter(["Hello there", "", "Good morning"]),
+        ...     tokenizer="jeton-general-32k",
+        ...     output=folder + "/tokens",
+        ...     append_eos=True,
+        ... )
+        >>> made.n_documents, made.read.n_empty_documents, made.dtype
+        (2, 1, 'uint16')
+    """
+    options = DatasetOptions(
+        format=format,
+        append_eos=append_eos,
+        prepend_bos=prepend_bos,
+        use_template=use_template,
+        eos_token=eos_token,
+        bos_token=bos_token,
+        shard_tokens=_shard_tokens(shard_tokens),
+        columns=tuple(columns),
+        label_mask=label_mask,
+        shuffle_seed=shuffle,
+        digest=digest,
+        field=field,
+        documents=documents,
+        input_format=input_format or "",
+        strict=strict,
+        on_bad_record=on_bad_record,
+    )
+    options.check()
+    if on not in ("local", "ray"):
+        raise UsageError(f"on is {on!r}; expected 'local' or 'ray'")
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers is {workers}; expected at least 1")
+    source = _piece_source(on)
+    tokenizer = resolve(tokenizer)
+    folder = Path(output)
+    around = find_boundaries(tokenizer, options)
+    kind = shard_format(options.format)
+    options = replace(options, shard_tokens=options.shard_tokens or kind.default_shard_tokens)
+    _warn_without_end(around, options)
+    files, skipped, texts = _inputs(inputs, folder, options, input_format)
+    job = TokenizeJob(
+        files=files,
+        states=tuple(_state(file) for file in files),
+        units=tuple(plan_units(files, options)) if texts is None else (WorkUnit((0,)),),
+        tokenizer=around.frame(tokenizer),
+        options=options,
+        holds_text=kind.holds_text,
+        texts=texts,
+    )
+    if resume and any(state is None for state in job.states):
+        raise UsageError(
+            "a run that reads standard input or Python objects cannot be resumed\n"
+            "hint: write the texts to a file first"
+        )
+    manifest, n_resumed = run_job(
+        job,
+        kind=kind,
+        identity=DatasetIdentity.of(tokenizer, around),
+        folder=folder,
+        workers=workers or available_threads(),
+        resume=resume,
+        source=source,
+        on_progress=on_progress,
+        skipped=skipped,
+    )
+    return TokenizedDataset.of(
+        folder,
+        manifest,
+        skipped=tuple((file.path, file.skipped_because) for file in skipped),
+        n_resumed_shards=n_resumed,
+        around=_words_around(tokenizer, around),
+    )
+
+
+def run_job(
+    job: TokenizeJob,
+    *,
+    kind: ShardFormat,
+    identity: DatasetIdentity,
+    folder: Path,
+    workers: int,
+    resume: bool,
+    source: PieceSource,
+    on_progress: OnProgress | None,
+    skipped: Sequence[InputFile] = (),
+    n_special: int | None = None,
+) -> tuple[DatasetManifest, int]:
+    """Do the work of a plan; return the manifest and the shards that were there already.
+
+    Raises:
+        CorpusError: An input cannot be read, or there is no text.
+        UsageError: The folder holds something else.
+        OSError: A file cannot be read or written.
+    """
+    options = job.options
+    dtype = kind.dtype(identity.vocab_size)
+    largest = kind.largest_shard_tokens(dtype)
+    if largest is not None and options.shard_tokens > largest:
+        raise UsageError(
+            f"shards of {options.shard_tokens:,} tokens are too large: {kind.name} has positions "
+            f"of 32 bits\nhint: --shard-tokens {largest} is the most"
+        )
+    plan = RunPlan(
+        options=options,
+        tokenizer=identity.to_dict(),
+        inputs=tuple(
+            (file.path, *((file.n_bytes or 0, None) if state is None else state))
+            for file, state in zip(job.files, job.states, strict=True)
+        ),
+        units=units_digest([unit.to_list() for unit in job.units]),
+    )
+    if resume and (folder / MANIFEST_NAME).exists():
+        done = DatasetManifest.read(folder)
+        RunJournal(folder, plan).check_same(done.plan)
+        return done, len(done.shards)
+    journal = RunJournal(folder, plan)
+    journal.begin(resume=resume)
+    n_resumed = len(journal.shards)
+    at = journal.shards[-1].following if journal.shards else ShardPosition()
+    layout = ShardLayout(folder, dtype, options, identity.name, identity.vocab_size)
+    n_special = identity.around.n_tokens if n_special is None else n_special
+    cutter = ShardCutter(
+        kind,
+        layout,
+        max_tokens=options.shard_tokens,
+        n_special=n_special,
+        paths=tuple(file.path for file in job.files),
+        on_shard=journal.add,
+        number=n_resumed,
+        position=at,
+    )
+    progress = _Reported(job, on_progress)
+    try:
+        with closing(_pieces(job, at, source, workers, folder, n_special, progress)) as pieces:
+            for unit, piece in pieces:
+                cutter.add(unit, piece)
+            cutter.finish()
+    except BaseException as error:
+        cutter.abandon()
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt(
+                f"{len(journal.shards):,} shards are finished; --resume goes on"
+            ) from None
+        raise
+    try:
+        require_text(
+            n_documents=cutter.counts.n_documents,
+            n_bytes=1 if journal.shards else 0,
+            skipped=skipped,
+            n_null_documents=cutter.counts.n_null_documents,
+            n_bad_records=cutter.counts.n_bad_records,
+        )
+    except BaseException:
+        journal.end()
+        raise
+    shards = tuple(shard.record for shard in journal.shards)
+    manifest = DatasetManifest(
+        plan=plan.to_dict(),
+        dtype=dtype.name,
+        counts=cutter.counts,
+        shards=shards,
+        other_files=kind.finish(layout, shards),
+    )
+    manifest.write(folder)
+    journal.end()
+    return manifest, n_resumed
+
+
+def _pieces(
+    job: TokenizeJob,
+    at: ShardPosition,
+    source: PieceSource,
+    workers: int,
+    folder: Path,
+    n_special: int,
+    progress: _Reported,
+) -> Generator[tuple[int, TokenPiece], None, None]:
+    """The pieces from a place on, in the order of the inputs or in a drawn one."""
+    seed = job.options.shuffle_seed
+    if seed is None:
+        yield from progress.through(source(job, at.unit, at.document, workers, folder))
+        return
+    yield from shuffled(
+        progress.through(source(job, 0, 0, workers, folder)),
+        seed=seed,
+        n_special=n_special,
+        folder=folder,
+        first_document=at.document,
+    )
+
+
+class _Reported:
+    """Tells how far reading has come, by the units that are done."""
+
+    def __init__(self, job: TokenizeJob, on_progress: OnProgress | None) -> None:
+        self._tell = on_progress
+        sizes = [file.n_bytes for file in job.files]
+        self._total = None if None in sizes else sum(size or 0 for size in sizes)
+        self._sizes = [self._size(job, unit) for unit in job.units]
+
+    @staticmethod
+    def _size(job: TokenizeJob, unit: WorkUnit) -> int:
+        if unit.end >= 0:
+            return unit.end - unit.start
+        n_bytes = sum(job.files[number].n_bytes or 0 for number in unit.files)
+        if unit.row_groups:
+            n_units = sum(1 for other in job.units if other.files == unit.files)
+            return n_bytes // max(1, n_units)
+        return n_bytes
+
+    def through(self, pieces: Iterator[tuple[int, TokenPiece]]) -> Iterator[tuple[int, TokenPiece]]:
+        """Yield the pieces, and tell before each."""
+        if self._tell is None:
+            yield from pieces
+            return
+        n_documents, before, done = 0, -1, 0
+        for unit, piece in pieces:
+            if unit != before:
+                done, before = sum(self._sizes[:unit]), unit
+            n_documents += len(piece)
+            self._tell(Progress("read", done, self._total, "bytes", n_documents=n_documents))
+            yield unit, piece
+
+
+def _piece_source(on: str) -> PieceSource:
+    if on == "ray":
+        raise UsageError("Ray is not supported yet")
+
+    def threads(
+        job: TokenizeJob, unit: int, document: int, workers: int, folder: Path
+    ) -> Iterator[tuple[int, TokenPiece]]:
+        return pieces_by_threads(
+            job, first_unit=unit, first_document=document, workers=workers, folder=folder
+        )
+
+    return threads
+
+
+def _shard_tokens(given: int | None) -> int:
+    if given is None:
+        return 0
+    if given < 1:
+        raise UsageError(f"shard_tokens is {given:,}; expected at least 1")
+    return given
+
+
+def _inputs(
+    inputs: DatasetInputs, folder: Path, options: DatasetOptions, input_format: Format | None
+) -> tuple[tuple[InputFile, ...], list[InputFile], Any]:
+    """The files that are read, those that are not, and the texts if they are no files."""
+    if isinstance(inputs, str | os.PathLike):
+        inputs = [inputs]
+    is_paths = isinstance(inputs, list | tuple | set | frozenset) and (
+        not inputs or any(isinstance(item, str | os.PathLike | InputFile) for item in inputs)
+    )
+    if not is_paths:
+        return (InputFile("<texts>", "memory"),), [], inputs
+    given: list[Any] = list(inputs)
+    if not given:
+        raise UsageError("there are no inputs")
+    found = find_files(given, input_format)
+    local = [file for file in found if not is_address(file.path)]
+    # Only this function knows which files of a folder hold documents.
+    stream = open_documents(local, field=options.field) if local else None
+    usable = {file.path: file for file in (*stream.files, *stream.skipped)} if stream else {}
+    files: list[InputFile] = []
+    skipped: list[InputFile] = []
+    output = folder.resolve()
+    for file in found:
+        file = usable.get(file.path, file)
+        is_own = file.was_found and output in Path(file.path).resolve().parents
+        if is_own:
+            continue
+        (skipped if file.skipped_because else files).append(file)
+    if not files:
+        require_text(n_documents=0, n_bytes=0, skipped=skipped)
+    return tuple(files), skipped, None
+
+
+def _state(file: InputFile) -> tuple[int, int | str] | None:
+    if file.format == "memory" or file.path == STANDARD_INPUT or file.n_bytes is None:
+        return None
+    return state_of(file.path)
+
+
+def _warn_without_end(around: BoundaryTokens, options: DatasetOptions) -> None:
+    if around.eos_id is None and options.format in ("numpy", "litdata"):
+        warnings.warn(
+            f"documents have no end token, and files of the format {options.format} have no other "
+            "mark between documents: a reader sees one long document\n"
+            "hint: --append-eos (append_eos=True)",
+            JetonWarning,
+            stacklevel=3,
+        )
+
+
+def _words_around(
+    tokenizer: Tokenizer, around: BoundaryTokens
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return (
+        tuple(tokenizer.id_to_token(i) or "" for i in around.before),
+        tuple(tokenizer.id_to_token(i) or "" for i in around.behind),
+    )

@@ -1,0 +1,190 @@
+"""Pipeline: documents pass all steps in order, and each step alone, and are counted each time.
+
+Cost: tokens are counted once for each text that differs from its neighbour. Memory is that of a
+batch, of three integers a document and step, and of the lines that the step ``boilerplate`` counts.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jeton.metrics.bootstrap import bootstrap_ratio
+from jeton.preprocess.by_name import make_step, parse_steps
+from jeton.preprocess.losses import LossTally
+from jeton.preprocess.results import PreprocessReport, StepReport, TokenSaving
+from jeton.preprocess.steps import PreprocessOptions, TextStep
+
+if TYPE_CHECKING:
+    from jeton._core import Tokenizer
+
+__all__ = ["StepPipeline"]
+
+
+class _Savings:
+    """Tokens of each document before and after, and bytes of all."""
+
+    def __init__(self) -> None:
+        self.before = array("q")
+        self.after = array("q")
+        self.n_changed = 0
+        self.bytes_before = 0
+        self.bytes_after = 0
+
+    def add(
+        self, before: Sequence[str], after: Sequence[str], n_before: list[int], n_after: list[int]
+    ) -> None:
+        self.before.extend(n_before)
+        self.after.extend(n_after)
+        for old, new in zip(before, after, strict=True):
+            n_bytes = _n_bytes(old)
+            self.bytes_before += n_bytes
+            self.n_changed += old != new
+            self.bytes_after += n_bytes if new is old else _n_bytes(new)
+
+    def summary(self) -> TokenSaving:
+        before = np.frombuffer(self.before, dtype=np.int64) if self.before else np.zeros(0)
+        after = np.frombuffer(self.after, dtype=np.int64) if self.after else np.zeros(0)
+        n_before, n_after = int(before.sum()), int(after.sum())
+        return TokenSaving(
+            n_changed_documents=self.n_changed,
+            bytes_before=self.bytes_before,
+            bytes_after=self.bytes_after,
+            tokens_before=n_before,
+            tokens_after=n_after,
+            saved_share=(n_before - n_after) / n_before if n_before else 0.0,
+            interval=bootstrap_ratio(before - after, before) if n_before else None,
+        )
+
+
+def _n_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+class StepPipeline:
+    """Steps in order, with what they save and lose.
+
+    Where ``wants_first_pass`` is true, every document goes through ``observe`` before the first
+    goes through ``apply``.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        steps: str | Sequence[str],
+        options: PreprocessOptions | None = None,
+        *,
+        num_threads: int | None = None,
+    ) -> None:
+        """Make the steps.
+
+        Raises:
+            UsageError: A step is not known.
+            MissingExtraError: A step needs a library that is not installed.
+        """
+        names = parse_steps(steps)
+        settings = options or PreprocessOptions()
+        self._tokenizer = tokenizer
+        self._num_threads = num_threads
+        self._steps = [make_step(name, settings, tokenizer) for name in names]
+        # Steps that learn from the corpus learn other things behind other steps.
+        self._alone: list[TextStep] = [make_step(name, settings, tokenizer) for name in names]
+        self._in_order = [_Savings() for _ in names]
+        self._by_itself = [_Savings() for _ in names]
+        self._losses = [LossTally() for _ in names]
+        self._total = _Savings()
+        self._all_losses = LossTally()
+        self.n_documents = 0
+
+    @property
+    def wants_first_pass(self) -> bool:
+        """True if the documents have to be read twice."""
+        return any(step.wants_first_pass for step in self._steps)
+
+    def observe(self, texts: Sequence[str]) -> None:
+        """Take documents of the first pass."""
+        last = max(n for n, step in enumerate(self._steps) if step.wants_first_pass)
+        for text in texts:
+            current = text
+            for number, step in enumerate(self._steps[: last + 1]):
+                if step.wants_first_pass:
+                    step.observe(current)
+                    self._alone[number].observe(text)
+                if number < last:
+                    current = step.apply(current)
+
+    def end_first_pass(self) -> None:
+        """Forget what was counted of the documents of the first pass."""
+        for step in self._steps:
+            step.outcomes.clear()
+
+    def apply(self, texts: Sequence[str]) -> list[str]:
+        """Return the documents behind all steps, and count them."""
+        originals = list(texts)
+        self.n_documents += len(originals)
+        n_originals = self._count(originals)
+        current, n_current = originals, n_originals
+        for number, step in enumerate(self._steps):
+            changed = [_kept(old, step.apply(old)) for old in current]
+            n_changed = self._recount(current, changed, n_current)
+            self._in_order[number].add(current, changed, n_current, n_changed)
+            tally = self._losses[number]
+            for old, new in zip(current, changed, strict=True):
+                tally.add(step.readable(old), new if new is not old else step.readable(old))
+            if number == 0 and not step.wants_first_pass:
+                single, n_single = changed, n_changed
+            else:
+                alone = self._alone[number]
+                single = [_kept(old, alone.apply(old)) for old in originals]
+                n_single = self._recount(originals, single, n_originals)
+            self._by_itself[number].add(originals, single, n_originals, n_single)
+            current, n_current = changed, n_changed
+        self._total.add(originals, current, n_originals, n_current)
+        for old, new in zip(originals, current, strict=True):
+            readable = old
+            for step in self._steps:
+                readable = step.readable(readable)
+            self._all_losses.add(readable, readable if new is old else new)
+        return current
+
+    def report(self) -> PreprocessReport:
+        """Savings and losses of the documents so far."""
+        return PreprocessReport(
+            tokenizer=self._tokenizer.name or "",
+            fingerprint=self._tokenizer.fingerprint,
+            n_documents=self.n_documents,
+            steps=tuple(
+                StepReport(
+                    step=step.name,
+                    loss_class=step.loss_class,
+                    in_order=self._in_order[number].summary(),
+                    alone=self._by_itself[number].summary(),
+                    losses=self._losses[number].counts(),
+                    outcomes=dict(sorted(step.outcomes.items())),
+                )
+                for number, step in enumerate(self._steps)
+            ),
+            total=self._total.summary(),
+            losses=self._all_losses.counts(),
+        )
+
+    def _count(self, texts: Sequence[str]) -> list[int]:
+        counts = self._tokenizer.count_batch(list(texts), num_threads=self._num_threads)
+        return [int(n) for n in counts.tolist()]
+
+    def _recount(
+        self, before: Sequence[str], after: Sequence[str], n_before: list[int]
+    ) -> list[int]:
+        """Count only what changed."""
+        places = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if new != old]
+        counts = list(n_before)
+        for place, n in zip(places, self._count([after[i] for i in places]), strict=True):
+            counts[place] = n
+        return counts
+
+
+def _kept(old: str, new: str) -> str:
+    return old if new == old else new

