@@ -51,7 +51,7 @@ def test_a_list_of_names_in_a_table_is_no_sentence(tmp_path: Path) -> None:
     guides = tmp_path / "docs" / "guides"
     guides.mkdir(parents=True)
     names = ", ".join(f"`usage.field_{n}`" for n in range(40))
-    table = f"| amount | names |\n| --- | --- |\n| input | {names} |\n| output | {names} or none |\n"
+    table = f"| kind | names |\n| --- | --- |\n| input | {names} |\n| output | {names} or none |\n"
     (guides / "a.md").write_text(table, encoding="utf-8")
     found = [(each.line, each.kind) for each in sentences.faults(tmp_path)]
     assert found == [(4, "long")]
