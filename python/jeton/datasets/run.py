@@ -119,7 +119,7 @@ def tokenize_dataset(
     on_bad_record: Literal["stop", "skip"] = "stop",
     workers: int | None = None,
     resume: bool = False,
-    on: Literal["local", "ray"] = "local",
+    on: Literal["local"] | PieceSource = "local",
     on_progress: OnProgress | None = None,
 ) -> TokenizedDataset:
     """Tokenize documents into a folder of files that a training program reads.
@@ -153,7 +153,7 @@ def tokenize_dataset(
         on_bad_record: ``"stop"`` or ``"skip"`` at records that cannot be used.
         workers: Threads, or tasks of Ray at a time; all cores by default.
         resume: Go on with a run that was interrupted.
-        on: ``"local"``, or ``"ray"``: the units are tasks on a cluster.
+        on: ``"local"``, or ``jeton.cluster.pieces_on_ray``: the units are tasks on a cluster.
         on_progress: Told how far reading has come.
 
     Returns:
@@ -197,8 +197,6 @@ def tokenize_dataset(
         on_bad_record=on_bad_record,
     )
     options.check()
-    if on not in ("local", "ray"):
-        raise UsageError(f"on is {on!r}; expected 'local' or 'ray'")
     if workers is not None and workers < 1:
         raise UsageError(f"workers is {workers}; expected at least 1")
     source = _piece_source(on)
@@ -393,9 +391,14 @@ class _Reported:
             yield unit, piece
 
 
-def _piece_source(on: str) -> PieceSource:
-    if on == "ray":
-        raise UsageError("Ray is not supported yet")
+def _piece_source(on: Literal["local"] | PieceSource) -> PieceSource:
+    if callable(on):
+        return on
+    if on != "local":
+        raise UsageError(
+            f"on is {on!r}; expected 'local' or a function\n"
+            "hint: jeton.cluster.pieces_on_ray is the function for Ray"
+        )
 
     def threads(
         job: TokenizeJob, unit: int, document: int, workers: int, folder: Path
