@@ -196,6 +196,7 @@ docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (t
 	$(BIN)/python scripts/report_schema.py
 	$(BIN)/python -m scripts.doctor_page
 	$(BIN)/python -m scripts.inputs_page
+	$(BIN)/python -m scripts.packing_page
 	$(BIN)/python -m studies.measured_page
 	$(BIN)/python -m benches.record
 	$(BIN)/python -m studies.claims --shared $(SHARED)

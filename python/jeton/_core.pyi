@@ -50,6 +50,7 @@ __all__ = [
     "__version__",
     "_raise_error_kind",
     "available_threads",
+    "bucket_edges",
     "chunk_spans",
     "compile_charsmap",
     "compress_zstd",
@@ -72,6 +73,10 @@ __all__ = [
     "from_vocab_txt",
     "gguf_header_bytes",
     "list_error_kinds",
+    "pack_best_fit",
+    "pack_buckets",
+    "pack_first_fit",
+    "pack_sorted_batches",
     "pair_digests",
     "published_patterns",
     "quality_figures",
@@ -2536,6 +2541,43 @@ def pair_digests(
     num_threads: int | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The digest of each document together with its companion, from the halves of its own."""
+
+def pack_best_fit(
+    lengths: NDArray[np.uint32], *, capacity: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Pack the longest document first, each into the bin that it fills best.
+
+    Returns offsets, int64 (n_bins + 1,), and documents, uint32 (n_documents,): bin ``b`` holds
+    ``documents[offsets[b]:offsets[b + 1]]``, ascending. ``UsageError`` if a document is longer than
+    the capacity.
+    """
+
+def pack_first_fit(
+    lengths: NDArray[np.uint32], *, capacity: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Pack documents in their order, each into the first bin with room. Returns what
+    ``pack_best_fit`` does."""
+
+def pack_sorted_batches(
+    lengths: NDArray[np.uint32], *, capacity: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Group neighbours by length into batches; rows times the longest stay within the capacity.
+    Returns what ``pack_best_fit`` does."""
+
+def pack_buckets(
+    lengths: NDArray[np.uint32], *, capacity: int, edges: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Group documents of one bucket into batches; rows times the edge stay within the capacity.
+    Returns what ``pack_best_fit`` does."""
+
+def bucket_edges(
+    widths: NDArray[np.uint32], documents: NDArray[np.uint64], *, most: int
+) -> NDArray[np.uint32]:
+    """At most ``most`` edges with which the rows of all documents have the fewest positions.
+
+    ``documents[i]`` documents have width ``widths[i]``; widths ascend from 1 on. The optimum is
+    exact.
+    """
 
 def sha256(data: bytes) -> str:
     """SHA-256 in hexadecimal, 64 digits."""

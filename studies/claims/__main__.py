@@ -22,7 +22,7 @@ from studies.claims.figures import Figures, differences
 from studies.claims.measuring import GROUPS, group
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs" / "studies" / "studies"
+DOCS = ROOT / "docs" / "studies"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -89,6 +89,7 @@ COMMANDS = {
         "convert",
         "Convert a tokenizer to another file format, exactly or not at all.",
     ),
+    "pack": ("pack", "pack", "Pack documents into bins of one capacity, by their lengths."),
     "doctor": (
         "doctor",
         "doctor",

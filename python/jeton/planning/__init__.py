@@ -2,7 +2,8 @@
 
 ``recommend`` tries each choice on a sample; ``sweep`` trains once and tells tokens, memory, time
 and money of every size; ``NestedVocabularies`` is the theorem that makes one training enough;
-``cost_aware`` learns the vocabulary with the least bill and judges it against plain BPE.
+``cost_aware`` learns the vocabulary with the least bill and judges it against plain BPE; ``pack``
+puts documents into bins of one capacity.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from jeton.planning.cost_aware import ALGORITHMS_COMPARED, cost_aware
 from jeton.planning.cost_aware_results import CostAware, HeldOutJudgement, PricedVocabulary
 from jeton.planning.machines import DEFAULT_GPU
 from jeton.planning.nested import NestedVocabularies
+from jeton.planning.packing import Pack, PackReport, pack
 from jeton.planning.recommend import recommend
 from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
@@ -27,12 +29,15 @@ __all__ = [
     "LawfulSize",
     "ModelSweep",
     "NestedVocabularies",
+    "Pack",
+    "PackReport",
     "PricedVocabulary",
     "Recommendation",
     "Sweep",
     "SweepPoint",
     "Trial",
     "cost_aware",
+    "pack",
     "recommend",
     "sweep",
 ]

@@ -93,7 +93,7 @@ class _VisibleText(HTMLParser):
             self.pieces.append(" " if tag in ("a", "b", "i", "em", "strong", "span") else "\n")
             for name, value in attrs:
                 if tag == "a" and name == "href" and value:
-                    self.pieces.append(f" {value} ")
+                    self.pieces.append(f"\n{value}\n")
                 if tag == "img" and name == "alt" and value:
                     self.pieces.append(value)
 

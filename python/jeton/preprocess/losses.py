@@ -128,9 +128,10 @@ class LossTally:
             if new is old:
                 continue
             gone = [thing for thing in old[kind] if thing not in new[kind]]
-            if kind in ("code", "links"):
-                # A span that stands without its marks is still there.
-                gone = [thing for thing in gone if thing not in after]
+            if gone and kind in ("code", "links", "names"):
+                # A span without its marks, or a name that now begins a line, is still there.
+                plain = _plain(after)
+                gone = [thing for thing in gone if _plain(thing) not in plain]
             self._lost[kind] += len(gone)
             room = MAX_EXAMPLES - len(self._examples[kind])
             self._examples[kind] += [_plain(thing)[:MAX_EXAMPLE_CHARS] for thing in gone[:room]]

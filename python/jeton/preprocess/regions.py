@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = ["TextLine", "looks_like_code", "text_lines"]
 
@@ -53,8 +54,11 @@ SURE_SHARE = 0.25
 """Share that suffices where some line can hardly be prose: an import, a definition, a statement."""
 
 
+@lru_cache(maxsize=16)
 def looks_like_code(text: str) -> bool:
     """True if a whole document is rather source code or a configuration than prose.
+
+    Every step asks, so the last answers are kept.
 
     Example:
         >>> looks_like_code("import os; name = 'a  b'; print(name)")

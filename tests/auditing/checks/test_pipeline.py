@@ -39,8 +39,14 @@ def test_padding_static(evidence_of: EvidenceOf, good: Tokenizer) -> None:
         SHORT_AND_LONG, tokenizers=[good], model="llama-3-8b", gpu="h100", requests_per_day=1000
     )
     finding = only(with_pipeline(own, padding="static", max_length=128), "padding-static")
-    # 10,900 positions of 13.96 GFLOP (layers) at half of 989.4 TFLOP/s, 2.69 USD an hour.
-    seconds = 10_900 * 13.96e9 / (0.5 * 989.4e12)
+    # Ten rows of 100 + 2 x 10 tokens and six of up to 12 x 10 hold all: 16 of 100 rows remain.
+    assert finding.evidence["padding_share_packed"] == pytest.approx(1 - 1900 / (16 * 128))
+    assert finding.evidence["bucket_edges"] == [10, 100]
+    assert finding.evidence["padding_share_buckets"] == 0
+    assert "jeton pack INPUT" in finding.remedy
+    assert "--capacity 128 --overflow truncate` leaves 7.2% padding" in finding.remedy
+    # 84 x 128 positions of 13.96 GFLOP (layers) at half of 989.4 TFLOP/s, 2.69 USD an hour.
+    seconds = 84 * 128 * 13.96e9 / (0.5 * 989.4e12)
     usd = seconds * 2.69 / 3600 * 1000 * 365 / 100
     assert float(finding.saving_usd_per_year or 0) == pytest.approx(usd, rel=0.01)
     both = evidence_of(SHORT_AND_LONG, tokenizers=[good], model="llama-3-8b", gpu="h100", **PRICED)

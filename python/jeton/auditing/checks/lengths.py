@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from jeton.auditing.analyses.packing import packed_positions, packing_remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding
@@ -87,6 +88,7 @@ def padding_waste(evidence: Evidence) -> Iterator[Finding]:
     p99_tokens = max(1, lengths.quantile(0.99))
     at_p99 = waste_of_padding(lengths, padded_to_tokens=p99_tokens)
     rows = {"longest": longest, "p99": at_p99}
+    packed = packed_positions(lengths, capacity=lengths.max)
     if evidence.model is not None:
         rows["context"] = waste_of_padding(lengths, padded_to_tokens=evidence.model.context_tokens)
     yield Finding(
@@ -112,17 +114,22 @@ def padding_waste(evidence: Evidence) -> Iterator[Finding]:
             f"padding, and would cut off {percent(at_p99.truncation_share)} of the tokens."
         ),
         remedy=(
-            "An API, vLLM, TGI and SGLang do not pad: there is nothing to do. In your own batches, "
-            "sort by length, pad to the longest of each batch, or pack sequences."
+            "An API, vLLM, TGI and SGLang do not pad: there is nothing to do. In batches of your "
+            "own, sort by length. " + packing_remedy(packed, evidence.current.name)
         ),
         evidence={
-            name: {
-                "padded_to_tokens": row.padded_to_tokens,
-                "padding_share": row.padding_share,
-                "n_truncated_documents": row.n_truncated_documents,
-                "truncation_share": row.truncation_share,
-            }
-            for name, row in rows.items()
+            **{
+                name: {
+                    "padded_to_tokens": row.padded_to_tokens,
+                    "padding_share": row.padding_share,
+                    "n_truncated_documents": row.n_truncated_documents,
+                    "truncation_share": row.truncation_share,
+                }
+                for name, row in rows.items()
+            },
+            "padding_share_packed": packed.padding_share,
+            "padding_share_buckets": packed.bucket_padding_share,
+            "bucket_edges": list(packed.edges),
         },
     )
 

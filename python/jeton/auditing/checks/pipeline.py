@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from jeton.auditing.analyses.lengths import batch_padding, chunk_overlap
+from jeton.auditing.analyses.packing import packed_positions, packing_remedy
 from jeton.auditing.evidence import DAYS_PER_YEAR, Evidence, percent
 from jeton.economics.serving.compute import prefill_flops
 from jeton.economics.serving.latency import PREFILL_FLOPS_SHARE
@@ -62,7 +63,10 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
     if waste.padding_share < MIN_PADDING_SHARE:
         return
     n_positions = lengths.n_documents * pipeline.max_length
-    usd_per_year, formula = _money_of_positions(evidence, waste.n_padding_tokens)
+    packed = packed_positions(lengths, capacity=pipeline.max_length)
+    usd_per_year, formula = _money_of_positions(
+        evidence, n_positions - packed.n_positions, "saved by packing"
+    )
     yield Finding(
         id="padding-static",
         severity=Severity.WARNING,
@@ -82,22 +86,27 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
         ),
         cause="Every sequence gets the same length, however short it is.",
         remedy=(
-            "Sort by length and pad to the longest of each batch, use a few fixed lengths, or pack "
-            "several sequences into one. An engine with variable lengths needs no padding."
+            packing_remedy(packed, evidence.current.name, overflow="truncate")
+            + " An engine with variable lengths needs no padding."
         ),
         saving_usd_per_year=usd_per_year,
         saving_formula=formula,
         saving_basis=Basis.ESTIMATED,
         evidence={
             "padding_share": waste.padding_share,
+            "padding_share_packed": packed.padding_share,
+            "padding_share_buckets": packed.bucket_padding_share,
+            "bucket_edges": list(packed.edges),
             "mean_tokens": lengths.mean,
             "n_truncated_documents": waste.n_truncated_documents,
         },
     )
 
 
-def _money_of_positions(evidence: Evidence, n_positions: int) -> tuple[Decimal | None, str]:
-    """USD a year of padded positions, and how: the time they take on a GPU of one's own.
+def _money_of_positions(
+    evidence: Evidence, n_positions: int, what: str
+) -> tuple[Decimal | None, str]:
+    """USD a year of positions, and how: the time they take on a GPU of one's own.
 
     An API bills the tokens of a text and no padding: where the bill is one of an API, or model, GPU
     or traffic are not known, there is no money to save.
@@ -114,8 +123,8 @@ def _money_of_positions(evidence: Evidence, n_positions: int) -> tuple[Decimal |
     usd = n_positions * seconds * per_hour / 3600 * per_day * DAYS_PER_YEAR / n_documents
     usd = usd.quantize(Decimal("0.01"))
     return usd, (
-        f"{n_positions:,} positions / {n_documents:,} documents x {per_day:,} requests a day x "
-        f"{DAYS_PER_YEAR} days x {flops:,} FLOP / ({gpu.bf16_dense_flops_per_s:.4g} FLOP/s x "
+        f"{n_positions:,} positions {what} / {n_documents:,} documents x {per_day:,} requests a "
+        f"day x {DAYS_PER_YEAR} days x {flops:,} FLOP / ({gpu.bf16_dense_flops_per_s:.4g} FLOP/s x "
         f"{PREFILL_FLOPS_SHARE:g}) x {per_hour} USD / 3,600 s = {usd:,} USD a year on {gpu.name}; "
         "an API bills no padding"
     )
@@ -130,7 +139,8 @@ def padding_longest(evidence: Evidence) -> Iterator[Finding]:
     if padding.padding_share < MIN_PADDING_SHARE:
         return
     n_saved = max(0, round(padding.n_positions) - padding.n_positions_sorted)
-    usd_per_year, formula = _money_of_positions(evidence, n_saved)
+    usd_per_year, formula = _money_of_positions(evidence, n_saved, "saved by sorting")
+    packed = packed_positions(lengths, capacity=lengths.max)
     yield Finding(
         id="padding-longest",
         severity=Severity.WARNING,
@@ -155,13 +165,19 @@ def padding_longest(evidence: Evidence) -> Iterator[Finding]:
             f"One long document makes a whole batch long: the average is {lengths.mean:,.0f} "
             f"tokens, the longest 1% have {lengths.quantile(0.99):,} or more."
         ),
-        remedy="Sort by length before batching (within a window if order matters), or pack.",
+        remedy=(
+            "Sort by length before batching (within a window if order matters). "
+            + packing_remedy(packed, evidence.current.name)
+        ),
         saving_usd_per_year=usd_per_year,
         saving_formula=formula,
         saving_basis=Basis.ESTIMATED,
         evidence={
             "padding_share": padding.padding_share,
             "padding_share_sorted": 1 - padding.n_tokens / padding.n_positions_sorted,
+            "padding_share_packed": packed.padding_share,
+            "padding_share_buckets": packed.bucket_padding_share,
+            "bucket_edges": list(packed.edges),
             "batch_size": pipeline.batch_size,
         },
     )
