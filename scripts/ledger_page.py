@@ -41,7 +41,7 @@ def dimensions_table() -> str:
 
 def issues_table() -> str:
     """One row a kind of issue."""
-    lines = ["| kind | what was done |", "| --- | --- |"]
+    lines = ["| kind | treatment |", "| --- | --- |"]
     lines += [f"| `{kind}` | {words} |" for kind, words in ISSUE_WORDS.items()]
     return "\n".join(lines)
 

@@ -40,6 +40,8 @@ _ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 _ARGUMENT = re.compile(r"^\s{4,}\w+: (?=[A-Z`])")
 _FIELD = re.compile(r"\w+: (?=[A-Z`])")
 _TABLE = re.compile(r"^\s*\|")
+_NAMES = re.compile(r"`[^`]+`(?:, `[^`]+`)*")
+"""A list of names in a cell of a table is no sentence."""
 _PAGES = {
     "readme": ("README.md",),
     "guides": ("docs/guides",),
@@ -93,7 +95,8 @@ def _paragraphs(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
             block = []
         if _TABLE.match(line):
             for cell in re.split(r"(?<!\\)\|", line.strip().strip("|")):
-                yield number, cell.strip()
+                if not _NAMES.fullmatch(cell.strip()):
+                    yield number, cell.strip()
         elif line:
             if not block:
                 block_line = number

@@ -45,8 +45,8 @@ _CHAT_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:chat|instruct|it|sft|dpo|rlhf|assis
         name="a chat model has no chat template",
         symptom="`Cannot use chat template functions because tokenizer.chat_template is not set`; "
         "or a server guesses a format, and answers get worse",
-        cause="the tokens of turns are in the vocabulary, and no file says how chats are written: "
-        "the template was not saved with the model, or only the weights were merged",
+        cause="the tokens of turns are in the vocabulary, and no file says how chats are written. "
+        "The template was not saved with the model, or only the weights were merged",
         remedy="copy chat_template.jinja (or chat_template in tokenizer_config.json) from the "
         "model that the chats of training were rendered with, and save it with this one",
         needs=(EvidenceKind.TOKENIZER, EvidenceKind.FOLDER),

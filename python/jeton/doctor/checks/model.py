@@ -126,8 +126,9 @@ def _vocabulary_exceeds(patient: Patient) -> Iterator[Seen]:
         remedy="compare the tokenizer with the model's own; if it is the right one, keep the "
         "unused rows from being generated (`never_generated_mask(vocab_size=rows)`) or prune them",
         needs=_MODEL,
-        source=f"more than 2% of all rows, and more than filling up explains: to a multiple of a "
-        f"power of two up to {LARGEST_PADDING_ROWS:,}, a quarter of the rows at most",
+        source=f"more than 2% of all rows, and more than filling up explains. Filling up goes to "
+        f"a multiple of a power of two up to {LARGEST_PADDING_ROWS:,}, and adds a quarter of the "
+        "rows at most",
     )
 )
 def _rows_unused(patient: Patient) -> Iterator[Seen]:

@@ -106,7 +106,7 @@ def _broken_at_an_edge(piece: str) -> bool:
         "of a character by max_tokens, or a file in another encoding. The lost "
         "character cannot be restored",
         remedy="store ids or bytes and decode them at once; strip an unfinished character at the "
-        "end of cut answers; give ids beside the text here, and the cause is told",
+        "end of cut answers. Give the ids beside the text here, and the doctor tells the cause",
         needs=_NEEDS,
     )
 )
