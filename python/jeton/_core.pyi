@@ -921,8 +921,7 @@ class Tokenizer:
             allow_special: Special tokens that may come from the texts, by name; ``"all"``: every
                 one.
             trim_offsets: False leaves white space in the ranges where the file wants it left out.
-            num_threads: Threads; None: all cores that this process may use. The result does not depend
-                on it.
+            num_threads: Threads; None: all cores of this process. The result does not depend on it.
 
         Example:
             >>> import jeton
@@ -1535,8 +1534,7 @@ class Tokenizer:
             documents: Notes the tokens of each document (``document_tokens``).
             words: Lays the tokens along the text and counts words kept as one token, digits and
                 scripts.
-            num_threads: Threads; None: all cores that this process may use. The counts do not depend on
-                it.
+            num_threads: Threads; None: all cores of this process. The counts do not depend on it.
 
         Example:
             >>> import jeton
@@ -2129,7 +2127,8 @@ class NearDuplicates:
         """The number of the earliest document that each document resembles (-1: none), and sides.
 
         A document takes the side of the document that it resembles, else the side given; 255
-        where it resembles several sides. With ``keep_all`` documents that resemble others are remembered, too."""
+        where it resembles several sides. With ``keep_all`` documents that resemble others are
+        remembered, too."""
     @property
     def memory_bytes(self) -> int:
         """Bytes that it takes."""

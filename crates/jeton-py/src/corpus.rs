@@ -37,7 +37,8 @@ impl NearDuplicates {
     /// The number of the earliest document that each document resembles (-1: none), and sides.
     ///
     /// A document takes the side of the document that it resembles, else the side given; 255
-    /// where it resembles several sides. With ``keep_all`` documents that resemble others are remembered, too.
+    /// where it resembles several sides. With ``keep_all`` documents that resemble others are
+    /// remembered, too.
     #[pyo3(signature = (batch, *, sides=None, keep_all=false, num_threads=None))]
     #[allow(clippy::needless_pass_by_value, clippy::type_complexity)] // extracted from Python
     fn place<'py>(

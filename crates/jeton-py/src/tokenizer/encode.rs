@@ -265,8 +265,7 @@ impl Tokenizer {
     ///     allow_special: Special tokens that may come from the texts, by name; ``"all"``: every
     ///         one.
     ///     trim_offsets: False leaves white space in the ranges where the file wants it left out.
-    ///     num_threads: Threads; None: all cores that this process may use. The result does not depend
-    ///         on it.
+    ///     num_threads: Threads; None: all cores of this process. The result does not depend on it.
     ///
     /// Example:
     ///     >>> import jeton

@@ -203,8 +203,7 @@ impl Tokenizer {
     ///     documents: Notes the tokens of each document (``document_tokens``).
     ///     words: Lays the tokens along the text and counts words kept as one token, digits and
     ///         scripts.
-    ///     num_threads: Threads; None: all cores that this process may use. The counts do not depend on
-    ///         it.
+    ///     num_threads: Threads; None: all cores of this process. The counts do not depend on it.
     ///
     /// Example:
     ///     >>> import jeton
