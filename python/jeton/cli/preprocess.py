@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from jeton._plain import counted
 from jeton.cli import options, streams, tables
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
@@ -158,7 +159,7 @@ def preprocess(
         _print(found)
     _warn(found)
     if not quiet:
-        streams.say(f"wrote {len(found.written_files):,} files to {output}")
+        streams.say(f"wrote {counted(len(found.written_files), 'file')} to {output}")
 
 
 def _plain(found: PreprocessReport) -> object:

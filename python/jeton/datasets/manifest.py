@@ -262,9 +262,13 @@ def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     found = []
     for name in now["tokenizer"]:
         was, is_ = before.get("tokenizer", {}).get(name), now["tokenizer"][name]
-        if was != is_ and name != "name":
+        if was == is_ or name == "name":
+            continue
+        if name in ("before", "behind"):
+            found.append(f"the ids {name} each document were {was}, now they are {is_}")
+        else:
             found.append(f"the tokenizer is another one ({name}: {was}, now {is_})")
-            break
+        break
     for name, value in now["options"].items():
         was = before.get("options", {}).get(name)
         if was != value:
