@@ -7,7 +7,6 @@ depends on neither cells nor workers.
 
 from __future__ import annotations
 
-import pickle
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch
+from jeton.datasets.array_records import read_arrays, read_texts, text_arrays, write_arrays
 from jeton.datasets.pieces import PieceCounts, TokenPiece
 from jeton.datasets.working import without_empty
 
@@ -148,7 +148,9 @@ class _Cells:
                 _gathered(ids, ends, lengths, places),
                 None if texts is None else [texts[i] for i in places.tolist()],
             )
-            pickle.dump(part, self._streams[int(cell_of[places[0]])], protocol=5)
+            *arrays, own_texts = part
+            coded = [] if own_texts is None else text_arrays(own_texts)
+            write_arrays(self._streams[int(cell_of[places[0]])], [*arrays, *coded])
 
 
 def _gathered(
@@ -185,9 +187,10 @@ def _records(path: Path) -> Iterator[_Record]:
     with path.open("rb") as stream:
         while True:
             try:
-                yield pickle.load(stream)
+                keys, files, lengths, ids, *coded = read_arrays(stream)
             except EOFError:
                 return
+            yield keys, files, lengths, ids, read_texts(coded) if coded else None
 
 
 def _sorted_pieces(records: list[_Record]) -> Iterator[TokenPiece]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 import threading
 from collections import deque
@@ -10,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from jeton.datasets.pieces import TokenPiece
+import numpy as np
+
+from jeton.datasets.array_records import read_arrays, read_texts, text_arrays, write_arrays
+from jeton.datasets.pieces import PieceCounts, TokenPiece
 
 __all__ = ["PieceSpool", "SpoolStop", "read_piece", "write_piece"]
 
@@ -24,8 +26,10 @@ class SpoolStop(Exception):
 
 def write_piece(stream: IO[bytes], piece: TokenPiece) -> None:
     """Append a piece to a file."""
-    texts = None if piece.texts is None else list(piece.texts)
-    pickle.dump((piece.ids, piece.offsets, piece.runs, piece.counts, texts), stream, protocol=5)
+    runs = np.array(piece.runs, np.int64).reshape(-1)
+    counts = np.array([getattr(piece.counts, name) for name in PieceCounts.__slots__], np.int64)
+    texts = [] if piece.texts is None else text_arrays(piece.texts)
+    write_arrays(stream, [piece.ids, piece.offsets, runs, counts, *texts])
 
 
 def read_piece(stream: IO[bytes]) -> TokenPiece:
@@ -33,12 +37,14 @@ def read_piece(stream: IO[bytes]) -> TokenPiece:
 
     Raises:
         EOFError: There is no other.
+        CorpusError: The bytes are no whole piece.
     """
     from jeton._core import TextBatch
 
-    ids, offsets, runs, counts, texts = pickle.load(stream)
-    batch = None if texts is None else TextBatch.from_texts(texts)
-    return TokenPiece(ids, offsets, runs, counts, batch)
+    ids, offsets, runs, counts, *texts = read_arrays(stream)
+    pairs = tuple((file, n) for file, n in runs.reshape(-1, 2).tolist())
+    batch = TextBatch.from_texts(read_texts(texts)) if texts else None
+    return TokenPiece(ids, offsets, pairs, PieceCounts(*counts.tolist()), batch)
 
 
 class PieceSpool:
