@@ -163,7 +163,12 @@ pub(super) fn chunk_spans<'py>(
     word_cost: u32,
 ) -> PyResult<Spans<'py>> {
     let text = utf8(text)?;
-    let places: Vec<usize> = places.as_array().iter().map(|&at| at as usize).collect();
+    // A negative place becomes a huge one, which lies outside the text.
+    let places: Vec<usize> = places
+        .as_array()
+        .iter()
+        .map(|&at| usize::try_from(at).unwrap_or(usize::MAX))
+        .collect();
     let costs: Vec<u32> = costs.as_array().to_vec();
     let rising = places.windows(2).all(|pair| pair[0] < pair[1]);
     let inside = places
