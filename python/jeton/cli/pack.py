@@ -9,6 +9,7 @@ import click
 
 from jeton._plain import strict_json
 from jeton.cli import options, outputs, streams
+from jeton.cli.option_groups import SectionedCommand
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,15 @@ METHODS = ("best-fit", "first-fit", "sorted-batches", "buckets")
 OVERFLOWS = ("error", "split", "truncate", "drop", "own")
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": ("capacity", "method", "overflow", "output"),
+    "Input": ("tokenizer_name", "documents", "field"),
+    "Bins": ("multiple", "max_buckets", "n_ranks", "seed"),
+    "Output": ("emit", "pad_id", "json_file"),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("source", metavar="LENGTHS|DIR")
 @click.option(
     "--capacity",

@@ -9,6 +9,7 @@ import click
 
 from jeton._plain import counted
 from jeton.cli import options, streams, tables
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 
@@ -18,7 +19,21 @@ if TYPE_CHECKING:
 __all__ = ["preprocess"]
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": ("steps", "tokenizer_name", "output", "report"),
+    "Input": ("field", "text_field", "documents", "file_format", "strict", "on_bad_record"),
+    "Steps": (
+        "html_with",
+        "hard_breaks",
+        "boilerplate_share",
+        "boilerplate_documents",
+        "digits",
+    ),
+    "Run": ("num_threads", "as_json", "quiet"),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--steps",
