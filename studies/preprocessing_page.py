@@ -226,10 +226,10 @@ def main(folder: Path) -> str:
             f"{sums[name] / base - 1:+.1%}" if n_all[name] == n_texts else "not all"
             for name in ("keys", "csv", "toon")
         ]
-        outcomes = ", ".join(f"{n} {name}" for name, n in chosen.steps[0].outcomes.items())
+        ways = ", ".join(f"{n} {name}" for name, n in chosen.steps[0].outcomes.items())
         json_rows.append(
             f"| {title} | {n_texts} | {base:,} | {' | '.join(cells)} | "
-            f"{chosen.total.tokens_after / base - 1:+.1%} | {outcomes} |"
+            f"{chosen.total.tokens_after / base - 1:+.1%} | {ways} |"
         )
     above = [title for title, saved in savings.items() if saved >= 0.4]
     below = [title for title, saved in savings.items() if saved < 0.1]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jeton.chunking import chunk_text, read_questions
+from jeton.chunking.texts import By
 from studies.claims.data import Data
 from studies.claims.figures import Figure, mean
 
@@ -19,7 +20,7 @@ KIND = "fast"
 _BUDGETS = (100, 200, 400, 800)
 Span = tuple[int, int]
 
-_BY = ("tokens", "sentences", "structure", "semantic")
+_BY: tuple[By, ...] = ("tokens", "sentences", "structure", "semantic")
 
 
 def measure(data: Data) -> dict[str, Figure]:
