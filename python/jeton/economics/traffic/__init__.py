@@ -15,7 +15,7 @@ from jeton.economics.traffic.claims import (
 )
 from jeton.economics.traffic.compare import compare_traffic
 from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy, PolicyName
-from jeton.economics.traffic.prediction import OutputPredictor, PredictionError
+from jeton.economics.traffic.prediction import PredictionError
 from jeton.economics.traffic.prefixes import check_prefixes
 from jeton.economics.traffic.result import (
     ServerCapacity,
@@ -33,7 +33,6 @@ __all__ = [
     "AllocationClaim",
     "DomainShare",
     "EngineSettings",
-    "OutputPredictor",
     "PaddingClaim",
     "Policy",
     "PolicyName",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jeton.economics.prediction import OutputLengths
 from jeton.economics.traffic.outcome import Outcome
 from jeton.economics.traffic.policies import Policy
 from jeton.economics.traffic.pool import PageBytes
-from jeton.economics.traffic.prediction import OutputPredictor
 
 __all__ = ["Reservations"]
 
@@ -26,7 +26,7 @@ class Reservations:
         self.fixed = (policy.reserved_tokens or longest) if policy.name == "static" else 0
         self.are_bare = policy.name == "dynamic"
         self._predictor = (
-            OutputPredictor(quantile=policy.quantile) if policy.name == "prediction" else None
+            OutputLengths(coverage=policy.quantile) if policy.name == "prediction" else None
         )
         self._pages, self._budget, self._out = pages, budget_bytes, out
 
@@ -35,7 +35,7 @@ class Reservations:
         if self.fixed:
             return self.fixed
         if self._predictor is not None:
-            predicted = self._predictor.predict(prompt)
+            predicted = self._predictor.upper(prompt)
             if predicted is not None:
                 if not given:
                     self._out.predicted.append(predicted)
