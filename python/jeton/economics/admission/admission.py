@@ -178,7 +178,7 @@ class Admission(Generic[_K]):
             request: A name of it, such as its id.
             prompt_tokens: Tokens of its prompt.
             at_seconds: When it came, on any clock; the age of a request under ``shortest``.
-            group: What else is known of it, such as its route: like requests have like answers.
+            group: Names that like requests share, such as the route: their answers are alike.
 
         Raises:
             UsageError: The request was offered before, or a number cannot be meant.

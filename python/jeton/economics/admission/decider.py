@@ -159,7 +159,7 @@ class Decider(Generic[_K]):
             given: Tokens of its answer that it was given before it was preempted.
             free: Memory that is free for it.
             shared: Memory of its prompt that others hold already.
-            group: What else is known of it.
+            group: Names that like requests share.
         """
         running = self.running
         ahead = self._ahead
@@ -232,7 +232,7 @@ class Decider(Generic[_K]):
         context = one.prompt + given
         return one.output - given, self._pages.of(context), self._pages.growth(context)
 
-    # What happens to a request
+    # Ends and preemptions
 
     def finished(self, request: _K, prompt: int, output: int, group: tuple[str, ...] = ()) -> float:
         """Learn from a request that has its last token; return the value kept of it."""
