@@ -3,7 +3,7 @@
 ``recommend`` tries each choice on a sample; ``sweep`` trains once and tells tokens, memory, time
 and money of every size; ``NestedVocabularies`` is the theorem that makes one training enough;
 ``cost_aware`` learns the vocabulary with the least bill and judges it against plain BPE; ``pack``
-puts documents into bins of one capacity.
+puts documents into bins of one capacity. ``Admission`` decides for a server which request starts.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jeton._lazy import lazy_names
+from jeton.economics.admission import Admission
 from jeton.planning.cost_aware import ALGORITHMS_COMPARED, cost_aware
 from jeton.planning.cost_aware_results import CostAware, HeldOutJudgement, PricedVocabulary
 from jeton.planning.machines import DEFAULT_GPU
@@ -28,6 +29,7 @@ __all__ = [
     "ALGORITHMS_COMPARED",
     "DEFAULT_GPU",
     "DEFAULT_VOCAB_SIZES",
+    "Admission",
     "CostAware",
     "Decision",
     "DomainTrial",

@@ -1,4 +1,4 @@
-"""How good the output lengths were that a policy foresaw and reserved memory for."""
+"""How good predictions of output lengths were."""
 
 from __future__ import annotations
 
