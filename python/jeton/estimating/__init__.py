@@ -1,0 +1,1 @@
+"""Tokens of a text before it is encoded: hard bounds, calibrated intervals, sampled slices."""
