@@ -200,7 +200,7 @@ _LAZY = {
 __getattr__, __dir__ = lazy_names(__name__, _LAZY)
 
 
-def _bounds(
+def _bounds(  # noqa: D417 - `self` is the method's
     self: Tokenizer,
     text: str | bytes | bytearray | memoryview,
     *,
