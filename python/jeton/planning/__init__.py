@@ -8,6 +8,9 @@ puts documents into bins of one capacity. ``Admission`` decides for a server whi
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from jeton._lazy import lazy_names
 from jeton.economics.admission import Admission
 from jeton.planning.cost_aware import ALGORITHMS_COMPARED, cost_aware
 from jeton.planning.cost_aware_results import CostAware, HeldOutJudgement, PricedVocabulary
@@ -19,6 +22,9 @@ from jeton.planning.recommend_results import Decision, DomainTrial, Recommendati
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
+if TYPE_CHECKING:
+    from jeton.economics.prediction import LengthInterval, OutputLengths
+
 __all__ = [
     "ALGORITHMS_COMPARED",
     "DEFAULT_GPU",
@@ -29,8 +35,10 @@ __all__ = [
     "DomainTrial",
     "HeldOutJudgement",
     "LawfulSize",
+    "LengthInterval",
     "ModelSweep",
     "NestedVocabularies",
+    "OutputLengths",
     "Pack",
     "PackReport",
     "PricedVocabulary",
@@ -43,3 +51,11 @@ __all__ = [
     "recommend",
     "sweep",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "LengthInterval": "jeton.economics.prediction",
+        "OutputLengths": "jeton.economics.prediction",
+    },
+)

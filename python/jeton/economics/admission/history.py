@@ -7,17 +7,16 @@ teaches when it has finished. Quantiles are taken from counts in bins of a sixte
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from random import Random
 from typing import Protocol
 
+from jeton.economics.prediction.length_bins import bin_of, longest_of
 from jeton.errors import UsageError
 
 __all__ = ["LengthForecast", "LengthSample", "MeanLength", "OutputPredictor", "OutputQuantile"]
 
-_BINS_PER_OCTAVE = 16
 _MIN_HISTORY = 32
 """Finished requests of about the same prompt length before they are believed; until then all
 finished requests speak, and before there are as many of these, the caller's own guess."""
@@ -65,7 +64,7 @@ class _History:
         for key in sorted(self._counts):
             seen += self._counts[key]
             if seen >= needed:
-                self.value = _upper(key)
+                self.value = longest_of(key)
                 return
 
 
@@ -78,7 +77,6 @@ class OutputPredictor:
         self._quantile = quantile
         self._all = _History(quantile)
         self._by_prompt: dict[int, _History] = {}
-        self._keys: dict[int, int] = {}
 
     def predict(self, prompt_tokens: int, group: tuple[str, ...] = ()) -> int | None:
         """Output tokens that are exceeded with a chance of 1 - quantile; None without history."""
@@ -94,9 +92,7 @@ class OutputPredictor:
         group: tuple[str, ...] = (),
     ) -> None:
         """Take a finished request into the history."""
-        key = self._keys.get(output_tokens)
-        if key is None:
-            key = self._keys[output_tokens] = _bin(output_tokens)
+        key = bin_of(output_tokens)
         self._all.add(key)
         octave = prompt_tokens.bit_length()
         history = self._by_prompt.get(octave)
@@ -123,7 +119,7 @@ class OutputQuantile:
         group: tuple[str, ...] = (),
     ) -> None:
         """Take a finished request into the history."""
-        self._history.add(_bin(output_tokens))
+        self._history.add(bin_of(output_tokens))
 
 
 class MeanLength:
@@ -178,18 +174,3 @@ class LengthSample:
         insort(ordered, output_tokens)
         if len(recent) > _SAMPLE:
             del ordered[bisect_left(ordered, recent.popleft())]
-
-
-def _bin(tokens: int) -> int:
-    """The bin of a length: exact up to 16 tokens, then sixteenths of octaves."""
-    if tokens <= _BINS_PER_OCTAVE:
-        return tokens
-    place = math.ceil(math.log2(tokens / _BINS_PER_OCTAVE) * _BINS_PER_OCTAVE - 1e-9)
-    return _BINS_PER_OCTAVE + place
-
-
-def _upper(key: int) -> int:
-    """The longest length of a bin."""
-    if key <= _BINS_PER_OCTAVE:
-        return key
-    return math.floor(_BINS_PER_OCTAVE * 2 ** ((key - _BINS_PER_OCTAVE) / _BINS_PER_OCTAVE) + 1e-9)
