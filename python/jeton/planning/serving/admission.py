@@ -138,7 +138,7 @@ def plan_admission(
     for place, policy in enumerate(fixed):
         by_load = []
         for number, load in enumerate(loads):
-            found = []
+            found: list[ReplayFigures] = []
             for drawing in drawings:
                 if on_progress is not None:
                     done = (place * len(loads) + number) * seeds + len(found)
@@ -376,7 +376,9 @@ def _figures(
     return found
 
 
-def _checked(policies: Sequence[Policy], loads: Sequence[float], seeds: int) -> tuple[Policy, ...]:
+def _checked(
+    policies: Sequence[Policy], loads: Sequence[float] | None, seeds: int
+) -> tuple[Policy, ...]:
     """The policies, if they and the numbers can be meant."""
     if not policies:
         raise UsageError("no policy is given; expected at least one")
