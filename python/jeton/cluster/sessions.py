@@ -75,7 +75,7 @@ class RaySession:
             tasks: Demands of each task.
             shared: The value that all tasks are called with; it must be possible to pickle it.
             workers: Tasks at a time on a cluster that is started here; None: as cores allow.
-            what: What needs Ray, for the message.
+            what: Name of the work that needs Ray, for the message.
 
         Raises:
             MissingExtraError: Ray is not installed.
