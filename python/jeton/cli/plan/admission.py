@@ -11,7 +11,7 @@ from jeton.cli import outputs
 from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.plan.options import (
-    Numbers,
+    NumberList,
     Usd,
     limit_options,
     model_option,
@@ -61,8 +61,8 @@ def _memory_options(function: Any) -> Any:
     type=click.Choice(["goodput", "ttft", "cost", "utilisation"]),
     default="goodput",
     show_default=True,
-    help="What the best policy has most of: answers in time a second, speed of the first token, "
-    "tokens in time for a dollar, a full cache.",
+    help="Figure that is sought: most answers in time a second, the quickest first token, fewest "
+    "dollars for tokens in time, the fullest cache.",
 )
 @limit_options
 @trace_options
@@ -76,7 +76,7 @@ def _memory_options(function: Any) -> Any:
 )
 @click.option(
     "--loads",
-    type=Numbers(),
+    type=NumberList(),
     metavar="N,N,...",
     help="Rates of the requests over the rate that the server sustains; by default around the "
     "load with the most answers in time.",
@@ -153,10 +153,10 @@ def admission(
 ) -> int:
     """Say which policy of admission serves a trace best, and the settings that come closest.
 
-    Windows of the trace are drawn and replayed at several loads under each policy: reserve the
-    longest, the mean, the 95% quantile or the conformal bound, hand out pages as tokens come, look
-    at the memory's future peak. For each it tells answers in time, waits, evictions and dollars,
-    with intervals over seeds. Exit code 1: no policy answers half of the requests in time.
+    Windows of the trace are drawn and replayed at several loads under each policy. Policies reserve
+    the longest answer, the mean, the 95% quantile or the conformal bound; hand out pages as tokens
+    come; or look at the memory's future peak. Answers in time, waits, evictions and dollars are
+    told for each, with intervals over seeds. Exit code 1: half of the requests are late under all.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
 
 __all__ = [
-    "Numbers",
+    "NumberList",
     "Usd",
     "above_zero",
     "limit_options",
@@ -46,7 +46,7 @@ class Usd(click.ParamType[Decimal]):
         return amount
 
 
-class Numbers(click.ParamType[tuple[float, ...]]):
+class NumberList(click.ParamType[tuple[float, ...]]):
     """``0.5,1,1.5``: numbers above 0."""
 
     name = "numbers"

@@ -247,7 +247,7 @@ def _loads_around_knee(
         )
         if goodput > best:
             best, knee = goodput, load
-        # Of requests that come at this rate no more can be in time.
+        # At a lower rate no more can be in time than come.
         if load * saturation * len(drawings) < best:
             break
     return tuple(round(knee * share, 4) for share in _AROUND_KNEE)
@@ -262,8 +262,8 @@ def best_policy(
 ) -> tuple[int, tuple[str, ...]]:
     """Return the place of the best policy, and why it is the best.
 
-    Of the policies whose figure cannot be told from the best mean (the 95% interval of the paired
-    ratio holds 1), the first is taken: it is the simplest to have.
+    Two policies cannot be told apart if the 95% interval of their paired ratio holds 1. The first
+    that cannot be told from the best mean is taken: it is the simplest to have.
     """
     values = [_aimed(by_load, load, objective) for by_load in runs]
     is_least = objective.aim in ("ttft", "cost")
@@ -317,7 +317,7 @@ def _aimed(
 
 
 def _best_goodput(by_load: Sequence[Sequence[ReplayFigures]]) -> list[float]:
-    """Of each seed, the goodput at the load at which the mean over seeds is highest."""
+    """Goodput of each seed, at the load at which the mean over seeds is highest."""
     return [run.goodput_requests_per_second for run in by_load[_best_load(by_load)]]
 
 

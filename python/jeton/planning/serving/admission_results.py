@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
+from jeton._core import __version__
 from jeton.economics.admission import PolicyName, QueueOrder
 from jeton.planning.serving.objective import LatencyObjective
 from jeton.planning.serving.replays import ReplayFigures
@@ -200,7 +201,7 @@ class AdmissionPlan:
         advice: Settings for engines.
         tuned_goodput: Answers in time a second of ``dynamic``, which vLLM has, with these settings,
             at the plan's load.
-        notes: What limits these figures.
+        notes: Limits of these figures.
     """
 
     trace: str
@@ -241,8 +242,6 @@ class AdmissionPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        from jeton import __version__
-
         return {
             "schema_version": ADMISSION_SCHEMA,
             "jeton_version": __version__,

@@ -46,7 +46,7 @@ class ReplayFigures:
         tokens_per_second: Prompt and output tokens of all answers, from the first arrival to the
             last answer.
         usd_per_mtok: The group rented for that time, over these tokens; None without an answer.
-        usd_per_mtok_in_time: The same money over the tokens of answers in time.
+        usd_per_mtok_in_time: That money over the tokens of answers in time.
         n_refused: Requests that fit neither context nor memory.
         running_p99: Requests side by side, 99% quantile over their starts.
         predicted_tokens_mean: Answer that the policy counted on; None: it foresaw none.

@@ -57,16 +57,15 @@ def admission_words(plan: AdmissionPlan) -> tuple[str, ...]:
         f"in time: {objective['ttft_seconds']:g} s to the first token, "
         f"{objective['tpot_seconds'] * 1e3:g} ms between tokens",
         f"each of {data['seeds']} seeds draws {data['requests_per_seed']:,} requests in windows of "
-        f"{data['window_seconds']:g} s from the trace; loads are shares of "
-        f"{data['saturation_requests_per_second']:.4g} requests a second, which the server "
-        "sustains with never a want of work",
+        f"{data['window_seconds']:g} s from the trace",
+        f"loads are shares of {data['saturation_requests_per_second']:.4g} requests a second, which "
+        "the server sustains with never a want of work",
         f"the best policy is {data['best']}",
         *data["reasons"],
     ]
     if not data["is_met"]:
         words.append(
-            "the limits are not met: at no load that was tried is half of the answers in time; "
-            "raise --ttft or --tpot, take a faster GPU, or smaller steps (jeton plan chunks)"
+            "the limits are not met: at every load that was tried half of the requests are late"
         )
     return (*words, *data["notes"])
 
