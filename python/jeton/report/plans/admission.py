@@ -58,8 +58,8 @@ def admission_words(plan: AdmissionPlan) -> tuple[str, ...]:
         f"{objective['tpot_seconds'] * 1e3:g} ms between tokens",
         f"each of {data['seeds']} seeds draws {data['requests_per_seed']:,} requests in windows of "
         f"{data['window_seconds']:g} s from the trace",
-        f"loads are shares of {data['saturation_requests_per_second']:.4g} requests a second, which "
-        "the server sustains with never a want of work",
+        f"loads are shares of {data['saturation_requests_per_second']:.4g} requests a second, the "
+        "rate of a server with never a want of work",
         f"the best policy is {data['best']}",
         *data["reasons"],
     ]
