@@ -40,14 +40,14 @@ class CountLimits:
     Attributes:
         longest_bytes: Bytes of the text that one token stands for at most; 0: any number, since
             text can be deleted, or one token can stand for any unknown text.
-        longest_special_bytes: The same where special tokens in the text are allowed.
+        longest_special_bytes: ``longest_bytes`` where special tokens in the text are allowed.
         ascii_longest_bytes: ``longest_bytes`` of a text of ASCII alone.
         ascii_longest_special_bytes: ``longest_special_bytes`` of a text of ASCII alone.
         growth: Tokens for each byte of the text at most.
-        ascii_growth: The same for a text of ASCII alone.
+        ascii_growth: ``growth`` of a text of ASCII alone.
         cuts: Times that tokens are looked for in any text and cut it into segments: in the text as
             it is, and in the normalized text.
-        special_cuts: The same where special tokens in the text are allowed.
+        special_cuts: ``cuts`` where special tokens in the text are allowed.
         template_tokens: Special tokens that are added where they are asked for.
         template_texts: Times that the text itself stands in the template.
     """
