@@ -27,10 +27,6 @@ PIECES = (
 )  # fmt: skip
 
 
-COVER = {"character_coverage": 1.0}
-"""Every character of the training text is a token, so that nothing is to be warned of."""
-
-
 def text_of(seed: int, n_pieces: int) -> str:
     draw = random.Random(seed)
     return "".join(draw.choices(PIECES, k=n_pieces))
@@ -41,11 +37,18 @@ def wordpiece() -> jeton.Tokenizer:
 
 
 def unigram() -> jeton.Tokenizer:
-    return train(iter(makers.prose()[:8]), algorithm="unigram", vocab_size=500, **COVER)
+    return train(
+        iter(makers.prose()[:8]), algorithm="unigram", vocab_size=500, character_coverage=1.0
+    )
 
 
 def sentencepiece_bpe() -> jeton.Tokenizer:
-    return train(iter(makers.prose()[:8]), algorithm="sentencepiece-bpe", vocab_size=500, **COVER)
+    return train(
+        iter(makers.prose()[:8]),
+        algorithm="sentencepiece-bpe",
+        vocab_size=500,
+        character_coverage=1.0,
+    )
 
 
 def with_added_token() -> jeton.Tokenizer:

@@ -89,7 +89,7 @@ def chunk(
     from jeton.registry import resolve
 
     division = Division(tokenizer=resolve(tokenizer), max_tokens=max_tokens, **options)
-    # What suits no text is refused before the first one is read.
+    # Options that suit no text are refused before the first one is read.
     list(division.of([""]))
     stream = open_documents(
         inputs,

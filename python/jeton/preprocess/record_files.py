@@ -292,7 +292,7 @@ class _Values:
         """Line of the value that was handed out last."""
 
     def __iter__(self) -> Iterator[tuple[str, Any, str]]:
-        """What stands before a value, the value, and how it is written; the rest has no value.
+        """Yields the text before a value, the value, and how it is written. The rest has no value.
 
         Raises:
             RecordError: A value does not parse.
