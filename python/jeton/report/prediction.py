@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from jeton.planning.prediction import OutputPrediction
+    from jeton.planning.prediction.memory import MemoryPrediction
 
-__all__ = ["output_html"]
+__all__ = ["memory_html", "output_html"]
 
 _WIDTH_PX = 460.0
 _HEIGHT_PX = 230.0
@@ -163,4 +164,114 @@ def _coverage_chart(found: OutputPrediction) -> Markup:
     return drawing.svg(
         f"Share of answers within their interval, over later traffic; aim {found.coverage:.0%}: "
         + ", ".join(f"{held:.1%}" for held, _ in found.stretches)
+    )
+
+
+_GIB = 2**30
+
+
+def memory_html(found: MemoryPrediction) -> str:
+    """Return the page of predicted memory."""
+    forecast = found.forecast
+    rows = [
+        [
+            f"{seconds / 60:,.1f} min",
+            f"{forecast.expected_bytes[place] / _GIB:,.2f}",
+            f"{forecast.low_bytes[place] / _GIB:,.2f} to {forecast.high_bytes[place] / _GIB:,.2f}"
+            if forecast.low_bytes
+            else "",
+            f"{forecast.expected_bytes[place] / forecast.capacity_bytes:.0%}",
+        ]
+        for place, seconds in enumerate(forecast.seconds)
+    ]
+    judged = (
+        f"On the later half of the input, {found.coverage_share:.1%} of {found.n_judged:,} "
+        f"forecasts were within their interval; the aim is {forecast.coverage:.0%}"
+        if found.n_judged
+        else "The input is too short for an interval"
+    )
+    inside = [s for s in forecast.seconds if s <= forecast.horizon_seconds]
+    n = len(inside)
+    plots = [
+        _Plot(
+            "Memory from now on",
+            "solid: expected; dashed: interval; grey: what the GPUs have",
+            _band_chart(
+                "memory",
+                [0.0, *inside],
+                [
+                    [forecast.now_bytes, *forecast.expected_bytes[:n]],
+                    *(
+                        [[forecast.now_bytes, *forecast.low_bytes[:n]]]
+                        if forecast.low_bytes
+                        else []
+                    ),
+                    *(
+                        [[forecast.now_bytes, *forecast.high_bytes[:n]]]
+                        if forecast.high_bytes
+                        else []
+                    ),
+                ],
+                forecast.capacity_bytes,
+            ),
+        )
+    ]
+    if len(found.past) > 1:
+        past = sorted(found.past)
+        plots.append(
+            _Plot(
+                "Past moments, foreseen a horizon before",
+                "solid: what came; dashed: interval",
+                _band_chart(
+                    "past",
+                    [row[0] for row in past],
+                    [[row[place] for row in past] for place in (4, 2, 3)],
+                    forecast.capacity_bytes,
+                ),
+            )
+        )
+    return _page(
+        found.to_dict(),
+        title="Memory of the next minutes",
+        words=[
+            f"{visible(found.model)} on {found.n_gpus} x {visible(found.gpu)}: {forecast.in_words}",
+            judged,
+        ],
+        plots_title="Memory of requests, GiB by minutes",
+        plots=plots,
+        tables=[_Table("Forecast", ["In", "Expected GiB", "Interval GiB", "Of capacity"], rows)],
+    )
+
+
+def _band_chart(
+    name: str, seconds: Sequence[float], series: Sequence[Sequence[float]], capacity: int
+) -> Markup:
+    """Lines over time: the first solid, the others dashed; the capacity where it is in sight."""
+    left, right, top, bottom = _BOX_PX
+    drawing = Drawing(name, width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
+    highest = max(max(values) for values in series) / _GIB
+    limit = capacity / _GIB
+    if highest < limit <= 3 * highest:
+        highest = limit
+    minutes = [second / 60 for second in seconds]
+    x = Scale(minutes[0], max(minutes[-1], minutes[0] + 1e-6), left, right)
+    y = Scale(0.0, max(highest, 1e-3) * 1.05, bottom, top)
+    draw_grid(
+        drawing,
+        x,
+        y,
+        x_ticks=linear_ticks(x, 5),
+        y_ticks=linear_ticks(y, 5),
+        write_x=lambda value: f"{value:g}",
+        write_y=lambda value: f"{value:g}",
+    )
+    if y.holds(limit):
+        drawing.line([(left, y(limit)), (right, y(limit))], "muted", width=1.2)
+    for place, values in enumerate(series):
+        line = [(x(t), y(value / _GIB)) for t, value in zip(minutes, values, strict=True)]
+        drawing.line(line, "t0" if not place else "t1", dashes="" if not place else "5 3")
+    ends = f"{series[0][0] / _GIB:.2f} to {series[0][-1] / _GIB:.2f}"
+    return drawing.svg(
+        f"Memory of requests in GiB over {minutes[-1] - minutes[0]:.0f} minutes: {ends}; the GPUs "
+        f"have {limit:.2f}"
     )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from jeton._plain import counted
 from jeton.corpus.lookup import lookup, text_or_none
 from jeton.errors import EmptyCorpusError, LimitError, UsageError
-from jeton._plain import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -247,7 +247,7 @@ def _read_logs(
         time_field=time_field,
     )
     parts: list[tuple[NDArray[Any], ...]] = []
-    n_kept = n_without = n_negative = n_guessed = 0
+    n_kept = n_without = n_guessed = 0
     for batch in stream:
         columns = batch.columns
         outputs = columns.output_tokens

@@ -251,7 +251,10 @@ class _Judged:
         known = np.flatnonzero(self.is_held >= 0)
         parts = np.array_split(known, max(1, min(_STRETCHES, len(known) // _FEW)))
         return tuple(
-            (float((self.is_held[part] == 1).mean()), float((self.is_held_frozen[part] == 1).mean()))
+            (
+                float((self.is_held[part] == 1).mean()),
+                float((self.is_held_frozen[part] == 1).mean()),
+            )
             for part in parts
             if len(part)
         )
@@ -303,9 +306,7 @@ def _replay(
     )
 
 
-def _next_intervals(
-    history: RequestHistory, lengths: OutputLengths
-) -> tuple[GroupInterval, ...]:
+def _next_intervals(history: RequestHistory, lengths: OutputLengths) -> tuple[GroupInterval, ...]:
     """Intervals of the next request of each group, for its median prompt."""
     found = []
     counts = np.bincount(history.groups, minlength=len(history.group_values))
