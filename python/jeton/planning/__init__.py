@@ -19,6 +19,18 @@ from jeton.planning.nested import NestedVocabularies
 from jeton.planning.packing import Pack, PackReport, pack
 from jeton.planning.recommend import recommend
 from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
+from jeton.planning.routing import (
+    Endpoint,
+    EndpointGpu,
+    EndpointLimits,
+    LatencyProfile,
+    PromptCache,
+    Router,
+    RoutingPolicy,
+    RoutingRequest,
+    RoutingWeights,
+    read_endpoints,
+)
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
@@ -33,7 +45,11 @@ __all__ = [
     "CostAware",
     "Decision",
     "DomainTrial",
+    "Endpoint",
+    "EndpointGpu",
+    "EndpointLimits",
     "HeldOutJudgement",
+    "LatencyProfile",
     "LawfulSize",
     "LengthInterval",
     "ModelSweep",
@@ -42,12 +58,18 @@ __all__ = [
     "Pack",
     "PackReport",
     "PricedVocabulary",
+    "PromptCache",
     "Recommendation",
+    "Router",
+    "RoutingPolicy",
+    "RoutingRequest",
+    "RoutingWeights",
     "Sweep",
     "SweepPoint",
     "Trial",
     "cost_aware",
     "pack",
+    "read_endpoints",
     "recommend",
     "sweep",
 ]
