@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jeton.cluster.sessions import RayTasks
 from jeton.cluster.tokenizing import pieces_on_ray
 
-__all__ = ["pieces_on_ray"]
+__all__ = ["RayTasks", "pieces_on_ray"]

@@ -31,6 +31,7 @@ from jeton.planning.routing import (
     RoutingWeights,
     read_endpoints,
 )
+from jeton.planning.serving import AdmissionPlan, LatencyObjective, plan_admission
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
@@ -42,6 +43,7 @@ __all__ = [
     "DEFAULT_GPU",
     "DEFAULT_VOCAB_SIZES",
     "Admission",
+    "AdmissionPlan",
     "CostAware",
     "Decision",
     "DomainTrial",
@@ -49,6 +51,7 @@ __all__ = [
     "EndpointGpu",
     "EndpointLimits",
     "HeldOutJudgement",
+    "LatencyObjective",
     "LatencyProfile",
     "LawfulSize",
     "LengthInterval",
@@ -69,6 +72,7 @@ __all__ = [
     "Trial",
     "cost_aware",
     "pack",
+    "plan_admission",
     "read_endpoints",
     "recommend",
     "sweep",

@@ -1,7 +1,7 @@
 """A router: for each request the endpoint that its policy wants, in constant time, without I/O.
 
-A choice is arithmetic on the request's token counts. What was sent and what came back teaches it:
-lengths of answers, shares of prompts in caches, room that limits a minute leave.
+A choice is arithmetic on the request's token counts. It learns from finished requests:
+lengths of answers, and shares of prompts in caches.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class Router:
         """Learn from a request that was answered.
 
         Args:
-            choice: What ``choose`` returned.
+            choice: The choice that was answered.
             output_tokens: Tokens of the answer, as the endpoint counts them.
             cached_tokens: Prompt tokens that it read from its cache; None: not stated.
             written_tokens: Prompt tokens that it wrote to its cache; None: not stated.
@@ -253,7 +253,7 @@ class Router:
         name = request.conversation
         talk = self._conversations.get(name) if name and policy.sticky != "never" else None
         sums = self._ratios.get(request.task) or counts
-        # Of those that meet everything, and of those that at least take the request.
+        # One list meets the whole policy, the other at least takes the request.
         meeting: list[Weighed] = []
         taking: list[Weighed] = []
         for lane in self.lanes:
