@@ -52,6 +52,7 @@ __all__ = [
     "available_threads",
     "bucket_edges",
     "chunk_spans",
+    "chunk_texts",
     "compile_charsmap",
     "compress_zstd",
     "continue_bpe",
@@ -2523,6 +2524,31 @@ def chunk_spans(
 
     Each is counted as it is sent: the head of its start, its text, the tail. The second value is
     the byte and the tokens of a character that exceeds the budget alone, or None.
+    """
+
+def chunk_texts(
+    tokenizer: Tokenizer,
+    texts: list[_Text],
+    *,
+    by: Literal["tokens", "sentences", "structure"],
+    languages: Sequence[str],
+    kind_costs: Sequence[int],
+    max_tokens: int,
+    overlap_tokens: int,
+    overlap_parts: int,
+    head: str,
+    tail: str,
+    add_special_tokens: bool,
+    trim: bool,
+    chunk_cost: int,
+    clause_cost: int,
+    word_cost: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int] | None]:
+    """Chunks of several texts, cut at the boundaries that the core finds.
+
+    Returns rows as ``chunk_spans`` does, and offsets, int64 (n_texts + 1,): text ``i`` has the rows
+    ``offsets[i]:offsets[i + 1]``. The third value names the text, byte and tokens of a character
+    that exceeds the budget alone; rows end with the text before.
     """
 
 def published_patterns() -> dict[str, str]:
