@@ -103,6 +103,7 @@ COMMANDS = {
         "memory",
         "Show the room that a model leaves for requests on a GPU, and the longest context.",
     ),
+    "plan": ("plan", "plan", "Plan serving: who is admitted, in which steps, on how many GPUs."),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
 

@@ -19,6 +19,7 @@ from jeton.planning.nested import NestedVocabularies
 from jeton.planning.packing import Pack, PackReport, pack
 from jeton.planning.recommend import recommend
 from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
+from jeton.planning.serving import AdmissionPlan, LatencyObjective, plan_admission
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
@@ -30,10 +31,12 @@ __all__ = [
     "DEFAULT_GPU",
     "DEFAULT_VOCAB_SIZES",
     "Admission",
+    "AdmissionPlan",
     "CostAware",
     "Decision",
     "DomainTrial",
     "HeldOutJudgement",
+    "LatencyObjective",
     "LawfulSize",
     "LengthInterval",
     "ModelSweep",
@@ -48,6 +51,7 @@ __all__ = [
     "Trial",
     "cost_aware",
     "pack",
+    "plan_admission",
     "recommend",
     "sweep",
 ]

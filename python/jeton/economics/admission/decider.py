@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
+from jeton.economics.admission.conformal import ConformalEnd
 from jeton.economics.admission.history import (
     LengthForecast,
     LengthSample,
@@ -63,6 +64,7 @@ class Decider(Generic[_K]):
     __slots__ = (
         "_ahead",
         "_budget",
+        "_expected",
         "_forecast",
         "_given_of",
         "_least_first",
@@ -116,6 +118,8 @@ class Decider(Generic[_K]):
         self._order_forecast = OutputPredictor(quantile=_MEDIAN) if self.heeds_arrivals else None
         # Requests that run, as the look ahead sees them; None: the policy does not look ahead.
         self._ahead: dict[_K, _Expected] | None = {} if name in ("refine", "peak") else None
+        # Answers of those that run, as long as each was expected to be: at least a page.
+        self._expected = 0
         self._least_first = name == "refine"
         self.are_bare = name == "dynamic"
         # The head of the queue for which there was no room; until a request ends there is none.
@@ -169,15 +173,20 @@ class Decider(Generic[_K]):
         if running and request == self._refused:
             return 0
         tokens = prompt + given
-        if running and self._pages.of(tokens) - shared > free:
+        needed = self._pages.of(tokens) - shared
+        if running and needed > free:
             return 0
         foreseen = None if self._forecast is None else self._forecast.predict(prompt, group)
         self.predicted = foreseen
-        expected = _Expected(prompt, foreseen or 1)
-        if running and not self._fits_ahead(expected, given):
+        output = max(foreseen or 1, self._pages.page_tokens)
+        new = _Expected(prompt, output if output > given else self._longer_than(given))
+        # Where all answers fit beside the memory in use, there is no peak to look for.
+        answers = self._pages.growth(0) * (self._expected + new.output) // self._pages.page_tokens
+        if running and needed + answers > free and not self._fits_ahead(new, given):
             self._refused = request
             return 0
-        ahead[request] = expected
+        ahead[request] = new
+        self._expected += new.output
         self._refused = None
         return tokens
 
@@ -211,9 +220,16 @@ class Decider(Generic[_K]):
         """
         pages, given_of = self._pages, self._given_of
         page = pages.page_tokens
-        rows = [self._row(new, given)]
-        if self._ahead is not None:
-            rows += [self._row(one, given_of(i)) for i, one in self._ahead.items()]
+        context = new.prompt + given
+        rows = [(new.output - given, pages.of(context), pages.growth(context))]
+        for request, one in (self._ahead or {}).items():
+            given = given_of(request)
+            if given >= one.output:
+                longer = self._longer_than(given)
+                self._expected += longer - one.output
+                one.output = longer
+            context = one.prompt + given
+            rows.append((one.output - given, pages.of(context), pages.growth(context)))
         rows.sort(reverse=True)
         held = growth = 0
         budget = self._budget
@@ -224,13 +240,10 @@ class Decider(Generic[_K]):
                 return False
         return True
 
-    def _row(self, one: _Expected, given: int) -> tuple[int, int, int]:
-        """Rest of a request, the memory that it has, and that of its next page."""
-        if given >= one.output:
-            longer = self._sample.longer_than(given) if self._sample is not None else None
-            one.output = longer or given + self._pages.page_tokens
-        context = one.prompt + given
-        return one.output - given, self._pages.of(context), self._pages.growth(context)
+    def _longer_than(self, given: int) -> int:
+        """The answer to expect of a request that was given more than was expected."""
+        longer = self._sample.longer_than(given) if self._sample is not None else None
+        return longer or given + self._pages.page_tokens
 
     # Ends and preemptions
 
@@ -245,7 +258,7 @@ class Decider(Generic[_K]):
     def left(self, request: _K) -> float:
         """Note that a request runs no more; return the value kept of it."""
         if self._ahead is not None:
-            self._ahead.pop(request, None)
+            self._expected -= self._ahead.pop(request).output
             self._refused = None
         return self.running.pop(request)
 
@@ -265,9 +278,11 @@ def _forecast(policy: Policy) -> LengthForecast | None:
             return MeanLength()
         case "p95":
             return OutputQuantile(quantile=_STATIC_QUANTILE)
-        case "prediction" | "conformal":
+        case "prediction":
             return OutputPredictor(quantile=policy.quantile)
+        case "conformal":
+            return ConformalEnd(coverage=policy.quantile, end="upper")
         case "refine":
-            return OutputPredictor(quantile=1 - policy.quantile)
+            return ConformalEnd(coverage=policy.quantile, end="lower")
         case _:
             return None

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["Server", "groups_of", "simulate_traffic", "spread", "step_times"]
+__all__ = [
+    "Replay",
+    "Server",
+    "groups_of",
+    "replay",
+    "simulate_traffic",
+    "spread",
+    "step_times",
+]
 
 N_BINS = 60
 """Stretches of a series over the trace: a minute each of an hour. A run that goes on longer has up
@@ -163,8 +171,47 @@ def simulate_traffic(
     Raises:
         UsageError: The weights alone do not fit, or a setting is out of range.
     """
-    policy = policy or Policy("dynamic")
-    settings = settings or EngineSettings()
+    policy, settings = policy or Policy("dynamic"), settings or EngineSettings()
+    done = replay(trace, server, policy=policy, settings=settings, n_bins=n_bins)
+    return _run_of(
+        trace,
+        server,
+        done.policy,
+        done.outcome,
+        done.recorder,
+        tokenizer=tokenizer,
+        tokens_ratio=tokens_ratio,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A replay request by request, before anything is summed up.
+
+    Attributes:
+        outcome: Outcome of each request.
+        recorder: Memory over time.
+        policy: The policy, with the length that it reserved.
+    """
+
+    outcome: Outcome
+    recorder: Recorder
+    policy: Policy
+
+
+def replay(
+    trace: Trace,
+    server: Server,
+    *,
+    policy: Policy,
+    settings: EngineSettings,
+    n_bins: int = N_BINS,
+) -> Replay:
+    """Replay a trace on a server and return the outcome of each request.
+
+    Raises:
+        UsageError: As for `simulate_traffic`.
+    """
     server.check_fits()
     if n_bins < 1:
         raise UsageError(f"n_bins is {n_bins}; expected at least 1")
@@ -195,9 +242,7 @@ def simulate_traffic(
         prefixes=PrefixCache.of(trace, pages, server.model) if settings.prefix_cache else None,
         groups=groups_of(trace),
     ).run()
-    return _run_of(
-        trace, server, policy, outcome, recorder, tokenizer=tokenizer, tokens_ratio=tokens_ratio
-    )
+    return Replay(outcome, recorder, policy)
 
 
 def groups_of(trace: Trace) -> list[tuple[str, ...]] | None:
