@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
+
+from jeton._plain import strict_json
 
 __all__ = ["comment_lines", "yaml_text"]
 
@@ -32,7 +33,7 @@ def yaml_text(value: Any, *, indent: int = 0) -> str:
 
 def _key(key: str) -> str:
     plain = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
-    return key if plain and not key.isdigit() else json.dumps(key)
+    return key if plain and not key.isdigit() else strict_json(key)
 
 
 def _scalar(value: Any) -> str:
@@ -40,7 +41,7 @@ def _scalar(value: Any) -> str:
         return f"{value:f}"
     if isinstance(value, dict | list):
         return "{}" if isinstance(value, dict) else "[]"
-    return json.dumps(value, ensure_ascii=True)
+    return strict_json(value, ascii_only=True)
 
 
 def comment_lines(lines: Iterable[str]) -> str:
