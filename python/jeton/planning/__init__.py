@@ -4,6 +4,7 @@
 and money of every size; ``NestedVocabularies`` is the theorem that makes one training enough;
 ``cost_aware`` learns the vocabulary with the least bill and judges it against plain BPE; ``pack``
 puts documents into bins of one capacity. ``Admission`` decides for a server which request starts.
+``plan_admission``, ``plan_chunks`` and ``plan_fleet`` judge serving by replays of a trace.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from jeton.planning.nested import NestedVocabularies
 from jeton.planning.packing import Pack, PackReport, pack
 from jeton.planning.recommend import recommend
 from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
-from jeton.planning.serving import AdmissionPlan, LatencyObjective, plan_admission
+from jeton.planning.serving import (
+    AdmissionPlan,
+    ChunkPlan,
+    FleetPlan,
+    LatencyObjective,
+    plan_admission,
+    plan_chunks,
+    plan_fleet,
+)
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
@@ -32,9 +41,11 @@ __all__ = [
     "DEFAULT_VOCAB_SIZES",
     "Admission",
     "AdmissionPlan",
+    "ChunkPlan",
     "CostAware",
     "Decision",
     "DomainTrial",
+    "FleetPlan",
     "HeldOutJudgement",
     "LatencyObjective",
     "LawfulSize",
@@ -52,6 +63,8 @@ __all__ = [
     "cost_aware",
     "pack",
     "plan_admission",
+    "plan_chunks",
+    "plan_fleet",
     "recommend",
     "sweep",
 ]

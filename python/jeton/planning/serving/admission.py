@@ -208,7 +208,7 @@ def saturation_rate(
         UsageError: No request of the trace fits the server.
     """
     run = replay_figures(
-        drawing.part(rate_factor=_AT_ONCE * drawing.duration_seconds),
+        drawing.part(rate_factor=_AT_ONCE),
         server,
         policy=Policy("dynamic"),
         settings=settings,
