@@ -20,6 +20,18 @@ from jeton.planning.nested import NestedVocabularies
 from jeton.planning.packing import Pack, PackReport, pack
 from jeton.planning.recommend import recommend
 from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
+from jeton.planning.routing import (
+    Endpoint,
+    EndpointGpu,
+    EndpointLimits,
+    LatencyProfile,
+    PromptCache,
+    Router,
+    RoutingPolicy,
+    RoutingRequest,
+    RoutingWeights,
+    read_endpoints,
+)
 from jeton.planning.serving import (
     AdmissionPlan,
     ChunkPlan,
@@ -45,9 +57,13 @@ __all__ = [
     "CostAware",
     "Decision",
     "DomainTrial",
+    "Endpoint",
+    "EndpointGpu",
+    "EndpointLimits",
     "FleetPlan",
     "HeldOutJudgement",
     "LatencyObjective",
+    "LatencyProfile",
     "LawfulSize",
     "LengthInterval",
     "ModelSweep",
@@ -56,7 +72,12 @@ __all__ = [
     "Pack",
     "PackReport",
     "PricedVocabulary",
+    "PromptCache",
     "Recommendation",
+    "Router",
+    "RoutingPolicy",
+    "RoutingRequest",
+    "RoutingWeights",
     "Sweep",
     "SweepPoint",
     "Trial",
@@ -65,6 +86,7 @@ __all__ = [
     "plan_admission",
     "plan_chunks",
     "plan_fleet",
+    "read_endpoints",
     "recommend",
     "sweep",
 ]
