@@ -1,9 +1,9 @@
 """Write the tables of docs/guides/admission.md from the public traces, and their figures as JSON.
 
 ``python -m studies.admission_page TRACES`` (the folder of the traces that the page names) replays
-the traces under every policy and rewrites the page's marked part from
-docs/studies/figures/admission.json. Without TRACES the page is written from that file alone;
-``--check`` only says whether it is up to date (exit code 1 when not).
+the traces under every policy, writes `FIGURES` and from these the page's marked part. Without
+TRACES the page is written from `FIGURES` alone; ``--check`` only says whether it is up to date
+(exit code 1 when not).
 """
 
 from __future__ import annotations
