@@ -4,6 +4,7 @@
 and money of every size; ``NestedVocabularies`` is the theorem that makes one training enough;
 ``cost_aware`` learns the vocabulary with the least bill and judges it against plain BPE; ``pack``
 puts documents into bins of one capacity. ``Admission`` decides for a server which request starts.
+``plan_admission``, ``plan_chunks`` and ``plan_fleet`` judge serving by replays of a trace.
 """
 
 from __future__ import annotations
@@ -31,7 +32,15 @@ from jeton.planning.routing import (
     RoutingWeights,
     read_endpoints,
 )
-from jeton.planning.serving import AdmissionPlan, LatencyObjective, plan_admission
+from jeton.planning.serving import (
+    AdmissionPlan,
+    ChunkPlan,
+    FleetPlan,
+    LatencyObjective,
+    plan_admission,
+    plan_chunks,
+    plan_fleet,
+)
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
@@ -44,12 +53,14 @@ __all__ = [
     "DEFAULT_VOCAB_SIZES",
     "Admission",
     "AdmissionPlan",
+    "ChunkPlan",
     "CostAware",
     "Decision",
     "DomainTrial",
     "Endpoint",
     "EndpointGpu",
     "EndpointLimits",
+    "FleetPlan",
     "HeldOutJudgement",
     "LatencyObjective",
     "LatencyProfile",
@@ -73,6 +84,8 @@ __all__ = [
     "cost_aware",
     "pack",
     "plan_admission",
+    "plan_chunks",
+    "plan_fleet",
     "read_endpoints",
     "recommend",
     "sweep",
