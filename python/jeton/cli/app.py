@@ -95,6 +95,11 @@ COMMANDS = {
         "Predict tokens of texts, lengths of answers and the memory of the next minutes.",
     ),
     "pack": ("pack", "pack", "Pack documents into bins of one capacity, by their lengths."),
+    "route": (
+        "route",
+        "route",
+        "Replay logs on endpoints: what a router costs, and where each request goes.",
+    ),
     "doctor": (
         "doctor",
         "doctor",
