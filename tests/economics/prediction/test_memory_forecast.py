@@ -8,8 +8,8 @@ import pytest
 from jeton.catalog import gpu, model
 from jeton.economics.prediction.memory_forecast import (
     DemandErrors,
+    KnownTraffic,
     KvMemory,
-    Traffic,
     forecast_memory,
 )
 from jeton.errors import UsageError
@@ -23,9 +23,11 @@ def plain_memory(capacity: int = 10**12) -> KvMemory:
     return KvMemory(capacity, ends, ends, 1, TOKEN_SECONDS)
 
 
-def steady(n: int, rate: float, prompt: int, output: int) -> Traffic:
+def steady(n: int, rate: float, prompt: int, output: int) -> KnownTraffic:
     """Requests of one length at equal distances."""
-    return Traffic(np.arange(n) / rate, np.full(n, prompt, np.int64), np.full(n, output, np.int64))
+    return KnownTraffic(
+        np.arange(n) / rate, np.full(n, prompt, np.int64), np.full(n, output, np.int64)
+    )
 
 
 class TestClosedForm:
@@ -44,7 +46,7 @@ class TestClosedForm:
     def test_requests_under_way_grow_and_end(self) -> None:
         # All come within a second and stop; after 10 s none is left.
         times = np.concatenate([np.linspace(0, 1, 50), [30.0], np.linspace(99, 100, 50)])
-        traffic = Traffic(times, np.full(101, 300, np.int64), np.full(101, 200, np.int64))
+        traffic = KnownTraffic(times, np.full(101, 300, np.int64), np.full(101, 200, np.int64))
         memory = plain_memory()
         assert traffic.demand(105.0, memory) == pytest.approx(50 * (300 + 110), rel=0.01)
         assert traffic.demand(111.0, memory) == 0.0
@@ -52,7 +54,7 @@ class TestClosedForm:
     def test_a_ramp_is_followed(self) -> None:
         # Rate 0.02 t: the demand grows by 0.02 x 10 s x 400 tokens = 80 a second.
         times = np.sqrt(2 * np.arange(1, 2501) / 0.02)
-        traffic = Traffic(times, np.full(2500, 300, np.int64), np.full(2500, 200, np.int64))
+        traffic = KnownTraffic(times, np.full(2500, 300, np.int64), np.full(2500, 200, np.int64))
         found = forecast_memory(traffic, plain_memory(40_000), now=400.0, horizon_seconds=150.0)
         assert found.trend_per_minute == pytest.approx(1.2, rel=0.1)
         assert found.now_bytes == pytest.approx(31_600, rel=0.02)
@@ -110,11 +112,11 @@ class TestErrors:
 class TestBadInput:
     def test_clocks_that_run_backwards(self) -> None:
         with pytest.raises(UsageError, match="backwards"):
-            Traffic(np.array([2.0, 1.0]), np.array([1, 1]), np.array([1, 1]))
+            KnownTraffic(np.array([2.0, 1.0]), np.array([1, 1]), np.array([1, 1]))
 
     def test_negative_lengths(self) -> None:
         with pytest.raises(UsageError, match="negative length"):
-            Traffic(np.array([1.0]), np.array([1]), np.array([-1]))
+            KnownTraffic(np.array([1.0]), np.array([1]), np.array([-1]))
 
     def test_nothing_has_ended(self) -> None:
         with pytest.raises(UsageError, match="no request had ended"):

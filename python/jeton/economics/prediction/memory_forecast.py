@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jeton.catalog.gpu_facts import GpuFacts
     from jeton.catalog.model_facts import ModelFacts
 
-__all__ = ["DemandErrors", "KvMemory", "MemoryForecast", "Traffic", "forecast_memory"]
+__all__ = ["DemandErrors", "KnownTraffic", "KvMemory", "MemoryForecast", "forecast_memory"]
 
 N_STEPS = 10
 """Times within the horizon that memory is foreseen for."""
@@ -137,7 +137,7 @@ class KvMemory:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Traffic:
+class KnownTraffic:
     """Requests as far as they are known.
 
     Attributes:
@@ -300,7 +300,7 @@ class DemandErrors:
 
 
 def forecast_memory(
-    traffic: Traffic,
+    traffic: KnownTraffic,
     memory: KvMemory,
     *,
     now: float,
@@ -319,7 +319,7 @@ def forecast_memory(
         memory: Memory of the GPUs.
         now: Seconds, on the clock of the arrivals.
         horizon_seconds: How far ahead.
-        errors: What became of past forecasts (`jeton.planning.prediction.predict_memory` makes
+        errors: Errors of past forecasts (`jeton.planning.prediction.predict_memory` makes
             them from a trace); None: no interval.
 
     Raises:
@@ -364,7 +364,7 @@ def forecast_memory(
 
 
 def _recent_lengths(
-    traffic: Traffic, now: float, speed: float
+    traffic: KnownTraffic, now: float, speed: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Prompts and answers of requests that have ended of late."""
     end = int(np.searchsorted(traffic.arrival_seconds, now, side="right"))

@@ -11,9 +11,9 @@ import numpy as np
 from jeton.economics.prediction.memory_forecast import (
     N_STEPS,
     DemandErrors,
+    KnownTraffic,
     KvMemory,
     MemoryForecast,
-    Traffic,
     demand_floor,
     forecast_memory,
 )
@@ -62,7 +62,7 @@ class MemoryPrediction:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        from jeton import __version__
+        from jeton._core import __version__
 
         return {
             "schema_version": "jeton.predict_memory/1",
@@ -107,7 +107,7 @@ def predict_memory(
             "the log does not say when requests came\nhint: name the field (--time-field), or the "
             "rate of a trace without times (--rate)"
         )
-    traffic = Traffic(history.arrival_seconds, history.prompt_tokens, history.output_tokens)
+    traffic = KnownTraffic(history.arrival_seconds, history.prompt_tokens, history.output_tokens)
     duration = float(history.arrival_seconds[-1])
     if duration <= 0:
         raise UsageError(
@@ -154,7 +154,7 @@ class _Past:
 
     def __init__(
         self,
-        traffic: Traffic,
+        traffic: KnownTraffic,
         memory: KvMemory,
         errors: DemandErrors,
         horizon: float,

@@ -118,7 +118,7 @@ class OutputPrediction:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        from jeton import __version__
+        from jeton._core import __version__
 
         return {
             "schema_version": "jeton.predict_output/1",
@@ -134,7 +134,7 @@ class _Conversations:
         self._known: OrderedDict[int, tuple[int, int]] = OrderedDict()
 
     def history(self, conversation: int) -> tuple[str, ...]:
-        """What is known of a conversation, as fields: its turn, and the octave of its answer."""
+        """Turn of a conversation, and the octave of its last answer, as fields."""
         if not conversation:
             return ()
         turn, last = self._known.get(conversation, (0, -1))
