@@ -1,20 +1,24 @@
 """Routing, case by case: ``routing/*.json``.
 
 A case has ``endpoints`` (TOML) and ``error``, or ``requests`` in order with what is chosen for each
-(``want``); ``finish`` is what came back of one.
+(``want``); ``finish`` is what came back of one. Or it has ``records`` of a log, and what replaying
+them gives: dollars (added up by hand), counts, what is left out. ``ledger`` names the endpoint at
+which everything costs what the ledger says of the same records.
 """
 
 from __future__ import annotations
 
 import json
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import jeton
 from jeton.errors import JetonError
-from jeton.planning.routing import Router, RoutingRequest, parse_endpoints
+from jeton.planning.routing import Router, RoutingRequest, parse_endpoints, route_logs
 
 FOLDER = Path(__file__).with_name("routing")
 
@@ -67,3 +71,36 @@ def test_chosen(case: dict[str, Any]) -> None:
             assert found.usd == pytest.approx(float(usd), rel=1e-9)
         if "finish" in step:
             router.finished(choice, **step["finish"])
+
+
+@pytest.mark.parametrize("case", cases(having="records"))
+def test_replayed(case: dict[str, Any]) -> None:
+    file = parse_endpoints(toml_of(case))
+    records, options, want = case["records"], case.get("options", {}), case["want"]
+    on = date(2026, 11, 1)
+    if "refused" in want:
+        with pytest.raises(JetonError) as caught:
+            route_logs(records, file, on=on, **options)
+        for part in want["refused"]:
+            assert part in str(caught.value)
+        return
+    found = route_logs(records, file, on=on, **options)
+    for name, usd in want.get("usd", {}).items():
+        outcome = found.outcome(name)
+        assert outcome.usd == pytest.approx(Decimal(usd), abs=Decimal("1e-11")), name
+    for name, facts in want.get("outcomes", {}).items():
+        outcome = found.outcome(name)
+        for fact, value in facts.items():
+            own = getattr(outcome, fact)
+            assert own == (pytest.approx(value) if isinstance(value, float | dict) else value), fact
+    for fact in ("n_requests", "left_out", "assumptions"):
+        if fact in want:
+            assert getattr(found, fact) == want[fact]
+    if "issues" in want:
+        assert {issue.kind for issue in found.issues} >= set(want["issues"])
+    if "ledger" in case:
+        bill = jeton.ledger(records, on=on)
+        assert found.outcome(f"always {case['ledger']}").usd == bill.usd
+    assert found.outcome("oracle").usd <= min(
+        found.outcome(name).usd for name in ("router", "litellm")
+    ) + Decimal("1e-9")

@@ -90,6 +90,11 @@ COMMANDS = {
         "Convert a tokenizer to another file format, exactly or not at all.",
     ),
     "pack": ("pack", "pack", "Pack documents into bins of one capacity, by their lengths."),
+    "route": (
+        "route",
+        "route",
+        "Replay logs on endpoints: what a router costs, and where each request goes.",
+    ),
     "doctor": (
         "doctor",
         "doctor",

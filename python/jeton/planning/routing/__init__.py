@@ -15,12 +15,14 @@ from jeton.planning.routing.endpoints import (
     PromptCache,
 )
 from jeton.planning.routing.policy import RoutingPolicy, RoutingWeights
+from jeton.planning.routing.replaying import route_logs
 from jeton.planning.routing.requests import (
     RoutingCandidate,
     RoutingChoice,
     RoutingExplanation,
     RoutingRequest,
 )
+from jeton.planning.routing.results import ReplayedEndpoint, RouteOutcome, RouteReplay
 from jeton.planning.routing.router import Router
 
 __all__ = [
@@ -30,6 +32,9 @@ __all__ = [
     "EndpointLimits",
     "LatencyProfile",
     "PromptCache",
+    "ReplayedEndpoint",
+    "RouteOutcome",
+    "RouteReplay",
     "Router",
     "RoutingCandidate",
     "RoutingChoice",
@@ -39,4 +44,5 @@ __all__ = [
     "RoutingWeights",
     "parse_endpoints",
     "read_endpoints",
+    "route_logs",
 ]

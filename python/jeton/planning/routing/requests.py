@@ -82,6 +82,7 @@ class RoutingChoice(NamedTuple):
         place: Its place among the endpoints; -1: none.
         usd: Expected dollars there.
         output_tokens: Expected answer tokens there.
+        held_tokens: Prompt tokens that its cache may still hold.
         meets: True if it meets the limits of latency and quality.
         is_fallback: True if no endpoint met them, and one was taken all the same.
         is_sticky: True if the conversation was there already.
@@ -92,6 +93,7 @@ class RoutingChoice(NamedTuple):
     place: int
     usd: float
     output_tokens: float
+    held_tokens: int
     meets: bool
     is_fallback: bool
     is_sticky: bool
@@ -103,6 +105,7 @@ NO_ENDPOINT = RoutingChoice(
     place=-1,
     usd=0.0,
     output_tokens=0.0,
+    held_tokens=0,
     meets=False,
     is_fallback=False,
     is_sticky=False,

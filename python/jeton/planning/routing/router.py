@@ -230,9 +230,9 @@ class Router:
         if cached_tokens is not None:
             seen = self._seen[choice.place]
             n = request.input_tokens[choice.place]
-            if choice.is_sticky:
-                seen.expected += n
-                seen.read += cached_tokens
+            if choice.held_tokens:
+                seen.expected += choice.held_tokens
+                seen.read += min(cached_tokens, choice.held_tokens)
             seen.fresh += max(n - cached_tokens, 0)
             seen.written += written_tokens or 0
 
@@ -301,7 +301,7 @@ class Router:
         fits = n + longest <= lane.context_tokens and longest <= lane.output_tokens
         limit = self._limits[place]
         has_room = limit is None or limit.has_room(n + expected, now_s)
-        cached, written = 0, 0.0
+        held, cached, written = 0, 0, 0.0
         if lane.keeps_cache:
             seen = self._seen[place]
             if talk is not None:
@@ -331,7 +331,7 @@ class Router:
                 )
             )  # fmt: skip
         return Weighed(
-            lane, (n, cached, expected), usd, quality, takes=fits and has_room, meets=meets
+            lane, (n, cached, expected, held), usd, quality, takes=fits and has_room, meets=meets
         )
 
     def _meets_time(self, lane: Lane, n: int, cached: int, upper: float) -> bool:

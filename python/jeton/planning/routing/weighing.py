@@ -23,7 +23,7 @@ class Weighed:
     def __init__(
         self,
         lane: Lane,
-        tokens: tuple[int, int, float],
+        tokens: tuple[int, int, float, int],
         usd: float,
         quality: float | None,
         *,
@@ -40,7 +40,7 @@ class Weighed:
 
     def seconds(self) -> float:
         """Return the expected time to the last token; NaN where it is not known."""
-        n, cached, expected = self._tokens
+        n, cached, expected, _ = self._tokens
         return self._lane.seconds(n, cached, expected)
 
     def chosen(
@@ -52,6 +52,7 @@ class Weighed:
             self.place,
             self.usd,
             self._tokens[2],
+            self._tokens[3],
             self.meets,
             is_fallback,
             is_sticky,
