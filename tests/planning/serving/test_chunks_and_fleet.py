@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from click.testing import CliRunner
 from jeton.catalog import gpu, model
 from jeton.cli.app import app
 from jeton.corpus.traces import Trace
+from jeton.economics import MemoryPlan
 from jeton.economics.serving.latency import prefill_seconds
+from jeton.economics.traffic import simulate_traffic
 from jeton.errors import UsageError
 from jeton.planning.serving import (
     FleetPlan,
@@ -22,6 +25,7 @@ from jeton.planning.serving import (
     plan_chunks,
     plan_fleet,
 )
+from jeton.planning.serving.servers import server_of
 from jeton.planning.serving.timed_edges import padded_seconds, timed_edges
 
 
@@ -184,6 +188,22 @@ class TestFleet:
             assert option.usd_per_month == (hourly * 730).quantize(Decimal("0.01"))
             assert option.usd_per_month_scaled is not None
         assert fleets.peak_requests_per_second >= fleets.requests_per_second * 0.99
+
+    def test_evenly_spaced_requests_need_as_many_servers_as_they_last_pauses(self) -> None:
+        """Arrivals every second, one request at a time: D/D/n waits unless n >= service."""
+        server = server_of("llama-3-8b", "h100-sxm", plan=MemoryPlan(max_requests=1))
+        trace = Trace.of(np.arange(40.0), np.full(40, 500), np.full(40, 700))
+        alone = simulate_traffic(trace.part(rate_factor=1e-3), server)
+        service = alone.latency_seconds.p50
+        assert service > 2
+        found = plan_fleet(
+            trace,
+            model="llama-3-8b",
+            gpus=["h100-sxm"],
+            plan=MemoryPlan(max_requests=1),
+            objective=LatencyObjective(ttft_seconds=0.2),
+        )
+        assert found.options[0].servers == math.ceil(service)
 
     def test_a_limit_that_an_idle_server_breaks_has_no_number(self) -> None:
         found = plan_fleet(

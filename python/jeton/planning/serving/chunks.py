@@ -34,7 +34,7 @@ CHUNK_SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 _ENOUGH = 0.98
 """A smaller chunk is taken where it reads at least so much of what the best one reads a second."""
 
-_REPLAYED = 4000
+_REPLAYED = 2000
 """Requests of the replay that batches are taken from."""
 
 _MAX_TOKENS = 10_000_000

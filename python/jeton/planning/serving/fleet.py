@@ -437,7 +437,8 @@ def _windows(trace: Trace, width: float) -> tuple[list[Trace], float]:
     if n > _MAX_WINDOWS:
         raise UsageError(
             f"window_seconds is {width:g}, which makes {n:,} windows of the trace; expected at "
-            f"most {_MAX_WINDOWS:,}"
+            f"most {_MAX_WINDOWS:,}\nhint: longer windows (--window), or a part of the trace "
+            "(--seconds)"
         )
     length = trace.duration_seconds / n
     edges = np.searchsorted(trace.arrival_seconds, np.arange(1, n) * length)
