@@ -7,6 +7,8 @@ from typing import Any, Literal, Self, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton.estimating.bounds import TokenBounds
+
 __version__: str
 __all__ = [
     "BpeOptions",
@@ -1349,6 +1351,29 @@ class Tokenizer:
             True
             >>> tok.fits("Hello there", 2_000), tok.fits("Hello there" * 1_000, 1_000)
             (True, False)
+        """
+    def bounds(
+        self,
+        text: str | bytes | bytearray | memoryview,
+        *,
+        add_special_tokens: bool = False,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+    ) -> TokenBounds:
+        """Returns the fewest and the most tokens that any text of this length has.
+
+        Takes constant time and is true for every input: ``docs/guides/prediction.md`` has the
+        proof.
+
+        Args:
+            text: Text, or its UTF-8. Only its length counts, and if it is ASCII.
+            add_special_tokens: True if special tokens around the text count, too.
+            allow_special: Special tokens that are found in the text, as for ``encode``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.bounds("Hello there")
+            TokenBounds(lower_tokens=1, upper_tokens=11)
         """
     def grow(
         self,

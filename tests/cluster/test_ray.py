@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import random
-import secrets
 import signal
 import sys
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,29 +80,6 @@ def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monk
         run(a_corpus(tmp_path, 3), tmp_path / "o", pieces_on_ray)
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    """A cluster of several processes on this machine, for all tests of the module."""
-    with pytest.MonkeyPatch.context() as patch:
-        # A token of our own: nothing is written to the home folder, nothing is reported.
-        patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        # Ray looks at them when it is imported.
-        ray = pytest.importorskip("ray")
-        # The workers cannot import tests.
-        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-        ray.init(
-            num_cpus=2, log_to_driver=False, include_dashboard=False, object_store_memory=80 << 20
-        )
-        yield
-        ray.shutdown()
-        with warnings.catch_warnings():
-            # Ray ends its processes and forgets them.
-            warnings.simplefilter("ignore", ResourceWarning)
-            gc.collect()
-
-
 @dataclass
 class DiesOnce:
     """A job whose worker is killed in the middle of its third unit, the first time."""
@@ -138,6 +112,8 @@ def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(tmp_
     run(path, tmp_path / "local", "local")
     notes = tmp_path / "notes"
     notes.mkdir()
+    # The workers cannot import tests.
+    __import__("ray").cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
     def on_dying_workers(job: Any, *arguments: Any) -> Any:
         return pieces_on_ray(cast(TokenizeJob, DiesOnce(job, notes)), *arguments)

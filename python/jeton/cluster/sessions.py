@@ -7,7 +7,7 @@ import os
 import secrets
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +113,36 @@ class RaySession:
         # Ray returns no more than it is asked for.
         n = 1 if seconds is None else len(waiting)
         return list(self._ray.wait(waiting, num_returns=n, timeout=seconds)[0])
+
+    def results(
+        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int | None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (number of the call, result) of many calls, as they are done.
+
+        Raises:
+            Exception: The error of the first call that failed, when no other runs any more.
+        """
+        running: dict[Any, int] = {}
+        errors: dict[int, Exception] = {}
+        waiting = iter(range(len(calls)))
+        while True:
+            while not errors and len(running) < (workers or self.n_slots):
+                number = next(waiting, None)
+                if number is None:
+                    break
+                running[self.begin(function, *calls[number])] = number
+            if not running:
+                break
+            for reference in self.wait(running):
+                number = running.pop(reference)
+                try:
+                    result = self.result(reference)
+                except Exception as error:
+                    errors[number] = error
+                else:
+                    yield number, result
+        if errors:
+            raise errors[min(errors)]
 
     def result(self, reference: Any) -> Any:
         """Return what a task returned.
