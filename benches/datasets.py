@@ -347,9 +347,8 @@ def _print(rows: dict[str, Any]) -> None:
     print("\n| contender | MB/s | MB per second of all processors | ids |")
     print("| --- | ---: | ---: | ---: |")
     for name, row in rows.items():
-        print(
-            f"| {name} | {row['mb_per_s']:.1f} | {row['mb_per_cpu_s']:.1f} | {row['n_tokens']:,} |"
-        )
+        busy = "" if row["mb_per_cpu_s"] is None else f"{row['mb_per_cpu_s']:.1f}"
+        print(f"| {name} | {row['mb_per_s']:.1f} | {busy} | {row['n_tokens']:,} |", flush=True)
 
 
 if __name__ == "__main__":
