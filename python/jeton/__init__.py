@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from jeton.planning.cost_aware import cost_aware
     from jeton.planning.packing import pack
     from jeton.planning.recommend import recommend
+    from jeton.planning.serving import plan_admission, plan_chunks, plan_fleet
     from jeton.planning.sweep import sweep
     from jeton.preprocess import PreprocessOptions, preprocess_files, preprocess_texts
     from jeton.pricing import ledger, read_usage
@@ -154,6 +155,9 @@ __all__ = [
     "load",
     "make_lock",
     "pack",
+    "plan_admission",
+    "plan_chunks",
+    "plan_fleet",
     "preprocess_files",
     "preprocess_texts",
     "probe_digest",
@@ -187,6 +191,9 @@ _LAZY = {
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
     "pack": "jeton.planning.packing",
+    "plan_admission": "jeton.planning.serving",
+    "plan_chunks": "jeton.planning.serving",
+    "plan_fleet": "jeton.planning.serving",
     "preprocess_files": "jeton.preprocess",
     "preprocess_texts": "jeton.preprocess",
     "probe_digest": "jeton.probe",

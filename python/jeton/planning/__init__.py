@@ -4,6 +4,7 @@
 and money of every size; ``NestedVocabularies`` is the theorem that makes one training enough;
 ``cost_aware`` learns the vocabulary with the least bill and judges it against plain BPE; ``pack``
 puts documents into bins of one capacity. ``Admission`` decides for a server which request starts.
+``plan_admission``, ``plan_chunks`` and ``plan_fleet`` judge serving by replays of a trace.
 """
 
 from __future__ import annotations
@@ -19,7 +20,27 @@ from jeton.planning.nested import NestedVocabularies
 from jeton.planning.packing import Pack, PackReport, pack
 from jeton.planning.recommend import recommend
 from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
-from jeton.planning.serving import AdmissionPlan, LatencyObjective, plan_admission
+from jeton.planning.routing import (
+    Endpoint,
+    EndpointGpu,
+    EndpointLimits,
+    LatencyProfile,
+    PromptCache,
+    Router,
+    RoutingPolicy,
+    RoutingRequest,
+    RoutingWeights,
+    read_endpoints,
+)
+from jeton.planning.serving import (
+    AdmissionPlan,
+    ChunkPlan,
+    FleetPlan,
+    LatencyObjective,
+    plan_admission,
+    plan_chunks,
+    plan_fleet,
+)
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
@@ -32,11 +53,17 @@ __all__ = [
     "DEFAULT_VOCAB_SIZES",
     "Admission",
     "AdmissionPlan",
+    "ChunkPlan",
     "CostAware",
     "Decision",
     "DomainTrial",
+    "Endpoint",
+    "EndpointGpu",
+    "EndpointLimits",
+    "FleetPlan",
     "HeldOutJudgement",
     "LatencyObjective",
+    "LatencyProfile",
     "LawfulSize",
     "LengthInterval",
     "ModelSweep",
@@ -45,13 +72,21 @@ __all__ = [
     "Pack",
     "PackReport",
     "PricedVocabulary",
+    "PromptCache",
     "Recommendation",
+    "Router",
+    "RoutingPolicy",
+    "RoutingRequest",
+    "RoutingWeights",
     "Sweep",
     "SweepPoint",
     "Trial",
     "cost_aware",
     "pack",
     "plan_admission",
+    "plan_chunks",
+    "plan_fleet",
+    "read_endpoints",
     "recommend",
     "sweep",
 ]

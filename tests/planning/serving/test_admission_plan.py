@@ -17,7 +17,7 @@ from jeton.economics import MemoryPlan
 from jeton.economics.admission import Policy
 from jeton.errors import UsageError
 from jeton.planning.serving import AdmissionPlan, LatencyObjective, plan_admission
-from jeton.planning.serving.admission import best_policy
+from jeton.planning.serving.choosing import best_policy
 from jeton.planning.serving.replays import ReplayFigures, replay_figures
 from jeton.planning.serving.seeds import SeedFigure, ratio_over_seeds
 from jeton.planning.serving.servers import engine_defaults, server_of

@@ -14,6 +14,16 @@ _HOMES = {
         "admission",
         "Say which policy of admission serves a trace best, and the settings that come closest.",
     ),
+    "chunks": (
+        "jeton.cli.plan.chunks",
+        "chunks",
+        "Say how many prompt tokens a step reads best, and where the edges of buckets lie.",
+    ),
+    "fleet": (
+        "jeton.cli.plan.fleet",
+        "fleet",
+        "Say how many servers of which GPU answer a trace in time, peaks included, and the bill.",
+    ),
 }
 
 
@@ -26,4 +36,6 @@ def plan() -> None:
     \b
     Examples:
       jeton plan admission trace.csv --model llama-3.1-8b --gpu h100-sxm
+      jeton plan chunks trace.csv --model llama-3.1-8b --gpu h100-sxm
+      jeton plan fleet trace.csv --model llama-3.1-8b --gpus h100-sxm,a100-80gb,l40s
     """

@@ -90,6 +90,7 @@ def trace_options(function: _F) -> _F:
         ),
         click.option(
             "--rate",
+            "--trace-rate",
             type=above_zero,
             metavar="N",
             help="Requests per second, where the trace has no times.",

@@ -10,6 +10,8 @@ from jeton.planning.serving.admission_results import (
     PolicyFigures,
     SettingAdvice,
 )
+from jeton.planning.serving.chunks import BucketEdges, ChunkPlan, ChunkSize, plan_chunks
+from jeton.planning.serving.fleet import FleetOption, FleetPlan, plan_fleet
 from jeton.planning.serving.objective import AIMS, Aim, LatencyObjective
 from jeton.planning.serving.seeds import SeedFigure
 
@@ -18,11 +20,18 @@ __all__ = [
     "DEFAULT_POLICIES",
     "AdmissionPlan",
     "Aim",
+    "BucketEdges",
+    "ChunkPlan",
+    "ChunkSize",
     "EngineAdvice",
+    "FleetOption",
+    "FleetPlan",
     "LatencyObjective",
     "LoadFigures",
     "PolicyFigures",
     "SeedFigure",
     "SettingAdvice",
     "plan_admission",
+    "plan_chunks",
+    "plan_fleet",
 ]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from jeton.economics.admission import Policy
 from jeton.errors import UsageError
-from jeton.planning.serving.admission_results import AdmissionPlan, LoadFigures, PolicyFigures
+from jeton.planning.serving.admission_results import AdmissionPlan, PolicyFigures
+from jeton.planning.serving.choosing import best_policy, compared_load, policy_figures
 from jeton.planning.serving.engine_settings import advise
 from jeton.planning.serving.objective import LatencyObjective
 from jeton.planning.serving.replays import ReplayFigures, replay_figures
-from jeton.planning.serving.seeds import SeedFigure, ratio_over_seeds
 from jeton.planning.serving.servers import engine_defaults, server_of
 from jeton.planning.serving.windows import WINDOW_SECONDS, check_traffic, drawn_windows
 from jeton.progress import OnProgress, Progress
@@ -47,7 +47,6 @@ _AROUND_KNEE = (0.6, 0.8, 1.0, 1.2, 1.5)
 _SCANNED_LOADS = (1.2, 1.0, 0.85, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03, 0.01)
 """Loads at which that knee is looked for: rates over the rate that the server sustains."""
 
-_BASELINES = ("static", "maximum", "p95", "dynamic")
 _AT_ONCE = 1e6
 """Density of traffic at which an hour comes within milliseconds: the GPU is never short of work."""
 
@@ -155,8 +154,8 @@ def plan_admission(
                 )
             by_load.append(found)
         runs.append(by_load)
-    load = _compared_load(runs, loads)
-    figures = _figures(chosen, runs, loads, load)
+    load = compared_load(runs, loads)
+    figures = policy_figures(chosen, runs, loads, objective)
     best, reasons = best_policy(chosen, runs, loads, load, objective)
     factor = loads[load] * saturation
     advice, tuned = advise(
@@ -209,7 +208,7 @@ def saturation_rate(
         UsageError: No request of the trace fits the server.
     """
     run = replay_figures(
-        drawing.part(rate_factor=_AT_ONCE * drawing.duration_seconds),
+        drawing.part(rate_factor=_AT_ONCE),
         server,
         policy=Policy("dynamic"),
         settings=settings,
@@ -251,129 +250,6 @@ def _loads_around_knee(
         if load * saturation * len(drawings) < best:
             break
     return tuple(round(knee * share, 4) for share in _AROUND_KNEE)
-
-
-def best_policy(
-    policies: Sequence[Policy],
-    runs: Sequence[Sequence[Sequence[ReplayFigures]]],
-    loads: Sequence[float],
-    load: int,
-    objective: LatencyObjective,
-) -> tuple[int, tuple[str, ...]]:
-    """Return the place of the best policy, and why it is the best.
-
-    Two policies cannot be told apart if the 95% interval of their paired ratio holds 1. The first
-    that cannot be told from the best mean is taken: it is the simplest to have.
-    """
-    values = [_aimed(by_load, load, objective) for by_load in runs]
-    is_least = objective.aim in ("ttft", "cost")
-
-    def order(place: int) -> float:
-        mean = SeedFigure.of(values[place]).mean
-        if mean != mean:
-            return float("inf")
-        return mean if is_least else -mean
-
-    top = min(range(len(policies)), key=order)
-    what = _AIMS[objective.aim].format(load=loads[load])
-    best = SeedFigure.of(values[top])
-    reasons = [f"{policies[top].label} has the {what}: {best.mean:.4g}{_ends(best)}"]
-    chosen = top
-    for place in range(top):
-        ratio = ratio_over_seeds(values[place], values[top])
-        if ratio is None or ratio.low is None or ratio.high is None:
-            continue
-        if ratio.low <= 1 <= ratio.high:
-            reasons.append(
-                f"{policies[place].label} cannot be told from it: {ratio.mean:.3f} times as much "
-                f"(95%: {ratio.low:.3f} to {ratio.high:.3f}), and is simpler to have"
-            )
-            chosen = place
-            break
-    return chosen, tuple(reasons)
-
-
-_AIMS = {
-    "goodput": "most answers in time a second at its best load",
-    "ttft": "shortest time to the first token of 99 in 100 requests at {load:g} of saturation",
-    "cost": "fewest dollars a million tokens of answers in time at {load:g} of saturation",
-    "utilisation": "fullest cache at {load:g} of saturation",
-}
-
-
-def _aimed(
-    by_load: Sequence[Sequence[ReplayFigures]], load: int, objective: LatencyObjective
-) -> list[float]:
-    """The figure that is sought, one of each seed."""
-    if objective.aim == "goodput":
-        return _best_goodput(by_load)
-    name = {
-        "ttft": "ttft_p99_seconds",
-        "cost": "usd_per_mtok_in_time",
-        "utilisation": "utilisation_share",
-    }[objective.aim]
-    found = [getattr(run, name) for run in by_load[load]]
-    return [float("nan") if value is None else float(value) for value in found]
-
-
-def _best_goodput(by_load: Sequence[Sequence[ReplayFigures]]) -> list[float]:
-    """Goodput of each seed, at the load at which the mean over seeds is highest."""
-    return [run.goodput_requests_per_second for run in by_load[_best_load(by_load)]]
-
-
-def _best_load(by_load: Sequence[Sequence[ReplayFigures]]) -> int:
-    means = [sum(run.goodput_requests_per_second for run in found) for found in by_load]
-    return means.index(max(means))
-
-
-def _compared_load(
-    runs: Sequence[Sequence[Sequence[ReplayFigures]]], loads: Sequence[float]
-) -> int:
-    """Place of the load at which some policy's goodput is the highest of all."""
-    by_load = [
-        max(sum(run.goodput_requests_per_second for run in policy[number]) for policy in runs)
-        for number in range(len(loads))
-    ]
-    return by_load.index(max(by_load))
-
-
-def _figures(
-    policies: Sequence[Policy],
-    runs: Sequence[Sequence[Sequence[ReplayFigures]]],
-    loads: Sequence[float],
-    load: int,
-) -> list[PolicyFigures]:
-    places = {policy.label: place for place, policy in enumerate(policies)}
-    baselines = [label for label in _BASELINES if label in places]
-    found = []
-    for policy, by_load in zip(policies, runs, strict=True):
-        goodput = _best_goodput(by_load)
-        held = [run.utilisation_share for run in by_load[load]]
-        found.append(
-            PolicyFigures(
-                label=policy.label,
-                name=policy.name,
-                order=policy.order,
-                loads=tuple(
-                    LoadFigures.of(one, rows) for one, rows in zip(loads, by_load, strict=True)
-                ),
-                best_goodput=SeedFigure.of(goodput),
-                best_load=loads[_best_load(by_load)],
-                best_goodput_over={
-                    label: ratio_over_seeds(goodput, _best_goodput(runs[places[label]]))
-                    for label in baselines
-                    if label != policy.label
-                },
-                utilisation_over={
-                    label: ratio_over_seeds(
-                        held, [run.utilisation_share for run in runs[places[label]][load]]
-                    )
-                    for label in baselines
-                    if label != policy.label
-                },
-            )
-        )
-    return found
 
 
 def _checked(
@@ -432,9 +308,3 @@ def _notes(trace: Trace, best: PolicyFigures, load: float) -> tuple[str, ...]:
     if refused:
         notes.append(f"{refused:,} requests of all drawings fit neither context nor memory")
     return tuple(notes)
-
-
-def _ends(figure: SeedFigure) -> str:
-    if figure.low is None or figure.high is None:
-        return ""
-    return f" (95%: {figure.low:.4g} to {figure.high:.4g})"

@@ -103,9 +103,12 @@ class PolicyFigures:
         loads: Figures at each load, ascending.
         best_goodput: The most answers in time a second that it gives at any of the loads.
         best_load: The load at which the mean of them is highest.
+        rate_at_p99: Requests a second up to which 99 of 100 first tokens come in time; None where
+            the lowest load is too much already.
         best_goodput_over: Ratio of that goodput to another policy's, by the other's label, paired
             by seed; None where one of them answers nothing in time.
-        utilisation_over: Ratio of the utilisation at the plan's load to another policy's.
+        rate_at_p99_over: Ratio of ``rate_at_p99`` to another policy's.
+        utilisation_over: Ratio of the utilisation at the highest load to another policy's.
     """
 
     label: str
@@ -114,7 +117,9 @@ class PolicyFigures:
     loads: tuple[LoadFigures, ...]
     best_goodput: SeedFigure
     best_load: float
+    rate_at_p99: SeedFigure | None
     best_goodput_over: dict[str, SeedFigure | None]
+    rate_at_p99_over: dict[str, SeedFigure | None]
     utilisation_over: dict[str, SeedFigure | None]
 
     def at(self, load: float) -> LoadFigures:
@@ -129,7 +134,9 @@ class PolicyFigures:
             "order": self.order,
             "best_goodput": self.best_goodput.to_dict(),
             "best_load": self.best_load,
+            "rate_at_p99": None if self.rate_at_p99 is None else self.rate_at_p99.to_dict(),
             "best_goodput_over": _ratios(self.best_goodput_over),
+            "rate_at_p99_over": _ratios(self.rate_at_p99_over),
             "utilisation_over": _ratios(self.utilisation_over),
             "loads": [one.to_dict() for one in self.loads],
         }

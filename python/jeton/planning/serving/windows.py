@@ -37,7 +37,8 @@ def drawn_windows(
     """Return traffic like a trace's: windows of it in a random order, each as often as drawn.
 
     Within a window, times, lengths and their order are the trace's own. So bursts shorter than a
-    window stay, and what lies further apart becomes independent.
+    window stay, and what lies further apart becomes independent. Windows without a request are left
+    out: the rate is scaled anyway, and a trace with a long gap has few others.
 
     Source: moving-block bootstrap, Kuensch, Annals of Statistics 17 (1989),
     doi:10.1214/aos/1176347265; here with windows that do not overlap.
@@ -64,16 +65,18 @@ def drawn_windows(
             f"window_seconds is {width:g}; expected above 0 and at most the trace's {duration:g} s"
         )
     n_windows = int(duration / width + 1e-9)
-    edges = np.searchsorted(trace.arrival_seconds, np.arange(n_windows + 1) * width)
+    number = (trace.arrival_seconds // width).astype(np.int64)
+    filled, first = np.unique(number[number < n_windows], return_index=True)
+    last = np.searchsorted(number, filled, side="right")
     rng = np.random.default_rng(seed)
     rows: list[NDArray[np.int64]] = []
     times: list[NDArray[np.float64]] = []
     n = place = 0
     while n < n_requests:
-        window = int(rng.integers(n_windows))
-        chosen = np.arange(edges[window], edges[window + 1])
+        drawn = int(rng.integers(len(filled)))
+        chosen = np.arange(first[drawn], last[drawn])
         rows.append(chosen)
-        times.append(trace.arrival_seconds[chosen] + (place - window) * width)
+        times.append(trace.arrival_seconds[chosen] + (place - int(filled[drawn])) * width)
         n += len(chosen)
         place += 1
     index = np.concatenate(rows)[:n_requests]

@@ -195,7 +195,7 @@ def admission_html(plan: AdmissionPlan) -> str:
         plots=(
             PlanPlot(
                 "Answers in time a second",
-                "over the requests that come a second; bars are 95% intervals",
+                "over the requests that come a second; bars are 95% intervals of the best",
                 _chart(data, "goodput_requests_per_second", "goodput"),
             ),
             PlanPlot(
@@ -230,7 +230,8 @@ def _chart(
 ) -> Any:
     by_label = {policy["label"]: policy for policy in data["policies"]}
     labels = [data["best"], *(label for label in _DRAWN_FIRST if label in by_label)]
-    labels += list(by_label)
+    # Beside them those with the most answers in time.
+    labels += sorted(by_label, key=lambda one: -by_label[one]["best_goodput"]["mean"])
     curves = []
     for label in dict.fromkeys(labels):
         points, ends = [], []
@@ -239,7 +240,8 @@ def _chart(
             if value is None or value["mean"] is None:
                 continue
             points.append((load["requests_per_second"], value["mean"]))
-            ends.append(None if value["low"] is None else (value["low"], value["high"]))
+            has_ends = label == data["best"] and value["low"] is not None
+            ends.append((value["low"], value["high"]) if has_ends else None)
         curves.append(Curve(label, tuple(points), tuple(ends)))
     curves = curves[:_MOST_CURVES]
     return curves_chart(

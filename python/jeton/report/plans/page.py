@@ -24,11 +24,11 @@ __all__ = [
     "plan_markdown",
 ]
 
-_WIDTH_PX, _HEIGHT_PX = 520.0, 320.0
-_BOX_PX = (58.0, 505.0, 12.0, 210.0)
+_WIDTH_PX, _HEIGHT_PX = 360.0, 290.0
+_BOX_PX = (51.0, 345.0, 9.0, 191.0)
 """Where the axes lie: left, right, top, bottom; the names of the curves stand below."""
-_NAMES_TOP_PX, _NAME_PX = 248.0, 18.0
-_NAMES_BESIDE_PX = 235.0
+_NAMES_TOP_PX, _NAME_PX = 228.0, 18.0
+_NAMES_BESIDE_PX = 150.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def plan_html(
         .render(
             data=data,
             title=title,
-            words=words,
+            words=[line[:1].upper() + line[1:] for line in words],
             plots=plots,
             grids=grids,
             basis=basis,
