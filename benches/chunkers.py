@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from jeton.chunking import chunk_text
-from jeton.chunking.texts import By
+from jeton.chunking.division import By
 
 __all__ = ["CHUNKERS", "Chunker", "Span", "installed"]
 

@@ -12,7 +12,7 @@ jeton`` stays quick.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from jeton._core import (
     Encoding,
@@ -32,6 +32,7 @@ from jeton.errors import (
     AdaptError,
     ApproximationWarning,
     CatalogError,
+    ClusterError,
     CorpusError,
     DecodeError,
     EmptyCorpusError,
@@ -65,6 +66,8 @@ from jeton.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jeton.auditing import audit
     from jeton.benchmarking import bench
     from jeton.chunking.documents import chunk
@@ -72,11 +75,13 @@ if TYPE_CHECKING:
     from jeton.converting import convert
     from jeton.datasets import tokenize_dataset, transcode_dataset, verify_dataset
     from jeton.doctor import diagnose
+    from jeton.estimating.bounds import TokenBounds
     from jeton.explaining import explain
     from jeton.locking import compare_locks, make_lock
     from jeton.planning.cost_aware import cost_aware
     from jeton.planning.packing import pack
     from jeton.planning.recommend import recommend
+    from jeton.planning.serving import plan_admission, plan_chunks, plan_fleet
     from jeton.planning.sweep import sweep
     from jeton.preprocess import PreprocessOptions, preprocess_files, preprocess_texts
     from jeton.pricing import ledger, read_usage
@@ -89,6 +94,7 @@ __all__ = [
     "AdaptError",
     "ApproximationWarning",
     "CatalogError",
+    "ClusterError",
     "CorpusError",
     "DecodeError",
     "EmptyCorpusError",
@@ -149,6 +155,9 @@ __all__ = [
     "load",
     "make_lock",
     "pack",
+    "plan_admission",
+    "plan_chunks",
+    "plan_fleet",
     "preprocess_files",
     "preprocess_texts",
     "probe_digest",
@@ -182,6 +191,9 @@ _LAZY = {
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
     "pack": "jeton.planning.packing",
+    "plan_admission": "jeton.planning.serving",
+    "plan_chunks": "jeton.planning.serving",
+    "plan_fleet": "jeton.planning.serving",
     "preprocess_files": "jeton.preprocess",
     "preprocess_texts": "jeton.preprocess",
     "probe_digest": "jeton.probe",
@@ -195,3 +207,37 @@ _LAZY = {
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _LAZY)
+
+
+def _bounds(  # noqa: D417 - `self` is the method's
+    self: Tokenizer,
+    text: str | bytes | bytearray | memoryview,
+    *,
+    add_special_tokens: bool = False,
+    allow_special: Iterable[str] | Literal["all"] | None = None,
+) -> TokenBounds:
+    """Returns the fewest and the most tokens that any text of this length has.
+
+    Takes constant time and is true for every input: ``docs/guides/prediction.md`` has the proof.
+
+    Args:
+        text: Text, or its UTF-8. Only its length counts, and if it is ASCII.
+        add_special_tokens: True if special tokens around the text count, too.
+        allow_special: Special tokens that are found in the text, as for ``encode``.
+
+    Example:
+        >>> import jeton
+        >>> tok = jeton.load("jeton-general-32k")
+        >>> tok.bounds("Hello there")
+        TokenBounds(lower_tokens=1, upper_tokens=11)
+    """
+    from jeton.estimating.bounds import token_bounds
+
+    return token_bounds(
+        self, text, add_special_tokens=add_special_tokens, allow_special=allow_special
+    )
+
+
+# The core's class has the methods that encode; this one reads the form of the tokenizer alone.
+_bounds.__name__, _bounds.__qualname__ = "bounds", "Tokenizer.bounds"
+Tokenizer.bounds = _bounds  # type: ignore[method-assign]

@@ -7,6 +7,8 @@ from typing import Any, Literal, Self, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton.estimating.bounds import TokenBounds
+
 __version__: str
 __all__ = [
     "BpeOptions",
@@ -52,6 +54,7 @@ __all__ = [
     "available_threads",
     "bucket_edges",
     "chunk_spans",
+    "chunk_texts",
     "compile_charsmap",
     "compress_zstd",
     "continue_bpe",
@@ -1349,6 +1352,29 @@ class Tokenizer:
             >>> tok.fits("Hello there", 2_000), tok.fits("Hello there" * 1_000, 1_000)
             (True, False)
         """
+    def bounds(
+        self,
+        text: str | bytes | bytearray | memoryview,
+        *,
+        add_special_tokens: bool = False,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+    ) -> TokenBounds:
+        """Returns the fewest and the most tokens that any text of this length has.
+
+        Takes constant time and is true for every input: ``docs/guides/prediction.md`` has the
+        proof.
+
+        Args:
+            text: Text, or its UTF-8. Only its length counts, and if it is ASCII.
+            add_special_tokens: True if special tokens around the text count, too.
+            allow_special: Special tokens that are found in the text, as for ``encode``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.bounds("Hello there")
+            TokenBounds(lower_tokens=1, upper_tokens=11)
+        """
     def grow(
         self,
         text: _Text | None = None,
@@ -2523,6 +2549,31 @@ def chunk_spans(
 
     Each is counted as it is sent: the head of its start, its text, the tail. The second value is
     the byte and the tokens of a character that exceeds the budget alone, or None.
+    """
+
+def chunk_texts(
+    tokenizer: Tokenizer,
+    texts: list[_Text],
+    *,
+    by: Literal["tokens", "sentences", "structure"],
+    languages: Sequence[str],
+    kind_costs: Sequence[int],
+    max_tokens: int,
+    overlap_tokens: int,
+    overlap_parts: int,
+    head: str,
+    tail: str,
+    add_special_tokens: bool,
+    trim: bool,
+    chunk_cost: int,
+    clause_cost: int,
+    word_cost: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int] | None]:
+    """Chunks of several texts, cut at the boundaries that the core finds.
+
+    Returns rows as ``chunk_spans`` does, and offsets, int64 (n_texts + 1,): text ``i`` has the rows
+    ``offsets[i]:offsets[i + 1]``. The third value names the text, byte and tokens of a character
+    that exceeds the budget alone; rows end with the text before.
     """
 
 def published_patterns() -> dict[str, str]:

@@ -17,6 +17,7 @@ The tree::
         RecordError                        .path .line
         EmptyCorpusError
         LimitError                         .what .limit
+      ClusterError(RuntimeError)           a cluster cannot or could not do the work
       TrainingError(ValueError)
       AdaptError(ValueError)
       CatalogError(LookupError)            .name .kind .nearest
@@ -47,6 +48,7 @@ __all__ = [
     "AdaptError",
     "ApproximationWarning",
     "CatalogError",
+    "ClusterError",
     "CorpusError",
     "DecodeError",
     "EmptyCorpusError",
@@ -212,6 +214,10 @@ class LimitError(CorpusError):
         super().__init__(message)
         self.what = what
         self.limit = limit
+
+
+class ClusterError(JetonError, RuntimeError):
+    """A cluster cannot do the work, or its processes died again and again."""
 
 
 class TrainingError(JetonError, ValueError):

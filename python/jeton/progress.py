@@ -16,8 +16,8 @@ class Progress:
     Attributes:
         stage: The work at hand: ``"read"`` while inputs are read, ``"count"`` while text is counted
             for training, ``"merge"`` while tokens are made, ``"prune"`` while Unigram's candidates
-            become fewer, ``"search"`` while tokenizers are compared text by text, ``"step"`` at the
-            beginning of a step of several.
+            become fewer, ``"search"`` while tokenizers are compared text by text, ``"replay"``
+            while traffic is replayed, ``"step"`` at the beginning of a step of several.
         done: Units done so far.
         total: Units in all; None where the number is not known (a pipe, an iterable).
         unit: The unit: ``"bytes"`` as stored, ``"tokens"``, ``"texts"`` or ``"steps"``.
@@ -29,7 +29,7 @@ class Progress:
         0.5
     """
 
-    stage: Literal["read", "count", "merge", "prune", "search", "step"]
+    stage: Literal["read", "count", "merge", "prune", "search", "replay", "step"]
     done: int
     total: int | None
     unit: Literal["bytes", "tokens", "texts", "steps"]

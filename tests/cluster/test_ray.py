@@ -6,19 +6,23 @@ import json
 import os
 import random
 import signal
-import threading
-import time
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from click.testing import CliRunner
 
 import jeton
-from jeton.cluster import pieces_on_ray
-from jeton.cluster.tokenizing import write_part
+from jeton.cli.app import app
+from jeton.cluster import RayTasks, pieces_on_ray
+from jeton.cluster.sessions import RaySession
+from jeton.cluster.tokenizing import pieces_of_part, write_part
 from jeton.datasets import units
 from jeton.datasets.working import TokenizeJob
-from jeton.errors import MissingExtraError, RecordError, UsageError
+from jeton.errors import ClusterError, MissingExtraError, RecordError, UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +60,11 @@ def test_the_task_alone_writes_a_part_once(tmp_path: Path) -> None:
     jobs: list[TokenizeJob] = []
 
     def in_this_process(job: Any, unit: int, document: int, workers: int, folder: Path) -> Any:
-        from jeton.cluster.tokenizing import _pieces_of
-
         jobs.append(job)
         for number in range(unit, len(job.units)):
             row = write_part(job, number, str(tmp_path))
             assert row["n_documents"] > 0
-            for piece in _pieces_of(tmp_path / f"{number:08d}.part", 0):
+            for piece in pieces_of_part(tmp_path / f"{number:08d}.part", 0):
                 yield number, piece
 
     run(path, tmp_path / "local", "local")
@@ -78,50 +80,94 @@ def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monk
         run(a_corpus(tmp_path, 3), tmp_path / "o", pieces_on_ray)
 
 
-def workers_of_ray() -> list[int]:
-    """Workers of the cluster that this process started; nobody else's."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                is_worker = (entry / "cmdline").read_bytes().startswith(b"ray::write_part")
-                is_ours = is_worker and parent(parent(int(entry.name))) == os.getpid()
-            except OSError:
-                continue
-            if is_ours:
-                found.append(int(entry.name))
-    return found
+@dataclass
+class DiesOnce:
+    """A job whose worker is killed in the middle of its third unit, the first time."""
+
+    job: TokenizeJob
+    notes: Path
+
+    @property
+    def states(self) -> Any:
+        return self.job.states
+
+    @property
+    def units(self) -> Any:
+        return self.job.units
+
+    def pieces(self, number: int, **options: Any) -> Iterator[Any]:
+        with (self.notes / "begun").open("a") as stream:
+            stream.write(f"{number} {os.getpid()}\n")
+        for piece in self.job.pieces(number, **options):
+            yield piece
+            if number == 2 and not (self.notes / "killed").exists():
+                (self.notes / "killed").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
-def parent(process: int) -> int:
-    """The process that started another."""
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-@pytest.mark.cluster
-def test_a_cluster_gives_the_bytes_of_one_machine(tmp_path: Path) -> None:
-    path = a_corpus(tmp_path, 4000)
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(tmp_path: Path) -> None:
+    path = a_corpus(tmp_path, 600)
     run(path, tmp_path / "local", "local")
-    killed: list[int] = []
-    is_done = threading.Event()
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    # The workers cannot import tests.
+    __import__("ray").cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-    def kill() -> None:
-        deadline = time.monotonic() + 300
-        while not is_done.is_set() and len(killed) < 2 and time.monotonic() < deadline:
-            for process in workers_of_ray()[:1]:
-                os.kill(process, signal.SIGKILL)
-                killed.append(process)
-            time.sleep(0.001)
+    def on_dying_workers(job: Any, *arguments: Any) -> Any:
+        return pieces_on_ray(cast(TokenizeJob, DiesOnce(job, notes)), *arguments)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    run(path, tmp_path / "ray", pieces_on_ray)
-    is_done.set()
-    killer.join()
-    assert killed
+    run(path, tmp_path / "ray", on_dying_workers)
+    begun = [line.split() for line in (notes / "begun").read_text().splitlines()]
+    assert (notes / "killed").exists()
+    assert [unit for unit, _ in begun].count("2") == 2
+    assert len({process for _, process in begun}) >= 2
+    assert str(os.getpid()) not in {process for _, process in begun}
     assert contents(tmp_path / "local") == contents(tmp_path / "ray")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("cluster")
+def test_errors_of_tasks_are_those_of_one_machine(tmp_path: Path) -> None:
+    path = a_corpus(tmp_path, 100)
     path.write_text(path.read_text() + "{bad\n")
-    with pytest.raises(RecordError, match="line 4002"):
+    with pytest.raises(RecordError, match="line 102"):
         run(path, tmp_path / "bad", pieces_on_ray)
+    left = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
+    path.write_text("".join(json.dumps(record) + "\n" for record in left))
+    with pytest.raises(UsageError, match="changed"):
+        run(path, tmp_path / "bad", pieces_on_ray, resume=True)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_has_only_files_that_all_nodes_share(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="standard input"):
         run(iter(["a"]), tmp_path / "x", pieces_on_ray)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_task_that_dies_again_and_again_is_an_error(tmp_path: Path) -> None:
+    def die(_shared: None) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with (
+        RaySession.open(RayTasks(max_retries=0), None, workers=None, what="this") as session,
+        pytest.raises(ClusterError, match=r"(?s)died 1 times.*hint: .*--resume"),
+    ):
+        session.result(session.begin(die))
+
+
+def test_demands_are_for_a_cluster(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["tokenize", "x", "-t", "y", "-o", "z", "--task-cpus", "2"])
+    assert done.exit_code == 2
+    assert "--task-cpus is for tasks on a cluster" in done.output
+
+
+@pytest.mark.parametrize(
+    ("demand", "message"),
+    [({"num_cpus": 0}, "num_cpus"), ({"memory_bytes": 0}, "memory"), ({"max_retries": -2}, "-2")],
+)
+def test_demands_that_mean_nothing(demand: dict[str, int], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        RayTasks(**demand)

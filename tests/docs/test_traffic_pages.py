@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from jeton.economics.traffic.policies import MAX_REQUESTS, STEP_TOKENS
+from jeton.economics.traffic.settings import MAX_REQUESTS, STEP_TOKENS
 from tests.docs.pages import ROOT, text_of
 
 PAGES = ("traffic", "measured", "training-cost")

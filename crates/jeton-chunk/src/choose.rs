@@ -41,8 +41,9 @@ pub trait Source {
     /// Returns the ends of the tokens of a part of the text, as bytes of the text, rising.
     fn token_ends(&mut self, part: Range<usize>) -> Result<Vec<usize>, Self::Error>;
 
-    /// Returns the tokens of a chunk as it will be sent.
-    fn count(&mut self, chunk: Range<usize>) -> Result<usize, Self::Error>;
+    /// Returns the tokens of a chunk as it will be sent. `ends`: what [`Self::token_ends`] gave for
+    /// a part of the text that has all of the chunk.
+    fn count(&mut self, chunk: Range<usize>, ends: &[usize]) -> Result<usize, Self::Error>;
 
     /// Returns the tokens that are sent with a chunk that begins there.
     fn overhead(&mut self, start: usize) -> usize;
@@ -278,7 +279,9 @@ impl<'t> Window<'t> {
             };
             let chosen = first + chosen;
             let range = start..self.cuts[chosen].at;
-            let n_tokens = source.count(range.clone()).map_err(Failure::Source)?;
+            let n_tokens = source
+                .count(range.clone(), &self.ends)
+                .map_err(Failure::Source)?;
             if n_tokens <= self.settings.max_tokens {
                 return Ok(Some(Chunk { range, n_tokens }));
             }
@@ -305,7 +308,9 @@ impl<'t> Window<'t> {
                 break;
             }
             let range = start..end;
-            let n_tokens = source.count(range.clone()).map_err(Failure::Source)?;
+            let n_tokens = source
+                .count(range.clone(), &self.ends)
+                .map_err(Failure::Source)?;
             if n_tokens <= self.settings.max_tokens {
                 return Ok(Chunk { range, n_tokens });
             }
@@ -316,7 +321,9 @@ impl<'t> Window<'t> {
         let mut n_tokens = 0;
         for from in [start, done] {
             let range = from..done + first;
-            n_tokens = source.count(range.clone()).map_err(Failure::Source)?;
+            n_tokens = source
+                .count(range.clone(), &self.ends)
+                .map_err(Failure::Source)?;
             if n_tokens <= self.settings.max_tokens {
                 return Ok(Chunk { range, n_tokens });
             }

@@ -1,4 +1,4 @@
-"""Token scores and attention matrices folded onto words, characters, bytes or spans of the text.
+"""Token scores and attention folded onto words, characters, bytes or spans.
 
 A model gives one number a token (a gradient, a loss, a probability) or a matrix of tokens by tokens
 (attention); people ask about words. `TokenPlaces` says where tokens come from, `Units` which of

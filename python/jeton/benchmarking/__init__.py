@@ -1,4 +1,4 @@
-"""The tokenization libraries that are installed, timed on the user's own text.
+"""Installed tokenization libraries, timed on the user's own text.
 
 Each library lives in a process of its own, so that its memory is its own and a crash ends nobody
 else; they take turns in rounds, and only ids that equal the reference's make a speed count.

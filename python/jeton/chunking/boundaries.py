@@ -18,6 +18,8 @@ __all__ = [
     "CHUNK_COST",
     "CLAUSE_COST",
     "HEADING_KINDS",
+    "KIND_COSTS",
+    "SENTENCE_COST",
     "WORD_COST",
     "Boundaries",
     "as_bytes",
@@ -30,17 +32,20 @@ CHUNK_COST = 12
 CLAUSE_COST = 60
 WORD_COST = 100
 
+SENTENCE_COST = 16
+"""Price of a cut between sentences; dearer ones tear a table, a fence or a function."""
+
 HEADING_KINDS = range(1, 7)
 _PARAGRAPH, _LINE, _ITEM, _SENTENCE, _SENTENCE_LINE, _ROW, _TABLE_RULE = range(7, 14)
 _CODE_LINE, _CODE_BLOCK, _BODY, _PHRASE = range(14, 18)
 
-_COSTS = np.zeros(18, dtype=np.uint32)
+KIND_COSTS = np.zeros(18, dtype=np.uint32)
 for _kind, _cost in {
     **{level: level - 1 for level in HEADING_KINDS},
     _PARAGRAPH: 6,
     _LINE: 30,
     _ITEM: 9,
-    _SENTENCE: 16,
+    _SENTENCE: SENTENCE_COST,
     _SENTENCE_LINE: 8,
     _ROW: 48,
     _TABLE_RULE: 90,
@@ -49,7 +54,7 @@ for _kind, _cost in {
     _BODY: 60,
     _PHRASE: 30,
 }.items():
-    _COSTS[_kind] = _cost
+    KIND_COSTS[_kind] = _cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +65,25 @@ class Boundaries:
         places: int64 (n,), bytes of the text.
         costs: uint32 (n,).
         headings: Headings of the text: byte, level from 1, words.
+        sentence_cost: Highest price of a cut between sentences.
     """
 
     places: NDArray[np.int64]
     costs: NDArray[np.uint32]
     headings: list[tuple[int, int, str]] = field(default_factory=list)
+    sentence_cost: int = SENTENCE_COST
+
+    def within(self, start: int, end: int) -> Boundaries:
+        """The places inside a part of the text, counted from its first byte; no headings."""
+        first = np.searchsorted(self.places, start, side="right")
+        last = np.searchsorted(self.places, end, side="left")
+        return Boundaries(self.places[first:last] - start, self.costs[first:last])
 
 
 def sentence_boundaries(text: str, language: str) -> Boundaries:
     """Beginnings of sentences, paragraphs and lines."""
     places, kinds = scan_boundaries(text, by="sentences", language=language)
-    return Boundaries(places, _COSTS[kinds])
+    return Boundaries(places, KIND_COSTS[kinds])
 
 
 def structure_boundaries(text: str, language: str) -> Boundaries:
@@ -89,7 +102,7 @@ def structure_boundaries(text: str, language: str) -> Boundaries:
         level = _first_level(data[first:])
         if level:
             headings.insert(0, (first, level, _heading_words(data, first)))
-    return Boundaries(places, _COSTS[kinds], headings)
+    return Boundaries(places, KIND_COSTS[kinds], headings)
 
 
 def _heading_words(data: bytes, place: int) -> str:

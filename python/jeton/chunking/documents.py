@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from jeton._core import Tokenizer
+from jeton.chunking.division import Division
 from jeton.chunking.results import Chunking
-from jeton.chunking.texts import ChunkOptions, chunk_text
+from jeton.chunking.texts import ChunkOptions
 from jeton.corpus import open_documents
 from jeton.corpus.documents import Inputs
 from jeton.errors import MissingExtraError
-from jeton.registry import TokenizerLike, resolve
+from jeton.registry import TokenizerLike
 
 if TYPE_CHECKING:
     from jeton.progress import OnProgress
@@ -86,9 +86,11 @@ def chunk(
         >>> [len(document.chunking.chunks) for document in found]
         [1, 1]
     """
-    known = resolve(tokenizer)
-    # Limits that suit no text are refused before the first one is read.
-    chunk_text("", tokenizer=known, max_tokens=max_tokens, **options)
+    from jeton.registry import resolve
+
+    division = Division(tokenizer=resolve(tokenizer), max_tokens=max_tokens, **options)
+    # Options that suit no text are refused before the first one is read.
+    list(division.of([""]))
     stream = open_documents(
         inputs,
         field=field,
@@ -104,23 +106,24 @@ def chunk(
         for file, batch in stream:
             if file.path != source:
                 source, number = file.path, 0
-            for text in batch:
-                found = _divided(text, source, known, max_tokens, options)
-                yield DocumentChunks(source, number, len(text), found)
+            texts = list(batch)
+            found = _divided(texts, source, division)
+            for text, chunking in zip(texts, found, strict=True):
+                yield DocumentChunks(source, number, len(text), chunking)
                 number += 1
 
     return divided()
 
 
-def _divided(
-    text: str, source: str, tokenizer: Tokenizer, max_tokens: int, options: ChunkOptions
-) -> Chunking:
+def _divided(texts: list[str], source: str, division: Division) -> Iterator[Chunking]:
     suffix = _SUFFIXES.get(PurePath(source).suffix.lower())
-    if options.get("by") == "code" and options.get("code_language") is None and suffix:
-        guessed: ChunkOptions = {**options, "code_language": suffix}
+    if division.by == "code" and division.code_language is None and suffix:
+        guessed = replace(division, code_language=suffix)
         try:
-            return chunk_text(text, tokenizer=tokenizer, max_tokens=max_tokens, **guessed)
+            list(guessed.of([""]))
         except MissingExtraError:
             # Nobody asked for the grammar by name; lines and indentation do without.
             pass
-    return chunk_text(text, tokenizer=tokenizer, max_tokens=max_tokens, **options)
+        else:
+            division = guessed
+    return division.of(texts)

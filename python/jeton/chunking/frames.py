@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jeton._core import Tokenizer
 from jeton.errors import UsageError
@@ -33,6 +34,18 @@ class Frame:
     contexts: list[tuple[str, ...]]
     tail: str
     n_tokens: int
+
+    def within(self, start: int, end: int) -> Frame:
+        """The heads of a part of the text, whose bytes count from its first."""
+        first = bisect_right(self.starts, start) - 1
+        last = max(bisect_left(self.starts, end), first + 1)
+        starts = [0, *(place - start for place in self.starts[first + 1 : last])]
+        return replace(
+            self,
+            starts=starts,
+            heads=self.heads[first:last],
+            contexts=self.contexts[first:last],
+        )
 
 
 def heading_contexts(headings: Iterable[tuple[int, int, str]]) -> list[tuple[int, tuple[str, ...]]]:

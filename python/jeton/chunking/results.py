@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
 
-__all__ = ["Chunk", "Chunking", "DroppedText"]
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from jeton.chunking.frames import Frame
+
+__all__ = ["ROW", "Chunk", "Chunking", "Chunks", "DroppedText"]
+
+ROW = 5
+"""Numbers of a chunk: bytes from and to, code points from and to, tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +32,7 @@ class Chunk:
         context: Headings above the part, the outermost first, or imports and class of code.
         head: Text that is sent before the part: prefix, context, template.
         tail: Text that is sent behind it.
+        summary: Text that is sent instead of a part that does not fit; None: the part is sent.
     """
 
     text: str
@@ -32,11 +44,12 @@ class Chunk:
     context: tuple[str, ...] = ()
     head: str = ""
     tail: str = ""
+    summary: str | None = None
 
     @property
     def sent(self) -> str:
         """Text to embed or to send, with all that stands around the part."""
-        return f"{self.head}{self.text}{self.tail}"
+        return f"{self.head}{self.text if self.summary is None else self.summary}{self.tail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,91 @@ class DroppedText:
     end: int
 
 
+class Chunks(Sequence[Chunk]):
+    """Chunks of one text; each is made when it is asked for.
+
+    Args:
+        text: The text.
+        rows: int64 (n, ROW).
+        frame: Text around each chunk.
+        summaries: Texts that are sent instead of chunks, by their first bytes.
+    """
+
+    __slots__ = ("_frame", "_rows", "_summaries", "_text")
+
+    def __init__(
+        self,
+        text: str,
+        rows: NDArray[np.int64],
+        frame: Frame,
+        summaries: Mapping[int, str] | None = None,
+    ) -> None:
+        self._text = text
+        self._rows = rows
+        self._frame = frame
+        self._summaries = summaries or {}
+
+    @property
+    def text(self) -> str:
+        """The text that was divided."""
+        return self._text
+
+    @property
+    def n_tokens(self) -> NDArray[np.int64]:
+        """Tokens of each chunk as it is sent, int64 (n_chunks,)."""
+        return self._rows[:, 4]
+
+    @property
+    def spans(self) -> NDArray[np.int64]:
+        """First code point of each chunk and one past its last, int64 (n_chunks, 2)."""
+        return self._rows[:, 2:4]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Chunk: ...
+    @overload
+    def __getitem__(self, index: slice) -> Chunks: ...
+    def __getitem__(self, index: int | slice) -> Chunk | Chunks:
+        if isinstance(index, slice):
+            return Chunks(self._text, self._rows[index], self._frame, self._summaries)
+        (made,) = self._made(self._rows[index][None, :])
+        return made
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self._made(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Chunks({list(self)!r})"
+
+    def _made(self, rows: NDArray[np.int64]) -> Iterator[Chunk]:
+        text, frame, summaries = self._text, self._frame, self._summaries
+        places = np.searchsorted(np.array(frame.starts), rows[:, 0], side="right") - 1
+        for (start_bytes, end_bytes, start, end, n_tokens), place in zip(
+            rows.tolist(), places.tolist(), strict=True
+        ):
+            yield Chunk(
+                text[start:end],
+                start,
+                end,
+                start_bytes,
+                end_bytes,
+                n_tokens,
+                frame.contexts[place],
+                frame.heads[place],
+                frame.tail,
+                summaries.get(start_bytes),
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Chunking:
     """Chunks of one text, in its order.
@@ -64,7 +162,7 @@ class Chunking:
         language: Language whose rules found sentences (ISO 639-1); empty: none was needed.
     """
 
-    chunks: tuple[Chunk, ...]
+    chunks: Chunks
     dropped: tuple[DroppedText, ...]
     max_tokens: int
     by: str
@@ -73,4 +171,4 @@ class Chunking:
     @property
     def n_tokens(self) -> int:
         """Tokens of all chunks as they are sent: the size of an index of them."""
-        return sum(chunk.n_tokens for chunk in self.chunks)
+        return int(self.chunks.n_tokens.sum())

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer
-from jeton.chunking.boundaries import Boundaries, structure_boundaries
+from jeton.chunking.boundaries import SENTENCE_COST, Boundaries, structure_boundaries
 from jeton.errors import FormatError, UsageError
 
 __all__ = ["Embed", "StaticEmbedder", "load_static_embedder", "semantic_boundaries"]
@@ -113,7 +113,8 @@ def semantic_boundaries(text: str, language: str, embed: Embed | None) -> Bounda
     # Likeness is relative to that of the text: its ranks spread over the whole range.
     ranks = np.argsort(np.argsort(alike, kind="stable"), kind="stable")
     extra = (ranks * _MAX_EXTRA // max(len(ranks) - 1, 1)).astype(np.uint32)
-    return Boundaries(found.places, found.costs + extra, found.headings)
+    costs = found.costs + extra
+    return Boundaries(found.places, costs, found.headings, SENTENCE_COST + _MAX_EXTRA)
 
 
 def _lexical(parts: Sequence[str]) -> NDArray[np.float64]:

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-import numpy as np
-from numpy.typing import NDArray
-
-from jeton._core import Tokenizer, chunk_spans
-from jeton.chunking.boundaries import (
-    CHUNK_COST,
-    CLAUSE_COST,
-    WORD_COST,
-    Boundaries,
-    sentence_boundaries,
-    structure_boundaries,
-)
-from jeton.chunking.frames import Frame, Summarize, heading_contexts, make_frame
-from jeton.chunking.results import Chunk, Chunking, DroppedText
-from jeton.errors import UsageError
+from jeton.chunking.division import By, Division, Markup
+from jeton.chunking.results import Chunking
 from jeton.registry import TokenizerLike
 
 if TYPE_CHECKING:
+    from jeton.chunking.frames import Summarize
     from jeton.chunking.similarity import Embed
 
-__all__ = ["BY", "MARKUPS", "By", "ChunkOptions", "Markup", "check_limits", "chunk_text"]
-
-By = Literal["tokens", "sentences", "structure", "code", "semantic"]
-BY: tuple[By, ...] = ("tokens", "sentences", "structure", "code", "semantic")
-Markup = Literal["auto", "markdown", "html", "json", "plain"]
-MARKUPS: tuple[Markup, ...] = ("auto", "markdown", "html", "json", "plain")
+__all__ = ["ChunkOptions", "chunk_text"]
 
 
 class ChunkOptions(TypedDict, total=False):
@@ -48,16 +31,6 @@ class ChunkOptions(TypedDict, total=False):
     summarize: Summarize | None
     trim: bool
     add_special_tokens: bool
-
-
-_LANGUAGES = {
-    "bulgarian": "bg", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl",
-    "english": "en", "finnish": "fi", "french": "fr", "german": "de", "greek": "el",
-    "hungarian": "hu", "italian": "it", "norwegian": "no", "polish": "pl", "portuguese": "pt",
-    "romanian": "ro", "russian": "ru", "spanish": "es", "swedish": "sv", "turkish": "tr",
-    "ukrainian": "uk", "latin": "en",
-}  # fmt: skip
-"""Language classes whose sentence ends differ, as ISO 639-1."""
 
 
 def chunk_text(
@@ -127,174 +100,22 @@ def chunk_text(
     """
     from jeton.registry import resolve
 
-    check_limits(max_tokens=max_tokens, by=by, overlap=overlap, overlap_sentences=overlap_sentences)
-    if markup not in MARKUPS:
-        raise UsageError(f"markup is {markup!r}; expected one of {', '.join(MARKUPS)}")
-    known = resolve(tokenizer)
-    language = language if language is not None else _language(text) if by != "tokens" else ""
-    found, contexts = _found(text, by, markup, language, code_language, embed)
-    frame = make_frame(
-        contexts if context else [],
-        tokenizer=known,
+    division = Division(
+        tokenizer=resolve(tokenizer),
         max_tokens=max_tokens,
-        prefix=prefix,
-        template=template,
-        add_special_tokens=add_special_tokens,
-        summarize=summarize,
-    )
-    if overlap and overlap >= max_tokens - frame.n_tokens:
-        raise UsageError(
-            f"overlap is {overlap}, and a chunk has room for {max_tokens - frame.n_tokens} tokens "
-            "of text; expected less\nhint: an overlap of a tenth of the budget is usual"
-        )
-    rows = _rows(
-        text,
-        found,
-        frame,
-        tokenizer=known,
-        max_tokens=max_tokens,
+        by=by,
         overlap=overlap,
         overlap_sentences=overlap_sentences,
+        prefix=prefix,
+        template=template,
+        context=context,
+        markup=markup,
+        language=language,
+        code_language=code_language,
+        embed=embed,
+        summarize=summarize,
         trim=trim,
         add_special_tokens=add_special_tokens,
-        by_tokens=by == "tokens",
     )
-    places = np.searchsorted(np.array(frame.starts), rows[:, 0], side="right") - 1
-    chunks = tuple(
-        Chunk(
-            text[start:end],
-            start,
-            end,
-            start_bytes,
-            end_bytes,
-            n_tokens,
-            frame.contexts[place],
-            frame.heads[place],
-            frame.tail,
-        )
-        for (start_bytes, end_bytes, start, end, n_tokens), place in zip(
-            rows.tolist(), places.tolist(), strict=True
-        )
-    )
-    return Chunking(chunks, _dropped(chunks, len(text)), max_tokens, by, language)
-
-
-def check_limits(*, max_tokens: int, by: str, overlap: int, overlap_sentences: int) -> None:
-    """Refuse limits that no text can be divided by.
-
-    Raises:
-        UsageError: One is out of range, or two contradict one another.
-    """
-    if by not in BY:
-        raise UsageError(f"by is {by!r}; expected one of {', '.join(BY)}")
-    if max_tokens < 1:
-        raise UsageError(f"max_tokens is {max_tokens}; expected at least 1")
-    if overlap < 0 or overlap_sentences < 0:
-        raise UsageError(
-            f"overlap is {overlap} and overlap_sentences {overlap_sentences}; expected at least 0"
-        )
-    if overlap and overlap_sentences:
-        raise UsageError("overlap and overlap_sentences were given; expected one of them")
-    if overlap >= max_tokens:
-        raise UsageError(
-            f"overlap is {overlap} and max_tokens {max_tokens}; expected a smaller overlap\n"
-            "hint: a tenth of the budget is usual"
-        )
-    if overlap_sentences and by == "tokens":
-        raise UsageError(
-            "overlap_sentences needs sentences, and by is 'tokens'\nhint: use overlap instead"
-        )
-
-
-def _language(text: str) -> str:
-    from jeton.corpus.languages import language_class
-
-    return _LANGUAGES.get(language_class(text), "")
-
-
-def _found(
-    text: str,
-    by: By,
-    markup: Markup,
-    language: str,
-    code_language: str | None,
-    embed: Embed | None,
-) -> tuple[Boundaries, list[tuple[int, tuple[str, ...]]]]:
-    """The places for cuts, and the contexts of all places."""
-    if by == "tokens":
-        return Boundaries(np.zeros(0, np.int64), np.zeros(0, np.uint32)), []
-    if by == "sentences":
-        return sentence_boundaries(text, language), []
-    if by == "semantic":
-        from jeton.chunking.similarity import semantic_boundaries
-
-        found = semantic_boundaries(text, language, embed)
-        return found, heading_contexts(found.headings)
-    if by == "code":
-        from jeton.chunking.code import code_boundaries
-
-        return code_boundaries(text, code_language)
-    from jeton.chunking.markup import markup_boundaries, markup_of
-
-    if markup == "auto":
-        markup = markup_of(text)
-    if markup == "markdown":
-        found = structure_boundaries(text, language)
-    elif markup == "plain":
-        found = sentence_boundaries(text, language)
-    else:
-        found = markup_boundaries(text, markup, language)
-    return found, heading_contexts(found.headings)
-
-
-def _rows(
-    text: str,
-    found: Boundaries,
-    frame: Frame,
-    *,
-    tokenizer: Tokenizer,
-    max_tokens: int,
-    overlap: int,
-    overlap_sentences: int,
-    trim: bool,
-    add_special_tokens: bool,
-    by_tokens: bool,
-) -> NDArray[np.int64]:
-    flat, stuck = chunk_spans(
-        tokenizer,
-        text,
-        found.places,
-        found.costs,
-        max_tokens=max_tokens,
-        overlap_tokens=overlap,
-        overlap_parts=overlap_sentences,
-        heads=frame.heads,
-        head_starts=frame.starts,
-        tail=frame.tail,
-        add_special_tokens=add_special_tokens,
-        trim=trim,
-        chunk_cost=CHUNK_COST,
-        clause_cost=0 if by_tokens else CLAUSE_COST,
-        word_cost=0 if by_tokens else WORD_COST,
-    )
-    if stuck is not None:
-        at, n_tokens = stuck
-        place = len(text.encode()[:at].decode())
-        raise UsageError(
-            f"max_tokens is {max_tokens}, and the character {text[place]!r} at {place} takes "
-            f"{n_tokens} with all that is sent with it\nhint: raise --max-tokens to at least "
-            f"{n_tokens}"
-        )
-    return flat.reshape(-1, 5)
-
-
-def _dropped(chunks: tuple[Chunk, ...], n_chars: int) -> tuple[DroppedText, ...]:
-    dropped = []
-    done = 0
-    for chunk in chunks:
-        if chunk.start > done:
-            dropped.append(DroppedText(done, chunk.start))
-        done = max(done, chunk.end)
-    if done < n_chars:
-        dropped.append(DroppedText(done, n_chars))
-    return tuple(dropped)
+    (found,) = division.of([text])
+    return found

@@ -89,7 +89,17 @@ COMMANDS = {
         "convert",
         "Convert a tokenizer to another file format, exactly or not at all.",
     ),
+    "predict": (
+        "predict",
+        "predict",
+        "Predict tokens of texts, lengths of answers and the memory of the next minutes.",
+    ),
     "pack": ("pack", "pack", "Pack documents into bins of one capacity, by their lengths."),
+    "route": (
+        "route",
+        "route",
+        "Replay logs on endpoints: what a router costs, and where each request goes.",
+    ),
     "doctor": (
         "doctor",
         "doctor",
@@ -103,6 +113,7 @@ COMMANDS = {
         "memory",
         "Show the room that a model leaves for requests on a GPU, and the longest context.",
     ),
+    "plan": ("plan", "plan", "Plan serving: who is admitted, in which steps, on how many GPUs."),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
 

@@ -26,7 +26,7 @@ __all__ = ["chunk"]
 
 _SECTIONS = {
     "Most used": ("tokenizer_name", "max_tokens", "by", "overlap", "overlap_sentences", "output"),
-    "Sent with each chunk": ("prefix", "template", "context", "no_special"),
+    "Sent with each chunk": ("prefix", "template", "context", "summarize", "no_special"),
     "Text": ("markup", "language", "code_language", "model2vec", "trim"),
     "Input": ("documents", "file_format", "field", "strict", "on_bad_record"),
     "Measuring": ("questions", "k"),
@@ -120,6 +120,12 @@ class _Total:
     metavar="DIR",
     help="Compare sentences of --by semantic by this model2vec folder instead of by their words.",
 )
+@click.option(
+    "--summarize",
+    metavar="COMMAND",
+    help="Send the output of a command instead of a block that does not fit: it reads the block on "
+    "standard input; JETON_MAX_TOKENS says how many tokens it may write.",
+)
 @click.option("--trim", is_flag=True, help="Leave white space at both ends of chunks out.")
 @options.documents_option
 @options.format_option
@@ -163,6 +169,7 @@ def chunk(
     language: str | None,
     code_language: str | None,
     model2vec: str | None,
+    summarize: str | None,
     trim: bool,
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
@@ -209,6 +216,10 @@ def chunk(
         from jeton.chunking import load_static_embedder
 
         given["embed"] = load_static_embedder(model2vec)
+    if summarize is not None:
+        from jeton.cli.summarizing import summarizer
+
+        given["summarize"] = summarizer(summarize)
     _check_output(output)
     with progress_bar(quiet=output is None and not as_json) as on_progress:
         found = divide(
@@ -224,7 +235,7 @@ def chunk(
             **given,
         )
         if questions is not None:
-            _evaluate(inputs, found, questions, known, k, as_json=as_json)
+            _evaluate(found, questions, known, k, as_json=as_json)
             return
         total = _Total()
         with options.bad_records_explained(), _sink(output, quiet=as_json) as write:
@@ -262,6 +273,7 @@ def _row(document: DocumentChunks, number: int, part: Chunk) -> dict[str, Any]:
         "end_bytes": part.end_bytes,
         "n_tokens": part.n_tokens,
         "context": list(part.context),
+        "summary": part.summary,
         "sent": part.sent,
     }
 
@@ -292,7 +304,7 @@ def _parquet(file: IO[bytes]) -> Iterator[Callable[[dict[str, Any]], None]]:
     import pyarrow.parquet as pq
 
     numbers = ("document", "chunk", "start", "end", "start_bytes", "end_bytes", "n_tokens")
-    names = ("source", "document", "chunk", "text", *numbers[2:], "context", "sent")
+    names = ("source", "document", "chunk", "text", *numbers[2:], "context", "summary", "sent")
     types = {name: pa.int64() for name in numbers} | {"context": pa.list_(pa.string())}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
     rows: list[dict[str, Any]] = []
@@ -345,7 +357,6 @@ def _summarise(
 
 
 def _evaluate(
-    inputs: tuple[str, ...],
     found: Iterator[DocumentChunks],
     questions: str,
     tokenizer: Tokenizer,
@@ -355,7 +366,6 @@ def _evaluate(
 ) -> None:
     """Measure the chunks of the one document against the references of questions."""
     from jeton.chunking import evaluate_chunks, read_questions
-    from jeton.corpus import open_documents
 
     divided = list(found)
     if len(divided) != 1:
@@ -364,11 +374,11 @@ def _evaluate(
             "hint: name the file that the references count in"
         )
     (document,) = divided
-    text = next(iter(next(iter(open_documents(list(inputs))))[1]))
     chunks = document.chunking.chunks
+    text = chunks.text
     measured = evaluate_chunks(
         text,
-        [(part.start, part.end) for part in chunks],
+        [(start, end) for start, end in chunks.spans.tolist()],
         read_questions(questions, n_chars=len(text)),
         tokenizer=tokenizer,
         k=k,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from jeton.cli import corpus_options, options, streams, training_corpus
+from jeton.cli.cluster_options import CLUSTER_OPTIONS, cluster_options, tasks_of
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from jeton.cluster import RayTasks
+    from jeton.training import CountedCorpus, TrainSettings
 
 __all__ = ["count_pretokens"]
 
@@ -33,6 +39,7 @@ _SECTIONS = {
     ),
     "Corpus": training_corpus.CORPUS_OPTIONS,
     "Run": training_corpus.RUN_OPTIONS,
+    "Cluster": CLUSTER_OPTIONS,
 }
 
 
@@ -61,6 +68,7 @@ _SECTIONS = {
 @options.strict_option
 @options.on_bad_record_option
 @options.threads_option
+@cluster_options
 @click.option(
     "--characters",
     metavar="FILE",
@@ -102,6 +110,7 @@ def count_pretokens(
       jeton count-pretokens web/ --max-memory 4GB --near-duplicates --quality gopher -o web.counts
       jeton count-pretokens src/ --pattern code --indents -o src.counts
       jeton count-pretokens all.jsonl --algorithm parity-bpe -O language_field=lang -o counts/
+      RAY_ADDRESS=auto jeton count-pretokens web/ --on ray -o web.counts
       jeton train --from-counts notes.counts web.counts --weight notes=3 --vocab-size 32000 -o t/
     """
     from jeton import training
@@ -137,25 +146,41 @@ def count_pretokens(
             "--checkpoint": care["checkpoint"],
         },
     )
-    with training_corpus.resumable(care) as held_out:
-        with progress_bar(quiet=quiet) as on_progress:
-            corpus = training_corpus.corpus_of(
-                read,
-                held_out=held_out,
+    cluster = {name: care.pop(name) for name in CLUSTER_OPTIONS}
+    tasks = tasks_of(cluster)
+    reading = {
+        "field": field,
+        "documents": documents,
+        "strict": strict,
+        "on_bad_record": on_bad_record,
+    }
+    with ExitStack() as stack:
+        if tasks is not None:
+            corpus = _on_cluster(
+                list(read),
+                tasks,
+                output=output,
                 settings=settings,
-                base=None if base is None else options.load_tokenizer(base),
-                from_counts=False,
-                min_count=1,
+                base=base,
+                reading=reading,
                 care=care,
-                reading={
-                    "field": field,
-                    "documents": documents,
-                    "strict": strict,
-                    "on_bad_record": on_bad_record,
-                },
-                num_threads=num_threads,
-                on_progress=on_progress,
+                quiet=quiet,
             )
+        else:
+            held_out = stack.enter_context(training_corpus.resumable(care))
+            with progress_bar(quiet=quiet) as on_progress:
+                corpus = training_corpus.corpus_of(
+                    read,
+                    held_out=held_out,
+                    settings=settings,
+                    base=None if base is None else options.load_tokenizer(base),
+                    from_counts=False,
+                    min_count=1,
+                    care=care,
+                    reading=reading,
+                    num_threads=num_threads,
+                    on_progress=on_progress,
+                )
         if corpus.languages:
             files = training.save_language_counts(output, corpus)
         else:
@@ -190,4 +215,41 @@ def count_pretokens(
         streams.say(
             f"{len(counts):,} distinct of {counts.n_pretokens:,} pretokens in "
             f"{counted(counts.n_documents, 'document')}"
+        )
+
+
+def _on_cluster(
+    inputs: list[Any],
+    tasks: RayTasks,
+    *,
+    output: str,
+    settings: TrainSettings,
+    base: str | None,
+    reading: dict[str, Any],
+    care: dict[str, Any],
+    quiet: bool,
+) -> CountedCorpus:
+    """Count by tasks of Ray, whose parts lie beside the output until all is counted."""
+    from jeton.cluster import count_pretokens_on_ray
+
+    training_corpus.refuse_given(
+        ("checkpoint", "num_threads"),
+        "is for one machine: with --on ray, parts lie in OUTPUT.parts until all is counted, "
+        "--resume goes on from them, and --task-cpus has the threads of a task",
+    )
+    given = corpus_options.counting_arguments({**care, "resume": False})
+    with progress_bar(quiet=quiet) as on_progress, options.bad_records_explained():
+        return count_pretokens_on_ray(
+            inputs,
+            folder=output + ".parts",
+            settings=settings,
+            base=None if base is None else options.load_tokenizer(base),
+            care=given["care"],
+            max_memory=given["max_memory"],
+            temp_dir=given["temp_dir"],
+            digests=True,
+            resume=care["resume"],
+            tasks=tasks,
+            on_progress=on_progress,
+            **reading,
         )

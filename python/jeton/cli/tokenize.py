@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.cluster_options import CLUSTER_OPTIONS, cluster_options, tasks_of
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 
@@ -33,7 +34,7 @@ _SECTIONS = {
         "bos_token",
     ),
     "Files": ("shard_tokens", "columns", "label_mask", "digest"),
-    "Run": ("workers", "resume", "on", "quiet", "as_json"),
+    "Run": ("workers", "resume", *CLUSTER_OPTIONS, "quiet", "as_json"),
     "Other work": ("verify", "sample", "transcode"),
 }
 
@@ -115,17 +116,11 @@ _SECTIONS = {
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Threads, or tasks of Ray at a time; all cores by default. The bytes are the same with "
-    "any number.",
+    help="Threads, or tasks of Ray at a time; by default what the cores of the machine or cluster "
+    "allow. The bytes are the same with any number.",
 )
 @click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
-@click.option(
-    "--on",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="Where the work is done.",
-)
+@cluster_options
 @click.option(
     "--verify",
     is_flag=True,
@@ -170,12 +165,12 @@ def tokenize(
     digest: Any,
     workers: int | None,
     resume: bool,
-    on: Literal["local", "ray"],
     verify: bool,
     sample: int,
     transcode: bool,
     quiet: bool,
     as_json: bool,
+    **cluster: Any,
 ) -> int | None:
     """Tokenize documents into files that training programs read.
 
@@ -190,6 +185,7 @@ def tokenize(
       jeton tokenize web/ -t o200k_base --format megatron --append-eos -o tokens/
       jeton tokenize books.jsonl.zst -t llama2 --format numpy --append-eos --shuffle 7 -o tokens/
       jeton tokenize web/ -t o200k_base --append-eos -o tokens/ --resume
+      RAY_ADDRESS=auto jeton tokenize web/ -t o200k_base --append-eos -o tokens/ --on ray
       jeton tokenize --verify tokens/
       jeton tokenize --verify other/data.bin -t o200k_base --append-eos
       jeton tokenize --transcode tokens/ --format mds -o mds/
@@ -214,6 +210,7 @@ def tokenize(
         )
     if output is None:
         raise UsageError("missing option '-o' / '--output': the folder to write")
+    place = _place(cluster)
     shared: dict[str, Any] = {
         "output": output,
         "format": file_format,
@@ -254,7 +251,7 @@ def tokenize(
                     strict=strict,
                     on_bad_record=on_bad_record,
                     workers=workers,
-                    on=_place(on),
+                    on=place,
                     on_progress=on_progress,
                     **shared,
                 )
@@ -268,13 +265,16 @@ def tokenize(
     return None
 
 
-def _place(on: Literal["local", "ray"]) -> Any:
+def _place(cluster: dict[str, Any]) -> Any:
     """The place of the work, as the library takes it."""
-    if on == "local":
-        return on
+    tasks = tasks_of(cluster)
+    if tasks is None:
+        return "local"
+    from functools import partial
+
     from jeton.cluster import pieces_on_ray
 
-    return pieces_on_ray
+    return partial(pieces_on_ray, tasks=tasks)
 
 
 def _say(made: TokenizedDataset, *, quiet: bool) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from jeton.cluster.arrow_batches import ArrowTokenizer
+from jeton.cluster.counting import count_pretokens_on_ray
+from jeton.cluster.sessions import RayTasks
 from jeton.cluster.tokenizing import pieces_on_ray
 
-__all__ = ["pieces_on_ray"]
+__all__ = ["ArrowTokenizer", "RayTasks", "count_pretokens_on_ray", "pieces_on_ray"]

@@ -40,6 +40,7 @@ class TextPiece:
     texts: TextBatch
     runs: tuple[tuple[int, int], ...]
     counts: PieceCounts
+    n_cut_documents: int = 0
 
 
 def read_unit(
@@ -49,27 +50,32 @@ def read_unit(
     options: DatasetOptions,
     *,
     texts: Any = None,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Iterator[TextPiece]:
     """Yield the texts of a unit; ``texts`` are Python objects instead of files.
+
+    A text document (or line) of more than ``max_document_bytes`` comes in pieces.
 
     Raises:
         CorpusError: A file changed since the run began, a record is unusable, ...
         OSError: A file is gone, or cannot be read.
     """
     if texts is not None:
-        yield from _documents(texts, 0, options, None)
+        yield from _documents(texts, 0, options, None, max_document_bytes)
         return
     if unit.end >= 0:
         number = unit.files[0]
-        yield from _range_of_lines(unit, files[number], number, options)
+        yield from _range_of_lines(unit, files[number], number, options, max_document_bytes)
         _check_unchanged(files[number].path, states[number])
         return
     if len(unit.files) == 1:
         number = unit.files[0]
-        yield from _whole_file(files[number], number, options, unit.row_groups or None)
+        yield from _whole_file(
+            files[number], number, options, unit.row_groups or None, max_document_bytes
+        )
         _check_unchanged(files[number].path, states[number])
         return
-    yield from _joined(unit, files, states, options)
+    yield from _joined(unit, files, states, options, max_document_bytes)
 
 
 def _check_unchanged(path: str, state: FileState | None) -> None:
@@ -88,6 +94,7 @@ def _joined(
     files: Sequence[InputFile],
     states: Sequence[FileState | None],
     options: DatasetOptions,
+    max_document_bytes: int,
 ) -> Iterator[TextPiece]:
     """Small files as common batches: thousands of tiny ones would cost more than their text."""
     texts: list[bytes] = []
@@ -95,7 +102,7 @@ def _joined(
     counts = PieceCounts()
     n_bytes = 0
     for number in unit.files:
-        for piece in _whole_file(files[number], number, options, None):
+        for piece in _whole_file(files[number], number, options, None, max_document_bytes):
             data, offsets = piece.texts.data, piece.texts.offsets.tolist()
             if piece.texts.n_bytes >= BATCH_BYTES and not texts:
                 yield piece
@@ -113,19 +120,28 @@ def _joined(
 
 
 def _whole_file(
-    file: InputFile, number: int, options: DatasetOptions, row_groups: Sequence[int] | None
+    file: InputFile,
+    number: int,
+    options: DatasetOptions,
+    row_groups: Sequence[int] | None,
+    max_document_bytes: int,
 ) -> Iterator[TextPiece]:
     if not is_address(file.path):
-        yield from _documents(file, number, options, row_groups)
+        yield from _documents(file, number, options, row_groups, max_document_bytes)
         return
     with local_copy(file.path) as copy, _named_in_errors(copy, file.path, 0):
         # The contents may say more than the name: records, another encoding.
         found = open_documents([copy]).files[0] if file.format == "text" else file
-        yield from _documents(replace(found, path=copy), number, options, row_groups)
+        copied = replace(found, path=copy)
+        yield from _documents(copied, number, options, row_groups, max_document_bytes)
 
 
 def _documents(
-    source: Any, number: int, options: DatasetOptions, row_groups: Sequence[int] | None
+    source: Any,
+    number: int,
+    options: DatasetOptions,
+    row_groups: Sequence[int] | None,
+    max_document_bytes: int,
 ) -> Iterator[TextPiece]:
     stream = open_documents(
         [source] if isinstance(source, InputFile) else source,
@@ -134,10 +150,10 @@ def _documents(
         strict=options.strict,
         on_bad_record=options.on_bad_record,
         batch_bytes=BATCH_BYTES,
-        max_document_bytes=MAX_DOCUMENT_BYTES,
+        max_document_bytes=max_document_bytes,
         row_groups=row_groups,
     )
-    n_nulls = n_bad = 0
+    n_nulls = n_bad = n_cut = 0
     for _, batch in stream:
         counts = PieceCounts(
             n_null_documents=stream.n_null_documents - n_nulls,
@@ -146,7 +162,8 @@ def _documents(
             n_text_bytes=batch.n_bytes,
         )
         n_nulls, n_bad = stream.n_null_documents, stream.n_bad_records
-        yield TextPiece(batch, ((number, len(batch)),), counts)
+        n_more, n_cut = stream.n_cut_documents - n_cut, stream.n_cut_documents
+        yield TextPiece(batch, ((number, len(batch)),), counts, n_more)
     rest = PieceCounts(
         n_null_documents=stream.n_null_documents - n_nulls,
         n_bad_records=stream.n_bad_records - n_bad,
@@ -156,7 +173,7 @@ def _documents(
 
 
 def _range_of_lines(
-    unit: WorkUnit, file: InputFile, number: int, options: DatasetOptions
+    unit: WorkUnit, file: InputFile, number: int, options: DatasetOptions, max_document_bytes: int
 ) -> Iterator[TextPiece]:
     data = _lines_of_range(file.path, unit.start, unit.end, file.n_bytes or unit.end)
     if not data:
@@ -165,7 +182,7 @@ def _range_of_lines(
         part = InputFile(path, file.format, len(data))
         del data
         with _named_in_errors(path, file.path, unit.start):
-            yield from _documents(part, number, options, None)
+            yield from _documents(part, number, options, None, max_document_bytes)
 
 
 def _lines_of_range(path: str, start: int, end: int, n_bytes: int) -> bytes:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jeton._core import Tokenizer, available_threads
-from jeton.corpus import Format, InputFile, open_documents, require_text
-from jeton.corpus.inputs import STANDARD_INPUT
+from jeton.corpus import Format, InputFile, require_text
 from jeton.datasets.boundaries import BoundaryTokens, find_boundaries
 from jeton.datasets.formats import ShardFormat, ShardLayout, shard_format
+from jeton.datasets.inputs import DatasetInputs, find_inputs
 from jeton.datasets.manifest import (
     MANIFEST_NAME,
     DatasetManifest,
@@ -22,7 +22,6 @@ from jeton.datasets.manifest import (
     RunPlan,
     units_digest,
 )
-from jeton.datasets.objects import find_files, is_address, state_of
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.result import TokenizedDataset
@@ -35,14 +34,15 @@ from jeton.errors import JetonWarning, UsageError
 from jeton.progress import OnProgress, Progress
 from jeton.registry.resolving import TokenizerLike, resolve
 
-__all__ = ["DatasetIdentity", "DatasetInputs", "PieceSource", "run_job", "tokenize_dataset"]
-
-DatasetInputs: TypeAlias = str | os.PathLike[str] | Iterable[Any]
+__all__ = ["DatasetIdentity", "PieceSource", "run_job", "tokenize_dataset"]
 
 PieceSource: TypeAlias = Callable[
-    [TokenizeJob, int, int, int, Path], Iterator[tuple[int, TokenPiece]]
+    [TokenizeJob, int, int, int | None, Path], Iterator[tuple[int, TokenPiece]]
 ]
-"""Makes pieces of a job from a unit and a document of it on, by so many workers, in a folder."""
+"""Makes pieces of a job from a unit and a document of it on, by so many workers, in a folder.
+
+Without a number of workers it takes all that there are.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def tokenize_dataset(
         input_format: Overrides the format that the names tell.
         strict: Text that is not valid Unicode is an error.
         on_bad_record: ``"stop"`` or ``"skip"`` at records that cannot be used.
-        workers: Threads, or tasks of Ray at a time; all cores by default.
+        workers: Threads, or tasks of Ray at a time; all cores of the machine or cluster by default.
         resume: Go on with a run that was interrupted.
         on: ``"local"``, or ``jeton.cluster.pieces_on_ray``: the units are tasks on a cluster.
         on_progress: Told how far reading has come.
@@ -206,10 +206,11 @@ def tokenize_dataset(
     kind = shard_format(options.format)
     options = replace(options, shard_tokens=options.shard_tokens or kind.default_shard_tokens)
     _warn_without_end(around, options)
-    files, skipped, texts = _inputs(inputs, folder, options, input_format)
+    found = find_inputs(inputs, output=folder, field=options.field, input_format=input_format)
+    files, skipped, texts = found.files, found.skipped, found.texts
     job = TokenizeJob(
         files=files,
-        states=tuple(_state(file) for file in files),
+        states=found.states,
         units=tuple(plan_units(files, options)) if texts is None else (WorkUnit((0,)),),
         tokenizer=around.frame(tokenizer),
         options=options,
@@ -226,7 +227,7 @@ def tokenize_dataset(
         kind=kind,
         identity=DatasetIdentity.of(tokenizer, around),
         folder=folder,
-        workers=workers or available_threads(),
+        workers=workers,
         resume=resume,
         source=source,
         on_progress=on_progress,
@@ -247,7 +248,7 @@ def run_job(
     kind: ShardFormat,
     identity: DatasetIdentity,
     folder: Path,
-    workers: int,
+    workers: int | None,
     resume: bool,
     source: PieceSource,
     on_progress: OnProgress | None,
@@ -339,7 +340,7 @@ def _pieces(
     job: TokenizeJob,
     at: ShardPosition,
     source: PieceSource,
-    workers: int,
+    workers: int | None,
     folder: Path,
     n_special: int,
     progress: _Reported,
@@ -401,10 +402,14 @@ def _piece_source(on: Literal["local"] | PieceSource) -> PieceSource:
         )
 
     def threads(
-        job: TokenizeJob, unit: int, document: int, workers: int, folder: Path
+        job: TokenizeJob, unit: int, document: int, workers: int | None, folder: Path
     ) -> Iterator[tuple[int, TokenPiece]]:
         return pieces_by_threads(
-            job, first_unit=unit, first_document=document, workers=workers, folder=folder
+            job,
+            first_unit=unit,
+            first_document=document,
+            workers=workers or available_threads(),
+            folder=folder,
         )
 
     return threads
@@ -416,45 +421,6 @@ def _shard_tokens(given: int | None) -> int:
     if given < 1:
         raise UsageError(f"shard_tokens is {given:,}; expected at least 1")
     return given
-
-
-def _inputs(
-    inputs: DatasetInputs, folder: Path, options: DatasetOptions, input_format: Format | None
-) -> tuple[tuple[InputFile, ...], list[InputFile], Any]:
-    """The files that are read, those that are not, and the texts if they are no files."""
-    if isinstance(inputs, str | os.PathLike):
-        inputs = [inputs]
-    is_paths = isinstance(inputs, list | tuple | set | frozenset) and (
-        not inputs or any(isinstance(item, str | os.PathLike | InputFile) for item in inputs)
-    )
-    if not is_paths:
-        return (InputFile("<texts>", "memory"),), [], inputs
-    given: list[Any] = list(inputs)
-    if not given:
-        raise UsageError("there are no inputs")
-    found = find_files(given, input_format)
-    local = [file for file in found if not is_address(file.path)]
-    # Only this function knows which files of a folder hold documents.
-    stream = open_documents(local, field=options.field) if local else None
-    usable = {file.path: file for file in (*stream.files, *stream.skipped)} if stream else {}
-    files: list[InputFile] = []
-    skipped: list[InputFile] = []
-    output = folder.resolve()
-    for file in found:
-        file = usable.get(file.path, file)
-        is_own = file.was_found and output in Path(file.path).resolve().parents
-        if is_own:
-            continue
-        (skipped if file.skipped_because else files).append(file)
-    if not files:
-        require_text(n_documents=0, n_bytes=0, skipped=skipped)
-    return tuple(files), skipped, None
-
-
-def _state(file: InputFile) -> tuple[int, int | str] | None:
-    if file.format == "memory" or file.path == STANDARD_INPUT or file.n_bytes is None:
-        return None
-    return state_of(file.path)
 
 
 def _warn_without_end(around: BoundaryTokens, options: DatasetOptions) -> None:

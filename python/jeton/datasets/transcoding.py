@@ -130,7 +130,7 @@ def transcode_dataset(
     )
 
     def pieces(
-        job: TokenizeJob, unit: int, document: int, workers: int, folder: Path
+        job: TokenizeJob, unit: int, document: int, workers: int | None, folder: Path
     ) -> Iterator[tuple[int, TokenPiece]]:
         for number in range(unit, len(sources.shards)):
             skipped = document if number == unit else 0

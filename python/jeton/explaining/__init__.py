@@ -1,4 +1,4 @@
-"""Why two tokenizers differ: a smallest text on which they do, and the component that causes it.
+"""Why two tokenizers differ: a smallest text, and the component that causes it.
 
 A search through texts known to tell tokenizers apart (`searching`), the text that was found made as
 small as it gets (`shrinking`), the stages of the two compared on it and their components exchanged

@@ -6,7 +6,7 @@ import gzip
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from glob import has_magic
@@ -248,19 +248,30 @@ def _write_compressed(stream: IO[bytes], name: str, pieces: Iterator[bytes]) -> 
 
 @contextmanager
 def _folder_of_files(folder: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
-    """Places to write to, which take their names together if all goes well."""
+    """Places to write to, which take their names together if all goes well.
+
+    A folder that is new or empty takes its name at once, with all files in it: a process that is
+    killed leaves it as it was. In a folder that has files, they take their names one by one, and
+    an error gives back those that were there.
+    """
+    is_new = not folder.exists() or not any(folder.iterdir())
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    hidden = folder / f".jeton-{secrets.token_hex(8)}.tmp"
+    above = folder.resolve().parent if is_new else folder
+    hidden = above / f".jeton-{secrets.token_hex(8)}.tmp"
     is_done = False
     try:
         hidden.mkdir()
-        places = {name: hidden / str(number) for number, name in enumerate(names)}
-        yield places
-        for name, place in places.items():
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            place.replace(target)
+        if is_new:
+            places = {name: hidden / name for name in names}
+            for place in places.values():
+                place.parent.mkdir(parents=True, exist_ok=True)
+            yield places
+            hidden.replace(folder.resolve())
+        else:
+            places = {name: hidden / str(number) for number, name in enumerate(names)}
+            yield places
+            _take_names(folder, places, hidden)
         is_done = True
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -268,3 +279,27 @@ def _folder_of_files(folder: Path, names: Sequence[str]) -> Iterator[dict[str, P
             for place in made:
                 with suppress(OSError):
                     place.rmdir()
+
+
+def _take_names(folder: Path, places: Mapping[str, Path], hidden: Path) -> None:
+    """Move files to their names; after an error, all that was there is there again."""
+    taken: list[tuple[Path, Path | None]] = []
+    try:
+        for number, (name, place) in enumerate(places.items()):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            before = None
+            if target.exists():
+                before = hidden / f"{number}.before"
+                # A link keeps the old file, so that its name always stands for one of the two.
+                os.link(target, before)
+            taken.append((target, before))
+            place.replace(target)
+    except OSError:
+        for target, before in reversed(taken):
+            with suppress(OSError):
+                if before is not None:
+                    before.replace(target)
+                else:
+                    target.unlink()
+        raise

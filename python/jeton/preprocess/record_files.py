@@ -6,11 +6,14 @@ the bytes to write.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from jeton._core import DocumentReader
@@ -220,7 +223,7 @@ def _jsonl(
 
 
 def _text_at(
-    record: str, place: str, path: str, number: int, settings: FileSettings, start: int = 0
+    record: str, place: str, path: str, number: int, settings: FileSettings
 ) -> tuple[tuple[int, int], str | None] | None:
     """Span and text of the field; a text of None is null. None: a bad record, to be left out.
 
@@ -229,9 +232,8 @@ def _text_at(
     """
     problem = ""
     try:
-        if start == 0:
-            json.loads(record)
-        span = field_span(record, settings.field, start)
+        json.loads(record)
+        span = field_span(record, settings.field)
     except (ValueError, IndexError) as error:
         problem = f"not valid JSON: {str(error).split(': line')[0]}"
     except RecursionError:
@@ -271,70 +273,164 @@ def _valid(text: str, place: str, settings: FileSettings) -> str:
     return text
 
 
+class _Values:
+    """Values of a JSON array, or of one after the other, with what stands between them.
+
+    Only the value that is read, and one piece of the file, are in memory.
+    """
+
+    _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
+    _LONGEST_MARK = 16
+    """Characters of the longest escape, literal or name of a number that a piece may end in."""
+
+    def __init__(self, file: InputFile, pieces: Iterator[bytes]) -> None:
+        self._file = file
+        self._texts = _decoded(pieces)
+        self._text = next(self._texts, "").removeprefix("\ufeff")
+        self._decoder = json.JSONDecoder()
+        self.line = 1
+        """Line of the value that was handed out last."""
+
+    def __iter__(self) -> Iterator[tuple[str, Any, str]]:
+        """Yields the text before a value, the value, and how it is written. The rest has no value.
+
+        Raises:
+            RecordError: A value does not parse.
+        """
+        at = 0
+        while True:
+            start = at
+            at = self._end_of_between(at)
+            while at == len(self._text) and self._more(from_=start):
+                at, start = self._end_of_between(at - start), 0
+            between = self._text[start:at]
+            self.line += between.count("\n")
+            if at == len(self._text):
+                if between:
+                    yield between, None, ""
+                return
+            value, start, at = self._value(at)
+            written = self._text[start:at]
+            yield between, value, written
+            self.line += written.count("\n")
+
+    def _end_of_between(self, at: int) -> int:
+        found = self._BETWEEN.match(self._text, at)
+        return found.end() if found else at
+
+    def _value(self, at: int) -> tuple[Any, int, int]:
+        """A value, where it begins and where it ends."""
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, at)
+            except (ValueError, RecursionError) as error:
+                # Twice as much each time: a long value is not read again and again.
+                if self._may_go_on(error) and self._more(from_=at, at_least=len(self._text) - at):
+                    at = 0
+                    continue
+                raise RecordError(
+                    f"{self._file.path}, line {self.line}: not valid JSON: "
+                    f"{str(error).split(': line')[0]}",
+                    path=self._file.path,
+                    line=self.line,
+                ) from None
+            # A number at the end of a piece may have more digits.
+            if end < len(self._text) or not self._more(from_=at):
+                return value, at, end
+            at = 0
+
+    def _may_go_on(self, error: ValueError | RecursionError) -> bool:
+        """True if the text that was read may be the beginning of a value."""
+        if not isinstance(error, json.JSONDecodeError):
+            return False
+        is_near_the_end = error.pos >= len(self._text) - self._LONGEST_MARK
+        return is_near_the_end or error.msg.startswith("Unterminated string")
+
+    def _more(self, *, from_: int, at_least: int = 1) -> bool:
+        """Read on, and forget what lies before a place; False: the file has ended."""
+        parts = []
+        n_chars = 0
+        while n_chars < at_least and (part := next(self._texts, "")):
+            parts.append(part)
+            n_chars += len(part)
+        if parts:
+            self._text = "".join([self._text[from_:], *parts])
+        return bool(parts)
+
+
+def _decoded(pieces: Iterator[bytes]) -> Iterator[str]:
+    """Pieces of valid UTF-8 as text; characters that two pieces share are put together."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for piece in pieces:
+        if text := decoder.decode(piece):
+            yield text
+
+
 def _json_array(
     file: InputFile, settings: FileSettings, change: Change, counts: FileCounts
 ) -> Iterator[bytes]:
-    text = b"".join(_pieces(file, settings, counts)).decode().removeprefix("\ufeff")
-    decoder = json.JSONDecoder()
     batcher = _Batcher(change)
-    at = written = 0
-    line = 1
-    is_ascii = text.isascii()
-
-    def write_string(changed: str) -> str:
-        return json.dumps(changed, ensure_ascii=is_ascii)
-
-    while True:
-        start = at
-        while at < len(text) and text[at] in " \t\r\n,[]":
-            at += 1
-        line += text.count("\n", start, at)
-        if at >= len(text):
-            break
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            raise RecordError(
-                f"{file.path}, line {line}: not valid JSON: {str(error).split(': line')[0]}",
-                path=file.path,
-                line=line,
-            ) from None
+    values = _Values(file, _pieces(file, settings, counts))
+    for between, value, written in values:
+        yield from batcher.literal(between)
+        if not written:
+            continue
         if isinstance(value, str):
-            span, found = (at, end), value
+            span, found = (0, len(written)), value
         else:
-            place = f"{file.path}, line {line}"
-            result = _text_at(text, place, file.path, line, settings, at)
+            place = f"{file.path}, line {values.line}"
+            result = _text_at(written, place, file.path, values.line, settings)
             if result is None or result[1] is None:
                 # A bad element stays in its list: leaving it out would leave its comma.
                 counts.n_bad += result is None
                 counts.n_null += result is not None
-                line += text.count("\n", at, end)
-                at = end
+                yield from batcher.literal(written)
                 continue
             span, found = result[0], result[1]
-        yield from batcher.literal(text[written : span[0]])
-        yield from batcher.text(found, write_string)
-        written = span[1]
-        line += text.count("\n", at, end)
-        at = end
-    yield from batcher.literal(text[written:])
+
+        def write(text: str, record: str = written, span: tuple[int, int] = span) -> str:
+            return spliced(record, span, text)
+
+        yield from batcher.text(found, write)
     yield from batcher.flush()
+
+
+class _Stream(io.RawIOBase):
+    """Pieces of bytes as a stream."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = piece
+        n = min(len(buffer), len(self._left))
+        buffer[:n] = self._left[:n]
+        self._left = self._left[n:]
+        return n
 
 
 def _csv(
     file: InputFile, settings: FileSettings, change: Change, counts: FileCounts
 ) -> Iterator[bytes]:
-    text = b"".join(_pieces(file, settings, counts)).decode().removeprefix("\ufeff")
-    delimiter = delimiter_of(text[: 1 << 16].encode())
-    end = "\r\n" if "\r\n" in text[: 1 << 16] else "\n"
-    limit = csv.field_size_limit(1 << 30)
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        raise RecordError(f"{file.path}: not valid CSV: {error}", path=file.path) from None
-    finally:
-        csv.field_size_limit(limit)
-    names = [name.strip() for name in rows[0]] if rows else []
+    pieces = _pieces(file, settings, counts)
+    first = next(pieces, b"").removeprefix(codecs.BOM_UTF8)
+    start = first[: 1 << 16]
+    delimiter = delimiter_of(start)
+    end = "\r\n" if b"\r\n" in start else "\n"
+    stream = io.BufferedReader(_Stream(chain([first], pieces)), PIECE_BYTES)
+    # With `newline=""` quoted line ends stay as they are.
+    lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    rows = _csv_rows(file, csv.reader(lines, delimiter=delimiter, strict=True))
+    head = next(rows, [])
+    names = [name.strip() for name in head]
     if settings.field not in names:
         raise RecordError(
             f'{file.path}: no column "{settings.field}"; the columns there are '
@@ -350,8 +446,8 @@ def _csv(
         csv.writer(out, delimiter=delimiter, lineterminator=end).writerow(row)
         return out.getvalue()
 
-    yield from batcher.literal(row_text(rows[0]))
-    for row in rows[1:]:
+    yield from batcher.literal(row_text(head))
+    for row in rows:
         if column >= len(row) or not row[column]:
             counts.n_null += bool(row)
             yield from batcher.literal(row_text(row) if row else end)
@@ -362,6 +458,26 @@ def _csv(
 
         yield from batcher.text(row[column], write)
     yield from batcher.flush()
+
+
+def _csv_rows(file: InputFile, reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Rows, whatever their cells' sizes.
+
+    Raises:
+        RecordError: The rows are not valid CSV.
+    """
+    while True:
+        # The limit is the process's, so it is raised for one row at a time.
+        limit = csv.field_size_limit(1 << 30)
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise RecordError(f"{file.path}: not valid CSV: {error}", path=file.path) from None
+        finally:
+            csv.field_size_limit(limit)
+        if row is None:
+            return
+        yield row
 
 
 def changed_parquet(

@@ -1,4 +1,4 @@
-"""How reports look: JSON, terminal, Markdown, and one HTML page. The only layer that knows looks.
+"""How reports look: JSON, terminal, Markdown, and one HTML page.
 
 Every form is made from `AuditReport.to_dict`, so that all show the same numbers. A form is imported
 when it is first used: most runs want one or two of them.

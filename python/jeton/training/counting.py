@@ -37,7 +37,7 @@ from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.languages import LanguageCounter, count_development
 from jeton.training.settings import TrainSettings
 
-__all__ = ["OnHeldOut", "count_pretokens", "counts_like"]
+__all__ = ["OnHeldOut", "add_between_levels", "count_pretokens", "counts_like"]
 
 OnHeldOut: TypeAlias = Callable[[InputFile, TextBatch, RecordPlaces | None], None]
 
@@ -224,7 +224,7 @@ def count_pretokens(
                         num_threads=num_threads,
                     )
                 elif indents:
-                    _add_between_levels(counts, batch, weights, num_threads)
+                    add_between_levels(counts, batch, weights, num_threads)
                 else:
                     counts.add(batch, weights=weights, num_threads=num_threads)
                 before = sources.get(
@@ -296,10 +296,17 @@ def count_pretokens(
     )
 
 
-def _add_between_levels(
+def add_between_levels(
     counts: PretokenCounts, batch: TextBatch, weights: Any, num_threads: int | None
 ) -> None:
-    """Count documents without the indentation that tokens stand for."""
+    """Count documents without the indentation that tokens stand for.
+
+    Args:
+        counts: The counts, to which they are added.
+        batch: The documents.
+        weights: uint64 (n_documents,): how often each counts.
+        num_threads: Threads; None: all there are.
+    """
     rows = [
         texts_between_levels(text) if weight else []
         for text, weight in zip(batch, weights, strict=True)

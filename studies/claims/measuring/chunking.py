@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jeton.chunking import chunk_text, read_questions
-from jeton.chunking.texts import By
+from jeton.chunking.division import By
 from studies.claims.data import Data
 from studies.claims.figures import Figure, mean
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jeton.economics.traffic.policies import EngineSettings, Policy
+from jeton.economics.admission.policies import Policy
 from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.step_times import StepTimes
 
 

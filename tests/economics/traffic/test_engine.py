@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from jeton.catalog import ModelFacts, gpu, model
 from jeton.corpus.traces import Trace
 from jeton.corpus.traces.blocks import BlockNumbers
+from jeton.economics.admission.policies import PolicyName
 from jeton.economics.traffic import (
     POLICIES,
     EngineSettings,
@@ -25,7 +26,6 @@ from jeton.economics.traffic import (
 )
 from jeton.economics.traffic.engine import Engine
 from jeton.economics.traffic.outcome import Outcome
-from jeton.economics.traffic.policies import PolicyName
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.prefixes import PrefixCache
 from jeton.economics.traffic.recording import Recorder

@@ -38,18 +38,23 @@ IDEAL = StepTimes(
 
 
 def queue(
-    arrivals: NDArray[np.float64], n_steps: NDArray[np.int64], *, servers: int = 1
+    arrivals: NDArray[np.float64],
+    n_steps: NDArray[np.int64],
+    *,
+    servers: int = 1,
+    policy: Policy | None = None,
+    prompts: NDArray[np.int64] | None = None,
 ) -> Outcome:
     """Run a queue in which a request is served for ``n_steps`` steps."""
     pages = PageBytes(model("llama-3-8b"), page_tokens=16)
     return Engine(
         arrivals.tolist(),
-        [1] * len(arrivals),
+        [1] * len(arrivals) if prompts is None else prompts.tolist(),
         n_steps.tolist(),
         times=IDEAL,
         pages=pages,
         budget_bytes=1 << 60,
-        policy=Policy("dynamic"),
+        policy=policy or Policy("dynamic"),
         settings=EngineSettings(max_requests=servers),
         recorder=Recorder(1.0),
     ).run()
@@ -93,6 +98,43 @@ def test_m_m_1(load: float) -> None:
     # The number in the system is geometric: P(none) = 1 - rho, seen by arrivals (PASTA).
     none = float((waits(outcome, skip=2000) < STEP_SECONDS).mean())
     assert none == pytest.approx(1 - load, abs=0.02)
+
+
+def two_kinds(n: int, load: float) -> tuple[NDArray[np.float64], NDArray[np.int64], float]:
+    """Three in four requests take 100 steps, the others 1,700; and the rate of arrivals."""
+    rng = np.random.default_rng(23)
+    steps = np.where(rng.random(n) < 0.75, 100, 1700)
+    rate = load / (500 * STEP_SECONDS)
+    return np.cumsum(rng.exponential(1 / rate, n)), steps, rate
+
+
+def test_m_g_1() -> None:
+    """Poisson arrivals, any service: the mean wait is lambda E[S^2] / (2 (1 - rho))."""
+    load = 0.6
+    arrivals, steps, rate = two_kinds(16_000, load)
+    mean, error = batch_means(waits(queue(arrivals, steps), skip=1000))
+    second = (0.75 * 100**2 + 0.25 * 1700**2) * STEP_SECONDS**2
+    assert abs(mean - rate * second / (2 * (1 - load))) < error + STEP_SECONDS
+
+
+def test_the_shortest_first_is_a_queue_of_two_priorities() -> None:
+    """Cobham's formula: R / (1 - rho_1), and R / ((1 - rho_1) (1 - rho)), R = lambda E[S^2] / 2."""
+    load = 0.6
+    arrivals, steps, rate = two_kinds(16_000, load)
+    # The prompt tells which kind a request is; it is read in one step, whatever its length.
+    outcome = queue(
+        arrivals,
+        steps,
+        policy=Policy("dynamic", order="shortest", ageing_tokens_per_second=0.0),
+        prompts=np.where(steps == 100, 1, 1000),
+    )
+    waited = waits(outcome, skip=1000)
+    is_short = steps[1000:] == 100
+    rest = rate * (0.75 * 100**2 + 0.25 * 1700**2) * STEP_SECONDS**2 / 2
+    first = 1 - rate * 0.75 * 100 * STEP_SECONDS
+    for chosen, expected in ((is_short, rest / first), (~is_short, rest / first / (1 - load))):
+        mean, error = batch_means(waited[chosen])
+        assert abs(mean - expected) < error + STEP_SECONDS
 
 
 def test_m_m_c() -> None:

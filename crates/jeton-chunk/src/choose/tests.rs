@@ -19,7 +19,7 @@ impl Source for Threes<'_> {
         Ok(ends.collect())
     }
 
-    fn count(&mut self, chunk: Range<usize>) -> Result<usize, Infallible> {
+    fn count(&mut self, chunk: Range<usize>, _: &[usize]) -> Result<usize, Infallible> {
         Ok(1 + self.0[chunk].len().div_ceil(3))
     }
 

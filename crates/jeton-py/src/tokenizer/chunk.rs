@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use jeton_chunk::{
-    Chunk, Failure, Language, Settings, Source, cut, scan_sentences, scan_structure,
+    Boundary, Chunk, Failure, Kind, Language, Settings, Source, cut, scan_sentences, scan_structure,
 };
 use jeton_core::error::{Error, ErrorKind, Result};
 use jeton_core::special::Allow;
 use jeton_core::text::code_points::code_point_ranges;
-use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
+use jeton_core::tokenizer::{Excerpt, ExcerptRoom, Tokenizer as CoreTokenizer};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,6 +19,12 @@ use crate::text::utf8;
 
 type Boundaries<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u8>>);
 type Spans<'py> = (Bound<'py, PyArray1<i64>>, Option<(usize, usize)>);
+type ManySpans<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<i64>>,
+    Option<(usize, usize, usize)>,
+);
+type Scan = fn(&str, &Language) -> Vec<Boundary>;
 
 /// Text around each chunk when it is sent.
 struct Frame {
@@ -32,11 +38,36 @@ struct Frame {
     trim: bool,
 }
 
+/// Bytes of each token by its id. A table that fits a near cache: a text has a token for every few
+/// bytes.
+#[derive(Debug)]
+pub(super) struct TokenBytes(Vec<u16>);
+
+impl TokenBytes {
+    fn of(core: &CoreTokenizer) -> Self {
+        let bytes = |id| core.token_text(id).map_or(0, <[u8]>::len);
+        // A token of 64 KiB counts too few: the ends do not reach the text's end then, and are
+        // found another way.
+        let bytes = (0..core.vocab().size()).map(|id| u16::try_from(bytes(id)).unwrap_or(0));
+        Self(bytes.collect())
+    }
+
+    fn get(&self, id: u32, core: &CoreTokenizer) -> usize {
+        match self.0.get(id as usize) {
+            Some(&bytes) => usize::from(bytes),
+            None => core.token_text(id).map_or(0, <[u8]>::len),
+        }
+    }
+}
+
 struct Counter<'a> {
     core: &'a CoreTokenizer,
+    token_bytes: Option<&'a TokenBytes>,
     text: &'a str,
     frame: &'a Frame,
-    sent: String,
+    /// True if the tokens of the text tell those of its chunks.
+    knows_excerpts: bool,
+    room: ExcerptRoom,
     keep_going: &'a mut dyn FnMut() -> bool,
 }
 
@@ -57,14 +88,23 @@ impl Frame {
         start..start.max(range.start + part.trim_end().len())
     }
 
-    fn count(&self, core: &CoreTokenizer, sent: &str) -> Result<usize> {
-        let n_ids = core.count(sent, &Allow::None)?;
-        let n_ids = if self.add_special_tokens {
-            core.template_size().with(n_ids)
+    /// Returns a text's tokens as it is sent, from the number of its ids.
+    fn with_special(&self, core: &CoreTokenizer, n_ids: u64) -> usize {
+        if self.add_special_tokens {
+            core.template_size().with(n_ids) as usize
         } else {
-            n_ids
-        };
-        Ok(n_ids as usize)
+            n_ids as usize
+        }
+    }
+
+    /// Counts the heads once; chunks get at most what these leave.
+    fn count_heads(&mut self, core: &CoreTokenizer) -> Result<()> {
+        for head in &self.heads {
+            let sent = format!("{head}{}", self.tail);
+            let n_ids = core.count(&sent, &Allow::None)?;
+            self.head_tokens.push(self.with_special(core, n_ids));
+        }
+        Ok(())
     }
 }
 
@@ -81,10 +121,17 @@ impl Source for Counter<'_> {
             self.core.with_ids(text, &Allow::None, false, |ids| {
                 let mut at = part.start;
                 ends.reserve(ids.len());
-                ends.extend(ids.iter().map(|&id| {
-                    at += self.core.token_text(id).map_or(0, <[u8]>::len);
-                    at
-                }));
+                if let Some(known) = self.token_bytes {
+                    ends.extend(ids.iter().map(|&id| {
+                        at += known.get(id, self.core);
+                        at
+                    }));
+                } else {
+                    ends.extend(ids.iter().map(|&id| {
+                        at += self.core.token_text(id).map_or(0, <[u8]>::len);
+                        at
+                    }));
+                }
             })?;
             if ends.last().copied().unwrap_or(part.start) == part.end {
                 return Ok(ends);
@@ -101,21 +148,32 @@ impl Source for Counter<'_> {
         Ok(rising.collect())
     }
 
-    fn count(&mut self, chunk: Range<usize>) -> Result<usize> {
+    fn count(&mut self, chunk: Range<usize>, ends: &[usize]) -> Result<usize> {
         let head = self.frame.head(chunk.start);
-        let part = &self.text[self.frame.kept(self.text, chunk)];
-        let head = head.map_or("", |at| self.frame.heads[at].as_str());
-        if head.is_empty() && self.frame.tail.is_empty() {
-            return self.frame.count(self.core, part);
-        }
-        self.sent.clear();
-        self.sent.extend([head, part, self.frame.tail.as_str()]);
-        self.frame.count(self.core, &self.sent)
+        let excerpt = Excerpt {
+            text: self.text,
+            range: self.frame.kept(self.text, chunk),
+            before: head.map_or("", |at| self.frame.heads[at].as_str()),
+            behind: &self.frame.tail,
+        };
+        let known = if self.knows_excerpts { ends } else { &[] };
+        let n_ids = self.core.count_excerpt(&excerpt, known, &mut self.room)?;
+        Ok(self.frame.with_special(self.core, n_ids))
     }
 
     fn overhead(&mut self, start: usize) -> usize {
         let head = self.frame.head(start);
         head.map_or(0, |at| self.frame.head_tokens[at])
+    }
+}
+
+/// Returns what finds the boundaries; None: every token is one.
+fn scanner(by: &str) -> PyResult<Option<Scan>> {
+    match by {
+        "tokens" => Ok(None),
+        "sentences" => Ok(Some(scan_sentences)),
+        "structure" => Ok(Some(scan_structure)),
+        _ => Err(PyValueError::new_err(format!("by is {by:?}"))),
     }
 }
 
@@ -129,12 +187,10 @@ pub(super) fn scan_boundaries<'py>(
     language: &str,
 ) -> PyResult<Boundaries<'py>> {
     let text = utf8(text)?;
-    let scan = match by {
-        "sentences" => scan_sentences,
-        "structure" => scan_structure,
-        _ => return Err(PyValueError::new_err(format!("by is {by:?}"))),
-    };
-    let found = enter(py, |_| Ok(scan(text, &Language::new(language, text))))?;
+    let scan = scanner(by)?;
+    let found = enter(py, |_| {
+        Ok(scan.map_or_else(Vec::new, |scan| scan(text, &Language::new(language, text))))
+    })?;
     let places: Vec<i64> = found.iter().map(|boundary| boundary.at as i64).collect();
     let kinds: Vec<u8> = found.iter().map(|boundary| boundary.kind as u8).collect();
     Ok((places.into_pyarray(py), kinds.into_pyarray(py)))
@@ -197,30 +253,124 @@ pub(super) fn chunk_spans<'py>(
             add_special_tokens,
             trim,
         };
-        for head in &frame.heads {
-            let sent = format!("{head}{}", frame.tail);
-            let n_tokens = frame.count(core, &sent)?;
-            frame.head_tokens.push(n_tokens);
-        }
-        let mut counter = Counter {
-            core,
-            text,
-            frame: &frame,
-            sent: String::new(),
-            keep_going,
-        };
-        match cut(text, &places, &costs, &settings, &mut counter) {
-            Ok(chunks) => Ok((flat(text, &frame, &chunks), None)),
-            Err(Failure::Source(error)) => Err(error),
-            Err(Failure::TooSmall { at, n_tokens }) => Ok((Vec::new(), Some((at, n_tokens)))),
-        }
+        frame.count_heads(core)?;
+        let mut flat = Vec::new();
+        let cuts = (places.as_slice(), costs.as_slice());
+        let stuck = divide(
+            tokenizer, text, cuts, &settings, &frame, keep_going, &mut flat,
+        )?;
+        Ok((flat, stuck))
     })?;
     Ok((flat.into_pyarray(py), stuck))
 }
 
-/// Five numbers of each chunk that holds anything: bytes from and to, characters from and to,
-/// tokens.
-fn flat(text: &str, frame: &Frame, chunks: &[Chunk]) -> Vec<i64> {
+/// Chunks of several texts that are cut at their own boundaries and share a head.
+#[pyfunction]
+#[pyo3(signature = (tokenizer, texts, *, by, languages, kind_costs, max_tokens, overlap_tokens, overlap_parts, head, tail, add_special_tokens, trim, chunk_cost, clause_cost, word_cost))]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // extracted from Python
+pub(super) fn chunk_texts<'py>(
+    py: Python<'py>,
+    tokenizer: &Tokenizer,
+    texts: Vec<Bound<'py, PyAny>>,
+    by: &str,
+    languages: Vec<String>,
+    kind_costs: Vec<u32>,
+    max_tokens: usize,
+    overlap_tokens: usize,
+    overlap_parts: usize,
+    head: String,
+    tail: String,
+    add_special_tokens: bool,
+    trim: bool,
+    chunk_cost: u32,
+    clause_cost: u32,
+    word_cost: u32,
+) -> PyResult<ManySpans<'py>> {
+    let scan = scanner(by)?;
+    if languages.len() != texts.len() {
+        return Err(PyValueError::new_err("a language for each text is due"));
+    }
+    let views: Vec<&str> = texts.iter().map(utf8).collect::<PyResult<_>>()?;
+    let settings = Settings {
+        max_tokens,
+        overlap_tokens,
+        overlap_parts,
+        chunk_cost,
+        clause_cost,
+        word_cost,
+    };
+    let core = tokenizer.core.as_ref();
+    let (flat, offsets, stuck) = enter(py, |keep_going| {
+        let mut frame = Frame {
+            head_starts: vec![0],
+            heads: vec![head],
+            head_tokens: Vec::new(),
+            tail,
+            add_special_tokens,
+            trim,
+        };
+        frame.count_heads(core)?;
+        let (mut flat, mut offsets) = (Vec::new(), vec![0]);
+        for (index, (text, language)) in views.iter().zip(&languages).enumerate() {
+            let found =
+                scan.map_or_else(Vec::new, |scan| scan(text, &Language::new(language, text)));
+            let price = |kind: Kind| kind_costs.get(kind as usize).copied().unwrap_or(0);
+            let (places, costs): (Vec<usize>, Vec<u32>) = found
+                .iter()
+                .map(|boundary| (boundary.at, price(boundary.kind)))
+                .unzip();
+            let cuts = (places.as_slice(), costs.as_slice());
+            let stuck = divide(
+                tokenizer, text, cuts, &settings, &frame, keep_going, &mut flat,
+            )?;
+            if let Some((at, n_tokens)) = stuck {
+                return Ok((flat, offsets, Some((index, at, n_tokens))));
+            }
+            offsets.push((flat.len() / ROW) as i64);
+        }
+        Ok((flat, offsets, None))
+    })?;
+    Ok((flat.into_pyarray(py), offsets.into_pyarray(py), stuck))
+}
+
+/// Appends the rows of a text's chunks; returns the byte and the tokens of a character that exceeds
+/// the budget alone.
+fn divide(
+    tokenizer: &Tokenizer,
+    text: &str,
+    (places, costs): (&[usize], &[u32]),
+    settings: &Settings,
+    frame: &Frame,
+    keep_going: &mut dyn FnMut() -> bool,
+    flat: &mut Vec<i64>,
+) -> Result<Option<(usize, usize)>> {
+    let core = tokenizer.core.as_ref();
+    let table = || tokenizer.token_bytes.get_or_init(|| TokenBytes::of(core));
+    let mut counter = Counter {
+        core,
+        token_bytes: (text.len() >= MIN_TABLE_BYTES).then(table),
+        text,
+        frame,
+        knows_excerpts: core.knows_excerpts(),
+        room: ExcerptRoom::default(),
+        keep_going,
+    };
+    match cut(text, places, costs, settings, &mut counter) {
+        Ok(chunks) => {
+            append_rows(text, frame, &chunks, flat);
+            Ok(None)
+        }
+        Err(Failure::Source(error)) => Err(error),
+        Err(Failure::TooSmall { at, n_tokens }) => Ok(Some((at, n_tokens))),
+    }
+}
+
+/// Bytes of a text that are worth a table of the tokens' bytes: as long as making it takes, about.
+const MIN_TABLE_BYTES: usize = 1 << 18;
+/// Numbers of each chunk that holds anything: bytes from and to, characters from and to, tokens.
+const ROW: usize = 5;
+
+fn append_rows(text: &str, frame: &Frame, chunks: &[Chunk], flat: &mut Vec<i64>) {
     let kept = chunks
         .iter()
         .map(|chunk| frame.kept(text, chunk.range.clone()));
@@ -231,10 +381,9 @@ fn flat(text: &str, frame: &Frame, chunks: &[Chunk]) -> Vec<i64> {
     let starts: Vec<usize> = pairs.iter().map(|(range, _)| range.start).collect();
     let ends: Vec<usize> = pairs.iter().map(|(range, _)| range.end).collect();
     let (first, last) = code_point_ranges(text, &starts, &ends);
-    let mut flat = Vec::with_capacity(pairs.len() * 5);
+    flat.reserve(pairs.len() * ROW);
     for (at, (range, n_tokens)) in pairs.iter().enumerate() {
         let bytes = [range.start as i64, range.end as i64];
         flat.extend([bytes[0], bytes[1], first[at], last[at], *n_tokens as i64]);
     }
-    flat
 }

@@ -57,12 +57,15 @@ pub(crate) struct Tokenizer {
     integers: Arc<OnceLock<Arc<Integers>>>,
     /// Letters, digits and scripts of each token, found out when words are first counted.
     outlines: Arc<OnceLock<jeton_measure::Outlines>>,
+    /// Bytes of each token, found out when a long text is first divided.
+    token_bytes: Arc<OnceLock<chunk::TokenBytes>>,
 }
 
 /// Adds the functions to the module that read and write files of other libraries.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     parsing::register(module)?;
     module.add_function(wrap_pyfunction!(chunk::chunk_spans, module)?)?;
+    module.add_function(wrap_pyfunction!(chunk::chunk_texts, module)?)?;
     module.add_function(wrap_pyfunction!(chunk::scan_boundaries, module)?)?;
     module.add_function(wrap_pyfunction!(writing::file_formats, module)?)?;
     module.add_function(wrap_pyfunction!(writing::write_format, module)?)
@@ -90,6 +93,7 @@ impl Tokenizer {
             fingerprint: self.fingerprint.clone(),
             integers: Arc::clone(&self.integers),
             outlines: Arc::clone(&self.outlines),
+            token_bytes: Arc::clone(&self.token_bytes),
         }
     }
 
@@ -111,6 +115,7 @@ impl Tokenizer {
             fingerprint: OnceLock::new(),
             integers: Arc::default(),
             outlines: Arc::default(),
+            token_bytes: Arc::default(),
         }
     }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OutputLengths", "output_lengths", "without_echo", "without_politeness"]
+__all__ = ["OutputLengthFigures", "output_lengths", "without_echo", "without_politeness"]
 
 MIN_ECHO_CHARS = 80
 """A line of the prompt of this length comes back word for word only if it is repeated on purpose
@@ -31,7 +31,7 @@ _TAIL_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class OutputLengths:
+class OutputLengthFigures:
     """Output tokens of requests.
 
     Attributes:
@@ -50,7 +50,9 @@ class OutputLengths:
     n_tokens_beyond: int
 
 
-def output_lengths(output_tokens: NDArray[np.int64], *, times_median: int) -> OutputLengths | None:
+def output_lengths(
+    output_tokens: NDArray[np.int64], *, times_median: int
+) -> OutputLengthFigures | None:
     """Summarize outputs; None where none is known (negative: not known)."""
     known = np.sort(output_tokens[output_tokens >= 0])
     if not len(known) or not known.sum():
@@ -59,7 +61,7 @@ def output_lengths(output_tokens: NDArray[np.int64], *, times_median: int) -> Ou
     p95 = int(np.quantile(known, 0.95, method="inverted_cdf"))
     limit = times_median * max(1, p50)
     beyond = int((known[known > limit] - limit).sum())
-    return OutputLengths(len(known), int(known.sum()), p50, p95, limit, beyond)
+    return OutputLengthFigures(len(known), int(known.sum()), p50, p95, limit, beyond)
 
 
 def without_politeness(response: str) -> tuple[str, int]:

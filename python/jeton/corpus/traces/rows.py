@@ -113,7 +113,7 @@ def read_rows(
     text = data.decode("utf-8-sig", errors="replace")
     head = text[:4096].lstrip()
     if not head:
-        raise EmptyCorpusError(f"{path}: the trace is empty")
+        raise EmptyCorpusError(f"{path}: the trace is empty\nhint: record traffic first")
     reader = _Reader(path, time_unit=time_unit, strict=strict)
     if head.startswith("{"):
         return reader.json_lines(text, domain_field)

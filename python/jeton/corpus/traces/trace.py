@@ -217,4 +217,7 @@ def _nothing_left(path: str, counted: dict[str, int], shown: dict[str, Any]) -> 
         return f"{path}: the trace has no request"
     reasons = ", ".join(f"{n:,} with {reason}" for reason, n in counted.items())
     first = next(iter(shown.values()))[0]
-    return f"{path}: no row of the trace is a request: {reasons}; the first is {first}"
+    return (
+        f"{path}: no row of the trace is a request: {reasons}; the first is {first}\n"
+        "hint: look whether the columns are the ones that their names say"
+    )

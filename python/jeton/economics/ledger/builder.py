@@ -121,6 +121,33 @@ class LedgerBuilder:
             self._kept.append((first_row, columns, names))
             self._n_kept += len(columns)
 
+    def usd_of_rows(
+        self,
+        columns: UsageColumns,
+        *,
+        models: Sequence[str],
+        providers: Sequence[str],
+        tariffs: Sequence[str],
+    ) -> NDArray[np.float64]:
+        """Return the dollars of each row by the rates of the ledger; NaN where it has no price.
+
+        Nothing is added to the sums. For comparing rows: money that is shown is the exact sum.
+        """
+        usd = np.full(len(columns), math.nan)
+        if not len(columns):
+            return usd
+        amounts = amounts_of(columns)
+        names = _Names(models, providers, tariffs, ())
+        _, timed, times = self._times(columns)
+        several = np.asarray(columns.n_requests) > 1
+        place = self._places(columns, names, amounts, times, ~timed | several)
+        for number in np.unique(place[place >= 0]):
+            rows = np.flatnonzero(place == number)
+            rates = self._key_list[int(number)].rates
+            units = {name: values[rows] for name, values in amounts.units.items()}
+            usd[rows] = 0.0 if rates is None else rates.usd_of_rows(units, len(rows))
+        return usd
+
     def correct(
         self,
         row: int,
@@ -223,19 +250,27 @@ class LedgerBuilder:
 
     def _take(self, columns: UsageColumns, names: _Names, *, sign: int) -> None:
         amounts = amounts_of(columns)
-        seconds = np.asarray(columns.time_s, dtype=np.float64)
-        timed = (seconds >= _FIRST_S) & (seconds < _LAST_S)
+        seconds, timed, times = self._times(columns)
         hour = np.full(len(columns), _NO_HOUR, dtype=np.int64)
         hour[timed] = np.floor(seconds[timed] / _HOUR_S).astype(np.int64)
         if sign > 0 and timed.any():
             self._first_s = min(self._first_s, float(seconds[timed].min()))
             self._last_s = max(self._last_s, float(seconds[timed].max()))
+        several = np.asarray(columns.n_requests) > 1
+        place = self._places(columns, names, amounts, times, ~timed | several)
+        self._sum_up(place, hour, columns, names, amounts, sign)
+
+    def _times(
+        self, columns: UsageColumns
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+        """Return the times as logged, whether they are any, and those that prices are taken at."""
+        seconds = np.asarray(columns.time_s, dtype=np.float64)
+        timed = (seconds >= _FIRST_S) & (seconds < _LAST_S)
         # Rows that stand for several requests say when they began, not when each was.
         times = np.where(timed, seconds, self._noon_s)
         several = np.asarray(columns.n_requests) > 1
         times = np.where(timed & several, np.floor(times / _DAY_S) * _DAY_S + _NOON_S, times)
-        place = self._places(columns, names, amounts, times, ~timed | several)
-        self._sum_up(place, hour, columns, names, amounts, sign)
+        return seconds, timed, times
 
     def _places(
         self,

@@ -60,6 +60,22 @@ class Rates:
             found[name] = left
         return {name: n for name, n in found.items() if n}
 
+    def usd_of_rows(
+        self, units: Mapping[str, NDArray[np.int64]], n_rows: int
+    ) -> NDArray[np.float64]:
+        """Return the dollars of each row of amounts, as floats; the sum is for `leaves` to make."""
+        found: dict[str, NDArray[np.int64]] = {}
+        usd = np.zeros(n_rows)
+        for name, parts in self._order:
+            left = units.get(name)
+            if left is None:
+                left = np.zeros(n_rows, dtype=np.int64)
+            for part in parts:
+                left = left - found[part]
+            found[name] = left
+            usd += left * float(self.usd_per_unit[name])
+        return usd
+
     def charged_as(self, dimension: str) -> str | None:
         """Return the dimension whose rate holds for another: itself, or the nearest above."""
         above = [name for name in self.usd_per_unit if holds(name, dimension)]

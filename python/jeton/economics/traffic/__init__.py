@@ -7,6 +7,8 @@ how it was checked.
 
 from __future__ import annotations
 
+from jeton.economics.admission.history import OutputPredictor
+from jeton.economics.admission.policies import POLICIES, Policy, PolicyName
 from jeton.economics.traffic.claims import (
     AllocationClaim,
     PaddingClaim,
@@ -14,8 +16,7 @@ from jeton.economics.traffic.claims import (
     padding_claim,
 )
 from jeton.economics.traffic.compare import compare_traffic
-from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy, PolicyName
-from jeton.economics.traffic.prediction import OutputPredictor, PredictionError
+from jeton.economics.traffic.prediction import PredictionError
 from jeton.economics.traffic.prefixes import check_prefixes
 from jeton.economics.traffic.result import (
     ServerCapacity,
@@ -26,6 +27,7 @@ from jeton.economics.traffic.result import (
     TrafficSeries,
 )
 from jeton.economics.traffic.scaling import DomainShare, TokenizerRatio
+from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.simulate import Server, simulate_traffic
 
 __all__ = [

@@ -6,8 +6,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jeton.economics.traffic.policies import EngineSettings, Policy
+from jeton.economics.admission.policies import Policy
 from jeton.economics.traffic.result import ServerCapacity, TrafficRun
+from jeton.economics.traffic.settings import EngineSettings
 
 if TYPE_CHECKING:
     from jeton.corpus.traces import Trace

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from jeton.economics.admission.policies import POLICIES, Policy
 from jeton.economics.traffic.capacity import capacity_of
-from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy
 from jeton.economics.traffic.result import TraceSummary, TrafficReport
 from jeton.economics.traffic.scaling import (
     DomainShare,
@@ -14,6 +14,7 @@ from jeton.economics.traffic.scaling import (
     with_domains,
     with_tokenizer,
 )
+from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.simulate import Server, simulate_traffic, spread
 from jeton.errors import UsageError
 

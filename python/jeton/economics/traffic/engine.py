@@ -1,10 +1,10 @@
 """The discrete-event simulation of one serving group: continuous batching over a paged KV cache.
 
-Requests wait in the order of their arrival. A step gives each decoding request one token and reads
+Requests wait in the order of the policy. A step gives each decoding request one token and reads
 prompt tokens of those that were admitted; memory is handed out by the policy; where it runs out,
-the request admitted last loses its cache, waits at the head of the queue and reads everything again
-(vLLM's recompute, arXiv:2309.06180). Between two events - a request ends, one comes, memory runs
-out - the batch stays as it is, and its steps are one sum in closed form.
+the request that the policy names loses its cache, waits at the head of the queue and reads
+everything again (vLLM's recompute, arXiv:2309.06180). Between two events - a request ends, one
+comes, memory runs out - the batch stays as it is, and its steps are one sum in closed form.
 
 Cost: O(log n) an event, a handful of events a request, whatever the lengths.
 """
@@ -12,15 +12,17 @@ Cost: O(log n) an event, a handful of events a request, whatever the lengths.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
+from jeton.economics.admission.decider import Decider
+from jeton.economics.admission.policies import Policy
 from jeton.economics.traffic.batch import DecodingBatch
 from jeton.economics.traffic.outcome import Outcome
-from jeton.economics.traffic.policies import EngineSettings, Policy
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.prefixes import PrefixCache
 from jeton.economics.traffic.recording import Recorder
 from jeton.economics.traffic.refusals import refusals
-from jeton.economics.traffic.reserving import Reservations
+from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.step_times import StepTimes, steps_seconds, steps_until
 
 __all__ = ["Engine"]
@@ -43,6 +45,7 @@ class Engine:
         recorder: Recorder,
         context_tokens: int | None = None,
         prefixes: PrefixCache | None = None,
+        groups: Sequence[tuple[str, ...]] | None = None,
     ) -> None:
         n = len(arrivals)
         self._prompts, self._outputs, self._arrivals = prompts, outputs, arrivals
@@ -55,12 +58,15 @@ class Engine:
         # Requests that are reserved a place in one piece share none of it.
         self._prefixes = None if policy.name == "static" else prefixes
         self._out = Outcome.of(arrivals)
-        self._reservations = Reservations(
+        self._groups = [()] * n if groups is None else groups
+        self._decider: Decider[int] = Decider(
             policy,
-            longest=max((p + o for p, o in zip(prompts, outputs, strict=True)), default=1),
             pages=pages,
-            budget_bytes=budget_bytes,
-            out=self._out,
+            budget=budget_bytes,
+            given_of=self._given_of,
+            longest=max((p + o for p, o in zip(prompts, outputs, strict=True)), default=1),
+            longest_output=max(1, max(outputs, default=1)),
+            context_tokens=context_tokens,
         )
         self._out.status = refusals(
             prompts,
@@ -68,19 +74,19 @@ class Engine:
             pages=pages,
             budget_bytes=budget_bytes,
             context_tokens=context_tokens,
-            reserved_tokens=self._reservations.fixed,
+            reserved_tokens=self._decider.fixed,
         )
         self._now = 0.0
         self._next = 0
         self._n_under_way = 0
-        self._waiting: deque[int] = deque()
+        self._waiting = self._decider.queue(self._place)
         self._queued_at = [0.0] * n
         # Tokens of an admitted request: the number given before (again after a preemption), and the
         # number that it has memory for, in whole pages.
         self._given = [0] * n
         self._held = [0] * n
         # Since when a request runs; in the order of admission.
-        self._running: dict[int, float] = {}
+        self._running = self._decider.running
         # Prompts that are being read: the progress of each, and the rest of all of them.
         self._prefilling: deque[int] = deque()
         self._read: dict[int, int] = {}
@@ -132,7 +138,7 @@ class Engine:
         """Admit from the queue as long as memory, the batch and the step have room."""
         waiting, running, batch, out = self._waiting, self._running, self._batch, self._out
         most, chunked = self._settings.max_requests, self._is_chunked
-        reservations, prefixes = self._reservations, self._prefixes
+        decider, prefixes, groups = self._decider, self._prefixes, self._groups
         room = self._settings.step_tokens - (batch.n if chunked else 0) - self._unread
         while waiting and room > 0 and len(running) < most:
             i = waiting[0]
@@ -143,21 +149,26 @@ class Engine:
                 start = n_found * prefixes.block_tokens
             if not chunked and context - start > room and self._prefilling:
                 return
-            tokens = context
-            if not reservations.are_bare:
-                tokens = reservations.tokens(self._prompts[i], self._outputs[i], self._given[i])
-            needed = self._pages.of(tokens)
-            if prefixes is not None:
-                needed -= n_in_use * prefixes.block_bytes
             # A decoding request gets its pages first.
             kept = batch.page_demand[batch.step % self._page]
             if kept < self._watermark:
                 kept = self._watermark
-            if running and needed > self._free - kept:
-                reservations.take_back(self._given[i])
+            shared = n_in_use * prefixes.block_bytes if prefixes is not None else 0
+            tokens = decider.grant(
+                i,
+                self._prompts[i],
+                self._given[i],
+                free=self._free - kept,
+                shared=shared,
+                group=groups[i],
+            )
+            if not tokens:
                 return
             waiting.popleft()
-            self._free -= needed
+            self._free -= self._pages.of(tokens) - shared
+            if decider.predicted is not None and not self._given[i]:
+                out.predicted.append(decider.predicted)
+                out.predicted_actual.append(self._outputs[i])
             if prefixes is not None:
                 prefixes.take(i, n_found)
                 prefixes.evict(self._free)
@@ -265,7 +276,7 @@ class Engine:
         settings = self._settings
         clients = settings.clients
         if (
-            not is_blocked
+            (not is_blocked or self._decider.heeds_arrivals)
             and self._next < len(self._arrivals)
             and (clients is None or self._n_under_way < clients)
             and len(self._running) < settings.max_requests
@@ -359,11 +370,22 @@ class Engine:
     def _end(self, i: int) -> None:
         out = self._out
         out.finished[i] = self._now
-        out.runs[0].append(self._running.pop(i))
+        decider = self._decider
+        out.runs[0].append(decider.finished(i, self._prompts[i], self._outputs[i], self._groups[i]))
         out.runs[1].append(self._now)
         self._n_under_way -= 1
-        if not self._reservations.are_bare:
-            self._reservations.learn(self._prompts[i], self._outputs[i])
+
+    # Questions of the policy
+
+    def _place(self, i: int) -> float:
+        """Place of a request in the queue."""
+        return self._decider.place(self._prompts[i], self._out.arrived[i], self._groups[i])
+
+    def _given_of(self, i: int) -> int:
+        """Tokens that a running request has been given."""
+        if i in self._read:
+            return self._given[i]
+        return self._batch.context(i) + 1 - self._prompts[i]
 
     # Memory
 
@@ -375,10 +397,10 @@ class Engine:
             self._free -= self._prefixes.release(i)
 
     def _make_room(self) -> None:
-        """Preempt those admitted last until the pages of the next step are free."""
+        """Preempt requests until the pages of the next step are free."""
         batch, page = self._batch, self._page
         while batch.page_demand[batch.step % page] > self._free:
-            self._preempt(next(reversed(self._running)))
+            self._preempt(self._decider.victim())
 
     def _preempt(self, i: int) -> None:
         """Take a request's cache away: it reads everything again, before all that wait."""
@@ -390,7 +412,7 @@ class Engine:
         else:
             self._given[i] = batch.context(i) + 1 - self._prompts[i]
             self._release(i, batch.remove(i))
-        out.runs[0].append(self._running.pop(i))
+        out.runs[0].append(self._decider.left(i))
         out.runs[1].append(self._now)
         out.n_preempted[i] += 1
         out.memory_out.append(self._now)

@@ -1,9 +1,4 @@
-"""Output lengths foreseen from history: a quantile for prompts of about the same length.
-
-Nothing of a request is used but the length of its prompt, and nothing of the future: a request
-teaches when it has finished. Quantiles are taken from counts in bins of a sixteenth of an octave
-(at most 4.4% wide), so that predicting and learning cost O(1) whatever the history.
-"""
+"""How good predictions of output lengths were."""
 
 from __future__ import annotations
 
@@ -11,17 +6,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from jeton.errors import UsageError
-
-__all__ = ["OutputPredictor", "PredictionError"]
-
-_BINS_PER_OCTAVE = 16
-_MIN_HISTORY = 32
-"""Finished requests of about the same prompt length before they are believed; until then all
-finished requests speak, and before there are as many of these, the caller's own guess."""
-_REFRESH = 64
-"""Finished requests after which a quantile is looked up anew: early on, whenever their number grew
-by an eighth."""
+__all__ = ["PredictionError", "prediction_error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,81 +32,6 @@ class PredictionError:
     mean_shortfall_tokens: float
     pinball_tokens: float
     pinball_tokens_without: float
-
-
-class _History:
-    """Counts of output lengths, and the quantile they had when it was last looked up."""
-
-    __slots__ = ("_counts", "_due", "_quantile", "n", "value")
-
-    def __init__(self, quantile: float) -> None:
-        self._counts: dict[int, int] = {}
-        self._quantile = quantile
-        self._due = 1
-        self.n = 0
-        self.value = 0
-
-    def add(self, key: int) -> None:
-        self._counts[key] = self._counts.get(key, 0) + 1
-        self.n += 1
-        if self.n >= self._due:
-            self._due = self.n + min(_REFRESH, self.n // 8 + 1)
-            self._look_up()
-
-    def _look_up(self) -> None:
-        needed = self._quantile * self.n
-        seen = 0
-        for key in sorted(self._counts):
-            seen += self._counts[key]
-            if seen >= needed:
-                self.value = _upper(key)
-                return
-
-
-class OutputPredictor:
-    """Predicts output lengths of requests from those that have finished."""
-
-    def __init__(self, *, quantile: float) -> None:
-        if not 0 < quantile < 1:
-            raise UsageError(f"quantile is {quantile}; expected between 0 and 1")
-        self._quantile = quantile
-        self._all = _History(quantile)
-        self._by_prompt: dict[int, _History] = {}
-        self._keys: dict[int, int] = {}
-
-    def predict(self, prompt_tokens: int) -> int | None:
-        """Output tokens that are exceeded with a chance of 1 - quantile; None without history."""
-        history = self._by_prompt.get(prompt_tokens.bit_length())
-        if history is not None and history.n >= _MIN_HISTORY:
-            return history.value
-        return self._all.value if self._all.n >= _MIN_HISTORY else None
-
-    def learn(self, prompt_tokens: int, output_tokens: int) -> None:
-        """Take a finished request into the history."""
-        key = self._keys.get(output_tokens)
-        if key is None:
-            key = self._keys[output_tokens] = _bin(output_tokens)
-        self._all.add(key)
-        octave = prompt_tokens.bit_length()
-        history = self._by_prompt.get(octave)
-        if history is None:
-            history = self._by_prompt[octave] = _History(self._quantile)
-        history.add(key)
-
-
-def _bin(tokens: int) -> int:
-    """The bin of a length: exact up to 16 tokens, then sixteenths of octaves."""
-    if tokens <= _BINS_PER_OCTAVE:
-        return tokens
-    place = math.ceil(math.log2(tokens / _BINS_PER_OCTAVE) * _BINS_PER_OCTAVE - 1e-9)
-    return _BINS_PER_OCTAVE + place
-
-
-def _upper(key: int) -> int:
-    """The longest length of a bin."""
-    if key <= _BINS_PER_OCTAVE:
-        return key
-    return math.floor(_BINS_PER_OCTAVE * 2 ** ((key - _BINS_PER_OCTAVE) / _BINS_PER_OCTAVE) + 1e-9)
 
 
 def prediction_error(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from jeton.economics.traffic.policies import PolicyName
+from jeton.economics.admission.policies import PolicyName
 from jeton.economics.traffic.prediction import PredictionError
 
 __all__ = [

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.admission.policies import Policy
 from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving.latency import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
 from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.traffic.engine import Engine
 from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
-from jeton.economics.traffic.policies import EngineSettings, Policy
 from jeton.economics.traffic.pool import PageBytes, group_layer_token_bytes
 from jeton.economics.traffic.prediction import prediction_error
 from jeton.economics.traffic.prefixes import PrefixCache
 from jeton.economics.traffic.recording import Recorder
 from jeton.economics.traffic.result import Spread, TrafficRun, TrafficSeries
+from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UsageError
 
@@ -30,7 +31,15 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["Server", "simulate_traffic", "spread"]
+__all__ = [
+    "Replay",
+    "Server",
+    "groups_of",
+    "replay",
+    "simulate_traffic",
+    "spread",
+    "step_times",
+]
 
 N_BINS = 60
 """Stretches of a series over the trace: a minute each of an hour. A run that goes on longer has up
@@ -162,8 +171,47 @@ def simulate_traffic(
     Raises:
         UsageError: The weights alone do not fit, or a setting is out of range.
     """
-    policy = policy or Policy("dynamic")
-    settings = settings or EngineSettings()
+    policy, settings = policy or Policy("dynamic"), settings or EngineSettings()
+    done = replay(trace, server, policy=policy, settings=settings, n_bins=n_bins)
+    return _run_of(
+        trace,
+        server,
+        done.policy,
+        done.outcome,
+        done.recorder,
+        tokenizer=tokenizer,
+        tokens_ratio=tokens_ratio,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A replay request by request, before anything is summed up.
+
+    Attributes:
+        outcome: Outcome of each request.
+        recorder: Memory over time.
+        policy: The policy, with the length that it reserved.
+    """
+
+    outcome: Outcome
+    recorder: Recorder
+    policy: Policy
+
+
+def replay(
+    trace: Trace,
+    server: Server,
+    *,
+    policy: Policy,
+    settings: EngineSettings,
+    n_bins: int = N_BINS,
+) -> Replay:
+    """Replay a trace on a server and return the outcome of each request.
+
+    Raises:
+        UsageError: As for `simulate_traffic`.
+    """
     server.check_fits()
     if n_bins < 1:
         raise UsageError(f"n_bins is {n_bins}; expected at least 1")
@@ -192,10 +240,17 @@ def simulate_traffic(
         recorder=recorder,
         context_tokens=context,
         prefixes=PrefixCache.of(trace, pages, server.model) if settings.prefix_cache else None,
+        groups=groups_of(trace),
     ).run()
-    return _run_of(
-        trace, server, policy, outcome, recorder, tokenizer=tokenizer, tokens_ratio=tokens_ratio
-    )
+    return Replay(outcome, recorder, policy)
+
+
+def groups_of(trace: Trace) -> list[tuple[str, ...]] | None:
+    """The domain of each request, as a forecast of lengths wants it; None: no domain is named."""
+    if not trace.domains:
+        return None
+    names = [(name,) for name in trace.domains]
+    return [names[number] if number >= 0 else () for number in trace.domain.tolist()]
 
 
 def step_times(server: Server, *, overhead_seconds: float = 0.0) -> StepTimes:

@@ -1,19 +1,14 @@
-"""How a serving engine hands memory to requests, and what else it is set to."""
+"""Settings of a serving engine beside its policy of admission."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from jeton.economics.serving.memory_plan import PAGE_TOKENS
 from jeton.errors import UsageError
 
-__all__ = ["POLICIES", "EngineSettings", "Policy", "PolicyName"]
-
-PolicyName: TypeAlias = Literal["static", "dynamic", "prediction"]
-
-POLICIES: tuple[PolicyName, ...] = ("static", "dynamic", "prediction")
-"""All of them, in the order of reports."""
+__all__ = ["EngineSettings"]
 
 MAX_REQUESTS = 256
 """Requests in a batch at most: what vLLM's server takes on an A100 and on GPUs below 70 GiB; on
@@ -30,36 +25,6 @@ WATERMARK_SHARE = 0.01
 once: the default of vLLM's first engine (vllm/core/block_manager.py at 006a839, ``watermark``).
 Its second engine keeps none unless told (vllm/v1/core/kv_cache_manager.py at 003df29; read
 2026-11-22)."""
-
-PREDICTED_QUANTILE = 0.9
-"""Quantile of the output length that is reserved: one request in ten outgrows it. A judgement."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """How memory is handed out.
-
-    Attributes:
-        name: ``static`` reserves ``reserved_tokens`` for each request in one piece, as engines
-            without paging do (arXiv:2309.06180, "Orca (Max)"); ``dynamic`` hands out pages as
-            tokens come and preempts the request that was admitted last when they run out (vLLM);
-            ``prediction`` reserves the prompt and a predicted output, and goes on by pages beyond.
-        reserved_tokens: Tokens for ``static``; None: the longest request of the trace that the
-            model's context holds.
-        quantile: Of ``prediction``.
-    """
-
-    name: PolicyName
-    reserved_tokens: int | None = None
-    quantile: float = PREDICTED_QUANTILE
-
-    def __post_init__(self) -> None:
-        if self.name not in POLICIES:
-            raise UsageError(f"the policy is {self.name!r}; expected one of {', '.join(POLICIES)}")
-        if self.reserved_tokens is not None and self.reserved_tokens < 1:
-            raise UsageError(f"reserved_tokens is {self.reserved_tokens}; expected at least 1")
-        if not 0 < self.quantile < 1:
-            raise UsageError(f"quantile is {self.quantile}; expected between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,54 @@
+"""Outputs of a plan: files where options say, tables in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jeton.cli import outputs, streams, tables
+
+if TYPE_CHECKING:
+    from jeton.report.plans.page import PlanGrid
+
+__all__ = ["write_plan"]
+
+
+def write_plan(
+    *,
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    quiet: bool,
+    make_html: Callable[[], str],
+    make_json: Callable[[], str],
+    make_markdown: Callable[[], str],
+    words: Callable[[], tuple[str, ...]],
+    grids: Callable[[], tuple[PlanGrid, ...]],
+) -> None:
+    """Write a plan in every form that was asked for."""
+    outputs.write_output(html, make_html)
+    outputs.write_output(json_file, make_json)
+    outputs.write_output(markdown, make_markdown)
+    if quiet:
+        return
+    for line in words():
+        streams.say(line)
+    if "-" not in (json_file, markdown):
+        for grid in grids():
+            _print(grid)
+    outputs.say_written(html, json_file, markdown)
+
+
+def _print(grid: PlanGrid) -> None:
+    from jeton.report.plans.page import cell_text
+
+    streams.write_line(grid.title)
+    body = [[cell_text(cell) for cell in row] for row in grid.rows]
+    header = [*grid.header]
+    if grid.best is not None:
+        header.append("")
+        body = [[*row, "best" if i == grid.best else ""] for i, row in enumerate(body)]
+    tables.print_table(header, body, right=grid.header[grid.n_text :])
+    for note in grid.notes:
+        streams.write_line(f"  {note}")
+    streams.write_line("")

@@ -1,0 +1,190 @@
+"""Endpoints that requests may be sent to: tokenizer, model, price, limits, latency, quality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from jeton.catalog.api_price import ApiPrice
+from jeton.errors import UsageError
+from jeton.registry import TokenizerLike
+
+__all__ = ["Endpoint", "EndpointGpu", "EndpointLimits", "LatencyProfile", "PromptCache"]
+
+_MOST = 10**12
+
+_MIN_CACHED_TOKENS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointLimits:
+    """Limits of an endpoint; None: no limit is known.
+
+    Attributes:
+        context_tokens: Tokens of a prompt and its answer together.
+        output_tokens: Tokens of an answer.
+        requests_per_minute: Requests that it takes in a minute.
+        tokens_per_minute: Tokens that it takes in a minute, of prompts and answers.
+    """
+
+    context_tokens: int | None = None
+    output_tokens: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= _MOST:
+                raise UsageError(f"{name} is {value}; expected a whole number of at least 1")
+        if (
+            self.context_tokens is not None
+            and self.output_tokens is not None
+            and self.output_tokens > self.context_tokens
+        ):
+            raise UsageError(
+                f"the limits contradict one another: output_tokens is {self.output_tokens:,} and "
+                f"context_tokens, which holds the prompt too, is {self.context_tokens:,}"
+            )
+        if (
+            self.tokens_per_minute is not None
+            and self.requests_per_minute is not None
+            and self.requests_per_minute > self.tokens_per_minute
+        ):
+            raise UsageError(
+                f"the limits contradict one another: requests_per_minute is "
+                f"{self.requests_per_minute:,} and tokens_per_minute {self.tokens_per_minute:,}; "
+                "a request has at least one token"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyProfile:
+    """Measured times of an endpoint, as straight lines.
+
+    Attributes:
+        ttft_seconds: Time to the first token of a short prompt.
+        seconds_per_output_token: Time of each token of the answer.
+        seconds_per_1k_input_tokens: Time to the first token that 1,000 prompt tokens add.
+    """
+
+    ttft_seconds: float
+    seconds_per_output_token: float
+    seconds_per_1k_input_tokens: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if not (math.isfinite(value) and 0 <= value < 1e6):
+                raise UsageError(f"{name} is {value}; expected seconds of at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCache:
+    """Rules by which an endpoint keeps the prompts of a conversation.
+
+    Attributes:
+        ttl_seconds: Time after which an unused prompt is forgotten. The five minutes are those of
+            the providers' documentation (OpenAI, Anthropic; 2026-11).
+        min_tokens: Shorter prompts are not kept. 1,024 tokens is the limit in the same sources.
+    """
+
+    ttl_seconds: float = 300.0
+    min_tokens: int = _MIN_CACHED_TOKENS
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.ttl_seconds) and self.ttl_seconds >= 0):
+            raise UsageError(f"ttl_seconds is {self.ttl_seconds}; expected seconds of at least 0")
+        if not 0 <= self.min_tokens <= _MOST:
+            raise UsageError(f"min_tokens is {self.min_tokens}; expected at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointGpu:
+    """GPUs of one's own that serve a model of the catalog.
+
+    Attributes:
+        name: The GPU, as `jeton catalog gpus` names it.
+        n_gpus: GPUs of a group; None: the fewest that hold the model.
+        usd_per_hour: Price of one GPU and hour; None: the catalog's low list price.
+        concurrent_requests: Requests that are generated side by side; None: as many as fit.
+        input_tokens: Prompt tokens of the requests that the price per token is worked out for.
+        output_tokens: Answer tokens of them.
+    """
+
+    name: str
+    n_gpus: int | None = None
+    usd_per_hour: Decimal | None = None
+    concurrent_requests: int | None = None
+    input_tokens: int = 1000
+    output_tokens: int = 250
+
+    def __post_init__(self) -> None:
+        for name in ("n_gpus", "concurrent_requests", "input_tokens", "output_tokens"):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= _MOST:
+                raise UsageError(f"{name} is {value}; expected a whole number of at least 1")
+        if self.usd_per_hour is not None and not 0 < self.usd_per_hour < 1_000_000:
+            raise UsageError(f"usd_per_hour is {self.usd_per_hour}; expected dollars above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint that can answer requests.
+
+    Attributes:
+        name: Name of one's own; unique.
+        model: The model: a name of the price list (``openai:gpt-4o-mini``), or of the catalog of
+            models where it runs on a GPU.
+        tokenizer: The model's tokenizer: a name, a path or a tokenizer.
+        provider: Provider as logs write it; empty: any.
+        logged_as: Other names that logs have for this endpoint's model.
+        tariff: Tariff of all its requests (``batch``); empty: each request's own.
+        price: A price of one's own, or the name of one; None: that of ``model`` in the list.
+        gpu: GPUs of one's own; None: an API.
+        limits: Limits.
+        latency: Measured times; None: those of the roofline with a GPU, else not known.
+        cache: Rules of its prompt cache.
+        quality: Score by task, on the user's own scale; ``*`` holds for all other tasks.
+        output_ratio: Length of this model's answers, as a multiple of the logged answer's text.
+    """
+
+    name: str
+    model: str
+    tokenizer: TokenizerLike
+    provider: str = ""
+    logged_as: tuple[str, ...] = ()
+    tariff: str = ""
+    price: ApiPrice | str | None = None
+    gpu: EndpointGpu | None = None
+    limits: EndpointLimits = field(default_factory=EndpointLimits)
+    latency: LatencyProfile | None = None
+    cache: PromptCache = field(default_factory=PromptCache)
+    quality: Mapping[str, float] = field(default_factory=dict)
+    output_ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("name", "model"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise UsageError(f"an endpoint's {name} is {value!r}; expected a text")
+        if not (math.isfinite(self.output_ratio) and 0 < self.output_ratio <= 1000):
+            raise UsageError(f"output_ratio is {self.output_ratio}; expected a number above 0")
+        for task, score in self.quality.items():
+            if not math.isfinite(score):
+                raise UsageError(f"the quality for {task!r} is {score}; expected a finite number")
+        context = self.limits.context_tokens
+        least = self.cache.min_tokens
+        # The default says nothing of an endpoint.
+        if context is not None and least > context and least != _MIN_CACHED_TOKENS:
+            raise UsageError(
+                f"the limits contradict one another: the cache's min_tokens is "
+                f"{self.cache.min_tokens:,} and context_tokens {context:,}"
+            )
+
+    def quality_of(self, task: str) -> float | None:
+        """Return the score for a task; None where the table has none."""
+        found = self.quality.get(task)
+        return self.quality.get("*") if found is None else found

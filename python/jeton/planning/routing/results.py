@@ -1,0 +1,135 @@
+"""Results of a replay: what each way of routing costs, and what it lacks to the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+__all__ = ["ReplayedEndpoint", "RouteIssue", "RouteOutcome", "RouteReplay"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedEndpoint:
+    """An endpoint as the replay took it.
+
+    Attributes:
+        name: Its name.
+        model: Its model.
+        tokenizer: Name of its tokenizer.
+        price: Name of its price.
+        price_source: Source of the price.
+        usd_per_mtok_input: Dollars for a million prompt tokens, first step.
+        usd_per_mtok_output: Dollars for a million answer tokens, first step.
+        context_tokens: Limit of prompt and answer; None: none known.
+        latency: ``measured``, ``roofline`` or ``unknown``.
+        n_own: Requests of the log that its model answered.
+    """
+
+    name: str
+    model: str
+    tokenizer: str
+    price: str
+    price_source: str
+    usd_per_mtok_input: float
+    usd_per_mtok_output: float
+    context_tokens: int | None
+    latency: str
+    n_own: int
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOutcome:
+    """One way of routing, over the whole log.
+
+    Attributes:
+        name: ``router``, ``litellm``, ``oracle`` or ``always NAME``.
+        kind: ``router``, ``rule``, ``oracle`` or ``always``.
+        usd: Dollars: the ledger's own sum, exact; of the oracle a sum of floats.
+        regret_usd: Dollars more than the oracle's.
+        regret_share: Dollars more, as a share of the oracle's bill; None where that is 0.
+        regret_low: Lower end of its interval of 95%, by drawing conversations; None: too few.
+        regret_high: Upper end.
+        mean_seconds: Mean time to the last token; None: not known of all requests.
+        p50_seconds: Median of it.
+        p95_seconds: 95th percentile of it.
+        mean_quality: Mean score, of the requests that have one; None: of none.
+        n_requests: Requests that were sent.
+        n_refused: Requests that no endpoint takes.
+        n_too_long: Requests sent that did not fit after all.
+        n_missed: Requests sent that miss the limits of latency or quality.
+        n_fallbacks: Requests for which no endpoint met the policy.
+        n_moves: Times that a conversation changed its endpoint.
+        n_not_priced: Requests without a price there.
+        shares: Share of the requests by endpoint.
+    """
+
+    name: str
+    kind: str
+    usd: Decimal
+    regret_usd: Decimal
+    regret_share: float | None
+    regret_low: float | None
+    regret_high: float | None
+    mean_seconds: float | None
+    p50_seconds: float | None
+    p95_seconds: float | None
+    mean_quality: float | None
+    n_requests: int
+    n_refused: int
+    n_too_long: int
+    n_missed: int
+    n_fallbacks: int
+    n_moves: int
+    n_not_priced: int
+    shares: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteIssue:
+    """Something odd about the log, counted."""
+
+    kind: str
+    n: int
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class RouteReplay:
+    """A log replayed on endpoints.
+
+    Attributes:
+        endpoints: The endpoints.
+        outcomes: The router first, then LiteLLM's rule, the fixed choices, and the oracle.
+        n_requests: Requests that were compared.
+        n_conversations: Requests and conversations that were drawn for the intervals, at most.
+        left_out: Requests that were not compared, by reason.
+        assumptions: Requests by what their tokens at other endpoints rest on.
+        issues: Faults of the log.
+        policy: The policy, in words.
+        jeton_version: Version that made it.
+    """
+
+    endpoints: tuple[ReplayedEndpoint, ...]
+    outcomes: tuple[RouteOutcome, ...]
+    n_requests: int
+    n_conversations: int
+    left_out: Mapping[str, int]
+    assumptions: Mapping[str, int]
+    issues: tuple[RouteIssue, ...]
+    policy: Mapping[str, Any]
+    jeton_version: str
+
+    def outcome(self, name: str) -> RouteOutcome:
+        """Return an outcome by its name."""
+        for one in self.outcomes:
+            if one.name == name:
+                return one
+        raise KeyError(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; money as decimal strings."""
+        from jeton.planning.routing.as_json import replay_json
+
+        return replay_json(self)

@@ -1,0 +1,101 @@
+"""Endpoints weighed for one request, and the best of them: by price, or by a weighted sum."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from jeton.planning.routing.lanes import Lane
+from jeton.planning.routing.policy import RoutingWeights
+from jeton.planning.routing.requests import RoutingChoice, RoutingRequest
+
+__all__ = ["Weighed", "cheapest", "least_sum"]
+
+_EQUAL: Final = 1e-12
+"""Prices that differ by less than this share are equal: sums of floats differ in the last bits."""
+
+
+class Weighed:
+    """One endpoint as the choice sees it; its time is worked out where it matters."""
+
+    __slots__ = ("_lane", "_tokens", "meets", "place", "quality", "takes", "usd")
+
+    def __init__(
+        self,
+        lane: Lane,
+        tokens: tuple[int, int, float, int],
+        usd: float,
+        quality: float | None,
+        *,
+        takes: bool,
+        meets: bool,
+    ) -> None:
+        self._lane = lane
+        self._tokens = tokens
+        self.place = lane.place
+        self.usd = usd
+        self.quality = quality
+        self.takes = takes
+        self.meets = meets
+
+    def seconds(self) -> float:
+        """Return the expected time to the last token; NaN where it is not known."""
+        n, cached, expected, _ = self._tokens
+        return self._lane.seconds(n, cached, expected)
+
+    def chosen(
+        self, request: RoutingRequest, *, is_fallback: bool, is_sticky: bool
+    ) -> RoutingChoice:
+        """Return it as the choice."""
+        return RoutingChoice(
+            self._lane.endpoint.name,
+            self.place,
+            self.usd,
+            self._tokens[2],
+            self._tokens[3],
+            self.meets,
+            is_fallback,
+            is_sticky,
+            request,
+        )
+
+
+def cheapest(found: list[Weighed]) -> Weighed:
+    """Return the cheapest; of equals the better, then the faster, then the first."""
+    best = found[0]
+    for one in found[1:]:
+        slack = _EQUAL * best.usd
+        if one.usd < best.usd - slack or (one.usd <= best.usd + slack and _is_better(one, best)):
+            best = one
+    return best
+
+
+def _is_better(one: Weighed, best: Weighed) -> bool:
+    a = -math.inf if one.quality is None else one.quality
+    b = -math.inf if best.quality is None else best.quality
+    if a != b:
+        return a > b
+    return one.seconds() < best.seconds()
+
+
+def least_sum(found: list[Weighed], weights: RoutingWeights) -> Weighed:
+    """Return the one with the least weighted sum; what is not known counts as the worst known."""
+    cost, latency, quality = weights.cost, weights.latency, weights.quality
+    least_usd = min(one.usd for one in found)
+    all_seconds = [one.seconds() for one in found]
+    times = [seconds for seconds in all_seconds if seconds == seconds]
+    scores = [one.quality for one in found if one.quality is not None]
+    fastest, slowest = min(times, default=0.0), max(times, default=0.0)
+    finest, poorest = max(scores, default=0.0), min(scores, default=0.0)
+    best, best_sum = found[0], math.inf
+    for one, own in zip(found, all_seconds, strict=True):
+        seconds = own if own == own else slowest
+        score = poorest if one.quality is None else one.quality
+        total = (
+            cost * (one.usd / least_usd if least_usd else 1.0)
+            + latency * (seconds / fastest if fastest else 1.0)
+            + quality * ((finest - score) / abs(finest) if finest else 0.0)
+        )
+        if total < best_sum * (1 - _EQUAL):
+            best, best_sum = one, total
+    return best

@@ -1,0 +1,1 @@
+"""Plans of serving as tables, plots and pages."""

@@ -1,0 +1,162 @@
+"""A plan of step sizes in words and tables, made from `ChunkPlan.to_dict`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from jeton.report.json_report import safe_json
+from jeton.report.numbers import Numbers
+from jeton.report.plans.page import (
+    Curve,
+    PlanGrid,
+    PlanPlot,
+    curves_chart,
+    plan_html,
+    plan_markdown,
+)
+
+if TYPE_CHECKING:
+    from jeton.planning.serving import ChunkPlan
+
+__all__ = ["chunk_grids", "chunk_html", "chunk_json", "chunk_markdown", "chunk_words"]
+
+_TITLE = "Sizes of steps"
+_BASIS = "Times are estimated by the roofline of the GPU. ★ marks the advised size."
+
+
+def chunk_json(plan: ChunkPlan) -> str:
+    """As JSON text with a line end."""
+    return safe_json(plan.to_dict())
+
+
+def chunk_words(plan: ChunkPlan) -> tuple[str, ...]:
+    """Describe the plan in sentences."""
+    gpus = "" if plan.n_gpus == 1 else f"{plan.n_gpus} x "
+    words = [
+        f"{plan.model} on {gpus}{plan.gpu}: {plan.n_decoding:,} requests decode beside, "
+        f"{plan.context_tokens:,} tokens each; the mean prompt has {plan.prompt_tokens:,}",
+        f"a step that only decodes takes {plan.decode_seconds * 1e3:.3g} ms",
+        "arithmetic is what takes time, whatever the chunk"
+        if plan.knee_tokens is None
+        else f"from {plan.knee_tokens:,} prompt tokens on, arithmetic takes longer than memory",
+    ]
+    if plan.best_tokens is None:
+        words.append(f"no size keeps the limit: {plan.reason}")
+    else:
+        words += [
+            f"advised: {plan.best_tokens:,} prompt tokens a step: {plan.reason}",
+            f"vLLM: --max-num-batched-tokens {plan.step_tokens}; SGLang: --chunked-prefill-size "
+            f"{plan.best_tokens}",
+        ]
+    return tuple(words)
+
+
+def chunk_grids(plan: ChunkPlan) -> tuple[PlanGrid, ...]:
+    """Tables: sizes, and edges of buckets."""
+    numbers = Numbers(plan.to_dict())
+    rows = []
+    best = None
+    for place, size in enumerate(plan.sizes):
+        at = f"sizes[{place}]"
+        if size.chunk_tokens == plan.best_tokens:
+            best = place
+        rows.append(
+            (
+                f"{size.chunk_tokens:,}",
+                numbers.show(f"{at}.step_seconds", "seconds", basis="estimated"),
+                numbers.show(f"{at}.prompt_tokens_per_second", "count", basis="estimated"),
+                numbers.show(f"{at}.arithmetic_share", "share", basis="estimated"),
+                numbers.show(f"{at}.decode_slowdown", "ratio", basis="estimated"),
+                numbers.show(f"{at}.ttft_seconds", "seconds", basis="estimated"),
+                "yes" if size.keeps_limit else "no",
+            )
+        )
+    grids = [
+        PlanGrid(
+            f"Steps by prompt tokens; the limit is {plan.tpot_seconds * 1e3:g} ms",
+            (
+                "Prompt tokens",
+                "Step",
+                "Prompt tokens per s",
+                "Arithmetic",
+                "Decoding slower by",
+                "Mean prompt read in",
+                "Keeps the limit",
+            ),
+            tuple(rows),
+            best,
+            n_text=0,
+        )
+    ]
+    if plan.buckets:
+        grids.append(_edges(plan, numbers))
+    return tuple(grids)
+
+
+def _edges(plan: ChunkPlan, numbers: Numbers) -> PlanGrid:
+    rows = []
+    for place, bucket in enumerate(plan.buckets):
+        for how, edges, added in (
+            ("least time", bucket.edges, "added_share"),
+            ("least padding", bucket.padding_edges, "padding_added_share"),
+            ("powers of two", bucket.doubling_edges, "doubling_added_share"),
+        ):
+            rows.append(
+                (
+                    bucket.name,
+                    how,
+                    ", ".join(map(str, edges)),
+                    numbers.show(f"buckets[{place}].{added}", "share", basis="estimated"),
+                )
+            )
+    return PlanGrid(
+        "Edges of buckets",
+        ("Work", "Edges with", "Edges", "Padding adds to the time"),
+        tuple(rows),
+        n_text=3,
+    )
+
+
+def chunk_markdown(plan: ChunkPlan) -> str:
+    """As GitHub-flavoured Markdown."""
+    return plan_markdown(
+        plan.to_dict(), title=_TITLE, words=chunk_words(plan), grids=chunk_grids(plan)
+    )
+
+
+def chunk_html(plan: ChunkPlan) -> str:
+    """The page; the figures as JSON in it."""
+    step = Curve("step", tuple((float(one.chunk_tokens), one.step_seconds) for one in plan.sizes))
+    read = Curve(
+        "prompt tokens a second",
+        tuple((float(one.chunk_tokens), one.prompt_tokens_per_second) for one in plan.sizes),
+    )
+    return plan_html(
+        plan.to_dict(),
+        title=_TITLE,
+        words=chunk_words(plan),
+        plots=(
+            PlanPlot(
+                "Time of a step",
+                "by prompt tokens; dashed is the limit",
+                _chart("step", step, limit=plan.tpot_seconds),
+            ),
+            PlanPlot("Prompt tokens a second", "by prompt tokens of a step", _chart("read", read)),
+        ),
+        grids=chunk_grids(plan),
+        basis=_BASIS,
+    )
+
+
+def _chart(name: str, curve: Curve, *, limit: float | None = None) -> Markup:
+    return curves_chart(
+        f"chunks-{name}",
+        [curve],
+        alt=f"{curve.name} by prompt tokens: "
+        + "; ".join(f"{x:,.0f}: {y:.4g}" for x, y in curve.points),
+        write_x=lambda value: f"{value:,.0f}",
+        write_y=lambda value: f"{value:.4g}",
+        limit=limit,
+    )

@@ -1,0 +1,31 @@
+"""A small cluster of Ray, which takes some seconds to start: all tests here share it."""
+
+from __future__ import annotations
+
+import gc
+import secrets
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[None]:
+    """A cluster of several processes on this machine, for all tests here."""
+    with pytest.MonkeyPatch.context() as patch:
+        # A token of our own: nothing is written to the home folder, nothing is reported.
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray looks at them when it is imported.
+        ray = pytest.importorskip("ray")
+        ray.init(
+            num_cpus=2, log_to_driver=False, include_dashboard=False, object_store_memory=80 << 20
+        )
+        yield
+        ray.shutdown()
+        with warnings.catch_warnings():
+            # Ray ends its processes and forgets them.
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()

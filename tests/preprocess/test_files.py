@@ -1,0 +1,226 @@
+"""Files of every format and compression, in pieces, and what is left when writing fails."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton._core import compress_zstd, decompress
+from jeton.preprocess import files, record_files
+
+TOKENIZER = jeton.load("jeton-general-32k")
+TEXTS = ["one   two", "", "drei  vier ü", "five\nsix   seven", '"q"  \\ 中文  x' * 40]
+CLEAN = ["one two", "", "drei vier ü", "five\nsix seven", '"q" \\ 中文 x' * 40]
+
+
+def run(source: Path, folder: Path, **options: Any) -> jeton.PreprocessReport:
+    return jeton.preprocess_files(
+        source, folder, steps="whitespace", tokenizer=TOKENIZER, num_threads=1, **options
+    )
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read a few bytes at a time."""
+    monkeypatch.setattr(record_files, "PIECE_BYTES", 7)
+    monkeypatch.setattr(record_files, "BATCH_TEXTS", 2)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+@pytest.mark.usefixtures("small_pieces")
+def test_a_json_array_in_pieces(tmp_path: Path, indent: int | None, ensure_ascii: bool) -> None:
+    source = tmp_path / "a.json"
+    numbers = [1234567890123, -1.5e30, True, None]
+
+    def dumped(texts: list[str]) -> str:
+        records = [
+            {"n": numbers[i % 4], "text": text, "deep": [{"x": "]"}]}
+            for i, text in enumerate(texts)
+        ]
+        return json.dumps(records, indent=indent, ensure_ascii=ensure_ascii) + "\n"
+
+    source.write_text(dumped(TEXTS), encoding="utf-8")
+    run(source, tmp_path / "out")
+    assert (tmp_path / "out" / "a.json").read_text(encoding="utf-8") == dumped(CLEAN)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_bare_values_one_after_the_other_in_pieces(tmp_path: Path) -> None:
+    source = tmp_path / "a.json"
+    source.write_text('["a  b", "c  d", {"text": "e  f"},\n{"text": null}]', encoding="utf-8")
+    run(source, tmp_path / "out")
+    expected = '["a b", "c d", {"text": "e f"},\n{"text": null}]'
+    assert (tmp_path / "out" / "a.json").read_text(encoding="utf-8") == expected
+
+
+@pytest.mark.parametrize("bad", ['[{"text": "a"}, {"text": tru}]', '[{"text": "a"}, {"text": "b'])
+@pytest.mark.usefixtures("small_pieces")
+def test_json_that_does_not_parse_is_named(tmp_path: Path, bad: str) -> None:
+    source = tmp_path / "a.json"
+    source.write_text(bad, encoding="utf-8")
+    with pytest.raises(jeton.RecordError, match="line 1: not valid JSON"):
+        run(source, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.usefixtures("small_pieces")
+def test_csv_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, sign: str
+) -> None:
+    # The sign between cells is told from the first piece, which has the header.
+    monkeypatch.setattr(record_files, "PIECE_BYTES", 32)
+    source = tmp_path / "a.csv"
+
+    def written(texts: list[str]) -> str:
+        out = io.StringIO(newline="")
+        rows = csv.writer(out, delimiter=sign, lineterminator=end)
+        rows.writerows([["id", "text", "note"], *([i, t, "x  y"] for i, t in enumerate(texts))])
+        return out.getvalue()
+
+    source.write_bytes(written(TEXTS).encode())
+    run(source, tmp_path / "out")
+    assert (tmp_path / "out" / "a.csv").read_bytes().decode() == written(CLEAN)
+
+
+PACK: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    ".zst": (lambda data: compress_zstd(data, level=3), lambda data: bytes(decompress(data))),
+    ".gz": (gzip.compress, gzip.decompress),
+}
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_compressed_files_stay_compressed(tmp_path: Path, suffix: str) -> None:
+    pack, unpack = PACK[suffix]
+    source = tmp_path / f"a.jsonl{suffix}"
+    lines = [json.dumps({"text": text}) for text in TEXTS]
+    source.write_bytes(pack("\n".join(lines).encode()))
+    run(source, tmp_path / "out")
+    found = unpack((tmp_path / "out" / source.name).read_bytes()).decode().split("\n")
+    assert [json.loads(line)["text"] for line in found] == CLEAN
+
+
+def test_parquet_keeps_its_other_columns(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    source = tmp_path / "a.parquet"
+    texts: list[str | None] = [*TEXTS, None]
+    table = pa.table({"id": list(range(len(texts))), "text": texts, "tags": [["a"]] * len(texts)})
+    pq.write_table(table, source, row_group_size=2)
+    report = run(source, tmp_path / "out")
+    found = pq.read_table(tmp_path / "out" / "a.parquet")
+    assert found.schema == table.schema
+    assert found["text"].to_pylist() == [*CLEAN, None]
+    assert found.drop(["text"]).equals(table.drop(["text"]))
+    assert report.n_null_documents == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_other_encodings_become_utf_8(tmp_path: Path, encoding: str) -> None:
+    source = tmp_path / "a.txt"
+    mark = "" if encoding == "utf-8-sig" else "\ufeff"
+    source.write_bytes((mark + "one   two ü\n").encode(encoding))
+    run(source, tmp_path / "out")
+    found = (tmp_path / "out" / "a.txt").read_text(encoding="utf-8")
+    assert found.removeprefix("\ufeff") == "one two ü\n"
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    """A process that may write no file above a size stands in for a disk that is full."""
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.txt").write_text("small   file\n", encoding="utf-8")
+    (source / "b.txt").write_text("word  " * 50_000, encoding="utf-8")
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    words = ["preprocess", "in", "--steps", "whitespace", "-t", "jeton-general-32k", "-o", "out"]
+    done = subprocess.run(
+        [sys.executable, "-m", "jeton", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        preexec_fn=limited,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "too large" in done.stderr.lower()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_new_folder_takes_its_name_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at any moment, no file of a new folder is there without the others."""
+    source = tmp_path / "in"
+    source.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (source / name).write_text("one   two\n", encoding="utf-8")
+    seen: list[list[str]] = []
+    replace = Path.replace
+
+    def watched(self: Path, target: Path) -> Path:
+        out = tmp_path / "out"
+        seen.append(sorted(path.name for path in out.iterdir()))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    run(source, tmp_path / "out")
+    assert seen == [[]]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.txt", "b.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_an_error_between_two_names_gives_the_old_files_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    for folder in (source, out):
+        folder.mkdir()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (source / name).write_text("one   two\n", encoding="utf-8")
+    (out / "b.txt").write_text("older\n", encoding="utf-8")
+    replace = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if Path(target).name == "c.txt":
+            raise OSError(28, "No space left on device")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(OSError, match="No space left"):
+        run(source, out)
+    assert {path.name: path.read_text() for path in out.iterdir()} == {"b.txt": "older\n"}
+
+
+def test_a_file_that_vanishes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "a.txt"
+    source.write_text("one   two\n", encoding="utf-8")
+    targets = files._targets
+
+    def vanishing(*words: Any) -> Any:
+        found = targets(*words)
+        source.unlink()
+        return found
+
+    monkeypatch.setattr(files, "_targets", vanishing)
+    with pytest.raises((OSError, jeton.JetonError), match=r"a\.txt"):
+        run(source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
