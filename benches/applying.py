@@ -89,7 +89,7 @@ def write_model(folder: Path, tokenizer: jeton.Tokenizer, gigabytes: float) -> i
         stream.write(struct.pack("<Q", len(text)) + text)
         for shape in shapes.values():
             # Exponents near those of real weights: no value is infinite or not a number.
-            stream.write(generator.integers(0x3A00, 0x3D00, int(np.prod(shape)), np.uint16))
+            stream.write(generator.integers(0x3A00, 0x3D00, int(np.prod(shape)), np.uint16).data)
     return at
 
 
@@ -144,6 +144,8 @@ def measured(root: Path, gigabytes: float, rounds: int) -> dict[str, object]:
     program = [sys.executable, "-m", "jeton", "adapt"]
     apply = [*program, "apply", str(model), str(domain), "-o", str(applied)]
 
+    unsynced = 0.0
+
     def copy() -> float:
         nonlocal unsynced
         start = time.perf_counter()
@@ -151,7 +153,6 @@ def measured(root: Path, gigabytes: float, rounds: int) -> dict[str, object]:
         wait_for_disk(copied)
         return time.perf_counter() - start
 
-    unsynced = 0.0
     rows = []
     for turn in range(rounds + 1):
         copy_seconds = fresh(copy, copied)
