@@ -245,7 +245,7 @@ def test_a_blocked_server_looks_ahead_once_for_each_end(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Decider, "_fits_ahead", counted)
     for name in ("refine", "peak"):
-        admission: Admission[int] = Admission(name, capacity_tokens=320)  # type: ignore[arg-type]
+        admission: Admission[int] = Admission(name, capacity_tokens=320)
         for request in range(40):
             admission.offer(request, 32)
         while admission.decide() is not None:
