@@ -89,6 +89,11 @@ COMMANDS = {
         "convert",
         "Convert a tokenizer to another file format, exactly or not at all.",
     ),
+    "predict": (
+        "predict",
+        "predict",
+        "Predict tokens of texts, lengths of answers and the memory of the next minutes.",
+    ),
     "pack": ("pack", "pack", "Pack documents into bins of one capacity, by their lengths."),
     "route": (
         "route",

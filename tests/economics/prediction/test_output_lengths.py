@@ -153,7 +153,7 @@ class TestDrift:
         assert ("summary",) in [drift.group for drift in found]
         assert ("chat",) not in [drift.group for drift in found]
         drift = next(one for one in found if one.group == ("summary",))
-        assert drift.longer_share > 3 * drift.expected_longer_share
+        assert drift.longer_share > 2 * drift.expected_longer_share
 
     def test_steady_traffic_has_none(self) -> None:
         rng = np.random.default_rng(5)

@@ -1,7 +1,8 @@
 """Histories of output lengths: their quantiles, corrected online, and their drift.
 
-A history is two windows of counts in bins: the one that fills, and the full one before it. So it
-forgets what is older than two windows, and its memory is bounded by the number of bins.
+A history is two windows of counts in bins: the one that fills, and the one before it, which grows
+to its full size first. So it forgets what is older than two windows, and its memory is bounded by
+the number of bins. Where the two differ by more than chance, the older one is forgotten at once.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ _DRIFT_SCORE = 4.5
 
 _DRIFT_REQUESTS = 64
 """Requests of the window that fills before drift is looked for."""
+
+_FIRST_WINDOW = 128
+"""Requests of the first window; each later one has as many as there were, up to the full size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,13 @@ class LengthHistory:
         n: Finished requests in the two windows.
         interval: Interval of the last look-up; None until there is enough history.
         upper: One-sided bound of the last look-up; None as long as the interval.
-        drift: Drift of the window that fills against the one before; None while there is none.
-        n_drifts: Windows that had drifted.
+        drift: Drift that was last noticed, for a window of requests; None while there is none.
+        n_drifts: Drifts that were noticed.
     """
 
     __slots__ = (
         "_before",
+        "_drift_ends",
         "_due",
         "_group",
         "_high",
@@ -104,6 +109,7 @@ class LengthHistory:
         "_miss_above",
         "_miss_wanted",
         "_n_before",
+        "_n_learned",
         "_n_longer",
         "_n_shorter",
         "_now",
@@ -130,6 +136,7 @@ class LengthHistory:
         self._low = self._high = self._top = 0
         self._marks: tuple[int, int, float, float] | None = None
         self._n_longer = self._n_shorter = 0
+        self._n_learned = self._drift_ends = 0
         self.n = 0
         self.n_drifts = 0
         self.interval: LengthInterval | None = None
@@ -147,6 +154,7 @@ class LengthHistory:
                 self._n_shorter += 1
         self._now[place] = self._now.get(place, 0) + 1
         self.n += 1
+        self._n_learned += 1
         if self.n >= self._due:
             self._look_up()
 
@@ -201,40 +209,50 @@ class LengthHistory:
             n_history=n,
             group=self._group,
         )
-        self._look_for_drift()
-        if n - self._n_before >= self._window:
-            self._turn()
+        n_now = n - self._n_before
+        if self._has_drifted(n_now) and n_now >= self._min_history:
+            self._turn(forget=True)
+        elif n_now >= min(self._window, max(_FIRST_WINDOW, self._n_before)):
+            self._turn(forget=n > self._window)
         self._due = self.n + min(_REFRESH, self.n // 8 + 1)
 
-    def _look_for_drift(self) -> None:
-        n_now = self.n - self._n_before
+    def _has_drifted(self, n_now: int) -> bool:
+        """Compare the window that fills with the one before."""
+        if self.drift is not None and self._n_learned >= self._drift_ends:
+            self.drift = None
         if self._marks is None or n_now < _DRIFT_REQUESTS:
-            return
+            return False
         longer, shorter = self._n_longer / n_now, self._n_shorter / n_now
         expected_shorter, expected_longer = self._marks[2:]
         score = max(
             _score(expected_longer, self._n_before, longer, n_now),
             _score(expected_shorter, self._n_before, shorter, n_now),
         )
-        self.drift = None
-        if score >= _DRIFT_SCORE:
-            self.drift = LengthDrift(
-                group=self._group,
-                n_before=self._n_before,
-                n_now=n_now,
-                expected_longer_share=expected_longer,
-                longer_share=longer,
-                expected_shorter_share=expected_shorter,
-                shorter_share=shorter,
-                score=score,
-            )
+        if score < _DRIFT_SCORE:
+            return False
+        self.drift = LengthDrift(
+            group=self._group,
+            n_before=self._n_before,
+            n_now=n_now,
+            expected_longer_share=expected_longer,
+            longer_share=longer,
+            expected_shorter_share=expected_shorter,
+            shorter_share=shorter,
+            score=score,
+        )
+        self.n_drifts += 1
+        self._drift_ends = self._n_learned + self._window
+        return True
 
-    def _turn(self) -> None:
-        """The full window becomes the one before; an empty one begins."""
-        self.n_drifts += self.drift is not None
-        self._before, self._now = self._now, {}
-        n = self._n_before = self.n = sum(self._before.values())
-        ordered = sorted(self._before.items())
+    def _turn(self, *, forget: bool) -> None:
+        """The window that filled becomes the one before, or joins it; an empty one begins."""
+        counts = self._now
+        if not forget:
+            for place, count in self._before.items():
+                counts[place] = counts.get(place, 0) + count
+        self._before, self._now = counts, {}
+        n = self._n_before = self.n = sum(counts.values())
+        ordered = sorted(counts.items())
         low = _ranked(ordered, n * self._miss_wanted / 2)
         high = _ranked(ordered, n * (1 - self._miss_wanted / 2))
         shorter = sum(count for place, count in ordered if place < low) / n

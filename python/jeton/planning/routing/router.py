@@ -144,6 +144,7 @@ class Router:
         conversation: object = "",
         max_output_tokens: int | None = None,
         time_s: float | None = None,
+        tariff: str = "",
     ) -> RoutingRequest:
         """Return a request with its text counted.
 
@@ -154,6 +155,7 @@ class Router:
             conversation: Name of the conversation.
             max_output_tokens: Most answer tokens that it asks for.
             time_s: When it came.
+            tariff: Its tariff, as ``batch``; empty: the standard one.
 
         Raises:
             UsageError: A number is below its least value.
@@ -163,7 +165,7 @@ class Router:
         if max_output_tokens is not None and max_output_tokens < 1:
             raise UsageError(f"max_output_tokens is {max_output_tokens}; expected at least 1")
         counts = tuple(n + extra_tokens for n in self.count(text))
-        return RoutingRequest(counts, task, conversation, max_output_tokens, time_s)
+        return RoutingRequest(counts, task, conversation, max_output_tokens, time_s, tariff)
 
     # -- choosing -------------------------------------------------------------------------------
 
@@ -309,7 +311,7 @@ class Router:
                 held = talk.cached(place, n, now_s, kept.ttl_seconds, kept.min_tokens)
                 cached = min(int(held * seen.read / seen.expected), n)
             written = (n - cached) * min(seen.written / seen.fresh, 1.0)
-        rates = lane.rates(n, now_s if request.time_s is not None else math.nan)
+        rates = lane.rates(n, now_s if request.time_s is not None else math.nan, request.tariff)
         fresh_usd = (n - cached - written) * rates.fresh + written * rates.write
         base = rates.request + cached * rates.read + fresh_usd
         usd = base + expected * rates.output
