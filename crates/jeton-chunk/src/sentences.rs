@@ -8,6 +8,7 @@ use memchr::memmem::find_iter;
 use crate::abbreviations::{has_ordinals, of_language};
 use crate::boundary::{Boundary, Kind};
 use crate::characters::{closes, has_no_stops, opens};
+use crate::cohesion::{announces, leans};
 use crate::lines::Lines;
 
 /// Continuation behind an abbreviation.
@@ -230,11 +231,14 @@ pub fn scan_sentences(text: &str, language: &Language) -> Vec<Boundary> {
                 &mut inner,
                 &mut found,
             );
-            found.push(Boundary {
-                at: line.start,
-                kind: Kind::Paragraph,
-            });
-            paragraph = line.start;
+            let kind = if announces(text, line.start) {
+                Kind::Announced
+            } else {
+                Kind::Paragraph
+            };
+            let at = line.start;
+            found.push(Boundary { at, kind });
+            paragraph = at;
         } else if line.start > paragraph && !is_empty {
             inner.push(line.start);
         }
@@ -291,12 +295,13 @@ pub(crate) fn paragraph_sentences(
         }
         let opens_line = lines.get(next_line) == Some(&at);
         next_line += usize::from(opens_line);
-        let kind = if opens_line {
-            Kind::SentenceLine
-        } else if text[..at].trim_end().ends_with(has_no_stops) {
-            Kind::Phrase
-        } else {
-            Kind::Sentence
+        let leans = language.english && leans(&text[at..]);
+        let kind = match (opens_line, leans) {
+            (true, true) => Kind::LeaningLine,
+            (true, false) => Kind::SentenceLine,
+            (false, true) => Kind::LeaningSentence,
+            (false, false) if text[..at].trim_end().ends_with(has_no_stops) => Kind::Phrase,
+            (false, false) => Kind::Sentence,
         };
         found.push(Boundary { at, kind });
     });
