@@ -138,8 +138,8 @@ class Endpoint:
         name: Name of one's own; unique.
         model: The model: a name of the price list (``openai:gpt-4o-mini``), or of the catalog of
             models where it runs on a GPU.
-        tokenizer: The model's tokenizer: a name, a path or a tokenizer; None: the model's own, where
-            it is public.
+        tokenizer: The model's tokenizer: a name, a path or a tokenizer; None: its own, where that
+            is public.
         provider: Provider as logs write it; empty: any.
         logged_as: Other names that logs have for this endpoint's model.
         tariff: Tariff of all its requests (``batch``); empty: each request's own.
