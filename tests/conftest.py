@@ -23,7 +23,7 @@ SHARED = ROOT.parent / "shared"
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
 hypothesis.settings.register_profile(
-    "fast", max_examples=60, deadline=None, derandomize=IN_CI, print_blob=True
+    "fast", max_examples=40, deadline=None, derandomize=IN_CI, print_blob=True
 )
 hypothesis.settings.register_profile(
     "thorough", max_examples=3000, deadline=None, derandomize=IN_CI, print_blob=True

@@ -21,6 +21,8 @@ BUDGETS = ("tokens_per_document>+-0.1%",)
 QUICK: dict[str, Any] = {"quality": False}
 N_REAL_DOCUMENTS = 15
 N_PARTS = 10
+N_QUICK_PARTS = 4
+"""A break is tried on real text in `make test` if it lies in one of these parts."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -94,7 +96,16 @@ def real_before(real: list[str], tokenizer: Tokenizer) -> Baseline:
     return run(real, tokenizer, **QUICK)[0]
 
 
-@pytest.mark.parametrize("part", range(N_PARTS))
+@pytest.mark.parametrize(
+    "part",
+    [
+        *range(N_QUICK_PARTS),
+        *(
+            pytest.param(part, marks=pytest.mark.conformance)
+            for part in range(N_QUICK_PARTS, N_PARTS)
+        ),
+    ],
+)
 def test_real_text_broken_in_every_way(
     part: int, real: list[str], tokenizer: Tokenizer, real_before: Baseline
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,6 +58,32 @@ def test_evaluation_measures_references(run: Run, notes: Path) -> None:
     assert 0 < measured["precision"]["mean"] <= 1
 
 
+def test_evaluation_reads_the_field_that_was_named(run: Run) -> None:
+    Path("notes.jsonl").write_text(
+        json.dumps({"text": "wrong", "body": {"en": TEXT}}) + "\n", encoding="utf-8"
+    )
+    start = TEXT.index("Rum is")
+    record = {"question": "What is rum made of?", "references": [[start, len(TEXT)]]}
+    Path("q.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    words = ("--field", "body.en", "--evaluate", "q.jsonl", "-k", "1", "--json")
+    measured = json.loads(run("chunk", "notes.jsonl", *OPTIONS, "20", *words).stdout)
+    assert measured["whole_share"]["mean"] == 1.0
+
+
+def test_a_command_summarises_what_does_not_fit(run: Run) -> None:
+    table = "| a | b |\n| - | - |\n" + "| one | two |\n" * 30
+    Path("t.md").write_text(f"Text.\n\n{table}", encoding="utf-8")
+    command = f"'{sys.executable}' -c 'print(\"thirty rows\", end=\"\")'"
+    result = run("chunk", "t.md", *OPTIONS, "24", "--summarize", command)
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["summary"] for row in rows] == [None, "thirty rows"]
+    assert rows[1]["sent"] == "thirty rows"
+    assert rows[1]["text"] == table
+    failed = run("chunk", "t.md", *OPTIONS, "24", "--summarize", "no-such-program", "--json")
+    assert failed.exit_code == 2
+    assert "no-such-program" in failed.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -64,6 +91,7 @@ def test_evaluation_measures_references(run: Run, notes: Path) -> None:
         (("3", "--prefix", "a prefix of far too many words"), "nothing is left for the text"),
         (("8", "--overlap", "8"), "expected a smaller overlap"),
         (("8", "-o", "out.csv"), "expected a name that ends with .jsonl or .parquet"),
+        (("8", "-o", "no-folder/out.jsonl"), "-o no-folder/out.jsonl: the folder no-folder does"),
         (("8", "--model2vec", "folder"), "--model2vec needs --by semantic"),
         (("8", "--template", "nothing"), "places for the text"),
     ],

@@ -68,7 +68,7 @@ def sdist(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("options", [[], ["--itself"]])
+@pytest.mark.parametrize("options", [[], pytest.param(["--itself"], marks=pytest.mark.conformance)])
 def test_outcomes(
     options: list[str],
     tmp_path: Path,

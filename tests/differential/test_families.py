@@ -13,8 +13,8 @@ from tests.differential.harness import Family, run
 pytestmark = pytest.mark.rivals
 
 SEED = 1
-MADE_CASES = 2_000
-PUBLISHED_CASES = 1_000
+MADE_CASES = 1_000
+PUBLISHED_CASES = 500
 CONFORMANCE_CASES = 20_000
 IN_EVERY_RUN = frozenset(
     {

@@ -36,11 +36,21 @@ def _load(path: Path) -> jeton.Tokenizer:
     return jeton.load(path)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_token_adds_its_bytes(path: Path) -> None:
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.name)
+def path(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def tok(path: Path) -> jeton.Tokenizer:
+    """Loads each file once: all tests of one file follow one another."""
+    return _load(path)
+
+
+def test_a_token_adds_its_bytes(path: Path, tok: jeton.Tokenizer) -> None:
     if path.name == DENORMALIZED:
         pytest.skip("the model rewrites decoded text as a whole")
-    tok = _load(path)
     ids = [token for text in ("a house", "Ein Haus") for token in tok.encode(text)]
     inner = next(i for i in ids[::-1] if tok.id_to_bytes(i).strip())
     left_out = {t.id for t in tok.added_tokens} | {tok.unknown_id}
@@ -66,9 +76,7 @@ def test_a_token_adds_its_bytes(path: Path) -> None:
     assert n_looked_at > 100
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_the_way_back(path: Path) -> None:
-    tok = _load(path)
+def test_the_way_back(tok: jeton.Tokenizer) -> None:
     mask = tok.is_token_mask()
     lengths = tok.token_lengths()
     for token in random.Random(6).sample(range(tok.vocab_size), min(tok.vocab_size, 500)):

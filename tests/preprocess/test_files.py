@@ -19,6 +19,8 @@ import pytest
 import jeton
 from jeton._core import compress_zstd, decompress
 from jeton.preprocess import files, record_files
+from jeton.preprocess.pipeline import StepPipeline
+from jeton.preprocess.whitespace import WhitespaceStep
 
 TOKENIZER = jeton.load("jeton-general-32k")
 TEXTS = ["one   two", "", "drei  vier ü", "five\nsix   seven", '"q"  \\ 中文  x' * 40]
@@ -224,3 +226,40 @@ def test_a_file_that_vanishes_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises((OSError, jeton.JetonError), match=r"a\.txt"):
         run(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_steps_before_boilerplate_work_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grows: bool
+) -> None:
+    source = tmp_path / "a.jsonl"
+    texts = [f"Text   {n} is   here.\nFooter of the   paper\n" for n in range(8)]
+    lines = [json.dumps({"text": text}) + "\n" for text in texts]
+    source.write_text("".join(lines), encoding="utf-8")
+    calls: list[str] = []
+    apply = WhitespaceStep.apply
+    end = StepPipeline.observe
+
+    def counted(self: WhitespaceStep, text: str) -> str:
+        calls.append(text)
+        return apply(self, text)
+
+    def observed(self: StepPipeline, batch: list[str]) -> None:
+        end(self, batch)
+        if grows:
+            # A file that changes between the passes: its new text goes through the steps.
+            other = json.dumps({"text": "Other   text.\nFooter of the paper\n"}) + "\n"
+            source.write_text("".join([other, *lines[1:]]), encoding="utf-8")
+
+    monkeypatch.setattr(WhitespaceStep, "apply", counted)
+    monkeypatch.setattr(StepPipeline, "observe", observed)
+    report = jeton.preprocess_files(
+        source, tmp_path / "out", steps="whitespace,boilerplate", tokenizer=TOKENIZER
+    )
+    found = (tmp_path / "out" / "a.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = [f"Text {n} is here.\n" for n in range(8)]
+    if grows:
+        expected[0] = "Other text.\n"
+    assert [json.loads(line)["text"] for line in found] == expected
+    assert len(calls) == len(texts) + grows
+    assert report.steps[1].outcomes == {"lines dropped": 8}

@@ -83,12 +83,12 @@ CARE = {
 @pytest.mark.parametrize(
     ("number", "care"),
     [
-        (signal.SIGINT, "none"),
         (signal.SIGINT, "copies"),
-        (signal.SIGINT, "all"),
         (signal.SIGTERM, "none"),
-        (signal.SIGKILL, "none"),
         (signal.SIGKILL, "all"),
+        pytest.param(signal.SIGINT, "none", marks=pytest.mark.conformance),
+        pytest.param(signal.SIGINT, "all", marks=pytest.mark.conformance),
+        pytest.param(signal.SIGKILL, "none", marks=pytest.mark.conformance),
     ],
 )
 def test_a_process_that_is_stopped_goes_on_to_the_same_file(

@@ -47,6 +47,12 @@ pub enum Kind {
     Body = 16,
     /// A phrase of a script that has no sentence ends (Thai, Lao, Khmer).
     Phrase = 17,
+    /// A sentence, within a line, that leans on the one before it.
+    LeaningSentence = 18,
+    /// A sentence at the beginning of a line that leans on the one before it.
+    LeaningLine = 19,
+    /// A block that the text before it announces.
+    Announced = 20,
 }
 
 impl Kind {

@@ -8,6 +8,7 @@ mod abbreviations;
 mod boundary;
 mod characters;
 mod choose;
+mod cohesion;
 mod finer;
 mod lines;
 mod sentences;

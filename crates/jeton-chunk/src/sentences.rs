@@ -1,5 +1,6 @@
 //! Ends of sentences, by language.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use memchr::memchr3;
@@ -8,6 +9,7 @@ use memchr::memmem::find_iter;
 use crate::abbreviations::{has_ordinals, of_language};
 use crate::boundary::{Boundary, Kind};
 use crate::characters::{closes, has_no_stops, opens};
+use crate::cohesion::{announces, leans};
 use crate::lines::Lines;
 
 /// Continuation behind an abbreviation.
@@ -127,8 +129,9 @@ impl Language {
             let ordinal = self.ordinals && word.len() <= 2 && !starts_sentence(next);
             return !(opens_line || ordinal);
         }
-        let lower = word.to_lowercase();
-        if let Some(kind) = self.abbreviations.get(lower.as_str()) {
+        let mut room = [0; LOWER_BYTES];
+        let lower = lowered(word, &mut room);
+        if let Some(kind) = self.abbreviations.get(lower.as_ref()) {
             return match kind {
                 Abbreviation::Inner => false,
                 Abbreviation::BeforeDigit => !first.is_numeric() && !is_roman(next),
@@ -230,11 +233,14 @@ pub fn scan_sentences(text: &str, language: &Language) -> Vec<Boundary> {
                 &mut inner,
                 &mut found,
             );
-            found.push(Boundary {
-                at: line.start,
-                kind: Kind::Paragraph,
-            });
-            paragraph = line.start;
+            let kind = if announces(text, line.start) {
+                Kind::Announced
+            } else {
+                Kind::Paragraph
+            };
+            let at = line.start;
+            found.push(Boundary { at, kind });
+            paragraph = at;
         } else if line.start > paragraph && !is_empty {
             inner.push(line.start);
         }
@@ -291,12 +297,13 @@ pub(crate) fn paragraph_sentences(
         }
         let opens_line = lines.get(next_line) == Some(&at);
         next_line += usize::from(opens_line);
-        let kind = if opens_line {
-            Kind::SentenceLine
-        } else if text[..at].trim_end().ends_with(has_no_stops) {
-            Kind::Phrase
-        } else {
-            Kind::Sentence
+        let leans = language.english && leans(&text[at..]);
+        let kind = match (opens_line, leans) {
+            (true, true) => Kind::LeaningLine,
+            (true, false) => Kind::SentenceLine,
+            (false, true) => Kind::LeaningSentence,
+            (false, false) if text[..at].trim_end().ends_with(has_no_stops) => Kind::Phrase,
+            (false, false) => Kind::Sentence,
         };
         found.push(Boundary { at, kind });
     });
@@ -355,6 +362,23 @@ fn spaced_guillemet(rest: &str) -> usize {
     } else {
         0
     }
+}
+
+/// Longest word of ASCII that is made small without an allocation.
+const LOWER_BYTES: usize = 32;
+
+/// Returns a word in small letters.
+fn lowered<'r>(word: &str, room: &'r mut [u8; LOWER_BYTES]) -> Cow<'r, str> {
+    if word.is_ascii()
+        && let Some(room) = room.get_mut(..word.len())
+    {
+        room.copy_from_slice(word.as_bytes());
+        room.make_ascii_lowercase();
+        if let Ok(lower) = std::str::from_utf8(room) {
+            return Cow::Borrowed(lower);
+        }
+    }
+    Cow::Owned(word.to_lowercase())
 }
 
 /// Returns the run of letters, digits and inner full stops at the end of a text.

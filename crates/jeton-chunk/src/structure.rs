@@ -1,6 +1,7 @@
 //! Blocks of Markdown and plain text: headings, paragraphs, lists, tables, fenced code.
 
 use crate::boundary::{Boundary, Kind};
+use crate::cohesion::announces;
 use crate::lines::Lines;
 use crate::sentences::{Language, add_escaped_paragraphs, paragraph_sentences};
 
@@ -162,6 +163,8 @@ impl State<'_> {
     fn begin_block(&mut self, at: usize, kind: Kind) {
         let kind = if self.after_heading {
             Kind::Body
+        } else if announces(self.text, at) {
+            Kind::Announced
         } else if self.after_empty {
             Kind::Paragraph
         } else {

@@ -32,20 +32,20 @@ CHUNK_COST = 12
 CLAUSE_COST = 60
 WORD_COST = 100
 
-SENTENCE_COST = 16
-"""Price of a cut between sentences; dearer ones tear a table, a fence or a function."""
+SENTENCE_COST = 24
+"""Highest price of a cut between sentences; dearer ones tear a table, a fence or a function."""
 
 HEADING_KINDS = range(1, 7)
 _PARAGRAPH, _LINE, _ITEM, _SENTENCE, _SENTENCE_LINE, _ROW, _TABLE_RULE = range(7, 14)
-_CODE_LINE, _CODE_BLOCK, _BODY, _PHRASE = range(14, 18)
+_CODE_LINE, _CODE_BLOCK, _BODY, _PHRASE, _LEANING, _LEANING_LINE, _ANNOUNCED = range(14, 21)
 
-KIND_COSTS = np.zeros(18, dtype=np.uint32)
+KIND_COSTS = np.zeros(21, dtype=np.uint32)
 for _kind, _cost in {
     **{level: level - 1 for level in HEADING_KINDS},
     _PARAGRAPH: 6,
     _LINE: 30,
     _ITEM: 9,
-    _SENTENCE: SENTENCE_COST,
+    _SENTENCE: 16,
     _SENTENCE_LINE: 8,
     _ROW: 48,
     _TABLE_RULE: 90,
@@ -53,6 +53,9 @@ for _kind, _cost in {
     _CODE_BLOCK: 48,
     _BODY: 60,
     _PHRASE: 30,
+    _LEANING: SENTENCE_COST,
+    _LEANING_LINE: 16,
+    _ANNOUNCED: 32,
 }.items():
     KIND_COSTS[_kind] = _cost
 

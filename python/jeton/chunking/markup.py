@@ -25,8 +25,8 @@ _TAG = re.compile(
 _BLOCKS = {
     "article": 3, "aside": 6, "blockquote": 6, "body": 2, "dd": 12, "details": 6, "div": 7,
     "dl": 6, "dt": 8, "figure": 6, "footer": 3, "form": 6, "header": 3, "hr": 6, "li": 9,
-    "main": 2, "nav": 3, "ol": 8, "p": 6, "pre": 6, "section": 2, "table": 5, "tbody": 24,
-    "thead": 30, "tr": 22, "ul": 8,
+    "main": 2, "nav": 3, "ol": 8, "p": 6, "pre": 6, "section": 2, "table": 5, "tbody": 28,
+    "thead": 30, "tr": 26, "ul": 8,
 }  # fmt: skip
 """Tags that begin blocks, with the price of a cut before them."""
 

@@ -114,7 +114,7 @@ def semantic_boundaries(text: str, language: str, embed: Embed | None) -> Bounda
     ranks = np.argsort(np.argsort(alike, kind="stable"), kind="stable")
     extra = (ranks * _MAX_EXTRA // max(len(ranks) - 1, 1)).astype(np.uint32)
     costs = found.costs + extra
-    return Boundaries(found.places, costs, found.headings, SENTENCE_COST + _MAX_EXTRA)
+    return Boundaries(found.places, costs, found.headings, SENTENCE_COST + _MAX_EXTRA - 1)
 
 
 def _lexical(parts: Sequence[str]) -> NDArray[np.float64]:

@@ -143,7 +143,6 @@ def preprocess_files(
                 pass
 
         run(observe, only_read)
-        pipeline.end_first_pass()
 
     with _folder_of_files(folder, [target.name for target in targets]) as places:
 

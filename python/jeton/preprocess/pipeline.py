@@ -16,6 +16,7 @@ from jeton.metrics.bootstrap import bootstrap_ratio
 from jeton.preprocess.by_name import make_step, parse_steps
 from jeton.preprocess.losses import LossTally
 from jeton.preprocess.results import PreprocessReport, StepReport, TokenSaving
+from jeton.preprocess.spool import Spool
 from jeton.preprocess.steps import PreprocessOptions, TextStep
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ class StepPipeline:
         self._losses = [LossTally() for _ in names]
         self._total = _Savings()
         self._all_losses = LossTally()
+        # Steps before one that observes do their work once, in the first pass.
+        self._spool = Spool() if self._last_observer > 0 else None
         self.n_documents = 0
 
     @property
@@ -106,20 +109,24 @@ class StepPipeline:
 
     def observe(self, texts: Sequence[str]) -> None:
         """Take documents of the first pass."""
-        last = max(n for n, step in enumerate(self._steps) if step.wants_first_pass)
+        last = self._last_observer
         for text in texts:
             current = text
+            outputs: list[str | None] = []
             for number, step in enumerate(self._steps[: last + 1]):
                 if step.wants_first_pass:
                     step.observe(current)
                     self._alone[number].observe(text)
                 if number < last:
-                    current = step.apply(current)
+                    changed = _kept(current, step.apply(current))
+                    outputs.append(None if changed is current else changed)
+                    current = changed
+            if self._spool is not None:
+                self._spool.add(text, outputs)
 
-    def end_first_pass(self) -> None:
-        """Forget what was counted of the documents of the first pass."""
-        for step in self._steps:
-            step.outcomes.clear()
+    @property
+    def _last_observer(self) -> int:
+        return max((n for n, step in enumerate(self._steps) if step.wants_first_pass), default=0)
 
     def apply(self, texts: Sequence[str]) -> list[str]:
         """Return the documents behind all steps, and count them."""
@@ -127,8 +134,17 @@ class StepPipeline:
         self.n_documents += len(originals)
         n_originals = self._count(originals)
         current, n_current = originals, n_originals
+        known: list[list[str | None] | None] = [None] * len(originals)
+        if self._spool is not None:
+            known = self._spool.take(originals)
         for number, step in enumerate(self._steps):
-            changed = [_kept(old, step.apply(old)) for old in current]
+            if number < self._last_observer:
+                changed = [
+                    _kept(old, step.apply(old)) if made is None else _or_old(made[number], old)
+                    for old, made in zip(current, known, strict=True)
+                ]
+            else:
+                changed = [_kept(old, step.apply(old)) for old in current]
             n_changed = self._recount(current, changed, n_current)
             self._in_order[number].add(current, changed, n_current, n_changed)
             tally = self._losses[number]
@@ -184,6 +200,10 @@ class StepPipeline:
         for place, n in zip(places, self._count([after[i] for i in places]), strict=True):
             counts[place] = n
         return counts
+
+
+def _or_old(new: str | None, old: str) -> str:
+    return old if new is None else new
 
 
 def _kept(old: str, new: str) -> str:

@@ -68,5 +68,4 @@ def preprocess_texts(
     pipeline = StepPipeline(used, steps, options, num_threads=num_threads)
     if pipeline.wants_first_pass:
         pipeline.observe(given)
-        pipeline.end_first_pass()
     return PreprocessedTexts(tuple(pipeline.apply(given)), pipeline.report())

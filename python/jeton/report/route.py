@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from jeton._plain import strict_json
+from jeton._plain import counted, strict_json
 from jeton.report.axes import Scale, linear_ticks
 from jeton.report.json_report import embed_json, safe_json
 from jeton.report.numbers import Numbers, Shown
@@ -72,9 +72,10 @@ def route_json(found: RouteReplay) -> str:
 def route_words(found: RouteReplay) -> tuple[str, ...]:
     """Describe the replay in sentences for people."""
     data = found.to_dict()
-    words = [f"{data['n_requests']:,} requests were replayed"]
+    n = data["n_requests"]
+    words = [f"{counted(n, 'request')} {'was' if n == 1 else 'were'} replayed"]
     words += [f"{n:,} left out: {reason}" for reason, n in data["left_out"].items()]
-    words += [f"{n:,} requests, {what}" for what, n in data["assumptions"].items()]
+    words += [f"{counted(n, 'request')}, {what}" for what, n in data["assumptions"].items()]
     routed = data["outcomes"][0]
     shares = [
         f"{share:.1%} to {name}"

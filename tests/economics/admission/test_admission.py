@@ -9,6 +9,7 @@ import pytest
 
 from jeton.catalog import gpu, model
 from jeton.economics.admission import ADMISSION_POLICIES, Admission, Policy, PolicyName, QueueOrder
+from jeton.economics.admission.decider import Decider
 from jeton.economics.admission.policies import ORDERS
 from jeton.economics.traffic import EngineSettings
 from jeton.economics.traffic.engine import Engine
@@ -231,3 +232,32 @@ class TestServer:
         ):
             with pytest.raises(UsageError, match=says):
                 call()
+
+
+def test_a_blocked_server_looks_ahead_once_for_each_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    real = Decider._fits_ahead
+
+    def counted(self: Decider[int], *given: object) -> bool:
+        nonlocal looks
+        looks += 1
+        return real(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Decider, "_fits_ahead", counted)
+    for name in ("refine", "peak"):
+        admission: Admission[int] = Admission(name, capacity_tokens=320)
+        for request in range(40):
+            admission.offer(request, 32)
+        while admission.decide() is not None:
+            pass
+        looks, running = 0, admission.n_running
+        assert 2 < running < 12
+        for _ in range(100):
+            assert admission.decide() is None
+        assert looks == 0
+        for ended in range(running):
+            admission.on_tokens(ended)
+            admission.finish(ended)
+            while admission.decide() is not None:
+                pass
+        assert looks <= 2 * running

@@ -66,6 +66,21 @@ class TestDrawings:
         assert first.prompt_tokens.tolist() == again.prompt_tokens.tolist()
         assert first.prompt_tokens.tolist() != other.prompt_tokens.tolist()
 
+    def test_a_window_that_is_drawn_again_shares_no_block_with_itself(self) -> None:
+        trace = Trace.of(
+            np.arange(24.0),
+            np.full(24, 32),
+            np.full(24, 7),
+            block_tokens=16,
+            blocks=[[0, i] for i in range(1, 25)],
+        )
+        drawn = drawn_windows(trace, n_requests=96, seed=0, window_seconds=4.0, with_blocks=True)
+        blocks = drawn.prompt_blocks()
+        seen = {tuple(pair) for pair in blocks}
+        assert len(seen) == len(blocks) == 96
+        # The first block is shared by all that were drawn as often before.
+        assert 4 <= len({pair[0] for pair in blocks}) < 20
+
     def test_servers_in_turn_have_every_request_once(self) -> None:
         trace = trace_of(31)
         parts = [every_nth(trace, 3, first) for first in range(3)]
@@ -87,9 +102,10 @@ class TestDrawings:
 
 class TestFigures:
     def test_an_interval_is_student_s(self) -> None:
-        found = SeedFigure.of([1.0, 2.0, 3.0])
-        assert found.mean == 2.0
-        assert found.low == pytest.approx(2 - 4.303 / math.sqrt(3))
+        found = SeedFigure.of([11.0, 12.0, 13.0])
+        assert found.mean == 12.0
+        assert found.low == pytest.approx(12 - 4.303 / math.sqrt(3))
+        assert SeedFigure.of([1.0, 2.0, 3.0]).low == 0.0
         assert SeedFigure.of([5.0]) == SeedFigure(5.0)
         assert SeedFigure.of([1.0, float("nan")]).to_dict() == dict.fromkeys(
             ("mean", "low", "high")
@@ -100,6 +116,10 @@ class TestFigures:
         assert found is not None
         assert (found.mean, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
         assert ratio_over_seeds([0.0], [1.0]) is None
+        wide = ratio_over_seeds([1.1, 1.5, 2.5], [1.0, 1.0, 1.0])
+        assert wide is not None
+        assert wide.low is not None
+        assert 0 < wide.low < 1
 
     def test_an_idle_server_answers_in_the_roofline_s_time(self) -> None:
         server = server_of("llama-3-8b", "h100-sxm")

@@ -53,7 +53,52 @@ class QuickRates(NamedTuple):
     request: float
 
 
+_NO_QUARTER: Final = -(10**12)
+_MAX_QUARTERS: Final = 4096
+_MAX_TARIFFS: Final = 256
+
 Seconds = Callable[[int], float]
+
+
+class RateTable:
+    """Rates of one price, looked up once for each quarter of an hour.
+
+    Args:
+        price: The price.
+        noon_s: Moment of requests whose time is not known.
+    """
+
+    __slots__ = ("_by_quarter", "_noon_s", "_price")
+
+    def __init__(self, price: PriceOf, noon_s: float) -> None:
+        self._price = price
+        self._noon_s = noon_s
+        self._by_quarter: dict[int, tuple[QuickRates, ...]] = {}
+
+    def rates(self, n_tokens: int, time_s: float) -> QuickRates:
+        """Return the rates for a prompt of so many tokens at a time; NaN: noon of today."""
+        quarter = int(time_s // _QUARTER_S) if time_s == time_s else _NO_QUARTER
+        steps = self._by_quarter.get(quarter)
+        if steps is None:
+            if len(self._by_quarter) > _MAX_QUARTERS:
+                self._by_quarter.clear()
+            moment_s = self._noon_s if quarter == _NO_QUARTER else quarter * _QUARTER_S
+            steps = self._by_quarter[quarter] = self._steps(float(moment_s))
+        found = steps[0]
+        if len(steps) > 1:
+            for step in steps:
+                if n_tokens > step.above_tokens:
+                    found = step
+        return found
+
+    def _steps(self, moment_s: float) -> tuple[QuickRates, ...]:
+        price = self._price
+        period = int(price.periods(np.array([moment_s]))[0])
+        starts = [0, *price.steps(period)]
+        return tuple(
+            _quick(start, price.rates(period, step).usd_per_unit)
+            for step, start in enumerate(starts)
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -71,6 +116,7 @@ class Lane:
         ttft_seconds: Time to the first token of a prompt of so many tokens; None: not known.
         token_seconds: Time of one token of an answer in a context of so many tokens.
         keeps_cache: True if cached prompt tokens cost less here.
+        flat: The rates where they are the same for all prompts and times; None: they differ.
     """
 
     endpoint: Endpoint
@@ -83,23 +129,33 @@ class Lane:
     ttft_seconds: Seconds | None
     token_seconds: Seconds
     keeps_cache: bool
-    _price_of: PriceOf
+    flat: QuickRates | None
+    _book: PriceBook
     _noon_s: float
-    _by_quarter: dict[int, tuple[QuickRates, ...]]
+    _table: RateTable
+    _others: dict[str, RateTable]
 
-    def rates(self, n_tokens: int, time_s: float) -> QuickRates:
-        """Return the rates for a prompt of so many tokens at a time; NaN: noon of today."""
-        quarter = int(time_s // _QUARTER_S) if time_s == time_s else -1
-        steps = self._by_quarter.get(quarter)
-        if steps is None:
-            steps = self._by_quarter[quarter] = self._steps(
-                self._noon_s if quarter < 0 else quarter * _QUARTER_S
-            )
-        found = steps[0]
-        if len(steps) > 1:
-            for step in steps:
-                if n_tokens > step.above_tokens:
-                    found = step
+    def rates(self, n_tokens: int, time_s: float, tariff: str = "") -> QuickRates:
+        """Return the rates for a prompt of so many tokens.
+
+        Args:
+            n_tokens: Tokens of the prompt.
+            time_s: When it was sent; NaN: noon of today.
+            tariff: Tariff of the request; empty: the standard one. An endpoint's own comes first.
+        """
+        if tariff and not self.tariff and self.price is None:
+            return self._other(tariff).rates(n_tokens, time_s)
+        return self.flat or self._table.rates(n_tokens, time_s)
+
+    def _other(self, tariff: str) -> RateTable:
+        found = self._others.get(tariff)
+        if found is None:
+            price = self._book.find(self.price_name, self.endpoint.provider, tariff)
+            found = self._table
+            if not isinstance(price, NoPrice):
+                found = RateTable(price, self._noon_s)
+            if len(self._others) < _MAX_TARIFFS:
+                self._others[tariff] = found
         return found
 
     def seconds(self, n_tokens: int, cached: int, output: float) -> float:
@@ -108,17 +164,6 @@ class Lane:
             return math.nan
         middle = round(n_tokens + output / 2)
         return self.ttft_seconds(n_tokens - cached) + output * self.token_seconds(middle)
-
-    def _steps(self, moment_s: float) -> tuple[QuickRates, ...]:
-        if len(self._by_quarter) > 4096:
-            self._by_quarter.clear()
-        price = self._price_of
-        period = int(price.periods(np.array([moment_s]))[0])
-        starts = [0, *price.steps(period)]
-        return tuple(
-            _quick(start, price.rates(period, step).usd_per_unit)
-            for step, start in enumerate(starts)
-        )
 
     @property
     def price_sum(self) -> float:
@@ -175,9 +220,11 @@ def lane_of(endpoint: Endpoint, place: int, *, on: date | None = None) -> Lane:
         ttft_seconds=ttft,
         token_seconds=token,
         keeps_cache=False,
-        _price_of=found,
+        flat=None,
+        _book=book,
         _noon_s=noon_s,
-        _by_quarter={},
+        _table=RateTable(found, noon_s),
+        _others={},
     )
     period = int(found.periods(np.array([noon_s]))[0])
     rates = found.rates(period, 0).usd_per_unit
@@ -188,6 +235,8 @@ def lane_of(endpoint: Endpoint, place: int, *, on: date | None = None) -> Lane:
         raise _unknown(endpoint, name, "its price is 0, which is taken as not known", ())
     base = lane.rates(0, math.nan)
     lane.keeps_cache = base.read < base.fresh
+    if given is not None and len(given.tiers) == 1:
+        lane.flat = base
     return lane
 
 

@@ -19,6 +19,8 @@ class RequestFacts(NamedTuple):
         now_s: The time; it never runs backwards.
         share: Share of the prompt that the log says was read from a cache.
         block: The block that the conversation is drawn in.
+        is_timed: True if the log states a time.
+        tariff: Tariff as logged; empty: the standard one.
     """
 
     talk: int
@@ -26,6 +28,8 @@ class RequestFacts(NamedTuple):
     now_s: float
     share: float
     block: int
+    is_timed: bool
+    tariff: str
 
 
 class LoggedOption:

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer, __version__
 from jeton.corpus.requests import RequestInputs, RequestStream, open_requests
-from jeton.corpus.requests.columns import Correction, RequestBatch, RequestColumns
+from jeton.corpus.requests.columns import STANDARD, Correction, RequestBatch, RequestColumns
 from jeton.economics.ledger import LedgerBuilder
 from jeton.errors import UsageError
-from jeton.planning.routing.endpoint_files import EndpointFile
-from jeton.planning.routing.endpoints import Endpoint
 from jeton.planning.routing.logged_options import LoggedOption, RequestFacts
 from jeton.planning.routing.oracle import Oracle
 from jeton.planning.routing.players import N_BLOCKS, CacheTruth, Play
@@ -30,7 +28,7 @@ from jeton.planning.routing.policy import RoutingPolicy
 from jeton.planning.routing.rate_limits import RateLimit
 from jeton.planning.routing.requests import RoutingRequest
 from jeton.planning.routing.results import RouteReplay
-from jeton.planning.routing.router import Router
+from jeton.planning.routing.router import Endpoints, Router
 from jeton.planning.routing.served import (
     CountedRows,
     LogNames,
@@ -52,7 +50,7 @@ _PENDING_ROWS: Final = 20_000
 
 def route_logs(
     inputs: RequestInputs,
-    endpoints: Sequence[Endpoint] | EndpointFile,
+    endpoints: Endpoints,
     policy: RoutingPolicy | None = None,
     *,
     task_field: str = "",
@@ -69,7 +67,7 @@ def route_logs(
 
     Args:
         inputs: Logs as files, folders or records.
-        endpoints: The endpoints, or a file of them that was read.
+        endpoints: The endpoints, a file of them, or its path.
         policy: The policy; None: that of the file, else the default.
         task_field: Where a record names its task, by which quality tables go.
         model_field: Where the model's name is; empty: by the usual names.
@@ -251,7 +249,7 @@ class LogReplay:
         ]
         for lane, one in zip(self.lanes, served, strict=True):
             add_rows(self.always_bills[lane.place], lane, one.columns, names)
-        self._play(served, own[kept], names)
+        self._play(served, rows.columns.take(kept), own[kept], names)
 
     def _comparable(self, rows: CountedRows, is_request: NDArray[np.bool_]) -> CountedRows:
         """Leave out what is no single request of a model."""
@@ -278,9 +276,14 @@ class LogReplay:
 
     # -- request by request ---------------------------------------------------------------------
 
-    def _play(self, served: list[ServedRows], own: NDArray[np.int64], names: LogNames) -> None:
+    def _play(
+        self,
+        served: list[ServedRows],
+        columns: RequestColumns,
+        own: NDArray[np.int64],
+        names: LogNames,
+    ) -> None:
         n_places = len(self.lanes)
-        columns = served[0].columns
         n = len(columns)
         n_in = [one.columns.input_tokens.tolist() for one in served]
         n_out = [one.columns.output_tokens.tolist() for one in served]
@@ -295,6 +298,8 @@ class LogReplay:
             "router": ([-1] * n, [0] * n),
             "litellm": ([-1] * n, [0] * n),
         }
+        words = ["" if word == STANDARD else word for word in names.tariffs]
+        tariffs = [words[i] for i in columns.tariff.tolist()]
         places = range(n_places)
         owns = own.tolist()
         for row in range(n):
@@ -321,7 +326,7 @@ class LogReplay:
                         p, block, one.usd, one.seconds(one.read), one.quality,
                         fits=one.fits, meets=one.meets(one.read),
                     )  # fmt: skip
-            where = RequestFacts(talk, task, now_s, share, block)
+            where = RequestFacts(talk, task, now_s, share, block, time_s == time_s, tariffs[row])
             self._route(row, options, where, sent["router"])
             self._rule(row, options, where, sent["litellm"])
             self._best(options, where)
@@ -350,7 +355,14 @@ class LogReplay:
         sent: tuple[list[int], list[int]],
     ) -> None:
         tokens = tuple(one.tokens for one in options)
-        request = RoutingRequest(tokens, where.task, where.talk, None, where.now_s)
+        request = RoutingRequest(
+            tokens,
+            where.task,
+            where.talk,
+            None,
+            where.now_s if where.is_timed else None,
+            where.tariff,
+        )
         choice = self.router.choose(request)
         play = self.routed
         if choice.place < 0:

@@ -23,6 +23,7 @@ class RoutingRequest(NamedTuple):
         conversation: Name of the conversation; empty or 0: none.
         max_output_tokens: Most answer tokens that it asks for; None: not stated.
         time_s: When it came, in seconds; None: the router's clock.
+        tariff: Its tariff (``batch``); empty: the standard one. Prices of one's own have no other.
     """
 
     input_tokens: tuple[int, ...]
@@ -30,6 +31,7 @@ class RoutingRequest(NamedTuple):
     conversation: object = ""
     max_output_tokens: int | None = None
     time_s: float | None = None
+    tariff: str = ""
 
 
 class RoutingCandidate(NamedTuple):

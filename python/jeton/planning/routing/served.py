@@ -39,6 +39,8 @@ Bools = NDArray[np.bool_]
 
 _NOT_TEXT: Final = ("input_image_tokens", "input_audio_tokens", "input_video_tokens",
                     "input_tool_tokens")  # fmt: skip
+_SLACK_TOKENS: Final = 64
+"""Tokens beyond a text that say nothing: hidden preambles, as `corpus.requests` has it."""
 _CACHED_KINDS: Final = frozenset(f"cache_{kind}_read_tokens" for kind in MODALITIES)
 _CACHED: Final = ("cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens")
 
@@ -212,13 +214,14 @@ def serve(
     base_out = np.where(known_out, columns.output_tokens, answer_own)
     hidden = np.maximum(columns.reasoning_tokens, 0)
     not_text = sum((columns.extra(name) for name in _NOT_TEXT), np.zeros(len(columns), np.int64))
+    beside = _beside_text(rows, not_text, is_own)
     _count_assumptions(assumed, kept, is_own, has_text, has_answer, len(lanes))
     served = []
     for lane in lanes:
         place = lane.place
         prompt, answer = rows.prompts[tokenizers[place]], rows.answers[tokenizers[place]]
         is_same = own == place
-        from_text = prompt + np.maximum(columns.overhead_tokens, 0) + not_text
+        from_text = prompt + np.maximum(columns.overhead_tokens, 0) + not_text + beside
         n_in = np.where(
             has_text & ~is_same,
             np.where(is_own, np.maximum(base_in + prompt - prompt_own, 0), from_text),
@@ -237,6 +240,18 @@ def serve(
         served.append(_priced(lane, columns, n_in, n_out, names, pricers[place]))
         kept &= n_in >= 0
     return served, kept
+
+
+def _beside_text(rows: CountedRows, not_text: Ints, is_own: Bools) -> Ints:
+    """Return prompt tokens that stand in no text, where the tokenizer that counted is not known.
+
+    Tokenizers in use differ by less than twice on the same text; beyond that, something was sent
+    that the log does not show (definitions of tools, documents).
+    """
+    columns = rows.columns
+    longest = rows.prompts.max(axis=0) + np.maximum(columns.overhead_tokens, 0) + not_text
+    has_more = ~is_own & columns.has_text & (columns.input_tokens > 2 * longest + _SLACK_TOKENS)
+    return np.where(has_more, columns.input_tokens - longest, 0)
 
 
 def _priced(

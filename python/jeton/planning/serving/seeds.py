@@ -31,16 +31,17 @@ class SeedFigure:
     high: float | None = None
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> SeedFigure:
+    def of(cls, values: Sequence[float], *, least: float = 0.0) -> SeedFigure:
         """Return the figure of some values, one of each seed.
 
-        A value that is not finite, such as a time of which there was none, makes the mean NaN.
+        The lower end is at least ``least``, since rates, shares, times and prices have no less. A
+        value that is not finite, such as a time of which there was none, makes the mean NaN.
         """
         mean = fmean(values)
         if len(values) < 2 or not math.isfinite(mean):
             return cls(mean)
         half = _student(len(values) - 1) * stdev(values) / math.sqrt(len(values))
-        return cls(mean, mean - half, mean + half)
+        return cls(mean, max(least, mean - half), mean + half)
 
     def to_dict(self) -> dict[str, float | None]:
         """As JSON has it; what is not finite is null."""
@@ -58,7 +59,7 @@ def ratio_over_seeds(values: Sequence[float], over: Sequence[float]) -> SeedFigu
     if not all(value > 0 for value in (*values, *over)):
         return None
     logs = [math.log(a / b) for a, b in zip(values, over, strict=True)]
-    found = SeedFigure.of(logs)
+    found = SeedFigure.of(logs, least=-math.inf)
     if found.low is None or found.high is None:
         return SeedFigure(math.exp(found.mean))
     return SeedFigure(math.exp(found.mean), math.exp(found.low), math.exp(found.high))

@@ -70,18 +70,26 @@ def drawn_windows(
     last = np.searchsorted(number, filled, side="right")
     rng = np.random.default_rng(seed)
     rows: list[NDArray[np.int64]] = []
+    repeats: list[NDArray[np.int64]] = []
+    n_drawn = np.zeros(len(filled), dtype=np.int64)
     times: list[NDArray[np.float64]] = []
     n = place = 0
     while n < n_requests:
         drawn = int(rng.integers(len(filled)))
         chosen = np.arange(first[drawn], last[drawn])
         rows.append(chosen)
+        repeats.append(np.full(len(chosen), n_drawn[drawn]))
+        n_drawn[drawn] += 1
         times.append(trace.arrival_seconds[chosen] + (place - int(filled[drawn])) * width)
         n += len(chosen)
         place += 1
     index = np.concatenate(rows)[:n_requests]
     return trace_rows(
-        trace, index, arrivals=np.concatenate(times)[:n_requests], with_blocks=with_blocks
+        trace,
+        index,
+        arrivals=np.concatenate(times)[:n_requests],
+        with_blocks=with_blocks,
+        repeats=np.concatenate(repeats)[:n_requests],
     )
 
 
@@ -121,12 +129,22 @@ def trace_rows(
     *,
     arrivals: NDArray[np.float64],
     with_blocks: bool = False,
+    repeats: NDArray[np.int64] | None = None,
 ) -> Trace:
-    """Return some requests of a trace at other times."""
+    """Return some requests of a trace at other times.
+
+    A request that is taken again shares no block with its earlier self: ``repeats`` says how often
+    it was taken before.
+    """
     blocks = None
     if with_blocks and trace.blocks is not None:
         every = trace.prompt_blocks()
-        blocks = [every[i] for i in index.tolist()]
+        n_numbers = int(trace.blocks.max(initial=-1)) + 1
+        before = [0] * len(index) if repeats is None else repeats.tolist()
+        blocks = [
+            [number + n_numbers * again for number in every[i]]
+            for i, again in zip(index.tolist(), before, strict=True)
+        ]
     return type(trace).of(
         arrivals,
         trace.prompt_tokens[index],

@@ -6,14 +6,29 @@ use crate::pretokenize::pattern::{Dialect, parse};
 use crate::pretokenize::published::PATTERNS;
 use crate::text::unicode::UnicodeVersion;
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
 pub(super) fn automaton(pattern: &str) -> Automaton {
     let ast = parse(pattern, Dialect::FancyRegex, UnicodeVersion(99, 0)).unwrap();
     Automaton::new(&ast, false).unwrap()
 }
 
+/// Published patterns by index, compiled once: each case of a property test takes one of them.
+static PUBLISHED: LazyLock<Vec<(Automaton, fancy_regex::Regex)>> = LazyLock::new(|| {
+    let both = |pattern| {
+        (
+            automaton(pattern),
+            fancy_regex::Regex::new(pattern).unwrap(),
+        )
+    };
+    PATTERNS.iter().map(|known| both(known.1)).collect()
+});
+
 fn naive(pattern: &str, text: &str) -> Vec<(usize, usize)> {
-    let regex = fancy_regex::Regex::new(pattern).unwrap();
+    naive_of(&fancy_regex::Regex::new(pattern).unwrap(), text)
+}
+
+fn naive_of(regex: &fancy_regex::Regex, text: &str) -> Vec<(usize, usize)> {
     regex
         .find_iter(text)
         .map(|m| m.unwrap())
@@ -303,11 +318,11 @@ proptest! {
         index in 0..PATTERNS.len(),
         at_once in 1usize..130,
     ) {
-        let automaton = automaton(PATTERNS[index].1);
+        let automaton = &PUBLISHED[index].0;
         let text = jeton_testing::hostile_text(&choices);
         for text in [&text, &plain.concat(), &format!("\u{1f600}{}", plain.concat()), &format!("{}{text}{}", plain.concat(), plain.concat())] {
-            let found = ends(&automaton, text, at_once);
-            prop_assert_eq!(found, piece_ends(&automaton, text), "{:?}", text);
+            let found = ends(automaton, text, at_once);
+            prop_assert_eq!(found, piece_ends(automaton, text), "{:?}", text);
         }
     }
 
@@ -317,8 +332,8 @@ proptest! {
         index in 0..PATTERNS.len(),
         at_once in 1usize..130,
     ) {
-        let automaton = automaton(PATTERNS[index].1);
-        prop_assert_eq!(ends(&automaton, &text, at_once), piece_ends(&automaton, &text));
+        let automaton = &PUBLISHED[index].0;
+        prop_assert_eq!(ends(automaton, &text, at_once), piece_ends(automaton, &text));
     }
 
     #[test]
@@ -342,15 +357,15 @@ proptest! {
     #[test]
     fn equals_the_naive_twin(choices in prop::collection::vec(any::<usize>(), 0..24), index in 0..PATTERNS.len()) {
         let text = jeton_testing::hostile_text(&choices);
-        let pattern = PATTERNS[index].1;
-        let found: Vec<_> = automaton(pattern).matches(text.as_bytes()).collect();
-        prop_assert_eq!(found, naive(pattern, &text));
+        let (automaton, regex) = &PUBLISHED[index];
+        let found: Vec<_> = automaton.matches(text.as_bytes()).collect();
+        prop_assert_eq!(found, naive_of(regex, &text));
     }
 
     #[test]
     fn equals_the_naive_twin_on_any_text(text in "\\PC{0,40}", index in 0..PATTERNS.len()) {
-        let pattern = PATTERNS[index].1;
-        let found: Vec<_> = automaton(pattern).matches(text.as_bytes()).collect();
-        prop_assert_eq!(found, naive(pattern, &text));
+        let (automaton, regex) = &PUBLISHED[index];
+        let found: Vec<_> = automaton.matches(text.as_bytes()).collect();
+        prop_assert_eq!(found, naive_of(regex, &text));
     }
 }

@@ -213,6 +213,13 @@ mod tests {
         joined(character.encode_utf8(&mut [0; 4]).as_bytes())
     }
 
+    /// Each character with its number, and what is asked about it.
+    fn of_each(is_of: &dyn Fn(&str) -> bool) -> Vec<(char, u32, bool)> {
+        characters()
+            .map(|one| (one, number(one), is_of(&one.to_string())))
+            .collect()
+    }
+
     #[test]
     fn each_pair_of_an_alphabet_has_a_bit_of_its_own() {
         let mut seen = std::collections::HashSet::new();
@@ -257,19 +264,19 @@ mod tests {
         ] {
             let mut alphabets = Alphabets::new();
             alphabets.insert_parts(before, after);
-            for left in characters() {
-                for right in characters() {
-                    let (left, right) = (left.to_string(), right.to_string());
-                    let is_of = |side, has: &dyn Fn(&[u8]) -> bool, character: &str| match side {
-                        Side::Whole(bytes) => bytes == character.as_bytes(),
-                        Side::Part(part) => has(part),
-                    };
-                    let expected = is_of(before, &|part| left.as_bytes().ends_with(part), &left)
-                        && is_of(after, &|part| right.as_bytes().starts_with(part), &right);
-                    let numbers = [&left, &right].map(|one| joined(one.as_bytes()));
-                    let straddled = alphabets.straddled(numbers[0], numbers[1]);
+            let is_of = |side, has: &dyn Fn(&[u8]) -> bool, character: &str| match side {
+                Side::Whole(bytes) => bytes == character.as_bytes(),
+                Side::Part(part) => has(part),
+            };
+            let lefts =
+                of_each(&|left| is_of(before, &|part| left.as_bytes().ends_with(part), left));
+            let rights =
+                of_each(&|right| is_of(after, &|part| right.as_bytes().starts_with(part), right));
+            for &(left, left_number, is_left) in &lefts {
+                for &(right, right_number, is_right) in &rights {
+                    let straddled = alphabets.straddled(left_number, right_number);
                     assert!(
-                        straddled.is_none_or(|straddled| straddled == expected),
+                        straddled.is_none_or(|straddled| straddled == (is_left && is_right)),
                         "{left}{right}"
                     );
                 }
