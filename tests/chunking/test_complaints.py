@@ -122,6 +122,7 @@ def test_a_long_line_takes_little_beside_itself() -> None:
 
 
 @pytest.mark.conformance
+@pytest.mark.timeout(1800)
 def test_a_line_of_500_megabytes() -> None:
     n_chunks, largest, more = _one_line(500_000_000)
     assert n_chunks > 50_000
