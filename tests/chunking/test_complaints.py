@@ -101,7 +101,7 @@ jeton.chunking.chunk_text(text[:100_000], tokenizer=tokenizer, max_tokens=200)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 found = jeton.chunking.chunk_text(text, tokenizer=tokenizer, max_tokens=200, language="en")
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(len(found.chunks), int(found.chunks.n_tokens.max()), (after - before) * 1024 - len(text))
+print(len(found.chunks), int(found.chunks.n_tokens.max()), (after - before) * 1024)
 """
 
 
@@ -118,7 +118,7 @@ def test_a_long_line_takes_little_beside_itself() -> None:
     n_chunks, largest, more = _one_line(12 << 20)
     assert n_chunks > 1_000
     assert largest <= 200
-    assert more < 60 << 20
+    assert more < 24 << 20
 
 
 @pytest.mark.conformance
