@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,13 +128,13 @@ def test_plain_numbers_need_their_type(tmp_path: Path) -> None:
 def test_megatron_index_says_the_type_and_goes_along(tmp_path: Path) -> None:
     ids = np.array([3, 0, 2], dtype="<i4")
     (tmp_path / "old.bin").write_bytes(ids.tobytes())
-    index = b"MMIDIDX\x00\x00" + (1).to_bytes(8, "little") + bytes([4]) + b"lengths"
+    index = b"MMIDIDX\x00\x00" + struct.pack("<QBQQiqqq", 1, 4, 1, 2, 3, 0, 0, 1)
     (tmp_path / "old.idx").write_bytes(index)
     remap_file(PERMUTED, tmp_path / "old.bin", tmp_path / "new.bin")
     assert np.fromfile(tmp_path / "new.bin", dtype="<i4").tolist() == [3, 1, 0]
     assert (tmp_path / "new.idx").read_bytes() == index
     (tmp_path / "old.idx").write_bytes(b"other")
-    with pytest.raises(FormatError, match=r"not the index of a Megatron"):
+    with pytest.raises(FormatError, match=r"as a Megatron index does"):
         remap_file(PERMUTED, tmp_path / "old.bin", tmp_path / "new.bin")
 
 

@@ -55,6 +55,7 @@ def test_refusals() -> None:
 
 
 @pytest.mark.cluster
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("cluster")
 def test_a_dataset_of_ray(tok: jeton.Tokenizer) -> None:

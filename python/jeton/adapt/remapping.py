@@ -27,6 +27,7 @@ from jeton.adapt.remapping_columns import (
 )
 from jeton.adapt.remapping_ids import check_fits, remap_ids
 from jeton.errors import AdaptError, FormatError, UsageError
+from jeton.formats.megatron_index import read_megatron_index
 
 __all__ = ["Remapped", "remap_file", "remap_ids"]
 
@@ -34,9 +35,6 @@ _CHUNK_IDS = 1 << 22
 """Ids that are in memory at once: 32 MiB as int64."""
 
 _DTYPES = ("uint8", "uint16", "uint32", "uint64", "int16", "int32", "int64")
-_MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
-_MEGATRON_DTYPES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 8: "uint16"}
-"""Codes of types in the index of a Megatron data set (``indexed_dataset.py`` of Megatron-LM)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +191,8 @@ def _place_named(path: Path, start: int) -> Iterator[None]:
 
 
 def _megatron_dtype(index: Path) -> str:
-    with index.open("rb") as stream:
-        head = stream.read(18)
-    if len(head) < 18 or not head.startswith(_MEGATRON_MAGIC):
-        raise FormatError(
-            f"{index}: not the index of a Megatron data set\n"
-            "hint: move it away if the .bin holds plain numbers",
-            path=str(index),
-        )
-    dtype = _MEGATRON_DTYPES.get(head[17])
-    if dtype is None or dtype == "int8":
-        raise FormatError(f"{index}: type {head[17]} holds no ids", path=str(index))
-    return dtype
+    dtype = read_megatron_index(index).dtype
+    # Megatron's writer has no other type for ids; one byte with a sign holds no vocabulary.
+    if dtype.name not in _DTYPES:
+        raise FormatError(f"{index}: {dtype.name} holds no ids", path=str(index))
+    return dtype.name

@@ -59,6 +59,9 @@ class BoundaryTokens:
 
     def frame(self, tokenizer: Tokenizer) -> Tokenizer:
         """Return the tokenizer whose template puts just these tokens around a text."""
+        if _template(tokenizer) == (self.before, self.behind):
+            # Another one would begin with an empty cache.
+            return tokenizer
         names = [
             [tokenizer.id_to_token(i) or "" for i in ids] for ids in (self.before, self.behind)
         ]

@@ -11,12 +11,11 @@ from jeton.datasets.boundaries import find_boundaries
 from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.formats.megatron import (
     SMALL_VOCABULARY,
-    MegatronIndex,
     read_in_blocks,
-    read_index,
 )
 from jeton.datasets.id_checks import IdChecker, IdExpectation
 from jeton.errors import FormatError, UsageError
+from jeton.formats.megatron_index import MegatronIndex, read_megatron_index
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
@@ -81,7 +80,7 @@ def verify_pair(
         elif not index_path.exists():
             log.add("missing_file", str(index_path), "", "there are ids, and no index")
         else:
-            index = read_index(index_path)
+            index = read_megatron_index(index_path)
             _check_dtype(index, index_path, tokenizer, log)
             bounds = _bounds(index, index_path, bin_path, log)
             if bounds is not None:

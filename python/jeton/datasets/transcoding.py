@@ -16,7 +16,7 @@ from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.foreign import find_pairs
 from jeton.datasets.formats import ShardLayout, ShardRecord, shard_format
 from jeton.datasets.formats.base import FileRecord, ShardFormat
-from jeton.datasets.formats.megatron import MegatronFormat, read_index
+from jeton.datasets.formats.megatron import MegatronFormat
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
 from jeton.datasets.objects import state_of
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
@@ -26,6 +26,7 @@ from jeton.datasets.run import DatasetIdentity, run_job
 from jeton.datasets.units import WorkUnit
 from jeton.datasets.working import TokenizeJob
 from jeton.errors import FormatError, UsageError
+from jeton.formats.megatron_index import read_megatron_index
 from jeton.progress import OnProgress
 from jeton.registry.resolving import TokenizerLike, resolve
 
@@ -205,7 +206,7 @@ def _foreign(
         )
     found = []
     for path in find_pairs(folder):
-        index = read_index(path.with_suffix(".idx"))
+        index = read_megatron_index(path.with_suffix(".idx"))
         if index.dtype.kind == "f":
             raise FormatError(f"{path}: its ids are {index.dtype.name}", path=str(path))
         layout = ShardLayout(

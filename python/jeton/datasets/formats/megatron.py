@@ -1,13 +1,10 @@
 """Megatron-LM: ids in ``.bin``, and an index of sequences and documents in ``.idx``.
 
-The index, little-endian: 9 bytes of magic, version (u64), code of the dtype (u8), sequences (u64),
-documents plus one (u64), lengths (i32 each), first bytes in the ``.bin`` (i64 each), and the number
-of sequences before each document (i64 each, and one at the end). A document is one sequence here.
+A document is one sequence here. ``jeton.formats.megatron_index`` has the bytes of the index.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,26 +22,17 @@ from jeton.datasets.formats.base import (
 )
 from jeton.datasets.formats.lengths import LengthSpool
 from jeton.errors import FormatError, LimitError
+from jeton.formats.megatron_index import (
+    INDEX_HEADER,
+    INDEX_MAGIC,
+    MEGATRON_DTYPES,
+    read_megatron_index,
+)
 
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["MEGATRON_DTYPES", "MegatronFormat", "MegatronIndex", "read_index"]
-
-MAGIC = b"MMIDIDX\x00\x00"
-HEADER = struct.Struct("<9sQBQQ")
-
-MEGATRON_DTYPES = {
-    1: np.dtype("u1"),
-    2: np.dtype("i1"),
-    3: np.dtype("<i2"),
-    4: np.dtype("<i4"),
-    5: np.dtype("<i8"),
-    6: np.dtype("<f8"),
-    7: np.dtype("<f4"),
-    8: np.dtype("<u2"),
-}
-"""Codes of number types in the index."""
+__all__ = ["MegatronFormat", "read_in_blocks", "read_pair"]
 
 SMALL_VOCABULARY = 65_500
 """A smaller vocabulary has ids of two bytes, as Megatron-LM chooses itself."""
@@ -117,7 +105,7 @@ class _MegatronShard:
         index = self._index = ShardFile(
             self._layout.folder, self._index_name, self._layout.options.digest
         )
-        index.write(HEADER.pack(MAGIC, 1, code, n, n + 1))
+        index.write(INDEX_HEADER.pack(INDEX_MAGIC, 1, code, n, n + 1))
         for block in self._lengths.blocks():
             index.write(block.astype("<i4"))
         first = 0
@@ -139,68 +127,6 @@ class _MegatronShard:
             self._index.abandon()
 
 
-class MegatronIndex:
-    """The contents of an ``.idx``, mapped into memory.
-
-    Attributes:
-        dtype: Type of the ids.
-        lengths: Tokens of each sequence, int32.
-        pointers: First byte of each sequence in the ``.bin``, int64.
-        documents: Sequences before each document, and after the last one, int64.
-    """
-
-    def __init__(
-        self,
-        dtype: np.dtype[Any],
-        lengths: NDArray[np.int32],
-        pointers: NDArray[np.int64],
-        documents: NDArray[np.int64],
-    ) -> None:
-        self.dtype = dtype
-        self.lengths = lengths
-        self.pointers = pointers
-        self.documents = documents
-
-
-def read_index(path: Path) -> MegatronIndex:
-    """Return the contents of an index.
-
-    Raises:
-        FormatError: It is no index, or it is cut short.
-        OSError: It cannot be read.
-    """
-    n_bytes = path.stat().st_size
-    with path.open("rb") as stream:
-        head = stream.read(HEADER.size)
-
-    def fail(message: str) -> FormatError:
-        return FormatError(f"{path}: {message}", path=str(path), format="megatron")
-
-    if len(head) < HEADER.size or not head.startswith(MAGIC):
-        raise fail("it does not begin as an index of Megatron-LM does")
-    _, version, code, n_sequences, n_documents = HEADER.unpack(head)
-    if version != 1:
-        raise fail(f"its version is {version}; expected 1")
-    if code not in MEGATRON_DTYPES:
-        raise fail(f"the code of its dtype is {code}; expected 1 to 8")
-    expected = HEADER.size + 12 * n_sequences + 8 * n_documents
-    # A byte more for each sequence: modes, of data with pictures.
-    if n_bytes not in (expected, expected + n_sequences):
-        raise fail(
-            f"it has {n_bytes:,} bytes; {n_sequences:,} sequences and {n_documents:,} document "
-            f"bounds need {expected:,}"
-        )
-    mapped = np.memmap(path, dtype="u1", mode="r")
-    at = HEADER.size
-    parts: list[Any] = []
-    for kind, n in (("<i4", n_sequences), ("<i8", n_sequences), ("<i8", n_documents)):
-        size = np.dtype(kind).itemsize * n
-        parts.append(mapped[at : at + size].view(kind))
-        at += size
-    dtype: Any = MEGATRON_DTYPES[int(code)]
-    return MegatronIndex(dtype, parts[0], parts[1], parts[2])
-
-
 def read_pair(bin_path: Path) -> Iterator[ShardIds]:
     """Yield the documents of a pair of files, about four million tokens at a time.
 
@@ -208,7 +134,7 @@ def read_pair(bin_path: Path) -> Iterator[ShardIds]:
         FormatError: The index is damaged, or the ids lie elsewhere than it says.
         OSError: A file cannot be read.
     """
-    index = read_index(bin_path.with_suffix(".idx"))
+    index = read_megatron_index(bin_path.with_suffix(".idx"))
     n_bytes = bin_path.stat().st_size
     lengths = np.asarray(index.lengths, dtype=np.int64)
     ends = np.concatenate([[0], np.cumsum(lengths)])

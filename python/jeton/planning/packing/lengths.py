@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from jeton._plain import strict_json
 from jeton.errors import CorpusError, FormatError, MissingExtraError, RecordError, UsageError
 from jeton.planning.packing.checking import checked_lengths
-from jeton.planning.packing.megatron_index import read_megatron_index
+from jeton.planning.packing.megatron_index import read_document_index
 from jeton.planning.packing.token_source import parquet_files
 
 __all__ = ["LENGTH_FIELDS", "read_lengths"]
@@ -55,7 +55,7 @@ def read_lengths(path: str | os.PathLike[str], *, field: str | None = None) -> N
     if name.endswith(".npy"):
         return _npy(place)
     if name.endswith((".idx", ".bin")):
-        return read_megatron_index(place.with_suffix(".idx")).lengths
+        return read_document_index(place.with_suffix(".idx")).lengths
     if name.endswith((".parquet", ".pq")):
         return _joined([_parquet(place, field)])
     with place.open("rb") as stream:
@@ -71,7 +71,7 @@ def _folder(folder: Path, field: str | None) -> NDArray[np.int64]:
             f"{folder} holds both .idx and .parquet files\nhint: name one file, or move some"
         )
     if indexes:
-        return _joined([read_megatron_index(file).lengths for file in indexes])
+        return _joined([read_document_index(file).lengths for file in indexes])
     if tables:
         return _joined([_parquet(file, field) for file in tables])
     raise UsageError(

@@ -1,12 +1,7 @@
-"""Megatron's ``.idx`` file: lengths and places of the documents of its ``.bin`` file.
-
-Little-endian: ``MMIDIDX`` and two zero bytes; version 1 as u64; a code of the type as u8; numbers
-of sequences and of document bounds as u64; then lengths (i32), byte places (i64) and bounds (i64).
-"""
+"""Documents of a Megatron ``.bin`` file, by its index."""
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.errors import FormatError
+from jeton.formats.megatron_index import damaged_index, read_megatron_index
 
-__all__ = ["DocumentIndex", "read_megatron_index"]
-
-_MAGIC = b"MMIDIDX\0\0"
-_HEADER_BYTES = 34
-_TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
-"""Types of ids by code; 6 and 7 are floating-point numbers, which no ids are."""
+__all__ = ["DocumentIndex", "read_document_index"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,43 +31,33 @@ class DocumentIndex:
     ends_bytes: NDArray[np.int64]
 
 
-def read_megatron_index(path: Path) -> DocumentIndex:
+def read_document_index(path: Path) -> DocumentIndex:
     """Reads an index; sequences of one document are counted together.
 
     Raises:
-        FormatError: The file is damaged.
+        FormatError: The file is damaged, or its numbers are no ids.
         OSError: It cannot be read.
     """
-    data = path.read_bytes()
-    if data[: len(_MAGIC)] != _MAGIC:
-        raise _damaged(path, "it does not begin with MMIDIDX")
-    if len(data) < _HEADER_BYTES:
-        raise _damaged(path, f"it ends after {len(data)} bytes, within its header")
-    version, code, n_sequences, n_bounds = struct.unpack_from("<QBQQ", data, len(_MAGIC))
-    if version != 1:
-        raise _damaged(path, f"its version is {version}; expected 1")
-    if code not in _TYPES:
-        raise _damaged(path, f"its type has code {code}; expected one of {sorted(_TYPES)}")
-    needed = _HEADER_BYTES + 12 * n_sequences + 8 * n_bounds
-    if len(data) < needed:
-        raise _damaged(path, f"it has {len(data):,} bytes of {needed:,}")
-    dtype = np.dtype(_TYPES[code])
-    at = _HEADER_BYTES
-    sizes = np.frombuffer(data, "<i4", n_sequences, at).astype(np.int64)
-    pointers = np.frombuffer(data, "<i8", n_sequences, at + 4 * n_sequences)
-    bounds = np.frombuffer(data, "<i8", n_bounds, at + 12 * n_sequences)
+    index = read_megatron_index(path)
+    if index.dtype.kind == "f":
+        raise damaged_index(path, f"its numbers are {index.dtype.name}, which no ids are")
+    # Copies: the file may be replaced while they are used.
+    sizes = index.lengths.astype(np.int64)
+    pointers = index.pointers.astype(np.int64)
+    bounds = index.documents.astype(np.int64)
+    n_sequences = len(sizes)
     if n_sequences and (sizes.min() < 0 or pointers.min() < 0):
-        raise _damaged(path, "a length or a place is negative")
-    if (pointers % dtype.itemsize).any():
-        raise _damaged(path, f"a place is no multiple of {dtype.itemsize} bytes")
-    if n_bounds < 2:
+        raise damaged_index(path, "a length or a place is negative")
+    if (pointers % index.dtype.itemsize).any():
+        raise damaged_index(path, f"a place is no multiple of {index.dtype.itemsize} bytes")
+    if len(bounds) < 2:
         # Files without documents have one bound, 0, or none.
         bounds = np.arange(n_sequences + 1)
     if bounds[0] != 0 or bounds[-1] != n_sequences or (np.diff(bounds) < 0).any():
-        raise _damaged(
+        raise damaged_index(
             path, f"its documents do not cover its {n_sequences:,} sequences from first to last"
         )
-    return _by_document(path, dtype, sizes, pointers.astype(np.int64), bounds.astype(np.int64))
+    return _by_document(path, index.dtype, sizes, pointers, bounds)
 
 
 def _by_document(
@@ -92,16 +72,10 @@ def _by_document(
     is_first[bounds] = True
     follows = pointers[1:] == ends[:-1]
     if not (follows | is_first[1:-1]).all():
-        raise _damaged(path, "sequences of one document do not lie one after another")
+        raise damaged_index(path, "sequences of one document do not lie one after another")
     totals = np.concatenate([[0], np.cumsum(sizes)])
     lengths = totals[bounds[1:]] - totals[bounds[:-1]]
     starts = np.zeros(len(lengths), dtype=np.int64)
     full = bounds[1:] > bounds[:-1]
     starts[full] = pointers[bounds[:-1][full]] // dtype.itemsize
     return DocumentIndex(dtype, starts, lengths, (starts + lengths) * dtype.itemsize)
-
-
-def _damaged(path: Path, reason: str) -> FormatError:
-    return FormatError(
-        f"{path}: {reason}\nhint: make the data set again", path=str(path), format="megatron"
-    )

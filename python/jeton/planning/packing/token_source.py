@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.errors import CorpusError, FormatError, MissingExtraError, UsageError
-from jeton.planning.packing.megatron_index import read_megatron_index
+from jeton.planning.packing.megatron_index import read_document_index
 from jeton.planning.packing.result import Pack
 
 __all__ = ["TokenSource", "open_tokens", "parquet_files"]
@@ -140,7 +140,7 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def _megatron(path: Path) -> TokenSource:
-    index = read_megatron_index(path)
+    index = read_document_index(path)
     data = path.with_suffix(".bin")
     n_bytes = data.stat().st_size
     n_needed = int(index.ends_bytes.max()) if len(index.ends_bytes) else 0

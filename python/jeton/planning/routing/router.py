@@ -7,16 +7,16 @@ lengths of answers, and shares of prompts in caches.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from typing import Final
+from typing import Final, TypeAlias
 
-from jeton._core import Tokenizer
 from jeton.economics.prediction.output_lengths import OutputLengths
 from jeton.errors import UsageError
 from jeton.planning.routing.conversations import Conversation, Conversations
-from jeton.planning.routing.endpoint_files import EndpointFile
+from jeton.planning.routing.endpoint_files import EndpointFile, read_endpoints
 from jeton.planning.routing.endpoints import Endpoint
 from jeton.planning.routing.foreseen import ForeseenOutput, OutputForesight
 from jeton.planning.routing.lanes import Lane, lane_of
@@ -29,10 +29,13 @@ from jeton.planning.routing.requests import (
     RoutingExplanation,
     RoutingRequest,
 )
+from jeton.planning.routing.tokenizers import endpoint_tokenizers
 from jeton.planning.routing.weighing import Weighed, cheapest, least_sum
-from jeton.registry import resolve
 
-__all__ = ["Router"]
+__all__ = ["Endpoints", "Router"]
+
+Endpoints: TypeAlias = Sequence[Endpoint] | EndpointFile | str | os.PathLike[str]
+"""Endpoints as they may be given."""
 
 _MAX_TASKS: Final = 4096
 
@@ -55,7 +58,7 @@ class Router:
     Not safe for threads: a server has one for each worker, or a lock.
 
     Args:
-        endpoints: The endpoints, or a file of them that was read.
+        endpoints: The endpoints, a file of them, or its path.
         policy: The policy; None: that of the file, else the default.
         output_lengths: History of answers to begin with, in tokens of the first endpoint.
         on: Day whose prices hold for requests without a time; today (UTC) by default.
@@ -80,13 +83,15 @@ class Router:
 
     def __init__(
         self,
-        endpoints: Sequence[Endpoint] | EndpointFile,
+        endpoints: Endpoints,
         policy: RoutingPolicy | None = None,
         *,
         output_lengths: OutputLengths | None = None,
         on: date | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        if isinstance(endpoints, str | os.PathLike):
+            endpoints = read_endpoints(endpoints)
         if isinstance(endpoints, EndpointFile):
             policy = policy or endpoints.policy
             endpoints = endpoints.endpoints
@@ -106,7 +111,7 @@ class Router:
             )
         self.lanes = tuple(lane_of(one, i, on=on) for i, one in enumerate(self.endpoints))
         """The endpoints with their rates and times."""
-        self.tokenizers, self.tokenizer_of = _tokenizers(self.endpoints)
+        self.tokenizers, self.tokenizer_of = endpoint_tokenizers(self.endpoints)
         self._fallbacks = tuple(names.index(name) for name in self.policy.fallbacks)
         self._clock = clock
         self._foresight = OutputForesight(
@@ -495,24 +500,3 @@ def _too_long(lane: Lane, n: int, longest: float) -> Iterable[str]:
 
 def _known(value: float) -> float | None:
     return value if value == value else None
-
-
-def _tokenizers(endpoints: Sequence[Endpoint]) -> tuple[tuple[Tokenizer, ...], tuple[int, ...]]:
-    """Return the different tokenizers, and the place of each endpoint's among them."""
-    different: list[Tokenizer] = []
-    by_name: dict[str, int] = {}
-    places: dict[str, int] = {}
-    found: list[int] = []
-    for endpoint in endpoints:
-        given = endpoint.tokenizer
-        if isinstance(given, str) and given in by_name:
-            found.append(by_name[given])
-            continue
-        tokenizer = resolve(given)
-        place = places.setdefault(tokenizer.fingerprint, len(different))
-        if place == len(different):
-            different.append(tokenizer)
-        if isinstance(given, str):
-            by_name[given] = place
-        found.append(place)
-    return tuple(different), tuple(found)
