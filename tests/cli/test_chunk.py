@@ -91,6 +91,7 @@ def test_a_command_summarises_what_does_not_fit(run: Run) -> None:
         (("3", "--prefix", "a prefix of far too many words"), "nothing is left for the text"),
         (("8", "--overlap", "8"), "expected a smaller overlap"),
         (("8", "-o", "out.csv"), "expected a name that ends with .jsonl or .parquet"),
+        (("8", "-o", "no-folder/out.jsonl"), "-o no-folder/out.jsonl: the folder no-folder does"),
         (("8", "--model2vec", "folder"), "--model2vec needs --by semantic"),
         (("8", "--template", "nothing"), "places for the text"),
     ],

@@ -74,7 +74,7 @@ pub enum Failure<E> {
 
 /// Bytes of text that are planned at a time, at least. Ids and ends of so much stay in a near
 /// cache.
-/// A megabyte took half as long again (2026-11-28).
+/// A megabyte was no faster (2026-11-28), and takes more memory.
 const WINDOW_BYTES: usize = 1 << 17;
 /// Bytes that are planned at a time for each token of the budget.
 const BYTES_PER_TOKEN: usize = 64;

@@ -3,7 +3,6 @@
 //! A cut there tears what belongs together, though a sentence ends. The signs are words: English
 //! connectives, pronouns and demonstratives, and the colon.
 
-use memchr::memchr2;
 use memchr::memmem;
 use memchr::memrchr2;
 
@@ -94,28 +93,28 @@ pub(crate) fn leans(sentence: &str) -> bool {
             return true;
         }
     }
-    let begins = |phrase: &&[u8]| {
-        bytes
-            .get(..phrase.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(phrase))
-    };
-    LINK_PHRASES.iter().any(|phrase| begins(&phrase)) || points_back(bytes)
+    // All phrases begin with one of these words.
+    if matches!(word.len(), 2 | 3) && matches!(word[0] | 0x20, b'f' | b'i' | b'a') {
+        let begins = |phrase: &[u8]| {
+            bytes
+                .get(..phrase.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(phrase))
+        };
+        if LINK_PHRASES.iter().any(|phrase| begins(phrase)) {
+            return true;
+        }
+    }
+    points_back(bytes)
 }
 
 /// True if one of [`POINTERS`] stands early in a sentence.
 fn points_back(bytes: &[u8]) -> bool {
     let early = &bytes[..bytes.len().min(EARLY_BYTES)];
-    let mut at = 0;
-    while let Some(space) = memchr2(b' ', b'\n', &early[at..]) {
-        at += space + 1;
-        if matches!(early.get(at), Some(b't' | b's')) {
-            let word = &bytes[at..at + word_bytes(&bytes[at..])];
-            if POINTERS.contains(&word) {
-                return true;
-            }
-        }
-    }
-    false
+    early.windows(3).enumerate().any(|(at, near)| {
+        matches!(near[0], b' ' | b'\n')
+            && matches!(near[1..], [b't', b'h'] | [b's', b'u'])
+            && POINTERS.contains(&&bytes[at + 1..at + 1 + word_bytes(&bytes[at + 1..])])
+    })
 }
 
 /// Returns the bytes of the ASCII word that a text begins with.

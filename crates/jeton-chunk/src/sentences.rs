@@ -1,5 +1,6 @@
 //! Ends of sentences, by language.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use memchr::memchr3;
@@ -128,8 +129,9 @@ impl Language {
             let ordinal = self.ordinals && word.len() <= 2 && !starts_sentence(next);
             return !(opens_line || ordinal);
         }
-        let lower = word.to_lowercase();
-        if let Some(kind) = self.abbreviations.get(lower.as_str()) {
+        let mut room = [0; LOWER_BYTES];
+        let lower = lowered(word, &mut room);
+        if let Some(kind) = self.abbreviations.get(lower.as_ref()) {
             return match kind {
                 Abbreviation::Inner => false,
                 Abbreviation::BeforeDigit => !first.is_numeric() && !is_roman(next),
@@ -360,6 +362,23 @@ fn spaced_guillemet(rest: &str) -> usize {
     } else {
         0
     }
+}
+
+/// Longest word of ASCII that is made small without an allocation.
+const LOWER_BYTES: usize = 32;
+
+/// Returns a word in small letters.
+fn lowered<'r>(word: &str, room: &'r mut [u8; LOWER_BYTES]) -> Cow<'r, str> {
+    if word.is_ascii()
+        && let Some(room) = room.get_mut(..word.len())
+    {
+        room.copy_from_slice(word.as_bytes());
+        room.make_ascii_lowercase();
+        if let Ok(lower) = std::str::from_utf8(room) {
+            return Cow::Borrowed(lower);
+        }
+    }
+    Cow::Owned(word.to_lowercase())
 }
 
 /// Returns the run of letters, digits and inner full stops at the end of a text.

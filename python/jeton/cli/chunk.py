@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
@@ -249,11 +250,15 @@ def chunk(
 def _check_output(output: str | None) -> None:
     if output is None:
         return
-    from jeton.cli.outputs import check_outputs
+    from jeton.cli.outputs import missing_folder
 
     if not output.endswith((".jsonl", ".parquet")):
         raise UsageError(f"{output}: expected a name that ends with .jsonl or .parquet")
-    check_outputs(json_file=output)
+    path = Path(output)
+    if path.is_dir():
+        raise UsageError(f"-o {output} is a folder; expected a file")
+    if not path.parent.is_dir():
+        raise missing_folder("-o", path)
     if output.endswith(".parquet"):
         try:
             import pyarrow  # noqa: F401 - asked before the work

@@ -31,6 +31,7 @@ from jeton.planning.routing import (
     RoutingRequest,
     RoutingWeights,
     read_endpoints,
+    route_logs,
 )
 from jeton.planning.serving import (
     AdmissionPlan,
@@ -88,6 +89,7 @@ __all__ = [
     "plan_fleet",
     "read_endpoints",
     "recommend",
+    "route_logs",
     "sweep",
 ]
 

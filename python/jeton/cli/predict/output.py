@@ -147,7 +147,7 @@ def _warn(found: OutputPrediction) -> None:
     )
     if not found.has_times:
         streams.say("no times: requests are taken in the order of the log")
-    if found.n_out_of_order:
+    elif found.n_out_of_order:
         streams.say(f"{found.n_out_of_order:,} requests had earlier times than one above them")
     if found.n_without_output:
         streams.say(f"{found.n_without_output:,} requests without a known output were left out")

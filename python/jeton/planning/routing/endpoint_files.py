@@ -137,11 +137,12 @@ def parse_endpoints(
 
 
 def _endpoint(table: Mapping[str, Any], where: str, folder: Path | None) -> Endpoint:
-    _check(table, _ENDPOINT, where, needed=("name", "model", "tokenizer"))
+    _check(table, _ENDPOINT, where, needed=("name", "model"))
     given: dict[str, Any] = {
         name: table[name] for name in ("name", "model", "provider", "tariff") if name in table
     }
-    given["tokenizer"] = _tokenizer(table["tokenizer"], folder)
+    if "tokenizer" in table:
+        given["tokenizer"] = _tokenizer(table["tokenizer"], folder)
     logged_as = table.get("logged_as", [])
     _check_texts(logged_as, f"{where}, logged_as")
     quality = table.get("quality", {})

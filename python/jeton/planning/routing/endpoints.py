@@ -138,7 +138,8 @@ class Endpoint:
         name: Name of one's own; unique.
         model: The model: a name of the price list (``openai:gpt-4o-mini``), or of the catalog of
             models where it runs on a GPU.
-        tokenizer: The model's tokenizer: a name, a path or a tokenizer.
+        tokenizer: The model's tokenizer: a name, a path or a tokenizer; None: its own, where that
+            is public.
         provider: Provider as logs write it; empty: any.
         logged_as: Other names that logs have for this endpoint's model.
         tariff: Tariff of all its requests (``batch``); empty: each request's own.
@@ -153,7 +154,7 @@ class Endpoint:
 
     name: str
     model: str
-    tokenizer: TokenizerLike
+    tokenizer: TokenizerLike | None = None
     provider: str = ""
     logged_as: tuple[str, ...] = ()
     tariff: str = ""

@@ -116,6 +116,7 @@ class Lane:
         ttft_seconds: Time to the first token of a prompt of so many tokens; None: not known.
         token_seconds: Time of one token of an answer in a context of so many tokens.
         keeps_cache: True if cached prompt tokens cost less here.
+        flat: The rates where they are the same for all prompts and times; None: they differ.
     """
 
     endpoint: Endpoint
@@ -128,6 +129,7 @@ class Lane:
     ttft_seconds: Seconds | None
     token_seconds: Seconds
     keeps_cache: bool
+    flat: QuickRates | None
     _book: PriceBook
     _noon_s: float
     _table: RateTable
@@ -143,7 +145,7 @@ class Lane:
         """
         if tariff and not self.tariff and self.price is None:
             return self._other(tariff).rates(n_tokens, time_s)
-        return self._table.rates(n_tokens, time_s)
+        return self.flat or self._table.rates(n_tokens, time_s)
 
     def _other(self, tariff: str) -> RateTable:
         found = self._others.get(tariff)
@@ -218,6 +220,7 @@ def lane_of(endpoint: Endpoint, place: int, *, on: date | None = None) -> Lane:
         ttft_seconds=ttft,
         token_seconds=token,
         keeps_cache=False,
+        flat=None,
         _book=book,
         _noon_s=noon_s,
         _table=RateTable(found, noon_s),
@@ -232,6 +235,8 @@ def lane_of(endpoint: Endpoint, place: int, *, on: date | None = None) -> Lane:
         raise _unknown(endpoint, name, "its price is 0, which is taken as not known", ())
     base = lane.rates(0, math.nan)
     lane.keeps_cache = base.read < base.fresh
+    if given is not None and len(given.tiers) == 1:
+        lane.flat = base
     return lane
 
 

@@ -21,8 +21,6 @@ from jeton.corpus.requests import RequestInputs, RequestStream, open_requests
 from jeton.corpus.requests.columns import STANDARD, Correction, RequestBatch, RequestColumns
 from jeton.economics.ledger import LedgerBuilder
 from jeton.errors import UsageError
-from jeton.planning.routing.endpoint_files import EndpointFile
-from jeton.planning.routing.endpoints import Endpoint
 from jeton.planning.routing.logged_options import LoggedOption, RequestFacts
 from jeton.planning.routing.oracle import Oracle
 from jeton.planning.routing.players import N_BLOCKS, CacheTruth, Play
@@ -30,7 +28,7 @@ from jeton.planning.routing.policy import RoutingPolicy
 from jeton.planning.routing.rate_limits import RateLimit
 from jeton.planning.routing.requests import RoutingRequest
 from jeton.planning.routing.results import RouteReplay
-from jeton.planning.routing.router import Router
+from jeton.planning.routing.router import Endpoints, Router
 from jeton.planning.routing.served import (
     CountedRows,
     LogNames,
@@ -52,7 +50,7 @@ _PENDING_ROWS: Final = 20_000
 
 def route_logs(
     inputs: RequestInputs,
-    endpoints: Sequence[Endpoint] | EndpointFile,
+    endpoints: Endpoints,
     policy: RoutingPolicy | None = None,
     *,
     task_field: str = "",
@@ -69,7 +67,7 @@ def route_logs(
 
     Args:
         inputs: Logs as files, folders or records.
-        endpoints: The endpoints, or a file of them that was read.
+        endpoints: The endpoints, a file of them, or its path.
         policy: The policy; None: that of the file, else the default.
         task_field: Where a record names its task, by which quality tables go.
         model_field: Where the model's name is; empty: by the usual names.

@@ -1,0 +1,120 @@
+"""``jeton predict calibrate``: coefficients of bytes by script class, in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from jeton.cli import outputs, streams, tables
+
+if TYPE_CHECKING:
+    from jeton.estimating.calibrated import CountModel
+
+__all__ = ["calibrate"]
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("-t", "--tokenizer", "tokenizer_name", metavar="T", help="Tokenizer to learn.")
+@click.option(
+    "--usage",
+    is_flag=True,
+    help="The inputs are request logs with texts and usage: learn the provider's counts.",
+)
+@click.option("-o", "--output", required=True, metavar="F", help="File for the model, JSON.")
+@click.option("--field", metavar="NAME", default="text", help="Field of records with the text.")
+@click.option(
+    "--coverage",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    default=0.9,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of texts that an interval is to hold.",
+)
+@click.option(
+    "--piece-bytes",
+    type=click.IntRange(min=512),
+    default=16_384,
+    show_default=True,
+    metavar="N",
+    help="Bytes of the pieces that texts are learned in, at most.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of sizes and of the split.",
+)
+def calibrate(
+    *,
+    inputs: tuple[str, ...],
+    tokenizer_name: str | None,
+    usage: bool,
+    output: str,
+    field: str,
+    coverage: float,
+    piece_bytes: int,
+    seed: int,
+) -> None:
+    """Learn from texts how many tokens bytes of each script make.
+
+    The model is for one tokenizer (--tokenizer), or for a provider whose tokenizer is secret
+    (--usage). Half of the texts fit it, a quarter makes its intervals, and a quarter judges them.
+    `jeton predict tokens --calibration F` uses it.
+
+    \b
+    Examples:
+      jeton predict calibrate corpus/ --tokenizer o200k_base -o o200k.json
+      jeton predict calibrate requests.jsonl --usage -o provider.json
+    """
+    if usage == (tokenizer_name is not None):
+        raise click.UsageError("give either --tokenizer or --usage: whose counts are learned")
+    from jeton.estimating.learning import learn_from_texts, learn_from_usage
+
+    if tokenizer_name is None:
+        model = learn_from_usage(list(inputs), coverage=coverage, seed=seed)
+    else:
+        import jeton
+
+        tokenizer = jeton.load(tokenizer_name)
+        model = learn_from_texts(
+            _texts(inputs, field),
+            tokenizer,
+            coverage=coverage,
+            piece_bytes=piece_bytes,
+            seed=seed,
+        )
+    model.save(output)
+    _print(model)
+    outputs.say_written(output)
+
+
+def _texts(inputs: tuple[str, ...], field: str) -> Iterator[str]:
+    from jeton.corpus import open_documents
+
+    for _, batch in open_documents(list(inputs), field=field):
+        yield from batch
+
+
+def _print(model: CountModel) -> None:
+    headings = ["KIND", "BYTES", "TEXTS", "WIDTH", "JUDGED", "HELD"]
+    rows = [
+        [
+            item.kind or "all",
+            f"{1 << item.size_octave:,}+" if item.size_octave >= 0 else "any",
+            f"{item.n_texts:,}",
+            f"{item.high - item.low:.1%}",
+            f"{item.n_judged:,}",
+            f"{item.coverage_share:.1%}" if item.n_judged else "",
+        ]
+        for item in model.ranges
+    ]
+    tables.print_table(headings, rows, right=headings[1:])
+    streams.say(
+        f"learned from {model.n_texts:,} texts, {model.n_bytes:,} bytes; intervals are to hold "
+        f"{model.coverage:.0%}, judged on texts that taught nothing"
+    )

@@ -1,0 +1,302 @@
+"""Tokens of a text from its bytes by script class, with coefficients that were learned.
+
+The coefficients belong to one tokenizer, or to one provider's counts. They are fitted on one part
+of the texts; another part gives the intervals (split conformal, by kind and size of text).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from jeton.errors import FormatError, UsageError
+from jeton.estimating.features import FEATURES, N_CLASSES, features_of, kind_of
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+__all__ = ["CountModel", "CountRange", "KindRange", "load_count_model"]
+
+SCHEMA: Final = "jeton.count_model/1"
+_RIDGE: Final = 1e-4
+_SIGN_RIDGES: Final = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""Penalties of single signs that are tried: few texts leave no room for so many coefficients."""
+_LEAST: Final = 40
+"""Texts of a kind and size before they have an interval of their own."""
+_ANY: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class CountRange:
+    """A count with its interval.
+
+    Attributes:
+        n_tokens: Tokens expected.
+        lower_tokens: Lower end.
+        upper_tokens: Upper end.
+        coverage: Share of texts whose count the interval holds.
+        kind: Kind of text that the interval was learned from; empty: all.
+    """
+
+    n_tokens: float
+    lower_tokens: float
+    upper_tokens: float
+    coverage: float
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class KindRange:
+    """Errors of one kind and size of text.
+
+    Attributes:
+        kind: Kind of text; empty: any.
+        size_octave: Bytes lie from 2 to this power on to twice it; -1: any size.
+        n_texts: Texts that it was learned from.
+        low: Counted over expected, lower end.
+        high: Upper end.
+        n_judged: Other texts that judged it.
+        coverage_share: Share of them within; 0 without any.
+    """
+
+    kind: str
+    size_octave: int
+    n_texts: int
+    low: float
+    high: float
+    n_judged: int
+    coverage_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class CountModel:
+    """Tokens from bytes by script class.
+
+    Attributes:
+        counted_by: Tokenizer or provider whose tokens these are.
+        fingerprint: The tokenizer's; empty: a provider's counts.
+        coverage: Share of texts that an interval is to hold.
+        coefficients: Tokens for each occurrence, by feature.
+        intercept_tokens: Tokens that every text has beside, such as a message's frame.
+        ranges: Errors by kind and size.
+        n_texts: Texts that it was learned from.
+        n_bytes: Their bytes.
+        seed: Seed of the split.
+    """
+
+    counted_by: str
+    fingerprint: str
+    coverage: float
+    coefficients: dict[str, float]
+    intercept_tokens: float
+    ranges: tuple[KindRange, ...]
+    n_texts: int
+    n_bytes: int
+    seed: int
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Sequence[bytes],
+        counts: Sequence[int] | NDArray[np.integer],
+        *,
+        counted_by: str,
+        fingerprint: str = "",
+        coverage: float = 0.9,
+        has_frame: bool = False,
+        seed: int = 0,
+    ) -> CountModel:
+        """Learn from texts that were counted.
+
+        Half of them fit the coefficients (least squares of the relative error, with a ridge that is
+        chosen on a third of that half). A quarter makes the intervals, and a quarter judges them.
+
+        Args:
+            texts: UTF-8 of the texts.
+            counts: Tokens of each.
+            counted_by: Name of the tokenizer or provider.
+            fingerprint: The tokenizer's.
+            coverage: Share of texts that an interval is to hold.
+            has_frame: True if each count has a constant part beside its text.
+            seed: Seed of the split.
+
+        Raises:
+            UsageError: There are too few texts, or the coverage is out of range.
+        """
+        if not 0.5 <= coverage < 1:
+            raise UsageError(f"coverage is {coverage}; expected 0.5 to 1")
+        rows = np.array([features_of(text) for text in texts]).reshape(len(texts), len(FEATURES))
+        y = np.asarray(counts, dtype=np.float64)
+        usable = np.flatnonzero(y > 0)
+        needed = 4 * max(_LEAST, math.ceil(2 / (1 - coverage)))
+        if len(usable) < needed:
+            raise UsageError(
+                f"{len(usable):,} texts have a count; expected at least {needed:,}\n"
+                "hint: more texts, or smaller pieces of them (--piece-bytes)"
+            )
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(usable)
+        half, three = len(order) // 2, 3 * len(order) // 4
+        fitted, scored, judged = order[:half], order[half:three], order[three:]
+        weights, intercept = _solve(rows[fitted], y[fitted], has_frame=has_frame)
+        expected = np.maximum(rows @ weights + intercept, 0.5)
+        kinds = [kind_of(row) for row in rows]
+        octaves = [max(1, len(text)).bit_length() - 1 for text in texts]
+        ratios = y / expected
+        return cls(
+            counted_by=counted_by,
+            fingerprint=fingerprint,
+            coverage=coverage,
+            coefficients=dict(zip(FEATURES, weights.tolist(), strict=True)),
+            intercept_tokens=intercept,
+            ranges=_ranges(ratios, kinds, octaves, scored, judged, coverage),
+            n_texts=len(usable),
+            n_bytes=sum(len(texts[place]) for place in usable.tolist()),
+            seed=seed,
+        )
+
+    def expect(self, features: NDArray[np.float64], n_bytes: int) -> CountRange:
+        """Return the count of a text with these counts of bytes."""
+        weights = np.array([self.coefficients[name] for name in FEATURES])
+        expected = max(float(features @ weights) + self.intercept_tokens, 0.5 if n_bytes else 0.0)
+        found = self._range(kind_of(features), max(1, n_bytes).bit_length() - 1)
+        return CountRange(
+            n_tokens=expected,
+            lower_tokens=expected * found.low,
+            upper_tokens=expected * found.high,
+            coverage=self.coverage,
+            kind=found.kind,
+        )
+
+    def count(self, text: str | bytes) -> CountRange:
+        """Return the count of a text, with its interval.
+
+        Example:
+            >>> from jeton.estimating.calibrated import CountModel
+            >>> texts = [b"word " * n for n in range(1, 201)]
+            >>> model = CountModel.fit(texts, range(1, 201), counted_by="words")
+            >>> round(model.count("word " * 500).n_tokens)
+            500
+        """
+        data = text.encode() if isinstance(text, str) else bytes(text)
+        return self.expect(features_of(data), len(data))
+
+    def _range(self, kind: str, octave: int) -> KindRange:
+        """The errors of the nearest size of the kind; of any size, of any kind otherwise."""
+        same = [item for item in self.ranges if item.kind == kind and item.size_octave != _ANY]
+        if same:
+            return min(same, key=lambda item: abs(item.size_octave - octave))
+        return next(item for item in self.ranges if not item.kind)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON, whole or not at all."""
+        from jeton._files import write_whole
+        from jeton._plain import strict_json
+
+        write_whole(Path(path), strict_json(self.to_dict(), indent=2) + "\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"schema_version": SCHEMA, **asdict(self)}
+
+
+def load_count_model(path: str | os.PathLike[str]) -> CountModel:
+    """Return the model that ``jeton predict calibrate`` wrote.
+
+    Raises:
+        FormatError: The file is no such model.
+        OSError: It cannot be read.
+    """
+    place = Path(path)
+    try:
+        data = json.loads(place.read_bytes())
+        if data.pop("schema_version") != SCHEMA:
+            raise ValueError(f"its schema is not {SCHEMA}")
+        ranges = tuple(KindRange(**item) for item in data.pop("ranges"))
+        model = CountModel(**data, ranges=ranges)
+        missing = [name for name in FEATURES if name not in model.coefficients]
+        if missing or not any(not item.kind for item in ranges):
+            raise ValueError(f"it lacks {missing[:1] or 'the range of all texts'}")
+        numbers = [*model.coefficients.values(), model.intercept_tokens, model.coverage]
+        numbers += [end for item in ranges for end in (item.low, item.high)]
+        if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers):
+            raise ValueError("a number is not finite")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FormatError(
+            f"{place}: no model of counts: {error}\nhint: `jeton predict calibrate` writes one",
+            path=str(place),
+        ) from error
+    return model
+
+
+def _solve(
+    rows: NDArray[np.float64], y: NDArray[np.float64], *, has_frame: bool
+) -> tuple[NDArray[np.float64], float]:
+    """Coefficients with the least relative error; the penalty is chosen on a third of the texts."""
+    x = np.column_stack([rows, np.ones(len(rows))]) if has_frame else rows
+    x = x / y[:, None]
+    scale = np.sqrt((x**2).mean(axis=0))
+    scale[scale == 0] = 1.0
+    x = x / scale
+    third = len(x) // 3
+    tried = [(_error(x[:third], _ridge(x[third:], ridge)), ridge) for ridge in _SIGN_RIDGES]
+    solved = _ridge(x, min(tried)[1]) / scale
+    return (solved[:-1], float(solved[-1])) if has_frame else (solved, 0.0)
+
+
+def _ridge(x: NDArray[np.float64], sign_ridge: float) -> NDArray[np.float64]:
+    penalties = np.full(x.shape[1], _RIDGE)
+    penalties[N_CLASSES : len(FEATURES)] = sign_ridge
+    square = x.T @ x + len(x) * np.diag(penalties)
+    return np.linalg.solve(square, x.T @ np.ones(len(x)))
+
+
+def _error(x: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    return float(np.quantile(np.abs(x @ weights - 1), 0.9)) if len(x) else 0.0
+
+
+def _ranges(
+    ratios: NDArray[np.float64],
+    kinds: list[str],
+    octaves: list[int],
+    scored: NDArray[np.intp],
+    judged: NDArray[np.intp],
+    coverage: float,
+) -> tuple[KindRange, ...]:
+    """Intervals by kind and size where there are enough texts, and one of all."""
+
+    def group(rows: NDArray[np.intp], kind: str, octave: int) -> NDArray[np.float64]:
+        return np.array(
+            [
+                ratios[row]
+                for row in rows.tolist()
+                if (not kind or kinds[row] == kind) and (octave == _ANY or octaves[row] == octave)
+            ]
+        )
+
+    pairs = sorted({(kinds[row], octaves[row]) for row in scored.tolist()})
+    found = []
+    for kind, octave in [("", _ANY), *pairs]:
+        known, other = group(scored, kind, octave), group(judged, kind, octave)
+        if len(known) < _LEAST and kind:
+            continue
+        low, high = _ends(known, coverage)
+        held = float(((other >= low) & (other <= high)).mean()) if len(other) else 0.0
+        found.append(KindRange(kind, octave, len(known), low, high, len(other), held))
+    return tuple(found)
+
+
+def _ends(ratios: NDArray[np.float64], coverage: float) -> tuple[float, float]:
+    """Ends of the split-conformal interval, with ranks for finite samples."""
+    ordered = np.sort(ratios)
+    n = len(ordered)
+    rank = max(1, math.floor((n + 1) * (1 - coverage) / 2))
+    return float(ordered[rank - 1]), float(ordered[n - rank])

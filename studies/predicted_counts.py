@@ -1,0 +1,188 @@
+"""Judge what is foreseen of token counts: hard bounds, calibrated intervals, samples.
+
+``python -m studies.predicted_counts bounds --shared ../shared`` counts 200,000 texts for each
+family of tokenizers and looks for a broken bound. ``intervals`` learns from one half of the texts
+of a language and judges on the other. Both print Markdown for docs/guides/prediction.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import jeton
+from jeton import Tokenizer
+from jeton.corpus import open_documents
+from jeton.edge_texts import edge_texts
+from jeton.errors import JetonError
+from jeton.estimating.calibrated import CountModel
+from jeton.estimating.learning import learn_from_texts
+from jeton.estimating.sampled import sampled_count
+
+__all__ = ["main"]
+
+TEXTS = 200_000
+_LANGUAGES = {
+    "English": ("english", ""),
+    "German": ("multilingual", "de"),
+    "Chinese": ("multilingual", "zh"),
+    "code": ("code", ""),
+}
+_MOST_BYTES = 16 << 20
+
+
+def documents(shared: Path, corpus: str, language: str) -> Iterator[str]:
+    """Documents of a corpus, of one language where it names them."""
+    path = shared / "data" / "corpora" / f"{corpus}.jsonl.zst"
+    if not language:
+        for _, batch in open_documents([str(path)], field="text"):
+            yield from batch
+        return
+    stream = open_documents([str(path)], field="text", domain_field="lang")
+    for _, batch in stream:
+        domains = stream.batch_domains
+        assert domains is not None
+        for text, number in zip(batch, domains.tolist(), strict=True):
+            if number >= 0 and stream.domains[number] == language:
+                yield text
+
+
+def families() -> dict[str, list[str]]:
+    """Vocabularies at hand by reference and algorithm."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for entry in jeton.list_vocabularies():
+        try:
+            tokenizer = jeton.load(entry.name)
+        except JetonError:
+            continue
+        found[f"{tokenizer.reference} {tokenizer.algorithm}"].append(entry.name)
+    return found
+
+
+def slices(shared: Path, n: int, seed: int) -> list[str]:
+    """Slices of real text in many scripts."""
+    rng = random.Random(seed)
+    found: list[str] = []
+    for corpus in ("multilingual", "code", "noisy", "udhr"):
+        for text in itertools.islice(documents(shared, corpus, ""), 400):
+            start = rng.randrange(max(1, len(text)))
+            found.append(text[start : start + int(2 ** rng.uniform(0, 10))])
+    return [rng.choice(found) for _ in range(n)]
+
+
+def broken(tokenizer: Tokenizer, texts: Iterator[str]) -> tuple[int, int]:
+    """Texts that were counted, and bounds that did not hold."""
+    n = n_broken = 0
+    for text in texts:
+        for special in (False, True):
+            try:
+                count = tokenizer.count(text, add_special_tokens=special)
+            except JetonError:
+                continue
+            n += not special
+            for form in (text, text.encode()):
+                bounds = tokenizer.bounds(form, add_special_tokens=special)
+                n_broken += not bounds.lower_tokens <= count <= bounds.upper_tokens
+    return n, n_broken
+
+
+def judge_bounds(shared: Path, n_texts: int) -> None:
+    """Print a row for each family."""
+    print("| family | vocabularies | texts | broken |\n| --- | ---: | ---: | ---: |")
+    for family, names in sorted(families().items()):
+        each = -(-n_texts // len(names))
+        n = n_broken = 0
+        for seed, name in enumerate(names):
+            tokenizer = jeton.load(name)
+            hard = itertools.islice(edge_texts(seed=seed, tokenizers=[tokenizer]), each // 2)
+            real = iter(slices(shared, each - each // 2, seed))
+            more, worse = broken(tokenizer, itertools.chain(hard, real))
+            n, n_broken = n + more, n_broken + worse
+        print(f"| {family} | {len(names)} | {n:,} | {n_broken} |", flush=True)
+
+
+def judge_intervals(shared: Path, name: str) -> None:
+    """Print a row for each language."""
+    tokenizer = jeton.load(name)
+    print("| text | learned from | median width | error, median | held | slices held |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for language, (corpus, code) in _LANGUAGES.items():
+        texts: list[str] = []
+        n_bytes = 0
+        for text in documents(shared, corpus, code):
+            texts.append(text)
+            n_bytes += len(text)
+            if n_bytes > _MOST_BYTES:
+                break
+        random.Random(0).shuffle(texts)
+        half = len(texts) // 2
+        model = learn_from_texts(texts[:half], tokenizer)
+        widths, errors, held = _judged(model, tokenizer, texts[half:])
+        print(
+            f"| {language} | {model.n_bytes / 1e6:.1f} MB | {np.median(widths):.1%} | "
+            f"{np.median(errors):.1%} | {np.mean(held):.1%} | "
+            f"{_sample_coverage(tokenizer, texts[half:]):.1%} |",
+            flush=True,
+        )
+
+
+def _judged(
+    model: CountModel, tokenizer: Tokenizer, texts: list[str]
+) -> tuple[list[float], list[float], list[bool]]:
+    widths, errors, held = [], [], []
+    rng = random.Random(1)
+    for text in texts:
+        data = text.encode()
+        piece = data[: int(2 ** rng.uniform(11, 14))].decode("utf-8", "ignore")
+        if len(piece) < 400:
+            continue
+        count = tokenizer.count(piece)
+        found = model.count(piece)
+        widths.append((found.upper_tokens - found.lower_tokens) / count)
+        errors.append(abs(found.n_tokens - count) / count)
+        held.append(found.lower_tokens <= count <= found.upper_tokens)
+    return widths, errors, held
+
+
+def _sample_coverage(tokenizer: Tokenizer, texts: list[str]) -> float:
+    """Share of draws of slices whose interval holds the count of all of the texts together."""
+    data = "\n".join(texts).encode()
+    step = max(1, len(data) // 8)
+    held = []
+    for part in range(8):
+        piece = data[part * step : (part + 1) * step].decode("utf-8", "ignore").encode()
+        count = tokenizer.count(piece.decode())
+        for seed in range(25):
+            found = sampled_count(
+                tokenizer,
+                lambda start, end, piece=piece: piece[start:end],  # type: ignore[misc]
+                len(piece),
+                sample_bytes=min(65_536, max(1024, len(piece) // 4)),
+                seed=seed,
+            )
+            held.append(found.lower_tokens <= count <= found.upper_tokens)
+    return float(np.mean(held))
+
+
+def main() -> None:
+    """Prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("bounds", "intervals"))
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--tokenizer", default="o200k_base")
+    parser.add_argument("--texts", type=int, default=TEXTS)
+    given = parser.parse_args()
+    if given.what == "bounds":
+        judge_bounds(given.shared, given.texts)
+    else:
+        judge_intervals(given.shared, given.tokenizer)
+
+
+if __name__ == "__main__":
+    main()

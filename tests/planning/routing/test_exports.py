@@ -1,0 +1,117 @@
+"""Configurations of other products: they parse, and hold what the endpoints say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from jeton.errors import UsageError
+from jeton.planning.routing import Router, parse_endpoints
+from jeton.planning.routing.exporting import EXPORT_PRODUCTS, export_route
+
+FILE = """
+[[endpoint]]
+name = "Small: one"
+model = "openai:gpt-4o-mini"
+tokenizer = "jeton-general-32k"
+[endpoint.limits]
+requests_per_minute = 60
+tokens_per_minute = 9000
+output_tokens = 4096
+
+[[endpoint]]
+name = "small one"
+model = "anthropic:claude-haiku-4-5"
+tokenizer = "jeton-general-32k"
+
+[[endpoint]]
+name = "own"
+model = "llama-3-8b"
+tokenizer = "jeton-general-32k"
+[endpoint.gpu]
+name = "h100-sxm"
+
+[policy]
+max_seconds = 20
+max_ttft_seconds = 2
+fallbacks = ["small one"]
+"""
+SHARES = {"Small: one": 0.335, "small one": 0.0, "own": 0.665}
+
+
+@pytest.fixture(scope="module")
+def router() -> Router:
+    return Router(parse_endpoints(FILE))
+
+
+def test_litellm_has_prices_limits_and_fallbacks(router: Router) -> None:
+    found = export_route(router, "litellm", SHARES)
+    data = yaml.safe_load(found.text)
+    first, second, own, fallback = data["model_list"]
+    assert first["litellm_params"] == {
+        "model": "openai/gpt-4o-mini",
+        "api_key": "os.environ/OPENAI_API_KEY",
+        "input_cost_per_token": 1.5e-7,
+        "output_cost_per_token": 6e-7,
+        "rpm": 60,
+        "tpm": 9000,
+    }
+    assert first["model_info"] == {
+        "id": "Small: one", "max_input_tokens": 128_000, "max_output_tokens": 4096,
+    }  # fmt: skip
+    assert second["litellm_params"]["model"] == "anthropic/claude-haiku-4-5"
+    assert own["litellm_params"]["model"] == "hosted_vllm/llama-3-8b"
+    assert own["litellm_params"]["api_base"] == "os.environ/OWN_API_BASE"
+    assert data["router_settings"] == {
+        "routing_strategy": "cost-based-routing",
+        "enable_pre_call_checks": True,
+        "timeout": 20.0,
+        "fallbacks": [{first["model_name"]: [fallback["model_name"]]}],
+    }
+    assert all(f"# - {loss}" in found.text for loss in found.losses)
+
+
+def test_openrouter_names_what_it_cannot_send(router: Router) -> None:
+    found = export_route(router, "openrouter", SHARES)
+    body = json.loads(found.text)
+    assert body["models"] == ["openai/gpt-4o-mini", "anthropic/claude-haiku-4-5"]
+    assert body["provider"]["max_price"] == {"prompt": 1.0, "completion": 5.0}
+    assert body["provider"]["preferred_max_latency"] == {"p90": 2.0}
+    assert any("'own'" in loss for loss in found.losses)
+
+
+def test_openrouter_without_a_model_that_is_offered_writes_nothing() -> None:
+    text = '[[endpoint]]\nname="a"\nmodel="mine"\ntokenizer="jeton-general-32k"\nprice="usd:1/2"\n'
+    with pytest.raises(UsageError, match="none of the endpoints"):
+        export_route(Router(parse_endpoints(text)), "openrouter")
+
+
+def test_envoy_has_the_shares_as_weights(router: Router) -> None:
+    documents = list(yaml.safe_load_all(export_route(router, "envoy", SHARES).text))
+    route = documents[0]["spec"]["rules"][0]
+    assert [(one["name"], one["weight"], one["priority"]) for one in route["backendRefs"]] == [
+        ("small-one", 34, 0),
+        ("small-one-2", 1, 1),
+        ("own", 66, 0),
+    ]
+    assert route["timeouts"] == {"request": "20s"}
+    kinds = [(one["kind"], one["metadata"]["name"]) for one in documents[1:]]
+    assert kinds == [
+        (kind, name)
+        for name in ("small-one", "small-one-2", "own")
+        for kind in ("AIServiceBackend", "Backend")
+    ]
+    assert documents[3]["spec"]["schema"] == {"name": "Anthropic"}
+
+
+def test_weights_of_equal_shares_add_up(router: Router) -> None:
+    documents = list(yaml.safe_load_all(export_route(router, "envoy").text))
+    weights = [one["weight"] for one in documents[0]["spec"]["rules"][0]["backendRefs"]]
+    assert weights == [34, 33, 33]
+
+
+def test_a_product_that_is_not_known(router: Router) -> None:
+    with pytest.raises(UsageError, match=", ".join(EXPORT_PRODUCTS)):
+        export_route(router, "nginx")
