@@ -168,7 +168,8 @@ $(BENCH_VENV)/.plain: $(BENCH_VENV)/.installed $(VENV)/.built $(PACKAGE_SOURCES)
 	@touch $@
 
 # Only packages that hold weights: the judges of what is written are networks in NumPy. With
-# MODELS_PYTHON, a Python that has torch, transformers, peft, gguf and pytest, those are judges, too.
+# MODELS_PYTHON, a Python that has torch, transformers, peft, gguf, llama-cpp-python and pytest,
+# those are judges, too.
 MODELS_PYTHON ?= $(BIN)/python
 models: build/models/.installed  ## prove on real weights that adapted models compute what they computed (180 MB)
 	PYTHONPATH="$(CURDIR)/python" JETON_MODELS="$(CURDIR)/build/models" $(MODELS_PYTHON) -m pytest -m models tests/models

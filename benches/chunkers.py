@@ -1,6 +1,7 @@
 """Chunkers of several libraries behind one face: a text, a tokenizer and a budget give spans.
 
-Each counts tokens by the same function, ours, which is faster than what they come with.
+Each counts tokens by the same function, ours, which is faster than what they come with. Some are
+there with their own counters as well.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 
+from jeton._core import published_patterns
 from jeton.chunking import chunk_text
 from jeton.chunking.division import By
 
-__all__ = ["CHUNKERS", "Chunker", "Span", "installed"]
+__all__ = ["CHUNKERS", "OWN_COUNTERS", "Chunker", "Span", "installed"]
 
 Span = tuple[int, int]
 Chunker = Callable[[str, Any, int], list[Span]]
@@ -95,6 +97,58 @@ CHUNKERS: dict[str, tuple[str, Chunker]] = {
     "text-splitter, Markdown": ("semantic_text_splitter", _text_splitter("MarkdownSplitter")),
 }
 """Chunkers by name: the module that each needs, and the function."""
+
+
+def _semchunk_own(text: str, tokenizer: Any, budget: int) -> list[Span]:
+    return _semchunk(text, _Tiktoken.of(tokenizer), budget)
+
+
+def _chonkie_own(text: str, tokenizer: Any, budget: int) -> list[Span]:
+    return _chonkie("RecursiveChunker")(text, _Tiktoken.of(tokenizer), budget)
+
+
+def _text_splitter_own(text: str, tokenizer: Any, budget: int) -> list[Span]:
+    # It brings the vocabulary of this model, which is cl100k_base.
+    splitter = import_module("semantic_text_splitter").TextSplitter
+    parts = splitter.from_tiktoken_model("gpt-4", budget).chunk_indices(text)
+    return [(start, start + len(part)) for start, part in parts]
+
+
+_CL100K_RANKS = 100_256
+"""Tokens of cl100k_base that are not special."""
+
+
+class _Tiktoken:
+    """cl100k_base as tiktoken has it, made from ours: it fetches its file from the net."""
+
+    _known: ClassVar[dict[str, _Tiktoken]] = {}
+
+    def __init__(self, tokenizer: Any) -> None:
+        pattern = published_patterns()["cl100k_base"]
+        ranks = {tokenizer.id_to_bytes(rank): rank for rank in range(_CL100K_RANKS)}
+        self._encoding = import_module("tiktoken").Encoding(
+            "cl100k_base", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
+        )
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> _Tiktoken:
+        """The one of a tokenizer, made once."""
+        made = cls._known.get(tokenizer.fingerprint)
+        if made is None:
+            made = cls._known[tokenizer.fingerprint] = cls(tokenizer)
+        return made
+
+    def count(self, text: str) -> int:
+        """The tokens of a text."""
+        return len(self._encoding.encode_ordinary(text))
+
+
+OWN_COUNTERS: dict[str, tuple[tuple[str, ...], Chunker]] = {
+    "semchunk, tiktoken": (("semchunk", "tiktoken"), _semchunk_own),
+    "chonkie, recursive, tiktoken": (("chonkie", "tiktoken"), _chonkie_own),
+    "text-splitter, tiktoken-rs": (("semantic_text_splitter",), _text_splitter_own),
+}
+"""Chunkers with the counters that their users have, for cl100k_base: needed modules, function."""
 
 
 def installed(module: str) -> bool:

@@ -9,11 +9,15 @@ import pytest
 
 from tests.models.smollm import write_smollm
 
-_FRAMEWORKS = ("test_frameworks_on_real_weights.py", "test_transformers_loads.py")
+_FRAMEWORKS = (
+    "test_frameworks_on_real_weights.py",
+    "test_llama_cpp_loads.py",
+    "test_transformers_loads.py",
+)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files that import torch are read by ``make models`` alone; there a missing one is told."""
+    """Files of other libraries are read by ``make models`` alone; there a missing one is told."""
     is_asked = config.getoption("markexpr") == "models"
     return True if collection_path.name in _FRAMEWORKS and not is_asked else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from jeton.planning.routing import (
     parse_endpoints,
     route_logs,
 )
-from jeton.planning.routing.conversations import Conversations
+from jeton.planning.routing.conversations import Conversations, TurnStatistics
 from jeton.planning.routing.exporting import EXPORT_PRODUCTS
 from jeton.planning.routing.players import CacheTruth, SecondsHistogram
 from jeton.planning.routing.policy import ROUTING_RULES, STICKY
@@ -102,6 +103,59 @@ def test_conversations_are_forgotten_oldest_first() -> None:
     assert known.get("b") is None
     assert known.get("a") is not None
     assert known.get("c") is not None
+
+
+def test_turns_to_come_are_geometric() -> None:
+    turns = TurnStatistics()
+    assert turns.to_come("t").n_turns == 2.0
+    now_s = 0.0
+    for name in range(400):
+        for turn in range(4):
+            turns.add("t", name, 150 if turn else None, now_s)
+            now_s += 1.0
+    # Three of four requests are followed by another: p / (1 - p) is 3.
+    found = turns.to_come("t")
+    assert found.n_turns == pytest.approx(3.0, rel=0.25)
+    assert found.growth_tokens == 150
+    for name in range(1000, 1400):
+        turns.add("single", name, None, now_s)
+        now_s += 2.0
+    assert turns.to_come("single").n_turns < 0.02
+
+
+def test_a_conversation_begins_where_it_will_be_cheap() -> None:
+    text = """
+[[endpoint]]
+name = "caches"
+model = "caches"
+tokenizer = "jeton-general-32k"
+[endpoint.price]
+input_usd_per_mtok = 1
+output_usd_per_mtok = 4
+cached_input_usd_per_mtok = 0.1
+[[endpoint]]
+name = "cheap"
+model = "cheap"
+tokenizer = "jeton-general-32k"
+price = "usd:0.5/5"
+"""
+    records = []
+    for n in range(400):
+        talk, turn = n // 5, n % 5
+        prompt, kept = 2000 * (turn + 1), 2000 * turn
+        usage = {
+            "prompt_tokens": prompt,
+            "completion_tokens": 400,
+            "prompt_tokens_details": {"cached_tokens": kept},
+        }
+        records.append(
+            {"model": "caches", "session_id": f"s{talk}", "timestamp": 1.76e9 + n, "usage": usage}
+        )
+    found = route_logs(records, parse_endpoints(text))
+    # Five turns, in millionths: 10,000 + 20,000 x 0.1 + 2,000 x 4, against 15,000 + 10,000.
+    assert found.outcome("always caches").usd == 80 * Decimal("0.020")
+    assert found.outcome("always cheap").usd == 80 * Decimal("0.025")
+    assert found.outcome("router").regret_share == pytest.approx(0.0, abs=0.02)
 
 
 def test_a_bucket_refills_steadily() -> None:

@@ -15,11 +15,17 @@ from typing import Final, TypeAlias
 
 from jeton.economics.prediction.output_lengths import OutputLengths
 from jeton.errors import UsageError
-from jeton.planning.routing.conversations import Conversation, Conversations
+from jeton.planning.routing.conversations import (
+    NO_TURNS,
+    Conversation,
+    Conversations,
+    TurnStatistics,
+    TurnsToCome,
+)
 from jeton.planning.routing.endpoint_files import EndpointFile, read_endpoints
 from jeton.planning.routing.endpoints import Endpoint
 from jeton.planning.routing.foreseen import ForeseenOutput, OutputForesight
-from jeton.planning.routing.lanes import Lane, lane_of
+from jeton.planning.routing.lanes import Lane, QuickRates, lane_of
 from jeton.planning.routing.policy import RoutingPolicy
 from jeton.planning.routing.rate_limits import RateLimit
 from jeton.planning.routing.requests import (
@@ -46,9 +52,9 @@ class _Seen:
     __slots__ = ("expected", "fresh", "read", "written")
 
     def __init__(self) -> None:
-        # One request's worth of trust in the rules, before any evidence.
-        self.expected = self.read = 1000.0
-        self.fresh = 1000.0
+        # Some requests' worth of trust in the rules, before any evidence.
+        self.expected = self.read = 20_000.0
+        self.fresh = 20_000.0
         self.written = 0.0
 
 
@@ -128,6 +134,7 @@ class Router:
         )
         self._seen = tuple(_Seen() for _ in self.endpoints)
         self._ratios: dict[str, list[float]] = {}
+        self._turns = TurnStatistics()
         self._has_time_limit = (
             self.policy.max_seconds is not None or self.policy.max_ttft_seconds is not None
         )
@@ -258,13 +265,16 @@ class Router:
             )
         foreseen = self._foresight.of(counts[0], request.task)
         name = request.conversation
-        talk = self._conversations.get(name) if name and policy.sticky != "never" else None
+        talk, turns = None, NO_TURNS
+        if name and policy.sticky != "never":
+            talk = self._conversations.get(name)
+            turns = self._turns.to_come(request.task)
         sums = self._ratios.get(request.task) or counts
         # One list meets the whole policy, the other at least takes the request.
         meeting: list[Weighed] = []
         taking: list[Weighed] = []
         for lane in self.lanes:
-            one = self._weigh(lane, request, foreseen, talk, sums, now_s, found)
+            one = self._weigh(lane, request, foreseen, (talk, turns), sums, now_s, found)
             if one.takes:
                 taking.append(one)
                 if one.meets:
@@ -287,16 +297,16 @@ class Router:
         lane: Lane,
         request: RoutingRequest,
         foreseen: ForeseenOutput,
-        talk: Conversation | None,
+        conversation: tuple[Conversation | None, TurnsToCome],
         sums: Sequence[float],
         now_s: float,
         found: list[RoutingCandidate] | None,
     ) -> Weighed:
         place, endpoint = lane.place, lane.endpoint
         n = request.input_tokens[place]
-        ratio = endpoint.output_ratio
-        if place and sums[0] and sums[place]:
-            ratio *= sums[place] / sums[0]
+        talk, turns = conversation
+        scale = sums[place] / sums[0] if place and sums[0] and sums[place] else 1.0
+        ratio = endpoint.output_ratio * scale
         expected, upper = foreseen.expected * ratio, foreseen.upper * ratio
         asked = request.max_output_tokens
         longest = upper
@@ -320,6 +330,10 @@ class Router:
         fresh_usd = (n - cached - written) * rates.fresh + written * rates.write
         base = rates.request + cached * rates.read + fresh_usd
         usd = base + expected * rates.output
+        with_turns_usd = usd
+        if turns.n_turns:
+            later = TurnsToCome(turns.n_turns, turns.growth_tokens * scale)
+            with_turns_usd += self._usd_to_come(lane, rates, n, expected, later)
         meets = not self._has_time_limit or self._meets_time(lane, n, cached, upper)
         quality = endpoint.quality_of(request.task) if endpoint.quality else None
         least = self.policy.min_quality
@@ -338,8 +352,33 @@ class Router:
                 )
             )  # fmt: skip
         return Weighed(
-            lane, (n, cached, expected, held), usd, quality, takes=fits and has_room, meets=meets
+            lane,
+            (n, cached, expected, held),
+            (usd, with_turns_usd),
+            quality,
+            takes=fits and has_room,
+            meets=meets,
         )
+
+    def _usd_to_come(
+        self, lane: Lane, rates: QuickRates, n: int, expected: float, later: TurnsToCome
+    ) -> float:
+        """Dollars of the turns to come of a conversation that stays at an endpoint.
+
+        Formula: m turns to come, geometrically distributed, send ``m n + m^2 g`` tokens again and
+        ``m g`` new ones, for a prompt of n tokens that grows by g. Tokens sent again cost the rate
+        of cached input, times the share of them that caches have been seen to hold.
+        """
+        m, growth = later
+        seen = self._seen[lane.place]
+        fresh = read = rates.fresh
+        if lane.keeps_cache:
+            fresh += min(seen.written / seen.fresh, 1.0) * (rates.write - rates.fresh)
+            read = fresh
+            if n + growth >= lane.endpoint.cache.min_tokens:
+                read += seen.read / seen.expected * (rates.read - fresh)
+        again = m * n + m * m * growth
+        return again * read + m * (growth * fresh + expected * rates.output + rates.request)
 
     def _meets_time(self, lane: Lane, n: int, cached: int, upper: float) -> bool:
         """True if a request meets the limits of time, judged by the longest answer."""
@@ -380,7 +419,13 @@ class Router:
     def _sent(self, choice: RoutingChoice, now_s: float) -> None:
         request = choice.request
         n = request.input_tokens[choice.place]
-        self._conversations.sent(request.conversation, choice.place, n, now_s)
+        name = request.conversation
+        if name:
+            length = request.input_tokens[0]
+            talk = self._conversations.get(name)
+            growth = None if talk is None else length - talk.length
+            self._turns.add(request.task, name, growth, now_s)
+            self._conversations.sent(name, choice.place, n, now_s, length)
         limit = self._limits[choice.place]
         if limit is not None:
             limit.take(n + choice.output_tokens, now_s)

@@ -18,13 +18,13 @@ _EQUAL: Final = 1e-12
 class Weighed:
     """One endpoint as the choice sees it; its time is worked out where it matters."""
 
-    __slots__ = ("_lane", "_tokens", "meets", "place", "quality", "takes", "usd")
+    __slots__ = ("_lane", "_tokens", "meets", "place", "quality", "takes", "usd", "with_turns_usd")
 
     def __init__(
         self,
         lane: Lane,
         tokens: tuple[int, int, float, int],
-        usd: float,
+        usd: tuple[float, float],
         quality: float | None,
         *,
         takes: bool,
@@ -33,7 +33,7 @@ class Weighed:
         self._lane = lane
         self._tokens = tokens
         self.place = lane.place
-        self.usd = usd
+        self.usd, self.with_turns_usd = usd
         self.quality = quality
         self.takes = takes
         self.meets = meets
@@ -64,8 +64,9 @@ def cheapest(found: list[Weighed]) -> Weighed:
     """Return the cheapest; of equals the better, then the faster, then the first."""
     best = found[0]
     for one in found[1:]:
-        slack = _EQUAL * best.usd
-        if one.usd < best.usd - slack or (one.usd <= best.usd + slack and _is_better(one, best)):
+        own, least = one.with_turns_usd, best.with_turns_usd
+        slack = _EQUAL * least
+        if own < least - slack or (own <= least + slack and _is_better(one, best)):
             best = one
     return best
 
@@ -81,7 +82,7 @@ def _is_better(one: Weighed, best: Weighed) -> bool:
 def least_sum(found: list[Weighed], weights: RoutingWeights) -> Weighed:
     """Return the one with the least weighted sum; what is not known counts as the worst known."""
     cost, latency, quality = weights.cost, weights.latency, weights.quality
-    least_usd = min(one.usd for one in found)
+    least_usd = min(one.with_turns_usd for one in found)
     all_seconds = [one.seconds() for one in found]
     times = [seconds for seconds in all_seconds if seconds == seconds]
     scores = [one.quality for one in found if one.quality is not None]
@@ -92,7 +93,7 @@ def least_sum(found: list[Weighed], weights: RoutingWeights) -> Weighed:
         seconds = own if own == own else slowest
         score = poorest if one.quality is None else one.quality
         total = (
-            cost * (one.usd / least_usd if least_usd else 1.0)
+            cost * (one.with_turns_usd / least_usd if least_usd else 1.0)
             + latency * (seconds / fastest if fastest else 1.0)
             + quality * ((finest - score) / abs(finest) if finest else 0.0)
         )
