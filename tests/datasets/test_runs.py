@@ -38,7 +38,7 @@ def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "BATCH_BYTES", 300)
 
 
-def corpus(n: int = 200, seed: int = 3) -> list[str]:
+def corpus(n: int = 100, seed: int = 3) -> list[str]:
     rng = random.Random(seed)
     words = ["boat", "lake", "drei", "Vögel", "東京", "12 345", "\n", "naïve"]
     return [" ".join(rng.choices(words, k=rng.choice((0, 1, 5, 40, 90)))) for _ in range(n)]
@@ -89,9 +89,9 @@ def test_same_bytes_for_any_number_of_workers(
         for i, text in enumerate(texts):
             (source / f"{i:04d}.txt").write_text(text, newline="")
     else:
-        (source / "a.jsonl").write_bytes(jsonl(texts[:90]))
-        (source / "b.jsonl.zst").write_bytes(compress_zstd(jsonl(texts[90:100])))
-        pq.write_table(pa.table({"text": texts[100:]}), source / "c.parquet", row_group_size=9)
+        (source / "a.jsonl").write_bytes(jsonl(texts[:45]))
+        (source / "b.jsonl.zst").write_bytes(compress_zstd(jsonl(texts[45:50])))
+        pq.write_table(pa.table({"text": texts[50:]}), source / "c.parquet", row_group_size=9)
     made = [run(source, tmp_path / str(n), workers=n, **options) for n in (1, 2, 7)]
     assert contents(tmp_path / "1") == contents(tmp_path / "2") == contents(tmp_path / "7")
     assert read_megatron(tmp_path / "1") == wanted(tok, texts)
@@ -121,7 +121,7 @@ def test_a_run_that_died_after_any_shard_goes_on_with_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, seed: int
 ) -> None:
     path = tmp_path / "a.jsonl"
-    data = jsonl(corpus(120, seed))
+    data = jsonl(corpus(70, seed))
     path.write_bytes(data + b'{"text": null}\n' * 3)
     options: dict[str, Any] = {"format": kind, "shuffle": 5 if seed else None}
     whole = run(path, tmp_path / "whole", **options)
@@ -239,7 +239,7 @@ def test_cells_that_are_too_large_are_divided(
     from jeton.datasets import shuffling
 
     path = tmp_path / "a.jsonl"
-    path.write_bytes(jsonl(corpus(300)))
+    path.write_bytes(jsonl(corpus(150)))
     run(path, tmp_path / "a", shuffle=3, shard_tokens=100_000)
     monkeypatch.setattr(shuffling, "CELL_BITS", 2)
     monkeypatch.setattr(shuffling, "MAX_CELL_BYTES", 9000)
@@ -276,7 +276,7 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
 def test_a_file_that_changes_or_goes_while_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = corpus(300)
+    texts = corpus(120)
     real = shards.ShardCutter.add
 
     def after(n: int, act: Any) -> None:

@@ -13,7 +13,14 @@ from click.testing import CliRunner
 import jeton
 from jeton.cli.app import app
 from jeton.errors import FormatError, UsageError
-from jeton.planning.packing import TokenSource, open_tokens, read_lengths, write_packed_parquet
+from jeton.planning.packing import (
+    TokenSource,
+    open_tokens,
+    packed_row,
+    padded_batch,
+    read_lengths,
+    write_packed_parquet,
+)
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -179,3 +186,44 @@ def test_nothing_is_left_of_an_output_that_fails(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UsageError, match="of 2 tokens"):
         write_packed_parquet(jeton.pack([2], capacity=8), tmp_path / "p.parquet", tokens=tokens)
+
+
+def test_labels_of_the_data_set_are_carried_on(tmp_path: Path) -> None:
+    """Prompts are not learned: a label of -100 gives the token before it a mask of 0."""
+    ids = [[11, 12, 13, 14], [21, 22], [31, 32, 33]]
+    labels = [[-100, -100, 13, 14], [-100, -100], [31, 32, 33]]
+    table = pa.table({"input_ids": ids, "labels": labels})
+    pq.write_table(table, tmp_path / "a.parquet")
+    tokens = open_tokens(tmp_path / "a.parquet")
+    packed = jeton.pack(tokens.lengths, capacity=9, method="first-fit")
+    write_packed_parquet(packed, tmp_path / "p.parquet", tokens=tokens)
+    (row,) = pq.read_table(tmp_path / "p.parquet").to_pylist()
+    assert row["input_ids"] == [11, 12, 13, 14, 21, 22, 31, 32, 33]
+    assert row["loss_mask"] == [0, 1, 1, 0, 0, 0, 1, 1, 0]
+    made = packed_row(packed, 0, tokens=tokens)
+    assert made.labels.tolist() == [-100, -100, 13, 14, -100, -100, -100, 32, 33]
+    batches = jeton.pack(tokens.lengths, capacity=4, method="buckets")
+    rows = [padded_batch(batches, i, tokens=tokens).labels.tolist() for i in range(len(batches))]
+    flat = sorted([label for label in row if label >= 0] for batch in rows for row in batch)
+    assert flat == [[], [13, 14], [32, 33]]
+    # A column of ids that is named has no labels.
+    named = open_tokens(tmp_path / "a.parquet", field="input_ids")
+    assert named.is_learned is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([[1, 2, 3]], "not as many labels as ids"),
+        ([None], "null"),
+        ([[2, -100]], "neither its id nor -100"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(
+    tmp_path: Path, labels: list[Any], message: str
+) -> None:
+    kind = pa.list_(pa.int64())
+    table = pa.table({"input_ids": [[1, 2]], "labels": pa.array(labels, kind)})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(jeton.CorpusError, match=message):
+        open_tokens(tmp_path / "a.parquet")

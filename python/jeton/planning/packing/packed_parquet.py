@@ -2,7 +2,7 @@
 
 Columns: ``input_ids`` list<int32>, ``loss_mask`` list<int8>, ``seq_start_id`` list<int32>. The mask
 of a token says whether the token after it is learned, so the last token of each segment has 0: what
-comes after it is another document.
+comes after it is another document. Labels of the data set's own (-100: not learned) are carried on.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def _rows(
     ids = np.full(int(row_ends[-1]), pad_id, dtype=np.int32)
     ids[places] = found
     mask = np.zeros(len(ids), dtype=np.int8)
-    mask[places] = 1
+    # A token has the mask of the one behind it.
+    learned = tokens.take_learned(pack.documents[part][full], pack.starts[part][full], lengths)
+    mask[places[:-1]] = learned[1:]
     mask[firsts + lengths - 1] = 0
     segment_ends = np.concatenate([[0], np.cumsum(np.bincount(bin_of, minlength=len(bounds) - 1))])
     columns = [(row_ends, ids), (row_ends, mask), (segment_ends, firsts - row_ends[bin_of])]

@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 from jeton.errors import UsageError
 from jeton.planning.packing.checking import whole_number
 from jeton.planning.packing.result import Bin, Pack
-from jeton.planning.packing.token_source import TokenSource
+from jeton.planning.packing.token_source import IGNORED_LABEL, TokenSource
 
 __all__ = ["IGNORED_LABEL", "PackedRow", "PaddedBatch", "packed_row", "padded_batch"]
-
-IGNORED_LABEL = -100
-"""Label that the loss of PyTorch and transformers leaves out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +97,10 @@ def packed_row(
         )
     places = _places(ends - sizes, lengths)
     ids = np.full(n_positions, pad_id, dtype=np.int64)
-    ids[places] = tokens.take(bin_.documents[full], bin_.starts[full], lengths)
+    segments = (bin_.documents[full], bin_.starts[full], lengths)
+    ids[places] = tokens.take(*segments)
     labels = np.full(n_positions, IGNORED_LABEL, dtype=np.int64)
-    labels[places] = ids[places]
+    labels[places] = np.where(tokens.take_learned(*segments), ids[places], IGNORED_LABEL)
     labels[ends - sizes] = IGNORED_LABEL
     boundaries = np.concatenate([[0], ends])
     documents = np.repeat(bin_.documents[full], sizes)
@@ -151,8 +149,11 @@ def padded_batch(
     columns = np.arange(bin_.width)
     is_token = columns < bin_.lengths[:, None]
     ids = np.full(is_token.shape, pad_id, dtype=np.int64)
-    ids[is_token] = tokens.take(bin_.documents, bin_.starts, bin_.lengths)
-    labels = np.where(is_token & (columns > 0), ids, IGNORED_LABEL)
+    segments = (bin_.documents, bin_.starts, bin_.lengths)
+    ids[is_token] = tokens.take(*segments)
+    is_label = is_token & (columns > 0)
+    is_label[is_token] &= tokens.take_learned(*segments)
+    labels = np.where(is_label, ids, IGNORED_LABEL)
     return PaddedBatch(
         input_ids=ids,
         attention_mask=is_token.astype(np.int64),

@@ -102,11 +102,12 @@ class PolicyFigures:
         order: The order of its queue.
         loads: Figures at each load, ascending.
         best_goodput: The most answers in time a second that it gives at any of the loads.
-        best_load: The load at which the mean of them is highest.
+        best_load: The load at which they are most, by the mean of logarithms over seeds.
         rate_at_p99: Requests a second up to which 99 of 100 first tokens come in time; None where
             the lowest load is too much already.
         best_goodput_over: Ratio of that goodput to another policy's, by the other's label, paired
             by seed; None where one of them answers nothing in time.
+        goodput_over: Ratio of the goodput at the plan's load to another policy's.
         rate_at_p99_over: Ratio of ``rate_at_p99`` to another policy's.
         utilisation_over: Ratio of the utilisation at the highest load to another policy's.
     """
@@ -119,6 +120,7 @@ class PolicyFigures:
     best_load: float
     rate_at_p99: SeedFigure | None
     best_goodput_over: dict[str, SeedFigure | None]
+    goodput_over: dict[str, SeedFigure | None]
     rate_at_p99_over: dict[str, SeedFigure | None]
     utilisation_over: dict[str, SeedFigure | None]
 
@@ -136,6 +138,7 @@ class PolicyFigures:
             "best_load": self.best_load,
             "rate_at_p99": None if self.rate_at_p99 is None else self.rate_at_p99.to_dict(),
             "best_goodput_over": _ratios(self.best_goodput_over),
+            "goodput_over": _ratios(self.goodput_over),
             "rate_at_p99_over": _ratios(self.rate_at_p99_over),
             "utilisation_over": _ratios(self.utilisation_over),
             "loads": [one.to_dict() for one in self.loads],

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["best_policy", "compared_load", "policy_figures"]
 
+_LEAST = 1e-12
+"""A figure of 0, where its logarithm is taken."""
+
 _BASELINES = ("static", "maximum", "p95", "dynamic")
 
 
@@ -36,10 +39,10 @@ def best_policy(
     is_least = objective.aim in ("ttft", "cost")
 
     def order(place: int) -> float:
-        mean = SeedFigure.of(values[place]).mean
-        if mean != mean:
-            return float("inf")
-        return mean if is_least else -mean
+        score = _score(values[place])
+        if math.isnan(score):  # no answer at all
+            return math.inf
+        return score if is_least else -score
 
     top = min(range(len(policies)), key=order)
     what = _AIMS[objective.aim].format(load=loads[load])
@@ -84,19 +87,26 @@ def _aimed(
 
 
 def _best_goodput(by_load: Sequence[Sequence[ReplayFigures]]) -> list[float]:
-    """Goodput of each seed, at the load at which the mean over seeds is highest."""
+    """Goodput of each seed, at the load at which it is highest over seeds."""
     return [run.goodput_requests_per_second for run in by_load[_best_load(by_load)]]
 
 
 def _best_load(by_load: Sequence[Sequence[ReplayFigures]]) -> int:
-    means = [sum(run.goodput_requests_per_second for run in found) for found in by_load]
-    return means.index(max(means))
+    scores = [_score([run.goodput_requests_per_second for run in found]) for found in by_load]
+    return scores.index(max(scores))
+
+
+def _score(values: Sequence[float]) -> float:
+    """Mean of the logarithms: policies and loads are ordered as their paired ratios are."""
+    if any(math.isnan(value) for value in values):
+        return math.nan
+    return sum(math.log(max(value, _LEAST)) for value in values) / len(values)
 
 
 def compared_load(runs: Sequence[Sequence[Sequence[ReplayFigures]]], loads: Sequence[float]) -> int:
     """Place of the load at which some policy's goodput is the highest of all."""
     by_load = [
-        max(sum(run.goodput_requests_per_second for run in policy[number]) for policy in runs)
+        max(_score([run.goodput_requests_per_second for run in policy[number]]) for policy in runs)
         for number in range(len(loads))
     ]
     return by_load.index(max(by_load))
@@ -112,6 +122,8 @@ def policy_figures(
     places = {policy.label: place for place, policy in enumerate(policies)}
     baselines = [label for label in _BASELINES if label in places]
     goodput = [_best_goodput(by_load) for by_load in runs]
+    load = compared_load(runs, loads)
+    equal = [[run.goodput_requests_per_second for run in by_load[load]] for by_load in runs]
     # With never a want of work, memory in use tells policies apart; below, the load does.
     held = [[run.utilisation_share for run in by_load[-1]] for by_load in runs]
     rates = [_rates_in_time(by_load, objective.ttft_seconds) for by_load in runs]
@@ -138,6 +150,7 @@ def policy_figures(
                 best_load=loads[_best_load(by_load)],
                 rate_at_p99=None if rate is None else SeedFigure.of(rate),
                 best_goodput_over=over(goodput, place),
+                goodput_over=over(equal, place),
                 rate_at_p99_over=over(rates, place),
                 utilisation_over=over(held, place),
             )
