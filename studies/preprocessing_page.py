@@ -23,7 +23,7 @@ __all__ = ["main"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "studies" / "preprocessing.md"
 TOKENIZER = "o200k_base"
-MAX_BYTES = 100_000
+MAX_BYTES = 400_000
 """Text of each kind: the first documents of it up to this size."""
 
 SEED = 0

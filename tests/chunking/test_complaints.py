@@ -101,7 +101,7 @@ jeton.chunking.chunk_text(text[:100_000], tokenizer=tokenizer, max_tokens=200)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 found = jeton.chunking.chunk_text(text, tokenizer=tokenizer, max_tokens=200, language="en")
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(len(found.chunks), int(found.chunks.n_tokens.max()), (after - before) * 1024 - len(text))
+print(len(found.chunks), int(found.chunks.n_tokens.max()), (after - before) * 1024)
 """
 
 
@@ -118,10 +118,11 @@ def test_a_long_line_takes_little_beside_itself() -> None:
     n_chunks, largest, more = _one_line(12 << 20)
     assert n_chunks > 1_000
     assert largest <= 200
-    assert more < 60 << 20
+    assert more < 24 << 20
 
 
 @pytest.mark.conformance
+@pytest.mark.timeout(1800)
 def test_a_line_of_500_megabytes() -> None:
     n_chunks, largest, more = _one_line(500_000_000)
     assert n_chunks > 50_000

@@ -18,6 +18,7 @@ __all__ = ["calibration_from_usage", "learn_from_texts", "learn_from_usage"]
 
 _LEAST_PIECE = 256
 """Bytes of a piece at the least: shorter ones have too few tokens to tell a share."""
+_WANTED_PIECES = 1000
 MAX_BYTES = 64 << 20
 """Bytes that are learned from at most; more change no interval in its third place."""
 
@@ -27,32 +28,35 @@ def learn_from_texts(
     tokenizer: Tokenizer,
     *,
     coverage: float = 0.9,
-    piece_bytes: int = 16_384,
+    piece_bytes: int | None = None,
     seed: int = 0,
 ) -> CountModel:
     """Return the model of a tokenizer's counts, learned from texts.
 
-    Texts are cut into pieces of 256 bytes up to ``piece_bytes``, so that every size is known.
+    Texts are cut into pieces of 256 bytes up to ``piece_bytes``, so that every size is known. Few
+    texts are cut finer: the ends of an interval are ranks, and want many pieces.
 
     Args:
         texts: Documents like those that will be asked for.
         tokenizer: The tokenizer.
         coverage: Share of texts that an interval is to hold.
-        piece_bytes: Bytes of a piece at most.
+        piece_bytes: Bytes of a piece at most; None: 2 to 16 KiB, by how much text there is.
         seed: Seed of sizes and of the split.
 
     Raises:
         UsageError: There are too few texts, or a number is out of range.
     """
-    if piece_bytes < 2 * _LEAST_PIECE:
+    if piece_bytes is not None and piece_bytes < 2 * _LEAST_PIECE:
         raise UsageError(f"piece_bytes is {piece_bytes}; expected at least {2 * _LEAST_PIECE}")
-    pieces: list[bytes] = []
+    kept: list[str] = []
     n_bytes = 0
-    for piece in _pieces(texts, piece_bytes, np.random.default_rng(seed)):
-        pieces.append(piece)
-        n_bytes += len(piece)
+    for text in texts:
+        kept.append(text)
+        n_bytes += len(text)
         if n_bytes >= MAX_BYTES:
             break
+    size = piece_bytes or min(16_384, max(2048, n_bytes // _WANTED_PIECES))
+    pieces = list(_pieces(kept, size, np.random.default_rng(seed)))
     counts = tokenizer.count_batch([piece.decode() for piece in pieces])
     return CountModel.fit(
         pieces,

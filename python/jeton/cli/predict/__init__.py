@@ -34,7 +34,7 @@ _HOMES = {
 
 @click.group(cls=LazyGroup, homes=_HOMES)
 def predict() -> None:
-    """Predict numbers before they are known, each with its error.
+    """Predict tokens of texts, lengths of answers and the memory of the next minutes.
 
     \b
     Examples:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jeton.cli import outputs, streams, tables
+from jeton.cli import options, outputs, streams, tables
 
 if TYPE_CHECKING:
     from jeton.estimating.calibrated import CountModel
@@ -36,10 +36,9 @@ __all__ = ["calibrate"]
 @click.option(
     "--piece-bytes",
     type=click.IntRange(min=512),
-    default=16_384,
-    show_default=True,
     metavar="N",
-    help="Bytes of the pieces that texts are learned in, at most.",
+    help="Bytes of the pieces that texts are learned in, at most; by default 2 to 16 KiB, by how "
+    "much text there is.",
 )
 @click.option(
     "--seed",
@@ -49,6 +48,7 @@ __all__ = ["calibrate"]
     metavar="N",
     help="Seed of sizes and of the split.",
 )
+@options.json_option
 def calibrate(
     *,
     inputs: tuple[str, ...],
@@ -57,8 +57,9 @@ def calibrate(
     output: str,
     field: str,
     coverage: float,
-    piece_bytes: int,
+    piece_bytes: int | None,
     seed: int,
+    as_json: bool,
 ) -> None:
     """Learn from texts how many tokens bytes of each script make.
 
@@ -89,7 +90,10 @@ def calibrate(
             seed=seed,
         )
     model.save(output)
-    _print(model)
+    if as_json:
+        streams.write_json(model.to_dict())
+    else:
+        _print(model)
     outputs.say_written(output)
 
 
