@@ -379,6 +379,16 @@ def test_object_stores(tmp_path: Path, tok: jeton.Tokenizer, monkeypatch: Any) -
         run(["nosuch://bucket/a.jsonl"], tmp_path / "x")
 
 
+def test_an_output_in_an_object_store_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"s3://bucket/tokens is an address; expected a local"):
+        run(iter(["one boat"]), "s3://bucket/tokens")  # type: ignore[arg-type]
+    made = run(iter(["one boat"]), tmp_path / "o")
+    with pytest.raises(UsageError, match="memory://x is an address"):
+        jeton.transcode_dataset(made.folder, output="memory://x", format="mds")
+    assert [path.name for path in tmp_path.iterdir()] == ["o"]
+
+
 def test_standard_input(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     program = [sys.executable, "-m", "jeton", "tokenize", "-", "-t", TOKENIZER]
     program += ["--input-format", "jsonl", "-o", str(tmp_path / "o"), "--json"]

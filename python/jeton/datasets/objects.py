@@ -18,7 +18,15 @@ from jeton.corpus import Format, InputFile
 from jeton.corpus.inputs import files_of, format_of
 from jeton.errors import MissingExtraError, UsageError
 
-__all__ = ["FileState", "find_files", "is_address", "local_copy", "read_range", "state_of"]
+__all__ = [
+    "FileState",
+    "find_files",
+    "is_address",
+    "local_copy",
+    "local_folder",
+    "read_range",
+    "state_of",
+]
 
 FileState = tuple[int, int | str]
 """Size in bytes, and time of the last change (or the store's own tag)."""
@@ -30,6 +38,21 @@ def is_address(path: str) -> bool:
     """True if a path names a file system of fsspec."""
     head, mark, _ = path.partition("://")
     return bool(mark) and head.replace("+", "").isalnum()
+
+
+def local_folder(output: str | os.PathLike[str]) -> Path:
+    """Return the folder of an output.
+
+    Raises:
+        UsageError: It is the address of an object store.
+    """
+    if is_address(os.fspath(output)):
+        raise UsageError(
+            f"the output {os.fspath(output)} is an address; expected a local folder\n"
+            "hint: write to a folder, and copy it when manifest.json is there; the copy is whole "
+            "if --verify finds no fault"
+        )
+    return Path(output)
 
 
 def find_files(

@@ -22,6 +22,7 @@ from jeton.datasets.manifest import (
     RunPlan,
     units_digest,
 )
+from jeton.datasets.objects import local_folder
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.result import TokenizedDataset
@@ -201,7 +202,7 @@ def tokenize_dataset(
         raise UsageError(f"workers is {workers}; expected at least 1")
     source = _piece_source(on)
     tokenizer = resolve(tokenizer)
-    folder = Path(output)
+    folder = local_folder(output)
     around = find_boundaries(tokenizer, options)
     kind = shard_format(options.format)
     options = replace(options, shard_tokens=options.shard_tokens or kind.default_shard_tokens)

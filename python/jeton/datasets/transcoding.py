@@ -18,7 +18,7 @@ from jeton.datasets.formats import ShardLayout, ShardRecord, shard_format
 from jeton.datasets.formats.base import FileRecord, ShardFormat
 from jeton.datasets.formats.megatron import MegatronFormat
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
-from jeton.datasets.objects import state_of
+from jeton.datasets.objects import local_folder, state_of
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.result import TokenizedDataset
@@ -116,6 +116,7 @@ def transcode_dataset(
     )
     options.check()
     given = None if tokenizer is None else resolve(tokenizer)
+    folder = local_folder(output)
     sources = _sources([Path(item) for item in inputs], given)
     paths = [shard.layout.folder / shard.record.files[0].name for shard in sources.shards]
     states = tuple(state_of(str(path)) for path in paths)
@@ -142,14 +143,14 @@ def transcode_dataset(
         job,
         kind=kind,
         identity=sources.identity,
-        folder=Path(output),
+        folder=folder,
         workers=1,
         resume=resume,
         source=pieces,
         on_progress=on_progress,
         n_special=0,
     )
-    return TokenizedDataset.of(Path(output), manifest, n_resumed_shards=n_resumed)
+    return TokenizedDataset.of(folder, manifest, n_resumed_shards=n_resumed)
 
 
 def _pieces_of(shard: _SourceShard, number: int, first_document: int) -> Iterator[TokenPiece]:

@@ -47,6 +47,8 @@ class RoutingCandidate(NamedTuple):
         usd: Expected dollars.
         usd_lower: Dollars of the shortest answer.
         usd_upper: Dollars of the longest answer, with nothing in the cache.
+        usd_with_turns: Expected dollars with the turns to come of the conversation; the choice
+            goes by them.
         ttft_seconds: Time to the first token; None: not known.
         seconds: Expected time to the last token; None: not known.
         seconds_upper: Time to the last token of the longest answer; None: not known.
@@ -66,6 +68,7 @@ class RoutingCandidate(NamedTuple):
     usd: float
     usd_lower: float
     usd_upper: float
+    usd_with_turns: float
     ttft_seconds: float | None
     seconds: float | None
     seconds_upper: float | None

@@ -49,13 +49,24 @@ _MAX_TASKS: Final = 4096
 class _Seen:
     """Evidence about an endpoint's prompt cache, from finished requests."""
 
-    __slots__ = ("expected", "fresh", "read", "written")
+    __slots__ = ("_expected", "_fresh", "_read", "_written", "hit_share", "write_share")
 
     def __init__(self) -> None:
         # Some requests' worth of trust in the rules, before any evidence.
-        self.expected = self.read = 20_000.0
-        self.fresh = 20_000.0
-        self.written = 0.0
+        self._expected = self._read = self._fresh = 20_000.0
+        self._written = 0.0
+        self.hit_share = 1.0
+        self.write_share = 0.0
+
+    def add(self, n_tokens: int, held: int, cached: int, written: int) -> None:
+        """Take a request: its prompt, what the cache might hold, what it read and wrote."""
+        if held:
+            self._expected += held
+            self._read += min(cached, held)
+            self.hit_share = self._read / self._expected
+        self._fresh += max(n_tokens - cached, 0)
+        self._written += written
+        self.write_share = min(self._written / self._fresh, 1.0)
 
 
 class Router:
@@ -242,13 +253,9 @@ class Router:
         ratio = self._ratio(request, choice.place) * lane.endpoint.output_ratio
         self._foresight.learn(request.input_tokens[0], output_tokens / ratio, request.task)
         if cached_tokens is not None:
-            seen = self._seen[choice.place]
             n = request.input_tokens[choice.place]
-            if choice.held_tokens:
-                seen.expected += choice.held_tokens
-                seen.read += min(cached_tokens, choice.held_tokens)
-            seen.fresh += max(n - cached_tokens, 0)
-            seen.written += written_tokens or 0
+            held = choice.held_tokens
+            self._seen[choice.place].add(n, held, cached_tokens, written_tokens or 0)
 
     # -- the arithmetic -------------------------------------------------------------------------
 
@@ -321,19 +328,23 @@ class Router:
         held, cached, written = 0, 0, 0.0
         if lane.keeps_cache:
             seen = self._seen[place]
-            if talk is not None:
+            if talk is not None and place in talk.prompts:
                 kept = endpoint.cache
                 held = talk.cached(place, n, now_s, kept.ttl_seconds, kept.min_tokens)
-                cached = min(int(held * seen.read / seen.expected), n)
-            written = (n - cached) * min(seen.written / seen.fresh, 1.0)
-        rates = lane.rates(n, now_s if request.time_s is not None else math.nan, request.tariff)
+                cached = int(held * seen.hit_share)
+            written = (n - cached) * seen.write_share
+        rates = lane.flat
+        if rates is None:
+            moment = now_s if request.time_s is not None else math.nan
+            rates = lane.rates(n, moment, request.tariff)
         fresh_usd = (n - cached - written) * rates.fresh + written * rates.write
         base = rates.request + cached * rates.read + fresh_usd
         usd = base + expected * rates.output
         with_turns_usd = usd
         if turns.n_turns:
-            later = TurnsToCome(turns.n_turns, turns.growth_tokens * scale)
-            with_turns_usd += self._usd_to_come(lane, rates, n, expected, later)
+            with_turns_usd += self._usd_to_come(
+                lane, rates, n, expected, turns.n_turns, turns.growth_tokens * scale
+            )
         meets = not self._has_time_limit or self._meets_time(lane, n, cached, upper)
         quality = endpoint.quality_of(request.task) if endpoint.quality else None
         least = self.policy.min_quality
@@ -347,21 +358,22 @@ class Router:
                 self._candidate(
                     lane, (n, cached), (lower, expected, upper, longest),
                     (usd, base + lower * rates.output,
-                     rates.request + n * dearest + upper * rates.output),
+                     rates.request + n * dearest + upper * rates.output, with_turns_usd),
                     quality, fits=fits, has_room=has_room, meets=meets,
                 )
             )  # fmt: skip
         return Weighed(
-            lane,
-            (n, cached, expected, held),
-            (usd, with_turns_usd),
-            quality,
-            takes=fits and has_room,
-            meets=meets,
+            lane, n, cached, expected, held, usd, with_turns_usd, quality, fits and has_room, meets
         )
 
     def _usd_to_come(
-        self, lane: Lane, rates: QuickRates, n: int, expected: float, later: TurnsToCome
+        self,
+        lane: Lane,
+        rates: QuickRates,
+        n: int,
+        expected: float,
+        m: float,
+        growth: float,
     ) -> float:
         """Dollars of the turns to come of a conversation that stays at an endpoint.
 
@@ -369,16 +381,15 @@ class Router:
         ``m g`` new ones, for a prompt of n tokens that grows by g. Tokens sent again cost the rate
         of cached input, times the share of them that caches have been seen to hold.
         """
-        m, growth = later
-        seen = self._seen[lane.place]
         fresh = read = rates.fresh
         if lane.keeps_cache:
-            fresh += min(seen.written / seen.fresh, 1.0) * (rates.write - rates.fresh)
+            seen = self._seen[lane.place]
+            fresh += seen.write_share * (rates.write - fresh)
             read = fresh
             if n + growth >= lane.endpoint.cache.min_tokens:
-                read += seen.read / seen.expected * (rates.read - fresh)
-        again = m * n + m * m * growth
-        return again * read + m * (growth * fresh + expected * rates.output + rates.request)
+                read += seen.hit_share * (rates.read - fresh)
+        again = n + m * growth
+        return m * (again * read + growth * fresh + expected * rates.output + rates.request)
 
     def _meets_time(self, lane: Lane, n: int, cached: int, upper: float) -> bool:
         """True if a request meets the limits of time, judged by the longest answer."""
@@ -454,7 +465,7 @@ class Router:
         lane: Lane,
         tokens: tuple[int, int],
         output: tuple[float, float, float, float],
-        usd: tuple[float, float, float],
+        usd: tuple[float, float, float, float],
         quality: float | None,
         *,
         fits: bool,
@@ -474,6 +485,7 @@ class Router:
             usd=usd[0],
             usd_lower=usd[1],
             usd_upper=usd[2],
+            usd_with_turns=usd[3],
             ttft_seconds=_known(ttft),
             seconds=_known(lane.seconds(n, cached, expected)),
             seconds_upper=_known(lane.seconds(n, 0, upper)),
@@ -530,7 +542,11 @@ class Router:
             return "the conversation stays where it is"
         n = sum(one.fits and one.has_room and one.meets for one in found)
         kind = "cheapest" if self.policy.rule == "cheapest" else "least weighted sum"
-        return f"{kind} of {n} that meet the policy" if n > 1 else "the only one that meets it"
+        turns = any(one.usd_with_turns > one.usd for one in found)
+        words = f"{kind} of {n} that meet the policy" + (
+            ", with the turns to come" if turns else ""
+        )
+        return words if n > 1 else "the only one that meets it"
 
 
 def _too_long(lane: Lane, n: int, longest: float) -> Iterable[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 from jeton.planning.routing.lanes import Lane
 from jeton.planning.routing.policy import RoutingWeights
@@ -15,44 +15,53 @@ _EQUAL: Final = 1e-12
 """Prices that differ by less than this share are equal: sums of floats differ in the last bits."""
 
 
-class Weighed:
-    """One endpoint as the choice sees it; its time is worked out where it matters."""
+class Weighed(NamedTuple):
+    """One endpoint as the choice sees it; its time is worked out where it matters.
 
-    __slots__ = ("_lane", "_tokens", "meets", "place", "quality", "takes", "usd", "with_turns_usd")
+    Attributes:
+        lane: The endpoint.
+        n_tokens: Prompt tokens.
+        cached: Prompt tokens that its cache is expected to hold.
+        output: Expected answer tokens.
+        held: Prompt tokens that its cache may hold.
+        usd: Dollars of the request.
+        with_turns_usd: Dollars with the turns to come of its conversation.
+        quality: Score for the task; None: the table has none.
+        takes: True if the request fits, and limits a minute leave room.
+        meets: True if latency and quality meet the policy.
+    """
 
-    def __init__(
-        self,
-        lane: Lane,
-        tokens: tuple[int, int, float, int],
-        usd: tuple[float, float],
-        quality: float | None,
-        *,
-        takes: bool,
-        meets: bool,
-    ) -> None:
-        self._lane = lane
-        self._tokens = tokens
-        self.place = lane.place
-        self.usd, self.with_turns_usd = usd
-        self.quality = quality
-        self.takes = takes
-        self.meets = meets
+    lane: Lane
+    n_tokens: int
+    cached: int
+    output: float
+    held: int
+    usd: float
+    with_turns_usd: float
+    quality: float | None
+    takes: bool
+    meets: bool
+
+    @property
+    def place(self) -> int:
+        """Place of the endpoint."""
+        return self.lane.place
 
     def seconds(self) -> float:
         """Return the expected time to the last token; NaN where it is not known."""
-        n, cached, expected, _ = self._tokens
-        return self._lane.seconds(n, cached, expected)
+        return self.lane.seconds(self.n_tokens, self.cached, self.output)
 
     def chosen(
         self, request: RoutingRequest, *, is_fallback: bool, is_sticky: bool
     ) -> RoutingChoice:
         """Return it as the choice."""
+        lane = self.lane
         return RoutingChoice(
-            self._lane.endpoint.name,
-            self.place,
+            lane.endpoint.name,
+            lane.place,
             self.usd,
-            self._tokens[2],
-            self._tokens[3],
+            self.output,
+            self.held,
             self.meets,
             is_fallback,
             is_sticky,
