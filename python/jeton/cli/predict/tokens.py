@@ -179,7 +179,7 @@ def _predict(
         from jeton.estimating.sampled import sampled_count
 
         limits = count_limits(tokenizer)
-        # What is not UTF-8 is counted as U+FFFD: three bytes in the place of one to three.
+        # Bytes that are not UTF-8 are counted as U+FFFD: three bytes for one to three of them.
         most = source.n_bytes * (1 if _is_utf8(source) else 3)
         found["bounds"] = asdict(bounds_of_length(limits, source.n_bytes, most))
         # Pages and caches are warm before anything is timed; the time is this process's own.
