@@ -50,5 +50,6 @@ if [ -n "$package" ]; then
     lock=$folder/$package.lock
 fi
 echo "installing $lock into $folder"
+# Modules are compiled when they are first imported: most never are, and compiling all takes half a minute.
 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
-    --require-hashes -r "$lock"
+    --no-compile --require-hashes -r "$lock"

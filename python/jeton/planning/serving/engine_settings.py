@@ -1,7 +1,7 @@
 """Settings of vLLM and SGLang that come closest to a policy, each found by replay or worked out.
 
-Names and defaults were read in the engines' own documentation of their command lines (vLLM 0.11,
-SGLang 0.5; read 2026-11-28).
+Names are those of vLLM 0.11.2 (docs.vllm.ai, ``vllm.config.scheduler`` and "Engine Arguments") and
+of SGLang (docs.sglang.io, "Hyperparameter Tuning" and "Server Arguments"); read 2026-11-28.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _STEP_TOKENS = (512, 1024, 2048, 4096, 8192, 16_384)
 _REQUESTS = (16, 32, 64, 128, 256, 512, 1024)
 
 _SGLANG_SHARE = 0.7
-"""Share of a request's ``max_new_tokens`` that SGLang counts on when it admits one
-(``SGLANG_INIT_NEW_TOKEN_RATIO``, sglang/srt/environ.py); it falls to 14% of that over 600 steps."""
+"""Share of a request's ``max_new_tokens`` that SGLang's scheduler counts on when it admits one; it
+falls to 14% of that over 600 steps."""
 
 _SGLANG_CLIP = 4096
-"""Tokens beyond which SGLang counts no further (``SGLANG_CLIP_MAX_NEW_TOKENS``)."""
+"""Tokens of an answer beyond which SGLang's scheduler counts no further."""
 
 _LEAST_CONSERVATIVE, _MOST_CONSERVATIVE = 0.1, 1.3
 """Ends of what is advised for SGLang: its tuning guide goes from 0.3 to 1.3."""
