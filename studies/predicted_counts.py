@@ -92,10 +92,12 @@ def broken(tokenizer: Tokenizer, texts: Iterator[str]) -> tuple[int, int]:
     return n, n_broken
 
 
-def judge_bounds(shared: Path, n_texts: int) -> None:
+def judge_bounds(shared: Path, n_texts: int, chosen: list[str]) -> None:
     """Print a row for each family."""
     print("| family | vocabularies | texts | broken |\n| --- | ---: | ---: | ---: |")
     for family, names in sorted(families().items()):
+        if chosen and family not in chosen:
+            continue
         each = -(-n_texts // len(names))
         n = n_broken = 0
         for seed, name in enumerate(names):
@@ -177,9 +179,10 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--tokenizer", default="o200k_base")
     parser.add_argument("--texts", type=int, default=TEXTS)
+    parser.add_argument("--family", action="append", default=[])
     given = parser.parse_args()
     if given.what == "bounds":
-        judge_bounds(given.shared, given.texts)
+        judge_bounds(given.shared, given.texts, given.family)
     else:
         judge_intervals(given.shared, given.tokenizer)
 

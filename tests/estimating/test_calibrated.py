@@ -169,6 +169,14 @@ class TestCommand:
         assert done.exit_code == 0
         assert "`jeton count` is as quick, and exact" in done.output
 
+    def test_bytes_that_are_no_utf8(self, tmp_path: Path) -> None:
+        file = tmp_path / "bad.txt"
+        file.write_bytes(bytes([0xFF]) * 3000)
+        done = run("tokens", str(file), "-t", "jeton-general-32k", "--json")
+        (found,) = json.loads(done.stdout)["texts"]
+        count = jeton.load("jeton-general-32k").count("\ufffd" * 3000)
+        assert found["bounds"]["lower_tokens"] <= count <= found["bounds"]["upper_tokens"] == 9000
+
     def test_usage(self, folder: Path) -> None:
         model, log = str(folder / "provider.json"), str(folder / "log.jsonl")
         assert run("calibrate", log, "--usage", "-o", model).exit_code == 0

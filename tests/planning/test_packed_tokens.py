@@ -188,6 +188,25 @@ def test_nothing_is_left_of_an_output_that_fails(tmp_path: Path) -> None:
         write_packed_parquet(jeton.pack([2], capacity=8), tmp_path / "p.parquet", tokens=tokens)
 
 
+def test_an_interrupt_leaves_the_old_output_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write_parquet(tmp_path / "a.parquet", [[1, 2], [3], [4, 5, 6]])
+    target = tmp_path / "p.parquet"
+    target.write_bytes(b"an older pack")
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TokenSource, "take", stop)
+    words = ["pack", str(source), "--capacity", "3", "--emit", "tokens", "-o", str(target)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 130
+    assert "interrupted" in done.output
+    assert target.read_bytes() == b"an older pack"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "p.parquet"]
+
+
 def test_labels_of_the_data_set_are_carried_on(tmp_path: Path) -> None:
     """Prompts are not learned: a label of -100 gives the token before it a mask of 0."""
     ids = [[11, 12, 13, 14], [21, 22], [31, 32, 33]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 import time
 from collections.abc import Callable
@@ -142,6 +143,18 @@ def _source(name: str) -> _Source:
     return _Source(name, size, read)
 
 
+def _is_utf8(source: _Source) -> bool:
+    """True if all bytes of a text are UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, source.n_bytes, _CHUNK):
+            decoder.decode(source.read(start, min(source.n_bytes, start + _CHUNK)))
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _check_same(model: CountModel, tokenizer: Tokenizer) -> None:
     if model.fingerprint and model.fingerprint != tokenizer.fingerprint:
         raise UsageError(
@@ -166,7 +179,9 @@ def _predict(
         from jeton.estimating.sampled import sampled_count
 
         limits = count_limits(tokenizer)
-        found["bounds"] = asdict(bounds_of_length(limits, source.n_bytes, source.n_bytes))
+        # Bytes that are not UTF-8 are counted as U+FFFD: three bytes for one to three of them.
+        most = source.n_bytes * (1 if _is_utf8(source) else 3)
+        found["bounds"] = asdict(bounds_of_length(limits, source.n_bytes, most))
         # Pages and caches are warm before anything is timed; the time is this process's own.
         tokenizer.count(source.read(0, 4096).decode("utf-8", "replace"))
         started = time.process_time()
