@@ -14,7 +14,8 @@ class Progress:
     """The progress of one stage of long work.
 
     Attributes:
-        stage: The work at hand: ``"read"`` while inputs are read, ``"count"`` while text is counted
+        stage: The work at hand: ``"read"`` while inputs are read, ``"write"`` while the output is
+            written, ``"count"`` while text is counted
             for training, ``"merge"`` while tokens are made, ``"prune"`` while Unigram's candidates
             become fewer, ``"search"`` while tokenizers are compared text by text, ``"replay"``
             while traffic is replayed, ``"step"`` at the beginning of a step of several.
@@ -29,7 +30,7 @@ class Progress:
         0.5
     """
 
-    stage: Literal["read", "count", "merge", "prune", "search", "replay", "step"]
+    stage: Literal["read", "write", "count", "merge", "prune", "search", "replay", "step"]
     done: int
     total: int | None
     unit: Literal["bytes", "tokens", "texts", "steps"]

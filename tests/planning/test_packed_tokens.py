@@ -21,6 +21,7 @@ from jeton.planning.packing import (
     read_lengths,
     write_packed_parquet,
 )
+from jeton.progress import Progress
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -101,7 +102,9 @@ def test_tokens_are_those_of_the_documents(source: Path, tmp_path: Path) -> None
         assert read_lengths(source).tolist() == tokens.lengths.tolist()
     packed = jeton.pack(tokens.lengths, capacity=5, overflow="split")
     out = tmp_path / "packed.parquet"
-    write_packed_parquet(packed, out, tokens=tokens)
+    told: list[Progress] = []
+    write_packed_parquet(packed, out, tokens=tokens, on_progress=told.append)
+    assert told[-1] == Progress("write", 13, 13, "tokens")
     expected = [[31, 32, 33, 34, 35], [11, 12, 13], [36, 37], [41, 42], [21]]
     rows = read_rows(out)
     assert sorted(part for row in rows for part in row) == sorted(expected)

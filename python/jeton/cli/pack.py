@@ -10,7 +10,9 @@ import click
 from jeton._plain import strict_json
 from jeton.cli import options, outputs, streams
 from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
+from jeton.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -180,7 +182,10 @@ def pack(
     )
     if output is not None:
         if tokens is not None:
-            packing.write_packed_parquet(packed, output, tokens=tokens, pad_id=pad_id)
+            with progress_bar() as on_progress:
+                packing.write_packed_parquet(
+                    packed, output, tokens=tokens, pad_id=pad_id, on_progress=on_progress
+                )
         else:
             packing.save_pack(packed, output)
     outputs.write_output(json_file, lambda: strict_json(packed.to_dict(), indent=2) + "\n")
@@ -199,8 +204,15 @@ def _counted(
     batches = streams.batches(
         source, field=field, documents=documents, file_format="auto", strict=False
     )
-    with options.bad_records_explained():
-        parts = [tokenizer.count_batch(batch) for batch in batches]
+    parts = []
+    n_documents = n_tokens = 0
+    with options.bad_records_explained(), progress_bar() as on_progress:
+        for batch in batches:
+            counts = tokenizer.count_batch(batch)
+            parts.append(counts)
+            n_documents, n_tokens = n_documents + len(counts), n_tokens + int(counts.sum())
+            if on_progress is not None:
+                on_progress(Progress("read", n_tokens, None, "tokens", n_documents=n_documents))
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 

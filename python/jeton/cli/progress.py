@@ -15,7 +15,13 @@ __all__ = ["progress_bar"]
 _Unit = Literal["bytes", "tokens", "texts", "steps"]
 _Update = Callable[[str, int, int | None, _Unit], None]
 
-_TITLES = {"count": "counting", "merge": "merging", "prune": "pruning", "replay": "replaying"}
+_TITLES = {
+    "write": "writing",
+    "count": "counting",
+    "merge": "merging",
+    "prune": "pruning",
+    "replay": "replaying",
+}
 _SEARCHED = {
     "texts": "your texts",
     "probe": "probe",

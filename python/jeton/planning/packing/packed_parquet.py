@@ -17,6 +17,7 @@ from jeton._files import written_whole
 from jeton.errors import MissingExtraError, UsageError
 from jeton.planning.packing.result import Pack
 from jeton.planning.packing.token_source import TokenSource
+from jeton.progress import OnProgress, Progress
 
 __all__ = ["write_packed_parquet"]
 
@@ -26,7 +27,12 @@ _MAX_BINS_AT_ONCE = 500
 
 
 def write_packed_parquet(
-    pack: Pack, path: str | os.PathLike[str], *, tokens: TokenSource, pad_id: int = 0
+    pack: Pack,
+    path: str | os.PathLike[str],
+    *,
+    tokens: TokenSource,
+    pad_id: int = 0,
+    on_progress: OnProgress | None = None,
 ) -> None:
     """Writes the tokens of every bin, whole or not at all.
 
@@ -37,6 +43,7 @@ def write_packed_parquet(
         path: The file to write.
         tokens: Tokens of the documents.
         pad_id: The id that fills segments up to a multiple.
+        on_progress: Told the tokens that are written, after each row group.
 
     Raises:
         UsageError: The bins are batches or of other documents, or an id has more than 31 bits.
@@ -62,10 +69,14 @@ def write_packed_parquet(
     )
     width = int(pack.widths.max()) if len(pack) else 1
     at_once = max(1, min(_MAX_BINS_AT_ONCE, _TOKENS_AT_ONCE // max(1, width)))
+    n_tokens = np.concatenate([[0], np.cumsum(pack.lengths)])
     with written_whole(path) as stream, pq.ParquetWriter(stream, schema) as writer:
         for first in range(0, len(pack), at_once):
             bounds = pack.bin_offsets[first : first + at_once + 1]
             writer.write_table(_rows(pa, schema, pack, bounds, tokens, pad_id))
+            if on_progress is not None:
+                done, total = int(n_tokens[bounds[-1]]), int(n_tokens[-1])
+                on_progress(Progress("write", done, total, "tokens"))
 
 
 def _rows(
