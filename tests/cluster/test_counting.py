@@ -19,7 +19,7 @@ from jeton.corpus import CorpusCare, NearDuplicateSettings
 from jeton.corpus.quality import Rule
 from jeton.datasets import units
 from jeton.errors import EmptyCorpusError, UsageError
-from jeton.training import TrainSettings, load_counts, save_counts, train_from_counts
+from jeton.training import TrainSettings, save_counts
 
 WORDS = ["boat", "lake", "drei", "Vögel", "東京", "12 345", "naïve", "running"]
 
@@ -132,19 +132,6 @@ def test_a_run_that_died_goes_on_with_the_parts(
     parts = count_pretokens_on_ray(source, resume=True, **given)
     local = jeton.count_pretokens(source, on_bad_record="skip")
     assert saved(local, tmp_path / "local") == saved(parts, tmp_path / "cluster")
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.usefixtures("cluster")
-def test_counting_on_processes_and_training_from_that(tmp_path: Path) -> None:
-    source = corpus(tmp_path / "in")
-    given: dict[str, Any] = {"on_bad_record": "skip"}
-    local = jeton.count_pretokens([source], **given)
-    parts = count_pretokens_on_ray([source], folder=tmp_path / "parts", workers=2, **given)
-    assert saved(local, tmp_path / "local") == saved(parts, tmp_path / "cluster")
-    settings = TrainSettings(vocab_size=290)
-    counted = train_from_counts(load_counts([tmp_path / "cluster"]), settings=settings)
-    assert counted.fingerprint == train_from_counts(local, settings=settings).fingerprint
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,13 @@ from click.testing import CliRunner
 
 import jeton
 from jeton.cli.app import app
-from jeton.cluster import RayTasks, pieces_on_ray
+from jeton.cluster import RayTasks, count_pretokens_on_ray, counting, pieces_on_ray
 from jeton.cluster.sessions import RaySession
 from jeton.cluster.tokenizing import pieces_of_part, write_part
 from jeton.datasets import units
 from jeton.datasets.working import TokenizeJob
 from jeton.errors import ClusterError, MissingExtraError, RecordError, UsageError
+from jeton.training import TrainSettings, load_counts, save_counts, train_from_counts
 
 
 @pytest.fixture(autouse=True)
@@ -138,6 +139,42 @@ def test_errors_of_tasks_are_those_of_one_machine(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in left))
     with pytest.raises(UsageError, match="changed"):
         run(path, tmp_path / "bad", pieces_on_ray, resume=True)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("cluster")
+def test_counting_on_a_cluster_and_training_from_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "MERGED_FILES", 3)
+    path = a_corpus(tmp_path)
+    local = jeton.count_pretokens([path])
+    parts = count_pretokens_on_ray([path], folder=tmp_path / "parts", workers=2)
+    save_counts(tmp_path / "local", local)
+    save_counts(tmp_path / "cluster", parts)
+    assert (tmp_path / "cluster").read_bytes() == (tmp_path / "local").read_bytes()
+    settings = TrainSettings(vocab_size=264)
+    counted = train_from_counts(load_counts([tmp_path / "cluster"]), settings=settings)
+    assert counted.fingerprint == train_from_counts(local, settings=settings).fingerprint
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("cluster")
+def test_a_run_that_stopped_goes_on_on_the_cluster(tmp_path: Path) -> None:
+    path = a_corpus(tmp_path)
+    run(path, tmp_path / "local", "local")
+
+    def stopping(job: Any, *arguments: Any) -> Any:
+        for number, piece in pieces_on_ray(job, *arguments):
+            if number > len(job.units) // 2:
+                raise MemoryError("the power went out")
+            yield number, piece
+
+    with pytest.raises(MemoryError):
+        run(path, tmp_path / "o", stopping)
+    made = run(path, tmp_path / "o", pieces_on_ray, resume=True)
+    assert made.n_resumed_shards > 0
+    assert contents(tmp_path / "o") == contents(tmp_path / "local")
 
 
 @pytest.mark.usefixtures("cluster")
