@@ -24,7 +24,7 @@ __all__ = ["main", "table"]
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = _DOCS / "guides" / "admission.md"
-FIGURES = _DOCS / "studies" / "figures" / "admission.json"
+FIGURES = _DOCS / "studies" / "admission.json"
 PART = Part("verdict", "python -m studies.admission_page TRACES")
 
 SEEDS, REQUESTS = 8, 1500
