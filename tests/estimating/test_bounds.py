@@ -62,7 +62,7 @@ def keeps(tok: Tokenizer, text: str) -> bool:
 
 
 class TestNeverBroken:
-    @pytest.mark.parametrize("seed", [1, 3, 5, 7, 9, 11, 88, 103])
+    @pytest.mark.parametrize("seed", [1, 3, 5, 7, 88, 103, 170, 182])
     def test_random_tokenizers(self, seed: int) -> None:
         check_random(seed, 120)
 

@@ -185,8 +185,10 @@ def _longest(lengths: Lengths, growth: Growth, added: list[dict[str, Any]]) -> i
     if any(token["lstrip"] or token["rstrip"] for token in added):
         return 0
     # A token that is found in normalized text is normalized itself, and may have grown.
+    times, prefix = -(-growth.tokens // growth.bytes), growth.prefix_tokens
     contents = [
-        len(token["content"].encode()) * -(-growth.tokens // growth.bytes) + growth.prefix_tokens
+        len(token["content"].encode()) * (times if token["normalized"] else 1)
+        + (prefix if token["normalized"] else 0)
         for token in added
     ]
     return growth.shrink * max([lengths.longest_bytes, *contents])

@@ -270,13 +270,14 @@ def growth_of_steps(
         has_space=lengths.has_space and not alphabets,
     )
     is_cut = False
-    for step in steps:
+    for index, step in enumerate(steps):
         if step["type"] == "byte_level":
-            if lengths.per_character and not flow.counts_chars:
+            # The last one's characters are those that the model sees.
+            if lengths.per_character and index == alphabets[-1]:
                 flow.counts_chars = True
-                flow.is_ascii = False
             else:
                 flow.to_alphabet()
+            flow.is_ascii = False
         else:
             _take(flow, step, is_cut=is_cut)
         is_cut = is_cut or step["type"] in _CUTS
