@@ -3,13 +3,18 @@
 ``python -m studies.predicted_counts bounds --shared ../shared`` counts 200,000 texts for each
 family of tokenizers and looks for a broken bound. ``intervals`` learns from one half of the texts
 of a language and judges on the other. Both print Markdown for docs/guides/prediction.md.
+
+``--tokenx FOLDER`` adds the error of tokenx on the same pieces: a folder in which ``npm install
+tokenx`` was run.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import random
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,11 +114,12 @@ def judge_bounds(shared: Path, n_texts: int, chosen: list[str]) -> None:
         print(f"| {family} | {len(names)} | {n:,} | {n_broken} |", flush=True)
 
 
-def judge_intervals(shared: Path, name: str) -> None:
+def judge_intervals(shared: Path, name: str, tokenx: Path | None) -> None:
     """Print a row for each language."""
     tokenizer = jeton.load(name)
-    print("| text | learned from | median width | error, median | held | slices held |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    head = "| text | learned from | median width | error, median | held | slices held |"
+    print(head + (" tokenx, error, median |" if tokenx else ""))
+    print("| --- | ---: | ---: | ---: | ---: | ---: |" + (" ---: |" if tokenx else ""))
     for language, (corpus, code) in _LANGUAGES.items():
         texts: list[str] = []
         n_bytes = 0
@@ -125,31 +131,58 @@ def judge_intervals(shared: Path, name: str) -> None:
         random.Random(0).shuffle(texts)
         half = len(texts) // 2
         model = learn_from_texts(texts[:half], tokenizer)
-        widths, errors, held = _judged(model, tokenizer, texts[half:])
+        pieces = _pieces(texts[half:])
+        widths, errors, held = _judged(model, tokenizer, pieces)
+        theirs = f" {np.median(_tokenx_errors(tokenizer, pieces, tokenx)):.1%} |" if tokenx else ""
         print(
             f"| {language} | {model.n_bytes / 1e6:.1f} MB | {np.median(widths):.1%} | "
             f"{np.median(errors):.1%} | {np.mean(held):.1%} | "
-            f"{_sample_coverage(tokenizer, texts[half:]):.1%} |",
+            f"{_sample_coverage(tokenizer, texts[half:]):.1%} |{theirs}",
             flush=True,
         )
 
 
+def _pieces(texts: list[str]) -> list[str]:
+    """Beginnings of texts of 2 to 16 KB; short texts are left out."""
+    rng = random.Random(1)
+    cut = (t.encode()[: int(2 ** rng.uniform(11, 14))].decode("utf-8", "ignore") for t in texts)
+    return [piece for piece in cut if len(piece) >= 400]
+
+
 def _judged(
-    model: CountModel, tokenizer: Tokenizer, texts: list[str]
+    model: CountModel, tokenizer: Tokenizer, pieces: list[str]
 ) -> tuple[list[float], list[float], list[bool]]:
     widths, errors, held = [], [], []
-    rng = random.Random(1)
-    for text in texts:
-        data = text.encode()
-        piece = data[: int(2 ** rng.uniform(11, 14))].decode("utf-8", "ignore")
-        if len(piece) < 400:
-            continue
+    for piece in pieces:
         count = tokenizer.count(piece)
         found = model.count(piece)
         widths.append((found.upper_tokens - found.lower_tokens) / count)
         errors.append(abs(found.n_tokens - count) / count)
         held.append(found.lower_tokens <= count <= found.upper_tokens)
     return widths, errors, held
+
+
+_TOKENX = """
+import { createInterface } from "node:readline";
+import { estimateTokenCount } from "tokenx";
+for await (const line of createInterface({ input: process.stdin }))
+    console.log(estimateTokenCount(JSON.parse(line)));
+"""
+
+
+def _tokenx_errors(tokenizer: Tokenizer, pieces: list[str], folder: Path) -> list[float]:
+    """Share by which tokenx is off, for each piece."""
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", _TOKENX],
+        input="".join(json.dumps(piece) + "\n" for piece in pieces),
+        cwd=folder,
+        text=True,
+        check=True,
+        capture_output=True,
+    )
+    counts = [tokenizer.count(piece) for piece in pieces]
+    guesses = map(int, done.stdout.split())
+    return [abs(guess - count) / count for guess, count in zip(guesses, counts, strict=True)]
 
 
 def _sample_coverage(tokenizer: Tokenizer, texts: list[str]) -> float:
@@ -180,11 +213,12 @@ def main() -> None:
     parser.add_argument("--tokenizer", default="o200k_base")
     parser.add_argument("--texts", type=int, default=TEXTS)
     parser.add_argument("--family", action="append", default=[])
+    parser.add_argument("--tokenx", type=Path)
     given = parser.parse_args()
     if given.what == "bounds":
         judge_bounds(given.shared, given.texts, given.family)
     else:
-        judge_intervals(given.shared, given.tokenizer)
+        judge_intervals(given.shared, given.tokenizer, given.tokenx)
 
 
 if __name__ == "__main__":
