@@ -1,18 +1,20 @@
-"""A small cluster of Ray, which takes some seconds to start: all tests here share it."""
+"""A small cluster of Ray, which takes some seconds to start: the tests of a module share it."""
 
 from __future__ import annotations
 
 import gc
 import secrets
+import signal
 import warnings
 from collections.abc import Iterator
 
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    """A cluster of several processes on this machine, for all tests here."""
+    """A cluster of several processes on this machine, for all tests of a module."""
+    before = signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch:
         # A token of our own: nothing is written to the home folder, nothing is reported.
         patch.setenv("RAY_AUTH_MODE", "token")
@@ -25,6 +27,8 @@ def cluster() -> Iterator[None]:
         )
         yield
         ray.shutdown()
+        # Ray leaves its own handler, which processes of later tests would inherit.
+        signal.signal(signal.SIGTERM, before)
         with warnings.catch_warnings():
             # Ray ends its processes and forgets them.
             warnings.simplefilter("ignore", ResourceWarning)
