@@ -7,17 +7,11 @@ from typing import Any
 import click
 
 from jeton.cli import options, streams, tables
-from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan
+from jeton.cli.memory_options import memory_options, memory_plan
 
 __all__ = ["memory"]
 
 _GIB = 2**30
-
-
-def _memory_options(function: Any) -> Any:
-    for option in reversed(MEMORY_OPTIONS):
-        function = option(function)
-    return function
 
 
 @click.command()
@@ -37,7 +31,7 @@ def _memory_options(function: Any) -> Any:
     help="Length of a request, prompt and output: how many of them fit. By default the model's "
     "context.",
 )
-@_memory_options
+@memory_options
 @options.json_option
 def memory(
     *,

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["MEMORY_OPTIONS", "memory_plan", "no_plan_options"]
+__all__ = [
+    "MEMORY_OPTIONS",
+    "MEMORY_SECTION",
+    "memory_options",
+    "memory_plan",
+    "no_plan_options",
+]
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 _ABOVE_ZERO = click.IntRange(min=1)
 
 MEMORY_OPTIONS = (
@@ -72,6 +80,25 @@ _DEFAULTS: dict[str, Any] = {
     "max_requests": None,
     "full_pages": False,
 }
+
+
+MEMORY_SECTION = (
+    "weights",
+    "kv_dtype",
+    "tensor_parallel",
+    "gpu_memory_utilization",
+    "max_batched_tokens",
+    "max_requests",
+    "full_pages",
+)
+"""Names of these options, for the section of a command's help."""
+
+
+def memory_options(function: _F) -> _F:
+    """All of these options, in their order."""
+    for option in reversed(MEMORY_OPTIONS):
+        function = option(function)
+    return function
 
 
 def memory_plan(**options: Any) -> MemoryPlan:

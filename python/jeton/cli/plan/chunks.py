@@ -7,9 +7,15 @@ from typing import Any
 import click
 
 from jeton.cli import outputs
-from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan
+from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
 from jeton.cli.option_groups import SectionedCommand
-from jeton.cli.plan.options import above_zero, model_option, read_traffic, trace_options
+from jeton.cli.plan.options import (
+    above_zero,
+    model_option,
+    read_traffic,
+    step_overhead_option,
+    trace_options,
+)
 from jeton.cli.plan.writing import write_plan
 
 __all__ = ["chunks"]
@@ -18,25 +24,11 @@ _SECTIONS = {
     "Most used": ("model", "gpu", "tpot", "prompt_tokens", "output_tokens", "html", "json_file"),
     "Steps": ("running", "load", "step_overhead_ms", "max_buckets", "multiple"),
     "Traffic": ("rate", "strict"),
-    "Memory": (
-        "weights",
-        "kv_dtype",
-        "tensor_parallel",
-        "gpu_memory_utilization",
-        "max_batched_tokens",
-        "max_requests",
-        "full_pages",
-    ),
+    "Memory": MEMORY_SECTION,
     "Output": ("markdown", "quiet"),
 }
 
 _COUNT = click.IntRange(min=1)
-
-
-def _memory_options(function: Any) -> Any:
-    for option in reversed(MEMORY_OPTIONS):
-        function = option(function)
-    return function
 
 
 @click.command(cls=SectionedCommand, sections=_SECTIONS)
@@ -73,14 +65,7 @@ def _memory_options(function: Any) -> Any:
     metavar="N",
     help="Load of the replay that decode batches are taken from, over the rate that is sustained.",
 )
-@click.option(
-    "--step-overhead-ms",
-    type=click.FloatRange(min=0, max=59_999),
-    default=0.0,
-    show_default=True,
-    metavar="MS",
-    help="Extra time of each step: scheduling, launches, sampling.",
-)
+@step_overhead_option
 @click.option(
     "--max-buckets",
     type=click.IntRange(min=1, max=64),
@@ -98,7 +83,7 @@ def _memory_options(function: Any) -> Any:
     help="Tile of the hardware, tokens: edges of prompts are multiples of it.",
 )
 @trace_options
-@_memory_options
+@memory_options
 @click.option("-o", "--html", metavar="F", help="Write a page with plots.")
 @outputs.json_file_option
 @outputs.markdown_option

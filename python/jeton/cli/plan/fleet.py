@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jeton.cli import outputs
-from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan
+from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.plan.options import (
     Usd,
@@ -16,6 +16,7 @@ from jeton.cli.plan.options import (
     limit_options,
     model_option,
     read_traffic,
+    step_overhead_option,
     trace_options,
 )
 from jeton.cli.plan.writing import write_plan
@@ -27,23 +28,9 @@ _SECTIONS = {
     "Most used": ("model", "gpus", "ttft", "tpot", "html", "json_file"),
     "Traffic": ("rate", "strict", "speed", "seconds", "window"),
     "Engine and price": ("step_overhead_ms", "usd_per_hour"),
-    "Memory": (
-        "weights",
-        "kv_dtype",
-        "tensor_parallel",
-        "gpu_memory_utilization",
-        "max_batched_tokens",
-        "max_requests",
-        "full_pages",
-    ),
+    "Memory": MEMORY_SECTION,
     "Output": ("markdown", "quiet"),
 }
-
-
-def _memory_options(function: Any) -> Any:
-    for option in reversed(MEMORY_OPTIONS):
-        function = option(function)
-    return function
 
 
 @click.command(cls=SectionedCommand, sections=_SECTIONS)
@@ -76,14 +63,7 @@ def _memory_options(function: Any) -> Any:
     metavar="S",
     help="Windows whose peak is told, and that could each have their own number of servers.",
 )
-@click.option(
-    "--step-overhead-ms",
-    type=click.FloatRange(min=0, max=59_999),
-    default=0.0,
-    show_default=True,
-    metavar="MS",
-    help="Extra time of each step: scheduling, launches, sampling.",
-)
+@step_overhead_option
 @click.option(
     "--usd-per-hour",
     type=Usd(),
@@ -91,7 +71,7 @@ def _memory_options(function: Any) -> Any:
     help="Price of one GPU and hour, where --gpus has one; by default the catalog's low list "
     "price of each.",
 )
-@_memory_options
+@memory_options
 @click.option("-o", "--html", metavar="F", help="Write a page.")
 @outputs.json_file_option
 @outputs.markdown_option

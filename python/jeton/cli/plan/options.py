@@ -20,6 +20,7 @@ __all__ = [
     "limit_options",
     "model_option",
     "read_traffic",
+    "step_overhead_option",
     "trace_options",
 ]
 
@@ -77,6 +78,18 @@ def model_option(function: _F) -> _F:
         metavar="M",
         help="Model that is served: a name of `jeton catalog models`, a published name, or a "
         "folder with a config.json.",
+    )(function)
+
+
+def step_overhead_option(function: _F) -> _F:
+    """``--step-overhead-ms MS``."""
+    return click.option(
+        "--step-overhead-ms",
+        type=click.FloatRange(min=0, max=59_999),
+        default=0.0,
+        show_default=True,
+        metavar="MS",
+        help="Extra time of each step: scheduling, launches, sampling.",
     )(function)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import outputs, streams, tables
-from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan
+from jeton.cli.memory_options import memory_options, memory_plan
+from jeton.cli.predict.options import history_options
 
 if TYPE_CHECKING:
     from jeton.planning.prediction.memory import MemoryPrediction
@@ -33,12 +34,6 @@ class _Duration(click.ParamType[float]):
         if found is None or float(found[1]) <= 0:
             self.fail(f"{value!r} is no duration; expected for example 90s, 10m or 1h", param, ctx)
         return float(found[1]) * _UNITS[found[2]]
-
-
-def _memory_options(function: Any) -> Any:
-    for option in reversed(MEMORY_OPTIONS):
-        function = option(function)
-    return function
 
 
 @click.command()
@@ -73,21 +68,8 @@ def _memory_options(function: Any) -> Any:
     metavar="S",
     help="Time of a token of an answer, as measured; by default computed from model, GPU and load.",
 )
-@click.option(
-    "--kind",
-    type=click.Choice(["auto", "logs", "trace"]),
-    default="auto",
-    show_default=True,
-    help="Kind of the input; auto: told by the fields of the first record.",
-)
-@click.option("--time-field", metavar="NAME", default="", help="Field of a log that has the time.")
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="N",
-    help="Requests per second of a trace that has no times.",
-)
-@_memory_options
+@history_options
+@memory_options
 @outputs.json_file_option
 @click.option("-o", "--html", metavar="F", help="Write a page with the plot of the memory.")
 def memory(

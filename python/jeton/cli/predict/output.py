@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import outputs, streams, tables
+from jeton.cli.predict.options import history_options
 
 if TYPE_CHECKING:
     from jeton.planning.prediction import OutputPrediction, RouteCoverage
@@ -33,20 +34,7 @@ _MOST_ROWS = 20
     metavar="SHARE",
     help="Share of the answers that an interval is to hold.",
 )
-@click.option(
-    "--kind",
-    type=click.Choice(["auto", "logs", "trace"]),
-    default="auto",
-    show_default=True,
-    help="Kind of the input; auto: told by the fields of the first record.",
-)
-@click.option("--time-field", metavar="NAME", default="", help="Field of a log that has the time.")
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="N",
-    help="Requests per second of a trace that has no times.",
-)
+@history_options
 @click.option(
     "--check",
     is_flag=True,
