@@ -205,9 +205,9 @@ where
         placed.is_some()
     }
 
-    /// Notes that `n` pretokens were found outside their own set. A cache whose pretokens come again
-    /// grows by them, where one full of new pretokens grows by `displaced`. Returns true if the
-    /// cache has now become as large as it may be.
+    /// Notes that `n` pretokens were found outside their own set. A text that comes again makes the
+    /// cache grow by these detours, a new text by `displaced`. Returns true if the cache has now
+    /// become as large as it may be.
     pub(crate) fn note_detours(&mut self, n: usize) -> bool {
         self.n_detours += n;
         let n_sets = self.sets.len();
