@@ -27,6 +27,10 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
+_MAX_DOCUMENT_BYTES = 1 << 40
+"""Documents are never cut: offsets count from the beginning of the whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentChunks:
     """Chunks of one document.
@@ -98,6 +102,7 @@ def chunk(
         format=format,
         strict=strict,
         on_bad_record=on_bad_record,
+        max_document_bytes=_MAX_DOCUMENT_BYTES,
         on_progress=on_progress,
     )
 

@@ -25,9 +25,9 @@ from jeton.cluster.sessions import RaySession, RayTasks
 from jeton.corpus import CorpusCare, Format, InputFile, require_text
 from jeton.corpus.care import CareTally, CorpusCarer
 from jeton.corpus.documents import MAX_DOCUMENT_BYTES
+from jeton.corpus.objects import FileState, is_address
 from jeton.corpus.weights import integer_weights
 from jeton.datasets.inputs import DatasetInputs, FoundInputs, find_inputs
-from jeton.datasets.objects import FileState, is_address
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import PieceCounts
 from jeton.datasets.reading import TextPiece, read_unit

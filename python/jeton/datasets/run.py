@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from jeton._core import Tokenizer, available_threads
 from jeton.corpus import Format, InputFile, require_text
+from jeton.corpus.objects import local_folder
 from jeton.datasets.boundaries import BoundaryTokens, find_boundaries
 from jeton.datasets.formats import ShardFormat, ShardLayout, shard_format
 from jeton.datasets.inputs import DatasetInputs, find_inputs
@@ -22,7 +23,6 @@ from jeton.datasets.manifest import (
     RunPlan,
     units_digest,
 )
-from jeton.datasets.objects import local_folder
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.result import TokenizedDataset

@@ -12,13 +12,13 @@ import numpy as np
 
 from jeton._core import Tokenizer
 from jeton.corpus import InputFile
+from jeton.corpus.objects import local_folder, state_of
 from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.foreign import find_pairs
 from jeton.datasets.formats import ShardLayout, ShardRecord, shard_format
 from jeton.datasets.formats.base import FileRecord, ShardFormat
 from jeton.datasets.formats.megatron import MegatronFormat
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
-from jeton.datasets.objects import local_folder, state_of
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.result import TokenizedDataset
