@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,7 +19,7 @@ from click.testing import CliRunner
 
 import jeton
 from jeton.cli.app import app
-from jeton.cluster import RayTasks, count_pretokens_on_ray, counting, pieces_on_ray
+from jeton.cluster import RayTasks, count_pretokens_on_ray, counting, pieces_on_ray, tokenizing
 from jeton.cluster.sessions import RaySession
 from jeton.cluster.tokenizing import pieces_of_part, write_part
 from jeton.datasets import units
@@ -93,6 +95,10 @@ class DiesOnce:
         return self.job.states
 
     @property
+    def files(self) -> Any:
+        return self.job.files
+
+    @property
     def units(self) -> Any:
         return self.job.units
 
@@ -125,6 +131,128 @@ def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(tmp_
     assert [unit for unit, _ in begun].count("2") == 2
     assert len({process for _, process in begun}) >= 2
     assert str(os.getpid()) not in {process for _, process in begun}
+    assert contents(tmp_path / "local") == contents(tmp_path / "ray")
+
+
+class _Here:
+    """A session whose tasks run in this process, one after the other."""
+
+    n_slots = 2
+
+    def __init__(self, shared: Any) -> None:
+        self.shared = shared
+        self.done: dict[int, Any] = {}
+
+    def begin(self, function: Any, *arguments: Any) -> int:
+        number = len(self.done)
+        try:
+            self.done[number] = function(self.shared, *pickle.loads(pickle.dumps(arguments)))
+        except Exception as error:
+            self.done[number] = error
+        return number
+
+    def wait(self, references: Any, *, seconds: float | None = None) -> list[int]:
+        return list(references)
+
+    def result(self, reference: int) -> Any:
+        found = self.done[reference]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def opened(_: Any, shared: Any, **__: Any) -> Iterator[_Here]:
+        yield _Here(shared)
+
+    monkeypatch.setattr(RaySession, "open", opened)
+
+
+FORMATS = ["megatron", "numpy", "parquet", "arrow", "mds", "litdata", "datatrove", "nanochat"]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("form", FORMATS)
+def test_shards_that_tasks_write_are_those_of_one_machine(tmp_path: Path, form: Any) -> None:
+    path = a_corpus(tmp_path, 250)
+    lines = path.read_text().splitlines(keepends=True)
+    # Empty documents and nulls stand between the others, and at both ends.
+    lines[100:100] = ['{"text": ""}\n', '{"text": null}\n']
+    path.write_text("".join([*lines, '{"text": ""}\n']))
+    other = tmp_path / "b.txt"
+    other.write_text("One more boat.")
+    for folder, on in ((tmp_path / "local", "local"), (tmp_path / "tasks", pieces_on_ray)):
+        made = run([path, other], folder, on, format=form)
+        assert len(made.shards) > 1
+    assert contents(tmp_path / "local") == contents(tmp_path / "tasks")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("fails_at", [0, 2, 5])
+def test_a_shard_that_cannot_be_written_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    path = a_corpus(tmp_path)
+    run(path, tmp_path / "local", "local")
+    write = tokenizing.write_shard
+
+    def full(job: Any, cut: Any, planned: Any, *rest: Any) -> Any:
+        if planned.record.number == fails_at:
+            raise OSError(28, "No space left on device")
+        return write(job, cut, planned, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tokenizing, "write_shard", full)
+        with pytest.raises(OSError, match="No space left"):
+            run(path, tmp_path / "o", pieces_on_ray)
+    made = run(path, tmp_path / "o", pieces_on_ray, resume=True)
+    assert made.n_resumed_shards == fails_at
+    assert contents(tmp_path / "o") == contents(tmp_path / "local")
+
+
+@dataclass(frozen=True)
+class KillsOnce:
+    """A format whose writer of the second shard is killed after some documents, the first time."""
+
+    kind: Any
+    notes: Path
+
+    def open_shard(self, layout: Any, number: int) -> Any:
+        writer = self.kind.open_shard(layout, number)
+        append = writer.append
+        notes = self.notes
+
+        def dying(*arguments: Any) -> None:
+            append(*arguments)
+            if number == 1 and not (notes / "killed").exists():
+                (notes / "killed").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        writer.append = dying
+        return writer
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_that_is_killed_in_a_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = a_corpus(tmp_path)
+    run(path, tmp_path / "local", "local")
+    __import__("ray").cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    begin = RaySession.begin
+
+    def dying(self: RaySession, function: Any, *arguments: Any) -> Any:
+        if function is tokenizing.write_shard:
+            cut = arguments[0]
+            arguments = (replace(cut, kind=KillsOnce(cut.kind, tmp_path)), *arguments[1:])
+        return begin(self, function, *arguments)
+
+    monkeypatch.setattr(RaySession, "begin", dying)
+    run(path, tmp_path / "ray", pieces_on_ray)
+    assert (tmp_path / "killed").exists()
     assert contents(tmp_path / "local") == contents(tmp_path / "ray")
 
 

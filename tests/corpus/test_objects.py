@@ -53,7 +53,7 @@ def stored(request: Any, tmp_path_factory: Any) -> Iterator[tuple[str, Path]]:
 def texts_of(inputs: Any, **options: Any) -> list[str]:
     stream = open_documents(inputs, **options)
     texts = [text for _, batch in stream for text in batch]
-    assert stream.n_null_documents == (7 if "documents" in options else 7)
+    assert stream.n_null_documents == 4
     return texts
 
 
