@@ -114,7 +114,9 @@ class DiesOnce:
 
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("cluster")
-def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(tmp_path: Path) -> None:
+def test_a_cluster_gives_the_bytes_of_one_machine_though_workers_are_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = a_corpus(tmp_path, 600)
     run(path, tmp_path / "local", "local")
     notes = tmp_path / "notes"
@@ -125,9 +127,19 @@ def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(tmp_
     def on_dying_workers(job: Any, *arguments: Any) -> Any:
         return pieces_on_ray(cast(TokenizeJob, DiesOnce(job, notes)), *arguments)
 
+    begin = RaySession.begin
+
+    def dying(self: RaySession, function: Any, *arguments: Any) -> Any:
+        if function is tokenizing.write_shard:
+            cut = arguments[0]
+            arguments = (replace(cut, kind=KillsOnce(cut.kind, notes)), *arguments[1:])
+        return begin(self, function, *arguments)
+
+    monkeypatch.setattr(RaySession, "begin", dying)
     run(path, tmp_path / "ray", on_dying_workers)
     begun = [line.split() for line in (notes / "begun").read_text().splitlines()]
     assert (notes / "killed").exists()
+    assert (notes / "killed in a shard").exists()
     assert [unit for unit, _ in begun].count("2") == 2
     assert len({process for _, process in begun}) >= 2
     assert str(os.getpid()) not in {process for _, process in begun}
@@ -226,34 +238,12 @@ class KillsOnce:
 
         def dying(*arguments: Any) -> None:
             append(*arguments)
-            if number == 1 and not (notes / "killed").exists():
-                (notes / "killed").touch()
+            if number == 1 and not (notes / "killed in a shard").exists():
+                (notes / "killed in a shard").touch()
                 os.kill(os.getpid(), signal.SIGKILL)
 
         writer.append = dying
         return writer
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.usefixtures("cluster")
-def test_a_worker_that_is_killed_in_a_shard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = a_corpus(tmp_path)
-    run(path, tmp_path / "local", "local")
-    __import__("ray").cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    begin = RaySession.begin
-
-    def dying(self: RaySession, function: Any, *arguments: Any) -> Any:
-        if function is tokenizing.write_shard:
-            cut = arguments[0]
-            arguments = (replace(cut, kind=KillsOnce(cut.kind, tmp_path)), *arguments[1:])
-        return begin(self, function, *arguments)
-
-    monkeypatch.setattr(RaySession, "begin", dying)
-    run(path, tmp_path / "ray", pieces_on_ray)
-    assert (tmp_path / "killed").exists()
-    assert contents(tmp_path / "local") == contents(tmp_path / "ray")
 
 
 @pytest.mark.timeout(300)

@@ -97,7 +97,10 @@ def _filesystem(address: str) -> tuple[Any, str]:
         fs, path = fsspec.core.url_to_fs(address)
     except (ValueError, ImportError, TypeError) as error:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UsageError(f"{address}: fsspec cannot open it: {first_line}") from error
+        raise UsageError(
+            f"{address}: fsspec cannot open it: {first_line}\n"
+            "hint: look at the spelling; most stores need a package of their own beside fsspec"
+        ) from error
     return fs, str(path)
 
 
