@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from jeton.cluster import RayTasks, count_pretokens_on_ray, counting, pieces_on_
 from jeton.cluster.sessions import RaySession
 from jeton.cluster.tokenizing import pieces_of_part, write_part
 from jeton.datasets import units
+from jeton.datasets.formats.base import ShardFile
 from jeton.datasets.working import TokenizeJob
 from jeton.errors import ClusterError, MissingExtraError, RecordError, UsageError
 from jeton.training import TrainSettings, load_counts, save_counts, train_from_counts
@@ -114,9 +115,7 @@ class DiesOnce:
 
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("cluster")
-def test_a_cluster_gives_the_bytes_of_one_machine_though_workers_are_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(tmp_path: Path) -> None:
     path = a_corpus(tmp_path, 600)
     run(path, tmp_path / "local", "local")
     notes = tmp_path / "notes"
@@ -127,19 +126,9 @@ def test_a_cluster_gives_the_bytes_of_one_machine_though_workers_are_killed(
     def on_dying_workers(job: Any, *arguments: Any) -> Any:
         return pieces_on_ray(cast(TokenizeJob, DiesOnce(job, notes)), *arguments)
 
-    begin = RaySession.begin
-
-    def dying(self: RaySession, function: Any, *arguments: Any) -> Any:
-        if function is tokenizing.write_shard:
-            cut = arguments[0]
-            arguments = (replace(cut, kind=KillsOnce(cut.kind, notes)), *arguments[1:])
-        return begin(self, function, *arguments)
-
-    monkeypatch.setattr(RaySession, "begin", dying)
     run(path, tmp_path / "ray", on_dying_workers)
     begun = [line.split() for line in (notes / "begun").read_text().splitlines()]
     assert (notes / "killed").exists()
-    assert (notes / "killed in a shard").exists()
     assert [unit for unit, _ in begun].count("2") == 2
     assert len({process for _, process in begun}) >= 2
     assert str(os.getpid()) not in {process for _, process in begun}
@@ -224,26 +213,36 @@ def test_a_shard_that_cannot_be_written_is_resumed(
     assert contents(tmp_path / "o") == contents(tmp_path / "local")
 
 
-@dataclass(frozen=True)
-class KillsOnce:
-    """A format whose writer of the second shard is killed after some documents, the first time."""
+@pytest.mark.usefixtures("here")
+def test_a_worker_that_is_killed_in_a_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = a_corpus(tmp_path)
+    run(path, tmp_path / "local", "local")
+    write = tokenizing.write_shard
+    n_killed = 0
 
-    kind: Any
-    notes: Path
+    def written_again(*arguments: Any) -> Any:
+        nonlocal n_killed
+        child = os.fork()
+        if not child:
+            close = ShardFile.close
 
-    def open_shard(self, layout: Any, number: int) -> Any:
-        writer = self.kind.open_shard(layout, number)
-        append = writer.append
-        notes = self.notes
-
-        def dying(*arguments: Any) -> None:
-            append(*arguments)
-            if number == 1 and not (notes / "killed in a shard").exists():
-                (notes / "killed in a shard").touch()
+            def dying(file: ShardFile) -> Any:
+                # The first file of the shard has its name, in the folder of the task.
+                close(file)
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        writer.append = dying
-        return writer
+            monkeypatch.setattr(ShardFile, "close", dying)
+            write(*arguments)
+            os._exit(0)
+        n_killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        return write(*arguments)
+
+    monkeypatch.setattr(tokenizing, "write_shard", written_again)
+    made = run(path, tmp_path / "tasks", pieces_on_ray)
+    assert n_killed == len(made.shards) > 3
+    assert contents(tmp_path / "local") == contents(tmp_path / "tasks")
 
 
 @pytest.mark.timeout(300)
