@@ -18,6 +18,7 @@ from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.foreign import find_pairs, verify_pair
 from jeton.datasets.formats import ShardFormat, ShardLayout, ShardRecord, shard_format
 from jeton.datasets.formats.base import FileDigest, ShardIds
+from jeton.datasets.formats.reading import documents_of
 from jeton.datasets.id_checks import IdChecker, IdExpectation
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
 from jeton.datasets.options import DatasetOptions
@@ -238,7 +239,7 @@ class _Verification:
         wanted: list[_Wanted] = []
         n_documents = n_tokens = 0
         try:
-            for block in self._kind.read_shard(self._layout, shard, self._eos_id):
+            for block in documents_of(self._kind, self._layout, shard, self._eos_id):
                 self._checker.look(name, n_documents, block)
                 wanted += _wanted_of(block, name, n_before, n_documents, places)
                 n_documents += len(block.offsets) - 1
