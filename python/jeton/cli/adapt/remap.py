@@ -6,12 +6,18 @@ from pathlib import Path
 
 import click
 
-from jeton.cli import options, streams
+from jeton.cli import streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 
 __all__ = ["remap"]
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "--change",
@@ -55,7 +61,7 @@ __all__ = ["remap"]
 @click.option(
     "-o", "--output", required=True, metavar="PATH", help="File to write; a folder for several."
 )
-@options.json_option
+@json_place_option
 def remap(
     files: tuple[str, ...],
     change_path: str,
@@ -66,7 +72,7 @@ def remap(
     output: str,
     *,
     as_cut: bool,
-    as_json: bool,
+    json_file: str | None,
 ) -> None:
     """Make files of old token ids files of new ones, where that is exact.
 
@@ -83,6 +89,7 @@ def remap(
     from jeton.adapt.change import VocabularyChange
     from jeton.adapt.remapping import remap_file
 
+    check_json_place(json_file, output)
     change = VocabularyChange.read(change_path)
     out = Path(output)
     into_folder = len(files) > 1 or out.is_dir() or output.endswith("/")
@@ -101,17 +108,17 @@ def remap(
         )
         for name in files
     ]
-    if as_json:
-        rows = [
-            {
-                "path": str(one.path),
-                "n_ids": one.n_ids,
-                "n_ignored": one.n_ignored,
-                "dtype": one.dtype,
-            }
-            for one in done
-        ]
-        streams.write_json({"schema_version": "jeton.adapt_remap/1", "files": rows})
+    rows = [
+        {
+            "path": str(one.path),
+            "n_ids": one.n_ids,
+            "n_ignored": one.n_ignored,
+            "dtype": one.dtype,
+        }
+        for one in done
+    ]
+    value = {"schema_version": "jeton.adapt_remap/1", "files": rows}
+    if write_json(json_file, lambda: value):
         return
     for one in done:
         streams.write_line(str(one.path))
