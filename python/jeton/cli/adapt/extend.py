@@ -19,6 +19,7 @@ from jeton.cli.adapt.reading_options import (
     reading_options,
     say_held_out,
 )
+from jeton.cli.adapt.sources import refuse_source
 
 if TYPE_CHECKING:
     from jeton.adapt.extending import Extended
@@ -100,6 +101,7 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
     from jeton.corpus import read_terms
 
     check_json_place(given["json_file"], given["output"])
+    refuse_source(given["output"], tokenizer_name)
     base = options.load_tokenizer(
         tokenizer_name, pattern=given["pattern"], special_tokens=given["special_tokens"]
     )

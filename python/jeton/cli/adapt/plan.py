@@ -15,6 +15,7 @@ from jeton.cli.adapt.json_place import (
 )
 from jeton.cli.adapt.reading_options import reading_of, reading_options
 from jeton.cli.adapt.terms import model_of
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.adapt.migration import MigrationPlan
@@ -31,13 +32,13 @@ __all__ = ["plan"]
 @planning_options.gpu_option
 @click.option(
     "--output-tokens",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="N",
     help="Tokens generated after each document, in tokens of today; of logs their mean by default.",
 )
 @click.option(
     "--requests-per-day",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="N",
     help="Requests a day, for months to break even and the best way.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -87,27 +88,22 @@ def remap(
       jeton adapt remap train.parquet --change small-model/ --column ids -o small-train.parquet
     """
     from jeton.adapt.change import VocabularyChange
-    from jeton.adapt.remapping import remap_file
+    from jeton.adapt.remapping import remap_file, remap_files
 
     check_json_place(json_file, output)
     change = VocabularyChange.read(change_path)
     out = Path(output)
-    into_folder = len(files) > 1 or out.is_dir() or output.endswith("/")
-    if into_folder:
-        out.mkdir(parents=True, exist_ok=True)
-    done = [
-        remap_file(
-            change,
-            name,
-            out / Path(name).name if into_folder else out,
-            dtype=dtype,
-            ignore=ignore,
-            as_cut=as_cut,
-            columns=columns,
-            labels=labels,
-        )
-        for name in files
-    ]
+    options: dict[str, Any] = {
+        "dtype": dtype,
+        "ignore": ignore,
+        "as_cut": as_cut,
+        "columns": columns,
+        "labels": labels,
+    }
+    if len(files) > 1 or out.is_dir() or output.endswith("/"):
+        done = remap_files(change, files, out, **options)
+    else:
+        done = [remap_file(change, files[0], out, **options)]
     rows = [
         {
             "path": str(one.path),

@@ -11,6 +11,7 @@ from jeton.cli.adapt.json_place import (
     json_place_option,
     write_json,
 )
+from jeton.cli.adapt.sources import refuse_source
 
 __all__ = ["replace"]
 
@@ -46,6 +47,7 @@ def replace(
     from jeton.adapt.saving import adapted_target, save_adapted
 
     check_json_place(json_file, output)
+    refuse_source(output, old_name, new_name)
     old, new = options.load_tokenizer(old_name), options.load_tokenizer(new_name)
     target = adapted_target(new, output)
     found = replacement(old, new, force=force)

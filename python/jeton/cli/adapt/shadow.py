@@ -13,6 +13,7 @@ from jeton.cli.adapt.json_place import (
     json_place_option,
     write_json,
 )
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.adapt.shadowing import PairedDifference, Shadow, Side, Stage
@@ -41,7 +42,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--output-tokens",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="N",
     help="Tokens generated after each request, in tokens of A; of logs their mean by default.",
 )
@@ -66,7 +67,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--max-more-tokens",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="SHARE",
     default=0.0,
     show_default=True,
@@ -74,7 +75,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--max-more-tokens-by-domain",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="SHARE",
     default=0.05,
     show_default=True,
@@ -82,7 +83,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--max-more-usd",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="SHARE",
     default=0.0,
     show_default=True,
@@ -90,7 +91,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--max-overflow",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     metavar="SHARE",
     default=0.0,
     show_default=True,

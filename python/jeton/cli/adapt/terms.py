@@ -16,6 +16,7 @@ from jeton.cli.adapt.json_place import (
     write_json,
 )
 from jeton.cli.adapt.reading_options import reading_of, reading_options
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.adapt.term_worth import TermWorth
@@ -60,7 +61,7 @@ _N_SHOWN = 25
 )
 @click.option(
     "--output-tokens",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=0.0,
     show_default=True,
     metavar="N",
@@ -68,7 +69,7 @@ _N_SHOWN = 25
 )
 @click.option(
     "--requests-per-day",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="N",
     help="Requests a day, for money by the month; a document is a request.",
 )
