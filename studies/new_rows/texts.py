@@ -17,7 +17,7 @@ __all__ = ["N_JUDGED", "Split", "interval", "n_bytes", "split"]
 
 HELD_OUT = 10
 """One document of so many is kept apart, by a hash of its text."""
-N_JUDGED, JUDGED_BYTES = 64, 1000
+N_JUDGED, JUDGED_BYTES = 48, 800
 """Documents that a model reads, and the bytes of each from its start."""
 COUNTED_BYTES = 2_000_000
 """Held-out text in which tokens are counted."""

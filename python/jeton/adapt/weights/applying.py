@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.adapt.change import VocabularyChange
-from jeton.adapt.weights.guesses import without_guesses
+from jeton.adapt.weights.guesses import roles_by_ids, without_guesses
 from jeton.adapt.weights.matrices import OpenFiles
 from jeton.adapt.weights.methods import DEFAULT_METHOD, METHODS, Recipes, recipes_of
 from jeton.adapt.weights.planning import Request, plan_weights
@@ -212,6 +212,7 @@ def plan_application(
             ties=weights.ties,
             gone_tokens=gone_special_tokens(sides, change),
             unguessed=without_guesses(sides.tokenizer, sides.new),
+            roles_by_ids=roles_by_ids(sides.model, sides.old) if sides.has_old else None,
         )
     return Plan(sides.model, change, init, weights, settings, tuple(paths))
 
