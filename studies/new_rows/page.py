@@ -1,4 +1,4 @@
-"""Figures of the measured results, and the tables of docs/studies/new-rows.md."""
+"""Figures of the measured results, and the tables of the page about them."""
 
 from __future__ import annotations
 

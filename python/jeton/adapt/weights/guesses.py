@@ -52,7 +52,7 @@ def without_guesses(folder: Path, tokenizer: Tokenizer) -> dict[str, Any] | None
 def roles_by_ids(model: Path, tokenizer: Tokenizer) -> dict[str, str]:
     """Returns the special tokens to which the ids of config.json give a role, by role.
 
-    Of several ends of a text the first one counts.
+    The first one of several ends of a text counts.
     """
     stated = read_object(model / "config.json") or {}
     texts = {id: text for text, id in tokenizer.special_tokens.items()}

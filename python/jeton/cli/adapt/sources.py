@@ -1,4 +1,4 @@
-"""What a command reads stays: a tokenizer is not written over the one that it is made of."""
+"""Sources of a command stay: no tokenizer is written over the one that it is made of."""
 
 from __future__ import annotations
 
