@@ -20,7 +20,7 @@ TEXTS = [f"Boat {i} left the pier. " * (i % 5 + 1) for i in range(12)]
 
 @pytest.fixture(scope="module", params=FORMATS)
 def made(request: Any, tmp_path_factory: Any) -> Path:
-    folder = tmp_path_factory.mktemp("tampered") / "set"
+    folder: Path = tmp_path_factory.mktemp("tampered") / "set"
     jeton.tokenize_dataset(
         iter(TEXTS),
         tokenizer="jeton-general-32k",
@@ -91,7 +91,7 @@ def test_a_manifest_that_lies_is_no_internal_error(made: Path, tmp_path: Path) -
         inner = changed
         for key in place[:-1]:
             inner = inner[key]
-        value = draw.choice([None, "banana", -1, 2**70, [], {}, 0.5])
+        value: Any = draw.choice([None, "banana", -1, 2**70, [], {}, 0.5])
         if value is None and draw.random() < 0.5:
             del inner[place[-1]]
         else:

@@ -19,6 +19,7 @@ import pytest
 
 import jeton
 from jeton._core import compress_zstd, decompress
+from jeton._files import exchange_names
 from jeton.preprocess import files, folders, record_files
 from jeton.preprocess.pipeline import StepPipeline
 from jeton.preprocess.whitespace import WhitespaceStep
@@ -229,7 +230,6 @@ def test_an_error_between_two_names_gives_the_old_files_back(
         (second / "theirs.txt").write_text("theirs\n", encoding="utf-8")
         exchange_names(first, second)
 
-    exchange_names = folders.exchange_names
     monkeypatch.setattr(Path, "replace", failing)
     monkeypatch.setattr(folders, "exchange_names", unknown if way == "one by one" else later)
     if way == "one by one":
