@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from jeton.estimating.growth import Growth, Lengths, growth_of_steps, lengths_of_model
+from jeton.registry import TokenizerLike, resolve
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
@@ -79,7 +80,7 @@ def count_limits(tokenizer: Tokenizer) -> CountLimits:
 
 
 def token_bounds(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     text: str | bytes | bytearray | memoryview,
     *,
     add_special_tokens: bool = False,
@@ -91,11 +92,12 @@ def token_bounds(
     which have one to four bytes each. So the call takes constant time, whatever the text.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         text: Text, or its UTF-8.
         add_special_tokens: True if special tokens around the text count, too.
         allow_special: Special tokens that are found in the text, as for ``encode``.
     """
+    tokenizer = resolve(tokenizer)
     limits = count_limits(tokenizer)
     if isinstance(text, str):
         n_chars = len(text)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from jeton._core import TextBatch, Tokenizer
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_ratio
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["HELDOUT_SHARE", "ORDER", "KneserNey", "NgramBits", "ngram_bits_per_byte"]
 
@@ -216,7 +217,7 @@ def _unique_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def ngram_bits_per_byte(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     texts: Iterable[str],
     *,
     order: int = ORDER,
@@ -227,7 +228,7 @@ def ngram_bits_per_byte(
     """Fit on some documents, read on the others.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         texts: Documents; the same for all tokenizers that are compared. Equal documents fall on
             the same side of the split, so that none is read that the model was fitted on.
         order: 1 to 5.
@@ -239,6 +240,7 @@ def ngram_bits_per_byte(
         EmptyCorpusError: One side of the split has no text.
         UsageError: A number is out of range.
     """
+    tokenizer = resolve(tokenizer)
     if not 0 < heldout_share < 1:
         raise UsageError(f"heldout_share is {heldout_share!r}; expected above 0 and below 1")
     train: list[str] = []

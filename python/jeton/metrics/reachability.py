@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["Category", "Reachability", "reachability"]
 
@@ -78,11 +79,12 @@ class Reachability:
         return np.flatnonzero(self.categories == category)
 
 
-def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Reachability:
+def reachability(tokenizer: TokenizerLike, *, num_threads: int | None = None) -> Reachability:
     """Encode the text of every token again.
 
     Cost: the vocabulary is encoded once, and a few more times for the ids that do not come back.
     """
+    tokenizer = resolve(tokenizer)
     categories = np.full(tokenizer.vocab_size, Category.NO_TOKEN, dtype=np.uint8)
     special = {token.id for token in tokenizer.added_tokens}
     if tokenizer.unknown_id is not None:

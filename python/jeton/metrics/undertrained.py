@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.metrics.reachability import Category, Reachability, reachability
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = [
     "MIN_NEIGHBOUR_COUNT",
@@ -87,7 +88,7 @@ class UndertrainedTokens:
 
 
 def undertrained_tokens(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     id_counts: NDArray[np.uint64],
     *,
     known: Reachability | None = None,
@@ -96,7 +97,7 @@ def undertrained_tokens(
     """Look for ids that a model cannot have learned.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         id_counts: uint64 (vocab_size,), how often each id occurs in a corpus; all zero: none.
         known: The reachability of the same tokenizer, where it was computed before.
         num_threads: Threads of the core; None: all.
@@ -104,6 +105,7 @@ def undertrained_tokens(
     Raises:
         UsageError: ``id_counts`` does not have one count for each id.
     """
+    tokenizer = resolve(tokenizer)
     if len(id_counts) != tokenizer.vocab_size:
         raise UsageError(
             f"{len(id_counts)} counts for a vocabulary of {tokenizer.vocab_size} ids; "
