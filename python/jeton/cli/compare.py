@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, outputs, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 
@@ -82,7 +83,7 @@ _SECTIONS = {
 @click.option("--no-speed", is_flag=True, help="Do not time the encoding of the sample.")
 @click.option(
     "--sample-mb",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=4.0,
     show_default=True,
     metavar="MB",

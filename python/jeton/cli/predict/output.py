@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import outputs, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.cli.predict.options import history_options
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _MOST_ROWS = 20
 )
 @click.option(
     "--coverage",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
     default=0.9,
     show_default=True,
     metavar="SHARE",
