@@ -188,14 +188,15 @@ def _write(
     markdown: str | None,
     quiet: bool,
 ) -> None:
-    from jeton._files import write_whole
     from jeton.report import compare as looks
 
-    if html is not None:
-        write_whole(html, looks.comparison_html(comparison))
-    outputs.write_output(json_file, lambda: looks.comparison_json(comparison))
-    outputs.write_output(markdown, lambda: looks.comparison_markdown(comparison))
-    if not quiet and "-" not in (json_file, markdown):
-        looks.print_comparison(comparison, tables.console())
-    if not quiet:
-        outputs.say_written(html, json_file, markdown)
+    outputs.write_forms(
+        html=html,
+        json_file=json_file,
+        markdown=markdown,
+        quiet=quiet,
+        make_html=lambda: looks.comparison_html(comparison),
+        make_json=lambda: looks.comparison_json(comparison),
+        make_markdown=lambda: looks.comparison_markdown(comparison),
+        show=lambda: looks.print_comparison(comparison, tables.console()),
+    )
