@@ -30,7 +30,7 @@ N_KEPT_VOCABULARIES = 64
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
 hypothesis.settings.register_profile(
-    "fast", max_examples=40, deadline=None, derandomize=IN_CI, print_blob=True
+    "fast", max_examples=25, deadline=None, derandomize=IN_CI, print_blob=True
 )
 hypothesis.settings.register_profile(
     "thorough", max_examples=3000, deadline=None, derandomize=IN_CI, print_blob=True
