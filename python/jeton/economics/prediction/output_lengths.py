@@ -184,9 +184,7 @@ class OutputLengths:
         A group has drifted where more of its outputs are longer or shorter than its own window
         before would let expect by chance; the largest change comes first.
         """
-        return tuple(
-            LengthDrift(tuple(group), *figures) for group, *figures in self._history.drifts()
-        )
+        return tuple(LengthDrift(tuple(found[0]), *found[1:]) for found in self._history.drifts())
 
 
 def _check(tokens: int, name: str, group: tuple[str, ...]) -> None:

@@ -344,7 +344,5 @@ def _notes(trace: Trace, best: PolicyFigures, load: float, seeds: int) -> tuple[
         notes.append("the trace has no times; they were drawn as a Poisson process")
     refused = best.at(load).n_refused
     if refused:
-        notes.append(
-            f"fit neither context nor memory: {counted(refused, 'request')} of all drawings"
-        )
+        notes.append(f"{counted(refused, 'request')} of all drawings beyond context or memory")
     return tuple(notes)
