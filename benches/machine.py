@@ -43,8 +43,8 @@ CAVEATS = (
     "2026-11-26, a throwaway script that asks the same workers)",
     "all records are of engines before 2026-11-28, which also remembered passages of Thai and "
     "whole texts of few words: warm Thai and Llama 2 over Chinese are lower now "
-    "(docs/log/low-id-pairs.md has the other changes); on one Intel machine warm code, medical "
-    "text and logs fell to 0.84 to 0.90 (docs/log/2026-11-28-engine-on-intel.md)",
+    "(docs/log/low-id-pairs.md has the other changes); what else the deletions cost was found and "
+    "put back (docs/log/2026-11-28-engine-on-intel.md)",
 )
 
 

@@ -8,13 +8,14 @@ lengths does not blur them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, sha256, text_digests
+from jeton.adapt.amounts import check_amounts
 from jeton.adapt.logged_requests import LoggedMoney, read_logged_requests
 from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.gpu_facts import GpuFacts
@@ -68,6 +69,14 @@ class AbortRules:
     max_more_usd: float = 0.0
     max_overflow_share: float = 0.0
     min_requests: int = 30
+
+    def __post_init__(self) -> None:
+        """Refuses limits that nothing is beyond.
+
+        Raises:
+            UsageError: A limit is negative, endless or no number.
+        """
+        check_amounts(**{field.name: getattr(self, field.name) for field in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,12 +315,18 @@ class _Log:
 def _check(stages: Sequence[float], output_tokens: float | None) -> None:
     if not stages or list(stages) != sorted(set(stages)) or not 0 < min(stages) <= 100:
         raise UsageError(
-            f"stages are {list(stages)}; expected percents that ascend, as 1,10,50,100"
+            f"stages are {list(stages)}; expected percents that ascend\nhint: as 1,10,50,100"
         )
     if max(stages) > 100:
-        raise UsageError(f"a stage is {max(stages):g}% of the traffic; expected at most 100")
+        raise UsageError(
+            f"a stage is {max(stages):g}% of the traffic; expected at most 100\n"
+            "hint: as 1,10,50,100"
+        )
     if output_tokens is not None and not 0 <= output_tokens < 1e9:
-        raise UsageError(f"output_tokens is {output_tokens}; expected at least 0")
+        raise UsageError(
+            f"output_tokens is {output_tokens}; expected at least 0\n"
+            "hint: 0 for requests without answers"
+        )
 
 
 def _places(digests: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:

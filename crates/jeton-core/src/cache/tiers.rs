@@ -109,6 +109,20 @@ impl PretokenCache {
         self.records.get(&text[start..end], role)
     }
 
+    /// Notes that `n` short pretokens with few ids were found outside their own set of `few_ids`.
+    pub(crate) fn note_detours(&mut self, n: usize) {
+        if !self.few_ids.note_detours(n) {
+            return;
+        }
+        // Now `few_ids` has room for the pretokens that `many_ids` took in.
+        for entry in self.many_ids.entries() {
+            let ids = entry.payload.get(..entry.payload[MANY_IDS] as usize);
+            if let Some(payload) = ids.and_then(|ids| pack_short(self.small_ids, ids)) {
+                self.few_ids.put(entry.key, payload);
+            }
+        }
+    }
+
     /// Keeps the ids of bytes in a role.
     pub(crate) fn keep(&mut self, role: Role, pretoken: &[u8], ids: &[u32]) {
         if let Some(key) = Key::<1>::new(pretoken, 0, pretoken.len()) {
@@ -170,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn words_without_room_are_kept_in_the_next_tier() {
+    fn pretokens_without_room_stay_in_the_next_tier_until_few_ids_grows() {
         let mut caches = PretokenCache::default();
         // Enough pretokens that `few_ids` grows for the last time but one.
         for (pretoken, number) in pretokens(0..80_000) {
@@ -190,6 +204,24 @@ mod tests {
                 .iter()
                 .all(|entry| caches.few_ids.get(entry.key).is_none())
         );
+        // A few detours do not make it grow.
+        caches.note_detours(1000);
+        assert!(caches.few_ids.get(elsewhere[0].key).is_none());
+        caches.note_detours(1 << 20);
+        assert!(n_known(&mut caches) > 29_700);
+        let back = elsewhere
+            .iter()
+            .filter(|entry| caches.few_ids.get(entry.key).is_some());
+        assert!(back.count() * 20 > elsewhere.len() * 19);
+    }
+
+    #[test]
+    fn detours_begin_no_cache() {
+        let mut caches = PretokenCache::default();
+        caches.note_detours(0);
+        caches.note_detours(1 << 20);
+        assert_eq!(caches.few_ids.entries().count(), 0);
+        assert!(!caches.few_ids.note_detours(1 << 20));
     }
 
     proptest! {

@@ -31,6 +31,10 @@ const LATE_DISPLACED: usize = 4;
 const LARGE_DISPLACED: usize = 6;
 const LARGE_BYTES: usize = 1 << 20;
 
+/// Detours for each set at which a cache grows: reading their lines has then taken about as long as
+/// filling the new sets (docs/log/2026-11-28-engine-on-intel.md).
+const DETOURS_PER_SET: usize = 2;
+
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
@@ -117,6 +121,8 @@ pub(crate) struct TwoWayCache<const W: usize, const P: usize> {
     sets: HugeSlice<Set<W, P>>,
     /// Pretokens that became guests, were lost or were not kept since the cache last grew.
     displaced: usize,
+    /// Detours since the cache last grew, see [`Self::note_detours`].
+    n_detours: usize,
     share: Share,
 }
 
@@ -146,7 +152,7 @@ impl<const W: usize, const P: usize> TwoWayCache<W, P> {
     pub(crate) fn clear(&mut self) {
         let bytes = self.sets.len() * Self::SET_BYTES;
         self.sets = HugeSlice::default();
-        self.displaced = 0;
+        (self.displaced, self.n_detours) = (0, 0);
         self.share.give_back(bytes);
     }
 }
@@ -199,8 +205,21 @@ where
         placed.is_some()
     }
 
+    /// Notes that `n` pretokens were found outside their own set. A text that comes again makes the
+    /// cache grow by these detours, a new text by `displaced`. Returns true if the cache has now
+    /// become as large as it may be.
+    pub(crate) fn note_detours(&mut self, n: usize) -> bool {
+        self.n_detours += n;
+        let n_sets = self.sets.len();
+        let is_worth = n_sets > 0 && self.n_detours >= n_sets * DETOURS_PER_SET;
+        if !is_worth || n_sets >= Self::MAX_SETS {
+            return false;
+        }
+        self.grow();
+        self.sets.len() == Self::MAX_SETS
+    }
+
     /// Entries, in no particular order.
-    #[cfg(test)]
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry<W, P>> {
         let entries = self.sets.iter().flat_map(|Set(entries)| entries);
         entries.filter(|entry| !entry.is_empty())
@@ -239,7 +258,7 @@ where
         if self.sets.is_empty() && self.displaced > 0 {
             return;
         }
-        self.displaced = 0;
+        (self.displaced, self.n_detours) = (0, 0);
         let n_sets = (self.sets.len() * 4).clamp(Self::MIN_SETS, Self::MAX_SETS);
         // The old sets are there until their pretokens have moved.
         let old_bytes = self.sets.len() * Self::SET_BYTES;

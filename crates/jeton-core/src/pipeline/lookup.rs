@@ -71,6 +71,8 @@ pub(crate) struct BatchLookup {
     /// Search of the last pretoken that [`Self::look_up_slow`] looked for, see [`Miss`].
     is_new: bool,
     search: Search,
+    /// Short pretokens with few ids that were not in their own set, in this text so far.
+    n_detours: usize,
     /// Short pretokens of this batch that `few_ids` did not have.
     n_many_ids: usize,
     /// True if the last batch had many of them, see [`MANY_IDS_SHARE`].
@@ -121,6 +123,7 @@ impl Default for BatchLookup {
             n_known: 0,
             is_new: false,
             search: Search::NotBegun,
+            n_detours: 0,
             n_many_ids: 0,
             has_many_ids: false,
             is_mixed: false,
@@ -131,7 +134,12 @@ impl Default for BatchLookup {
 impl BatchLookup {
     /// Begins with a text.
     pub(crate) fn begin(&mut self) {
-        (self.at, self.start, self.n_known) = (0, 0, 0);
+        (self.at, self.start, self.n_known, self.n_detours) = (0, 0, 0, 0);
+    }
+
+    /// Returns the number of short pretokens with few ids that were not in their own set.
+    pub(crate) fn n_detours(&self) -> usize {
+        self.n_detours
     }
 
     /// True if all pretokens of a text have been looked up.
@@ -377,6 +385,7 @@ impl BatchLookup {
             self.search = search(&text[begin..end]);
         }
         if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
+            self.n_detours += usize::from(found.is_none());
             *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
             return Some(payload[FEW_IDS] as usize);
         }
@@ -395,6 +404,7 @@ impl BatchLookup {
     fn take_rich(&mut self, n_known: usize, payload: &Payload<{ MANY_IDS + 1 }>) -> Option<usize> {
         let n_ids = payload[MANY_IDS] as usize;
         self.n_many_ids += 1;
+        self.n_detours += usize::from(n_ids <= FEW_IDS);
         *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
         Some(n_ids)
     }

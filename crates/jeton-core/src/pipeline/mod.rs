@@ -228,6 +228,7 @@ impl<M: Model> Pipeline<M> {
         batch.begin();
         prefetch_beginning(bytes);
         let result = self.encode_batches(bytes, pieces, &mut batch, words, scratch, sink);
+        words.caches.note_detours(batch.n_detours());
         words.batch = Some(batch);
         result
     }

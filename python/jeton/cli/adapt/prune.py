@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 from jeton.cli.adapt.reading_options import (
     held_out_json,
     reading_of,
     reading_options,
     say_held_out,
 )
+from jeton.cli.adapt.sources import refuse_source
 
 if TYPE_CHECKING:
     from jeton.adapt.pruning import Pruned
@@ -24,7 +31,7 @@ __all__ = ["prune"]
 _N_SHOWN = 10
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("tokenizer_name", metavar="TOKENIZER")
 @click.argument("inputs", nargs=-1, required=True)
 @click.option(
@@ -52,7 +59,7 @@ _N_SHOWN = 10
     help="Folder or file of the new tokenizer; the change is written beside it.",
 )
 @click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
-@options.json_option
+@json_place_option
 def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     """Take tokens out that a text does not need, those first that cost it least.
 
@@ -68,6 +75,8 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     from jeton.adapt.saving import adapted_target, save_adapted
     from jeton.corpus import read_terms
 
+    check_json_place(given["json_file"], given["output"])
+    refuse_source(given["output"], tokenizer_name)
     base = options.load_tokenizer(
         tokenizer_name, pattern=given["pattern"], special_tokens=given["special_tokens"]
     )
@@ -84,9 +93,7 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
             reading=reading,
         )
     saved = save_adapted(found.tokenizer, found.change, target)
-    if given["as_json"]:
-        streams.write_json(_as_json(found, saved))
-    else:
+    if not write_json(given["json_file"], lambda: _as_json(found, saved)):
         for path in (*saved.files, saved.change_file):
             streams.write_line(str(path))
     if not given["quiet"]:
