@@ -101,7 +101,7 @@ class OutputLengths:
         True
     """
 
-    __slots__ = ("_coverage", "_history")
+    __slots__ = ("_coverage", "history")
 
     def __init__(self, *, coverage: float = 0.9, min_history: int | None = None) -> None:
         if not 0 < coverage < 1:
@@ -109,7 +109,7 @@ class OutputLengths:
         if min_history is not None and not 1 <= min_history <= _MAX_HISTORY:
             raise UsageError(f"min_history is {min_history}; expected at least 1")
         self._coverage = coverage
-        self._history = OutputHistory(coverage, MIN_HISTORY if min_history is None else min_history)
+        self.history = OutputHistory(coverage, MIN_HISTORY if min_history is None else min_history)
 
     @property
     def coverage(self) -> float:
@@ -119,17 +119,17 @@ class OutputLengths:
     @property
     def min_history(self) -> int:
         """Finished requests before a group is believed."""
-        return self._history.min_history
+        return self.history.min_history
 
     @property
     def n_groups(self) -> int:
         """Groups that are remembered."""
-        return self._history.n_groups
+        return self.history.n_groups
 
     def copy(self) -> OutputLengths:
         """Return another one that knows as much, and learns for itself."""
         other = OutputLengths(coverage=self._coverage)
-        other._history = self._history.copy()
+        other.history = self.history.copy()
         return other
 
     def interval(self, prompt_tokens: int, group: tuple[str, ...] = ()) -> LengthInterval | None:
@@ -143,7 +143,7 @@ class OutputLengths:
             UsageError: The length is negative, or the group is no tuple.
         """
         _check(prompt_tokens, "prompt_tokens", group)
-        found = self._history.foresee(prompt_tokens, group)
+        found = self.history.foresee(prompt_tokens, group)
         if found is None:
             return None
         lower, upper, _, n_history, n_fields = found
@@ -160,7 +160,7 @@ class OutputLengths:
             UsageError: The length is negative, or the group is no tuple.
         """
         _check(prompt_tokens, "prompt_tokens", group)
-        found = self._history.foresee(prompt_tokens, group)
+        found = self.history.foresee(prompt_tokens, group)
         return None if found is None else found[2]
 
     def learn(self, prompt_tokens: int, output_tokens: int, group: tuple[str, ...] = ()) -> None:
@@ -176,7 +176,7 @@ class OutputLengths:
         """
         _check(output_tokens, "output_tokens", group)
         _check(prompt_tokens, "prompt_tokens", group)
-        self._history.learn(prompt_tokens, output_tokens, group)
+        self.history.learn(prompt_tokens, output_tokens, group)
 
     def drifts(self) -> tuple[LengthDrift, ...]:
         """Return the groups, whatever their prompts' lengths, that have drifted of late.
@@ -184,7 +184,7 @@ class OutputLengths:
         A group has drifted where more of its outputs are longer or shorter than its own window
         before would let expect by chance; the largest change comes first.
         """
-        return tuple(LengthDrift(tuple(found[0]), *found[1:]) for found in self._history.drifts())
+        return tuple(LengthDrift(tuple(found[0]), *found[1:]) for found in self.history.drifts())
 
 
 def _check(tokens: int, name: str, group: tuple[str, ...]) -> None:

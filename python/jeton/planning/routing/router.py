@@ -277,9 +277,7 @@ class Router:
             talk = self._conversations.get(name)
             turns = self._turns.to_come(request.task)
         sums = self._ratios.get(request.task) or counts
-        weighed = self._weigh(request, foreseen, (talk, turns), sums, now_s, found)
-        taking = [one for one in weighed if one.takes]
-        meeting = [one for one in taking if one.meets]
+        taking, meeting = self._weigh(request, foreseen, (talk, turns), sums, now_s, found)
         if not meeting:
             return self._fall_back(request, taking, talk)
         if talk is not None and policy.sticky == "always":
@@ -301,15 +299,19 @@ class Router:
         sums: Sequence[float],
         now_s: float,
         found: list[RoutingCandidate] | None,
-    ) -> list[Weighed]:
-        """Weigh every endpoint; one loop, since a call for each costs as much as its arithmetic."""
+    ) -> tuple[list[Weighed], list[Weighed]]:
+        """Return the endpoints that take a request, and those of them that meet the policy.
+
+        One loop, since a call for each endpoint costs as much as its arithmetic.
+        """
         counts, asked, task = request.input_tokens, request.max_output_tokens, request.task
         talk, (n_turns, growth) = conversation
         _, expected_first, upper_first, n_history = foreseen
         first = sums[0]
         moment = now_s if request.time_s is not None else math.nan
         least = self.policy.min_quality
-        weighed = []
+        taking: list[Weighed] = []
+        meeting: list[Weighed] = []
         for lane, limit, seen in zip(self.lanes, self._limits, self._seen, strict=True):
             place = lane.place
             n = counts[place]
@@ -356,13 +358,12 @@ class Router:
                         quality, fits=fits, has_room=has_room, meets=meets,
                     )
                 )  # fmt: skip
-            weighed.append(
-                Weighed(
-                    lane, n, cached, expected, held, usd, with_turns_usd, quality,
-                    fits and has_room, meets,
-                )
-            )  # fmt: skip
-        return weighed
+            if fits and has_room:
+                one = Weighed(lane, n, cached, expected, held, usd, with_turns_usd, quality, meets)
+                taking.append(one)
+                if meets:
+                    meeting.append(one)
+        return taking, meeting
 
     def _usd_to_come(
         self,
