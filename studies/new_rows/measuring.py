@@ -18,10 +18,10 @@ from jeton._files import write_whole
 from studies.new_rows import texts, training
 from studies.new_rows.network import Judge, Network, NewRows
 from studies.new_rows.rows import WAYS, Extension, Way, extended, made_rows, rows_hash, untied
+from studies.new_rows.texts import DOMAINS, GENERAL
 
-__all__ = ["DOMAINS", "GENERAL", "SIZES", "TRAINED", "Measured", "Work"]
+__all__ = ["SIZES", "TRAINED", "Measured", "Work"]
 
-DOMAINS, GENERAL = ("medical", "legal"), "general"
 FILES = {"medical": "medical.jsonl.zst", "legal": "legal.jsonl.zst", GENERAL: "english.jsonl.zst"}
 SIZES = (1000, 5000)
 TRAINED = (

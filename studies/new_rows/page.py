@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from jeton._files import write_whole
 from scripts.marked import Part
-from studies.new_rows.texts import interval
+from studies.new_rows.rows import WAYS
+from studies.new_rows.texts import DOMAINS, GENERAL, interval
 
 __all__ = ["FIGURES", "PAGE", "PART", "figures_of", "tables", "update", "write_figures"]
 
@@ -19,9 +20,9 @@ _DOCS = Path(__file__).resolve().parents[2] / "docs" / "studies"
 PAGE = _DOCS / "new-rows.md"
 FIGURES = _DOCS / "new-rows.json"
 PART = Part("tables", "python -m studies.new_rows MODEL CORPORA")
-GENERAL = "general"
-YARDSTICK = "mean"
-"""The way that all others are compared with."""
+YARDSTICK, TRAINED_YARDSTICK = "mean", "asymmetric+untied"
+"""The ways that all others are compared with, before and after training."""
+_NAMES = tuple(way.name for way in WAYS)
 
 Figures = dict[str, Any]
 
@@ -48,26 +49,28 @@ def figures_of(found: dict[str, Any]) -> Figures:
         }
         for text, one in found["old"].items()
     }
+    tokens = dict(sorted(found["tokens"].items(), key=lambda item: _order((f"{item[0]}/", {}))))
     before = []
-    for key, one in found["before"].items():
+    for key, one in sorted(found["before"].items(), key=_order):
         place, _, _ = key.rpartition("/")
         mean = found["before"].get(f"{place}/{YARDSTICK}")
         row = _row(found, key, one["bits"], None if mean is None else mean["bits"])
         before.append({**row, "equal_to": one.get("equal_to", "").rpartition("/")[2] or None})
     after = []
-    for key, one in found["after"].items():
+    for key, one in sorted(found["after"].items(), key=_order):
         kept = {name: one[name] for name in ("steps", "tokens_per_step", "loss", "seconds")}
         start = _row(found, key, found["before"][key]["bits"], None)["texts"]
-        first = _first_of(found["after"], key)
+        place, _, _ = key.rpartition("/")
+        first = found["after"].get(f"{place}/{TRAINED_YARDSTICK}")
         row = _row(found, key, one["bits"], None if first is None else first["bits"])
         after.append({**row, **kept, "start": start})
-    return {"old": old, "tokens": found["tokens"], "before": before, "after": after}
+    return {"old": old, "tokens": tokens, "before": before, "after": after}
 
 
-def _first_of(trained: dict[str, Any], key: str) -> dict[str, Any] | None:
-    """The training of the same extension that others are compared with."""
-    place, _, _ = key.rpartition("/")
-    return next((one for other, one in trained.items() if other.startswith(f"{place}/")), None)
+def _order(item: tuple[str, dict[str, Any]]) -> tuple[int, int, int]:
+    domain, n_tokens, way = item[0].split("/")
+    place = _NAMES.index(way) if way in _NAMES else len(_NAMES)
+    return DOMAINS.index(domain), int(n_tokens), place
 
 
 def _row(

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from jeton.corpus import open_documents
 
-__all__ = ["N_JUDGED", "Split", "interval", "n_bytes", "split"]
+__all__ = ["DOMAINS", "GENERAL", "N_JUDGED", "Split", "interval", "n_bytes", "split"]
 
+DOMAINS, GENERAL = ("medical", "legal"), "general"
 HELD_OUT = 10
 """One document of so many is kept apart, by a hash of its text."""
 N_JUDGED, JUDGED_BYTES = 48, 800

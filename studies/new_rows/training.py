@@ -12,7 +12,7 @@ from studies.new_rows.network import Network, NewRows
 
 __all__ = ["BATCH_TEXTS", "N_STEPS", "RATE", "WINDOW", "trained", "windows_of"]
 
-N_STEPS, BATCH_TEXTS, WINDOW = 200, 4, 64
+N_STEPS, BATCH_TEXTS, WINDOW = 200, 2, 64
 """Steps, windows of a step, tokens of a window."""
 RATE = 2e-3
 """Learning rate of Adam at its highest; it rises for a tenth of the steps and then falls to 0."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from jeton._core import Tokenizer
 from jeton.chunking.bm25 import Bm25
 from jeton.errors import RecordError, UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["MeanInterval", "Question", "Retention", "evaluate_chunks", "read_questions"]
 
@@ -125,7 +126,7 @@ def evaluate_chunks(
     spans: Sequence[Span],
     questions: Sequence[Question],
     *,
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     k: int = 5,
     n_index_tokens: int | None = None,
     rank: Rank | None = None,
@@ -160,6 +161,7 @@ def evaluate_chunks(
         >>> found.whole_share.mean, found.recall.mean
         (1.0, 1.0)
     """
+    tokenizer = resolve(tokenizer)
     if not spans or not questions or k < 1:
         raise UsageError(
             f"{len(spans)} chunks, {len(questions)} questions, k={k}; expected at least one of each"

@@ -31,7 +31,7 @@ from jeton.preprocess.steps import PreprocessOptions
 from jeton.progress import OnProgress
 
 if TYPE_CHECKING:
-    from jeton._core import Tokenizer
+    from jeton.registry import TokenizerLike
 
 __all__ = ["preprocess_files"]
 
@@ -47,7 +47,7 @@ def preprocess_files(
     output: str | os.PathLike[str],
     *,
     steps: str | Sequence[str],
-    tokenizer: str | os.PathLike[str] | Tokenizer,
+    tokenizer: TokenizerLike,
     options: PreprocessOptions | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
@@ -91,7 +91,7 @@ def preprocess_files(
         >>> pathlib.Path("clean/a.txt").read_text(encoding="utf-8")
         'one two\n'
     """
-    from jeton.registry import load
+    from jeton.registry import resolve
 
     if on_bad_record not in ("stop", "skip"):
         raise UsageError(f"on_bad_record is {on_bad_record!r}; expected 'stop' or 'skip'")
@@ -99,7 +99,7 @@ def preprocess_files(
         raise UsageError(f"documents is {documents!r}; expected 'file' or 'line'")
     if not field:
         raise UsageError("the field has no name; expected one like 'text' or 'message.content'")
-    used = load(tokenizer) if isinstance(tokenizer, str | os.PathLike) else tokenizer
+    used = resolve(tokenizer)
     pipeline = StepPipeline(used, steps, options, num_threads=num_threads)
     items = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
     folder = Path(output)

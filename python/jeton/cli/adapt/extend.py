@@ -19,6 +19,7 @@ from jeton.cli.adapt.reading_options import (
     reading_options,
     say_held_out,
 )
+from jeton.cli.adapt.saved import change_json, write_file_names, written_files
 from jeton.cli.adapt.sources import refuse_source
 
 if TYPE_CHECKING:
@@ -121,8 +122,7 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
         )
     saved = save_adapted(found.tokenizer, found.change, target)
     if not write_json(given["json_file"], lambda: _as_json(found, saved)):
-        for path in (*saved.files, saved.change_file):
-            streams.write_line(str(path))
+        write_file_names(saved)
     if not given["quiet"]:
         _say(found)
     return 1 if found.held_out is not None and found.held_out.n_longer_documents else 0
@@ -130,11 +130,7 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
 
 def _as_json(found: Extended, saved: SavedChange) -> dict[str, Any]:
     return {
-        "schema_version": "jeton.adapt_extend/1",
-        "old_fingerprint": saved.change.old_fingerprint,
-        "new_fingerprint": saved.change.new_fingerprint,
-        "n_old_ids": saved.change.n_old_ids,
-        "n_new_ids": saved.change.n_new_ids,
+        **change_json("adapt_extend", saved),
         "n_documents": found.n_documents,
         "n_bytes": found.n_bytes,
         "held_out": held_out_json(found.held_out),
@@ -150,7 +146,7 @@ def _as_json(found: Extended, saved: SavedChange) -> dict[str, Any]:
             }
             for new in found.new_tokens
         ],
-        "files": [str(path) for path in (*saved.files, saved.change_file)],
+        "files": written_files(saved),
     }
 
 

@@ -20,6 +20,7 @@ from jeton.cli.adapt.reading_options import (
     reading_options,
     say_held_out,
 )
+from jeton.cli.adapt.saved import change_json, write_file_names, written_files
 from jeton.cli.adapt.sources import refuse_source
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
         )
     saved = save_adapted(found.tokenizer, found.change, target)
     if not write_json(given["json_file"], lambda: _as_json(found, saved)):
-        for path in (*saved.files, saved.change_file):
-            streams.write_line(str(path))
+        write_file_names(saved)
     if not given["quiet"]:
         streams.say(
             f"{len(found.removed):,} tokens went, {saved.tokenizer.n_tokens:,} are left, of which "
@@ -119,11 +119,7 @@ def chat_template_text(tokenizer_name: str) -> str:
 
 def _as_json(found: Pruned, saved: SavedChange) -> dict[str, Any]:
     return {
-        "schema_version": "jeton.adapt_prune/1",
-        "old_fingerprint": saved.change.old_fingerprint,
-        "new_fingerprint": saved.change.new_fingerprint,
-        "n_old_ids": saved.change.n_old_ids,
-        "n_new_ids": saved.change.n_new_ids,
+        **change_json("adapt_prune", saved),
         "n_tokens": saved.tokenizer.n_tokens,
         "n_removed": len(found.removed),
         "n_protected": found.n_protected,
@@ -138,5 +134,5 @@ def _as_json(found: Pruned, saved: SavedChange) -> dict[str, Any]:
             }
             for token in sorted(found.removed, key=lambda token: -token.n_uses)[:_N_SHOWN]
         ],
-        "files": [str(path) for path in (*saved.files, saved.change_file)],
+        "files": written_files(saved),
     }

@@ -11,6 +11,7 @@ from jeton.cli.adapt.json_place import (
     json_place_option,
     write_json,
 )
+from jeton.cli.adapt.saved import change_json, write_file_names, written_files
 from jeton.cli.adapt.sources import refuse_source
 
 __all__ = ["replace"]
@@ -55,23 +56,18 @@ def replace(
     if write_json(
         json_file,
         lambda: {
-            "schema_version": "jeton.adapt_replace/1",
-            "old_fingerprint": saved.change.old_fingerprint,
-            "new_fingerprint": saved.change.new_fingerprint,
-            "n_old_ids": saved.change.n_old_ids,
-            "n_new_ids": saved.change.n_new_ids,
+            **change_json("adapt_replace", saved),
             "n_kept": found.n_kept,
             "n_added": found.n_added,
             "n_gone": len(saved.change.gone),
             "n_without_parts": found.n_without_parts,
             "old_digits": found.old_digits,
             "new_digits": found.new_digits,
-            "files": [str(path) for path in (*saved.files, saved.change_file)],
+            "files": written_files(saved),
         },
     ):
         return
-    for path in (*saved.files, saved.change_file):
-        streams.write_line(str(path))
+    write_file_names(saved)
     streams.say(
         f"{found.n_kept:,} tokens keep their rows, {found.n_added:,} are made of old ones "
         f"({found.n_without_parts:,} of none), {len(saved.change.gone):,} old ids are gone"

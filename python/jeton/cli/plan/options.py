@@ -10,6 +10,7 @@ import click
 
 from jeton._plain import counted
 from jeton.cli import streams
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
@@ -27,7 +28,7 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-above_zero = click.FloatRange(min=0, min_open=True, max=1e9)
+above_zero = FiniteRange(min=0, min_open=True, max=1e9)
 
 
 class Usd(click.ParamType[Decimal]):
@@ -86,7 +87,7 @@ def step_overhead_option(function: _F) -> _F:
     """``--step-overhead-ms MS``."""
     return click.option(
         "--step-overhead-ms",
-        type=click.FloatRange(min=0, max=59_999),
+        type=FiniteRange(min=0, max=59_999),
         default=0.0,
         show_default=True,
         metavar="MS",

@@ -8,6 +8,7 @@ import click
 
 from jeton._plain import counted, strict_json
 from jeton.cli import outputs, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.cli.predict.options import history_options
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _MOST_ROWS = 20
 )
 @click.option(
     "--coverage",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
     default=0.9,
     show_default=True,
     metavar="SHARE",

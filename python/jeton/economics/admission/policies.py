@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from jeton.errors import UsageError
 
@@ -32,17 +32,7 @@ QueueOrder: TypeAlias = Literal["first-come", "shortest"]
 POLICIES: tuple[PolicyName, ...] = ("static", "dynamic", "prediction")
 """Policies that an audit compares, in the order of reports."""
 
-ADMISSION_POLICIES: tuple[PolicyName, ...] = (
-    "static",
-    "maximum",
-    "dynamic",
-    "mean",
-    "p95",
-    "prediction",
-    "conformal",
-    "refine",
-    "peak",
-)
+ADMISSION_POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 """All of them, in the order of reports."""
 
 ORDERS: tuple[QueueOrder, ...] = ("first-come", "shortest")
