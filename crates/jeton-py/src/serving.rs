@@ -3,9 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jeton_core::error::{Error, ErrorKind, Result};
-use jeton_serving::admission as core;
-use jeton_serving::lengths::{Fields, OutputLengths};
-use jeton_serving::traffic;
+use jeton_serving as core;
+use jeton_serving::{Fields, OutputLengths};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -110,10 +109,10 @@ pub(crate) struct GivenTimes {
 }
 
 impl GivenTimes {
-    fn times(&self) -> traffic::StepTimes {
+    fn times(&self) -> core::StepTimes {
         let experts = self.expert_weights.map(
             |(rest_bytes, head_bytes, expert_bytes, idle_share, seconds_per_byte)| {
-                traffic::ExpertWeights {
+                core::ExpertWeights {
                     rest_bytes,
                     head_bytes,
                     expert_bytes,
@@ -122,7 +121,7 @@ impl GivenTimes {
                 }
             },
         );
-        traffic::StepTimes {
+        core::StepTimes {
             n_layers: self.n_layers,
             n_window_layers: self.n_window_layers,
             window_tokens: self.window_tokens,
@@ -185,7 +184,7 @@ pub(crate) fn simulate_traffic<'py>(
             .map(|&place| place as usize)
             .collect()
     };
-    let requests = traffic::Requests {
+    let requests = core::Requests {
         arrivals: arrivals.as_array().to_vec(),
         prompts: prompts.as_array().to_vec(),
         outputs: outputs.as_array().to_vec(),
@@ -205,7 +204,7 @@ pub(crate) fn simulate_traffic<'py>(
         let reason = "each request must have an arrival, lengths, and one of the groups";
         return quick(py, Err(Error::usage(reason)));
     }
-    let setup = traffic::Setup {
+    let setup = core::Setup {
         times: times.times(),
         pages: pages.pages(),
         budget_bytes,
@@ -218,7 +217,7 @@ pub(crate) fn simulate_traffic<'py>(
         clients: settings.clients,
         bin_seconds,
         blocks: blocks.map(
-            |(offsets, numbers, block_tokens, block_bytes)| traffic::PromptBlocks {
+            |(offsets, numbers, block_tokens, block_bytes)| core::PromptBlocks {
                 offsets: places(&offsets),
                 numbers: numbers.as_array().to_vec(),
                 block_tokens,
@@ -227,13 +226,13 @@ pub(crate) fn simulate_traffic<'py>(
         ),
     };
     let out = enter(py, |keep_going| {
-        traffic::simulate(requests, setup, keep_going).ok_or(ErrorKind::Interrupted.into())
+        core::simulate(requests, setup, keep_going).ok_or(ErrorKind::Interrupted.into())
     })?;
     outcome(py, out)
 }
 
 /// The fields of Python's ``Outcome``, and of its ``MemoryRecord``.
-fn outcome(py: Python<'_>, out: traffic::Outcome) -> PyResult<Bound<'_, PyDict>> {
+fn outcome(py: Python<'_>, out: core::Outcome) -> PyResult<Bound<'_, PyDict>> {
     let memory = PyDict::new(py);
     memory.set_item("width", out.memory.width)?;
     memory.set_item("allocated", out.memory.allocated)?;

@@ -1,6 +1,6 @@
 """Admission of requests to a server: who starts, with how much memory, and who is preempted.
 
-The decisions of every policy are compiled (``crates/jeton-serving/src/admission``). The simulator
+The decisions of every policy are compiled (``crates/jeton-serving``). The simulator
 (`jeton.economics.traffic`) asks them, and so does `Admission`, which a server calls for each
 request.
 """

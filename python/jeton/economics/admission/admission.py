@@ -44,7 +44,7 @@ class Start(Generic[_K]):
 class Admission(Generic[_K]):
     """Decides for a server which request starts, and which one has to make room.
 
-    The decisions are compiled (``crates/jeton-serving/src/admission``), and the simulator of
+    The decisions are compiled (``crates/jeton-serving``), and the simulator of
     ``jeton plan admission`` asks the same ones. Nothing is read or written, and no clock is looked
     at.
 

@@ -2,7 +2,7 @@
 
 Nothing of a request is used but its prompt's length and the fields that the caller names, and
 nothing of the future: a request teaches when it has finished. The histories are compiled
-(``crates/jeton-serving/src/lengths``); the simulator's policies learn from the same ones.
+(``crates/jeton-serving``); the simulator's policies learn from the same ones.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def run_engine(
         times: Time of a step.
         pages: Memory of a sequence.
         budget_bytes: Memory of all sequences.
-        policy: Who is admitted, with how much memory; lengths that it lacks are the longest here.
+        policy: Policy of admission; lengths that it lacks are the longest here.
         settings: The engine's other settings.
         bin_seconds: Stretches of the memory over time.
         context_tokens: The model's context; None: without end.

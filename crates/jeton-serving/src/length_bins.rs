@@ -7,7 +7,7 @@
 const PER_OCTAVE: i64 = 16;
 
 /// Returns the bin of a length.
-pub fn bin_of(tokens: i64) -> usize {
+pub(crate) fn bin_of(tokens: i64) -> usize {
     if tokens <= PER_OCTAVE {
         return tokens.max(0) as usize;
     }
@@ -16,7 +16,7 @@ pub fn bin_of(tokens: i64) -> usize {
 }
 
 /// Returns the longest length of a bin.
-pub fn longest_of(bin: usize) -> i64 {
+pub(crate) fn longest_of(bin: usize) -> i64 {
     let bin = bin as i64;
     if bin <= PER_OCTAVE {
         return bin;
@@ -26,7 +26,7 @@ pub fn longest_of(bin: usize) -> i64 {
 }
 
 /// Returns the shortest length of a bin.
-pub fn shortest_of(bin: usize) -> i64 {
+pub(crate) fn shortest_of(bin: usize) -> i64 {
     if bin as i64 <= PER_OCTAVE {
         return bin as i64;
     }

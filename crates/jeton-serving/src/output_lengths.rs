@@ -5,8 +5,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::bins::bin_of;
-use super::history::{Drift, History, Interval};
+use crate::length_bins::bin_of;
+use crate::length_history::{Drift, History, Interval};
 
 /// Fields of a request, the coarsest first.
 pub type Fields = Vec<Box<str>>;

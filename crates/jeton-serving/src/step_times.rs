@@ -24,7 +24,7 @@ pub struct ExpertWeights {
 pub struct StepTimes {
     /// Attention layers.
     pub n_layers: i64,
-    /// Those with a window.
+    /// Layers with a window.
     pub n_window_layers: i64,
     /// The window; 0 without.
     pub window_tokens: i64,
@@ -50,7 +50,7 @@ pub struct StepTimes {
     pub experts: Option<ExpertWeights>,
 }
 
-/// What a step reads and computes.
+/// Work of a step: it reads and computes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StepWork {
     /// Requests that get a token.

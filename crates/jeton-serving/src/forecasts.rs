@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::bins::{Counts, bin_of, longest_of};
-use super::output_lengths::{OutputLengths, octave_of};
+use crate::length_bins::{Counts, bin_of, longest_of};
+use crate::output_lengths::{OutputLengths, octave_of};
 
 /// Finished requests of about the same prompt length before they are believed; until then all
 /// finished requests speak, and before there are as many of these, nobody does.

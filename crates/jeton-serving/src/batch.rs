@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::step_times::StepTimes;
-use crate::admission::Pages;
+use crate::pages::Pages;
+use crate::step_times::StepTimes;
 
 const NEVER: i64 = i64::MAX;
 
@@ -19,7 +19,7 @@ enum EventKind {
     Window,
     /// The pages of the windowed layers do.
     WindowPages,
-    /// What was reserved is used up.
+    /// The reserved memory is used up.
     Outgrown,
     /// The last token is given.
     Finish,

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::pages::Pages;
-use super::policy::{Policy, PolicyKind};
-use super::queue::RequestQueue;
-use crate::lengths::{Forecast, OutputLengths, Quantile, QuantileByPrompt, Sample};
+use crate::forecasts::{Forecast, Quantile, QuantileByPrompt, Sample};
+use crate::output_lengths::OutputLengths;
+use crate::pages::Pages;
+use crate::policy::{Policy, PolicyKind};
+use crate::queue::RequestQueue;
 
 const STATIC_QUANTILE: f64 = 0.95;
 const MEDIAN: f64 = 0.5;

@@ -10,13 +10,16 @@
 
 use std::collections::VecDeque;
 
-use super::batch::DecodingBatch;
-use super::outcome::{Outcome, Stretch};
-use super::prefixes::{PrefixCache, PromptBlocks};
-use super::step_times::{StepTimes, StepWork};
 use crate::KeepGoing;
-use crate::admission::{Asking, Decider, Pages, Policy, PolicyKind, RequestQueue};
-use crate::lengths::Fields;
+use crate::batch::DecodingBatch;
+use crate::decider::{Asking, Decider};
+use crate::outcome::{Outcome, Stretch};
+use crate::output_lengths::Fields;
+use crate::pages::Pages;
+use crate::policy::{Policy, PolicyKind};
+use crate::prefixes::{PrefixCache, PromptBlocks};
+use crate::queue::RequestQueue;
+use crate::step_times::{StepTimes, StepWork};
 
 /// Turns of the loop between two questions to [`KeepGoing`].
 const ASK_EVERY: u64 = 1 << 14;
@@ -53,7 +56,7 @@ pub struct Setup {
     pub pages: Pages,
     /// Memory of all sequences.
     pub budget_bytes: i64,
-    /// Who is admitted, with how much memory.
+    /// Policy of admission, and of memory.
     pub policy: Policy,
     /// The model's context; `None`: without end.
     pub context_tokens: Option<i64>,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::decider::{Asking, Decider};
-use super::pages::Pages;
-use super::policy::Policy;
-use super::queue::RequestQueue;
-use crate::lengths::Fields;
+use crate::decider::{Asking, Decider};
+use crate::output_lengths::Fields;
+use crate::pages::Pages;
+use crate::policy::Policy;
+use crate::queue::RequestQueue;
 
 /// Limits of a server.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! grows to its full size first. So it forgets what is older than two windows. Where the two differ
 //! by more than chance, the older one is forgotten at once.
 
-use super::bins::{Counts, longest_of, shortest_of};
+use crate::length_bins::{Counts, longest_of, shortest_of};
 
 /// Finished requests after which quantiles are looked up anew; early on, whenever their number grew
 /// by an eighth.
