@@ -142,8 +142,10 @@ class DocumentReader:
     Compression (zstd, gzip, none) is detected from the first bytes. ``format="text"``: the file is
     one document (``documents="file"``) or one document a line (``documents="line"``; empty lines
     are skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots
-    descend: ``"message.content"``); blank lines are skipped. A text document above
-    ``max_document_bytes`` is cut at line ends (counted in ``n_cut_documents``).
+    descend: ``"message.content"``); blank lines are skipped, and so are texts that are null (counted
+    in ``n_null_documents``). ``skip_bad_records`` leaves out lines that do not parse or have no text
+    (``n_bad_records``). A text document above ``max_document_bytes`` is cut at line ends (counted in
+    ``n_cut_documents``).
 
     Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file
     that decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size,
@@ -161,6 +163,7 @@ class DocumentReader:
         batch_bytes: int = 8_388_608,
         max_document_bytes: int = 67_108_864,
         max_decompressed_bytes: int | None = None,
+        skip_bad_records: bool = False,
     ) -> Self: ...
     @property
     def n_bytes_read(self) -> int:
@@ -171,6 +174,15 @@ class DocumentReader:
     @property
     def n_cut_documents(self) -> int:
         """Documents above ``max_document_bytes``, which came in pieces."""
+    @property
+    def n_null_documents(self) -> int:
+        """Records whose text is null, left out so far."""
+    @property
+    def n_bad_records(self) -> int:
+        """Lines left out so far because they cannot be used."""
+    @property
+    def first_bad_record(self) -> str | None:
+        """The error that the first of them would have been; ``None`` without one."""
     def __iter__(self) -> Iterator[TextBatch]: ...
     def __next__(self) -> TextBatch: ...
 
