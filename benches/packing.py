@@ -158,7 +158,11 @@ def main() -> None:
                 continue
             words = ["--capacity", str(options.capacity), "--one", name, str(lengths)]
             done = subprocess.run(
-                [python, __file__, *words], capture_output=True, text=True, check=False
+                # Without the folder of this file, which holds a module of the name datasets.
+                [python, "-P", __file__, *words],
+                capture_output=True,
+                text=True,
+                check=False,
             )
             if done.returncode:
                 print(f"| {name} | {done.stderr.strip().splitlines()[-1]} | | | |")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -129,6 +130,11 @@ def check_outputs(
 def missing_folder(option: str, path: Path) -> OSError:
     """The error for an output whose folder is not there, or is a file."""
     folder = path.parent
+    if re.match(r"[A-Za-z][A-Za-z0-9+]+:/", str(path)):
+        return FileNotFoundError(
+            f"{option} {path} is an address; outputs are local\n"
+            "hint: name a file, and copy it when the command has ended"
+        )
     if folder.exists():
         return NotADirectoryError(
             f"{option} {path}: {folder} is a file, no folder\nhint: name another folder"

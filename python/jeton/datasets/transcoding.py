@@ -12,13 +12,14 @@ import numpy as np
 
 from jeton._core import Tokenizer
 from jeton.corpus import InputFile
+from jeton.corpus.objects import local_folder, state_of
 from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.foreign import find_pairs
 from jeton.datasets.formats import ShardLayout, ShardRecord, shard_format
 from jeton.datasets.formats.base import FileRecord, ShardFormat
 from jeton.datasets.formats.megatron import MegatronFormat
+from jeton.datasets.formats.reading import documents_of
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
-from jeton.datasets.objects import local_folder, state_of
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.result import TokenizedDataset
@@ -117,6 +118,8 @@ def transcode_dataset(
     options.check()
     given = None if tokenizer is None else resolve(tokenizer)
     folder = local_folder(output)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"the output {output} is a file; expected a folder")
     sources = _sources([Path(item) for item in inputs], given)
     paths = [shard.layout.folder / shard.record.files[0].name for shard in sources.shards]
     states = tuple(state_of(str(path)) for path in paths)
@@ -155,7 +158,7 @@ def transcode_dataset(
 
 def _pieces_of(shard: _SourceShard, number: int, first_document: int) -> Iterator[TokenPiece]:
     n_before = 0
-    for block in shard.kind.read_shard(shard.layout, shard.record, shard.eos_id):
+    for block in documents_of(shard.kind, shard.layout, shard.record, shard.eos_id):
         n = len(block.offsets) - 1
         if n_before + n > first_document or not first_document:
             piece = TokenPiece(block.ids.astype(np.uint32), block.offsets, ((number, n),))
