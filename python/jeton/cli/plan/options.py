@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from jeton._plain import counted
 from jeton.cli import streams
 from jeton.cli.finite import FiniteRange
 
@@ -149,6 +150,6 @@ def read_traffic(path: str, *, rate: float | None, strict: bool) -> Trace:
         streams.say(f"{path}: left out rows that cannot be meant: {reasons}; the first is {first}")
     if trace.n_out_of_order:
         streams.say(
-            f"{path}: {trace.n_out_of_order:,} rows came before one above them; they were sorted in"
+            f"{path}: {counted(trace.n_out_of_order, 'row')} came before one above; sorted in"
         )
     return trace

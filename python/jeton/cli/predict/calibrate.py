@@ -65,8 +65,8 @@ def calibrate(
     """Learn from texts how many tokens bytes of each script make.
 
     The model is for one tokenizer (--tokenizer), or for a provider whose tokenizer is secret
-    (--usage). Half of the texts fit it, a quarter makes its intervals, and a quarter judges them.
-    `jeton predict tokens --calibration F` uses it.
+    (--usage). Three quarters of the texts fit it and make its intervals, each text foreseen from
+    others; a quarter judges them. `jeton predict tokens --calibration F` uses it.
 
     \b
     Examples:

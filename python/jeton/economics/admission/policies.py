@@ -46,6 +46,8 @@ AGEING_TOKENS_PER_SECOND = 500.0
 
 _MAX_AGEING = 1e9
 
+_MAX_TOKENS = 1 << 40
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -88,8 +90,8 @@ class Policy:
             )
         for name in ("reserved_tokens", "max_output_tokens"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UsageError(f"{name} is {value}; expected at least 1")
+            if value is not None and not 1 <= value <= _MAX_TOKENS:
+                raise UsageError(f"{name} is {value}; expected from 1 to {_MAX_TOKENS:,}")
         if not 0 < self.quantile < 1:
             raise UsageError(f"quantile is {self.quantile}; expected between 0 and 1")
         if self.order not in ORDERS:
