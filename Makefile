@@ -73,10 +73,14 @@ check: setup  ## the inner loop, about a minute: style, types, layers, the quick
 test-rust: toolchain $(VENV)/.installed  ## test the crates
 	cargo test --workspace --exclude jeton-py --locked --quiet
 
+# Each worker rewrites all assertions on a fresh machine: 15 processor seconds each (2026-11-28).
+# Without that a failure tells no values, so what failed runs again and tells them.
 test-python: setup  ## test the package, through a browser too
 	@sh scripts/ensure_chromium.sh
 	@mkdir -p build
-	@$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --junit-xml=build/junit.xml -o junit_family=xunit2
+	@$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --assert=plain \
+	    --junit-xml=build/junit.xml -o junit_family=xunit2 \
+	    || { $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none; exit 1; }
 	@$(BIN)/python scripts/check_skips.py build/junit.xml --shared $(SHARED)
 
 # Studies measure claims and corpora for docs/studies: neither the package nor its tests need them.

@@ -2,7 +2,7 @@
 
 What no profile has seen is compiled for size. So this does a little of everything whose speed
 matters: every kind of model, first passes and known text, results of every kind, trainers, files,
-hostile text; and all of it for each path of vector instructions, in a process of its own.
+hostile text, traffic; and all of it for each path of vector instructions, in a process of its own.
 
 Texts: what comes with Python (its documentation and its library), the sentences of the package's
 probe, and lines and words that are made here. Nothing that the benchmarks time is among them.
@@ -34,6 +34,7 @@ LIBRARY_CHARS = 2_000_000
 LOG_LINES = 8000
 MADE_CHARS = 120_000
 VOCAB_SIZE = 16_000
+REPLAYED = 3000
 
 SCRIPTS: dict[str, tuple[tuple[int, int], bool]] = {
     "Latin": ((0x00DF, 0x00FF), True),
@@ -183,6 +184,28 @@ def _use_files(tokenizer: Tokenizer, folder: Path, documents: Sequence[str]) -> 
             read.encode_array(text)
 
 
+def _replay_traffic() -> None:
+    """A server short of memory, under every policy and order, and what foresees its answers."""
+    import numpy as np
+
+    from jeton.catalog import gpu, model
+    from jeton.corpus.traces import Trace
+    from jeton.economics.admission import ADMISSION_POLICIES, Policy
+    from jeton.economics.admission.policies import ORDERS
+    from jeton.economics.traffic import Server, simulate_traffic
+
+    rng = np.random.default_rng(1)
+    trace = Trace.of(
+        np.cumsum(rng.exponential(0.3, REPLAYED)),
+        rng.integers(50, 3000, REPLAYED),
+        rng.geometric(1 / 200, REPLAYED),
+    )
+    for name in ADMISSION_POLICIES:
+        for order in ORDERS:
+            policy = Policy(name, order=order)
+            simulate_traffic(trace, Server(model("llama-3-8b"), gpu("a10g")), policy=policy)
+
+
 def work() -> None:
     """Do all of it, with the vector instructions that this process may use."""
     warnings.simplefilter("ignore", jeton.JetonWarning)
@@ -196,6 +219,7 @@ def work() -> None:
     few = documents[::4]
     for tokenizer in _others(few):
         _use(tokenizer, few)
+    _replay_traffic()
 
 
 def main() -> int:

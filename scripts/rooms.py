@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -58,7 +59,9 @@ def python_arrows(top: Path = PACKAGE) -> Arrows:
     arrows: dict[tuple[str, str], list[str]] = {}
     for path in sorted(top.rglob("*.py")):
         here = _room(path, top)
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        for statement, is_at_the_top in _imports(path):
+            if not is_at_the_top:
+                continue
             names: Iterable[str] = ()
             if isinstance(statement, ast.Import):
                 names = [alias.name for alias in statement.names]
@@ -81,7 +84,7 @@ def module_arrows(top: Path = PACKAGE) -> Arrows:
     paths = {_module(path, top): path for path in sorted(top.rglob("*.py"))}
     arrows: dict[tuple[str, str], list[str]] = {}
     for here, path in paths.items():
-        for statement in _statements(ast.parse(path.read_text(encoding="utf-8"))):
+        for statement, _ in _imports(path):
             for there in _imported(statement, paths):
                 if there != here:
                     arrows.setdefault((here, there), []).append(path.relative_to(top).as_posix())
@@ -93,15 +96,35 @@ def _module(path: Path, top: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
+def _imports(path: Path) -> tuple[tuple[ast.stmt, bool], ...]:
+    """Return the imports of a file, each with whether it stands at the top level.
+
+    Those behind ``if TYPE_CHECKING`` do not count: nothing runs them.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    at_the_top = set(map(id, tree.body))
+    return tuple(
+        (statement, id(statement) in at_the_top)
+        for statement in _statements(tree)
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+    )
+
+
 def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
     """Yield all statements below a node, without those behind ``if TYPE_CHECKING``."""
     for field in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(tree, field, ()):
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            if isinstance(child, ast.If) and _asks_for_types(child.test):
                 continue
             if isinstance(child, ast.stmt):
                 yield child
             yield from _statements(child)
+
+
+def _asks_for_types(test: ast.expr) -> bool:
+    name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
+    return name == "TYPE_CHECKING"
 
 
 def _imported(statement: ast.stmt, modules: Collection[str]) -> Iterator[str]:

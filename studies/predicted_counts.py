@@ -40,6 +40,7 @@ _LANGUAGES = {
     "code": ("code", ""),
 }
 _MOST_BYTES = 16 << 20
+_LEAST_CHARACTERS = 2000
 
 
 def documents(shared: Path, corpus: str, language: str) -> Iterator[str]:
@@ -130,20 +131,31 @@ def judge_intervals(shared: Path, name: str, tokenx: Path | None) -> None:
                 break
         random.Random(0).shuffle(texts)
         half = len(texts) // 2
-        model = learn_from_texts(texts[:half], tokenizer)
-        pieces = _pieces(texts[half:])
+        known, others = _joined(texts[:half]), _joined(texts[half:])
+        model = learn_from_texts(known, tokenizer)
+        pieces = _pieces(others)
         widths, errors, held = _judged(model, tokenizer, pieces)
         theirs = f" {np.median(_tokenx_errors(tokenizer, pieces, tokenx)):.1%} |" if tokenx else ""
         print(
             f"| {language} | {model.n_bytes / 1e6:.1f} MB | {np.median(widths):.1%} | "
             f"{np.median(errors):.1%} | {np.mean(held):.1%} | "
-            f"{_sample_coverage(tokenizer, texts[half:]):.1%} |{theirs}",
+            f"{_sample_coverage(tokenizer, others):.1%} |{theirs}",
             flush=True,
         )
 
 
+def _joined(texts: list[str]) -> list[str]:
+    """Documents of 2,000 characters at the least: short ones with those that follow."""
+    found = [""]
+    for text in texts:
+        if len(found[-1]) >= _LEAST_CHARACTERS:
+            found.append("")
+        found[-1] += f"\n\n{text}" if found[-1] else text
+    return found
+
+
 def _pieces(texts: list[str]) -> list[str]:
-    """Beginnings of texts of 2 to 16 KB; short texts are left out."""
+    """Beginnings of texts of 2 to 16 KB."""
     rng = random.Random(1)
     cut = (t.encode()[: int(2 ** rng.uniform(11, 14))].decode("utf-8", "ignore") for t in texts)
     return [piece for piece in cut if len(piece) >= 400]

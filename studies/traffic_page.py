@@ -9,6 +9,7 @@ takes.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -17,8 +18,8 @@ import numpy as np
 
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace, read_trace
+from jeton.economics.admission.policies import ADMISSION_POLICIES, ORDERS
 from jeton.economics.traffic import (
-    POLICIES,
     EngineSettings,
     Policy,
     Server,
@@ -177,12 +178,13 @@ def timed(folder: Path, n_requests: int) -> str:
     )
     server = Server(model("llama-3.1-8b"), gpu("a100-80gb"))
     lines = []
-    for name in POLICIES:
+    for name, order in itertools.product(ADMISSION_POLICIES, ORDERS):
+        policy = Policy(name, order=order)
         begun = time.process_time()
-        run = simulate_traffic(drawn, server, policy=Policy(name))
+        run = simulate_traffic(drawn, server, policy=policy)
         seconds = time.process_time() - begun
         lines.append(
-            f"{name}: {n_requests:,} requests in {seconds:.1f} s "
+            f"{policy.label}: {n_requests:,} requests in {seconds:.1f} s "
             f"({seconds / n_requests * 1e6:.1f} microseconds each), {run.n_answered:,} answered"
         )
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import itertools
 import os
@@ -12,6 +13,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+import jeton
+from jeton.registry import loading
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs with Ctrl-C ignored, and children would inherit that: the
     # tests of Ctrl-C need it to work in the processes that they start.
@@ -19,11 +23,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+N_KEPT_VOCABULARIES = 64
+"""All published ones: together they take 0.4 GB in each process that runs tests."""
+
 # Property tests: few examples by default; JETON_HYPOTHESIS=thorough tries more.
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
 hypothesis.settings.register_profile(
-    "fast", max_examples=40, deadline=None, derandomize=IN_CI, print_blob=True
+    "fast", max_examples=25, deadline=None, derandomize=IN_CI, print_blob=True
 )
 hypothesis.settings.register_profile(
     "thorough", max_examples=3000, deadline=None, derandomize=IN_CI, print_blob=True
@@ -39,10 +46,34 @@ def shared() -> Path:
     return SHARED
 
 
+def pytest_sessionstart() -> None:
+    # What is collected stays: looking for garbage meanwhile would find none.
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
+    gc.enable()
     # Thousands of collected tests live to the end: no collection of garbage need look at them.
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kept_vocabularies() -> Iterator[None]:
+    """Hold the published vocabularies that were loaded last: loading a held file takes no time."""
+    kept: collections.deque[jeton.Tokenizer] = collections.deque(maxlen=N_KEPT_VOCABULARIES)
+    places = (str(SHARED), str(Path(jeton.__file__).parent))
+    hold = loading._hold
+
+    def keep(key: tuple[object, ...] | None, tokenizer: jeton.Tokenizer) -> jeton.Tokenizer:
+        held = hold(key, tokenizer)
+        if key is not None and str(key[0]).startswith(places):
+            kept.append(held)
+        return held
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "_hold", keep)
+        yield
 
 
 @pytest.fixture(scope="session")

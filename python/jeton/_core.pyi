@@ -11,6 +11,7 @@ from jeton.estimating.bounds import TokenBounds
 
 __version__: str
 __all__ = [
+    "AdmissionBooks",
     "BpeOptions",
     "CharacterTable",
     "ContinuedBpe",
@@ -30,6 +31,7 @@ __all__ = [
     "ModelInputs",
     "NearDuplicates",
     "NoncanonicalIds",
+    "OutputHistory",
     "ParityBpe",
     "PrefixIndex",
     "PretokenCounts",
@@ -85,6 +87,7 @@ __all__ = [
     "quality_figures",
     "scan_boundaries",
     "sha256",
+    "simulate_traffic",
     "text_digests",
     "text_quality",
     "train_bpe",
@@ -139,8 +142,10 @@ class DocumentReader:
     Compression (zstd, gzip, none) is detected from the first bytes. ``format="text"``: the file is
     one document (``documents="file"``) or one document a line (``documents="line"``; empty lines
     are skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots
-    descend: ``"message.content"``); blank lines are skipped. A text document above
-    ``max_document_bytes`` is cut at line ends (counted in ``n_cut_documents``).
+    descend: ``"message.content"``); blank lines are skipped, and so are texts that are null (counted
+    in ``n_null_documents``). ``skip_bad_records`` leaves out lines that do not parse or have no text
+    (``n_bad_records``). A text document above ``max_document_bytes`` is cut at line ends (counted in
+    ``n_cut_documents``).
 
     Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file
     that decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size,
@@ -158,6 +163,7 @@ class DocumentReader:
         batch_bytes: int = 8_388_608,
         max_document_bytes: int = 67_108_864,
         max_decompressed_bytes: int | None = None,
+        skip_bad_records: bool = False,
     ) -> Self: ...
     @property
     def n_bytes_read(self) -> int:
@@ -168,6 +174,15 @@ class DocumentReader:
     @property
     def n_cut_documents(self) -> int:
         """Documents above ``max_document_bytes``, which came in pieces."""
+    @property
+    def n_null_documents(self) -> int:
+        """Records whose text is null, left out so far."""
+    @property
+    def n_bad_records(self) -> int:
+        """Lines left out so far because they cannot be used."""
+    @property
+    def first_bad_record(self) -> str | None:
+        """The error that the first of them would have been; ``None`` without one."""
     def __iter__(self) -> Iterator[TextBatch]: ...
     def __next__(self) -> TextBatch: ...
 
@@ -410,6 +425,73 @@ class EncodeIterator:
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> NDArray[np.uint32]: ...
+
+@final
+class AdmissionBooks:
+    """The books of a server: who waits, who runs, and whose the memory is.
+
+    Requests have numbers, which are used again once they have ended.
+    """
+
+    def __new__(
+        cls,
+        policy: Any,
+        *,
+        capacity_tokens: int,
+        max_requests: int,
+        page_tokens: int,
+        context_tokens: int | None,
+        watermark_share: float,
+    ) -> Self: ...
+    def offer(self, prompt_tokens: int, at_seconds: float, group: Sequence[str]) -> int:
+        """Put a request into the queue; its number, -1: it is too long, -2: too large."""
+    def decide(self) -> tuple[int, int, int, int | None] | None:
+        """Start the next request that can start: its number, tokens reserved, to read, predicted."""
+    def step(self, requests: Sequence[int]) -> list[int]:
+        """Give each of these running requests a token; return those that lost their memory."""
+    def finish(self, request: int) -> None:
+        """Take a running request that is answered out, and learn from its length."""
+    def cancel(self, request: int) -> None:
+        """Take a request out whose client went away."""
+    def is_running(self, request: int) -> bool:
+        """True if a request runs."""
+    @property
+    def capacity_tokens(self) -> int:
+        """Tokens that the cache holds, in whole pages."""
+    @property
+    def free_tokens(self) -> int:
+        """Tokens of the pages that nobody has."""
+    @property
+    def n_waiting(self) -> int:
+        """Requests that wait."""
+    @property
+    def n_running(self) -> int:
+        """Requests that run."""
+    @property
+    def n_looks(self) -> int:
+        """How often the memory's future peak was computed."""
+
+@final
+class OutputHistory:
+    """Intervals of output lengths, learned from finished requests, by group and prompt length."""
+
+    def __new__(cls, coverage: float, min_history: int) -> Self: ...
+    def foresee(
+        self, prompt_tokens: int, group: Sequence[str]
+    ) -> tuple[int, int, int, int, int] | None:
+        """Fewest and most tokens, one-sided bound, requests and fields of the history; None without."""
+    def learn(self, prompt_tokens: int, output_tokens: int, group: Sequence[str]) -> None:
+        """Take a finished request in."""
+    def drifts(self) -> list[tuple[list[str], int, int, float, float, float, float, float]]:
+        """Groups that have drifted of late, the largest change first."""
+    def copy(self) -> Self:
+        """Another one that knows as much."""
+    @property
+    def min_history(self) -> int:
+        """Finished requests before a group is believed."""
+    @property
+    def n_groups(self) -> int:
+        """Groups that are remembered."""
 
 @final
 class PrefixIndex:
@@ -2596,6 +2678,30 @@ def pair_digests(
     num_threads: int | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The digest of each document together with its companion, from the halves of its own."""
+
+def simulate_traffic(
+    arrivals: NDArray[np.float64],
+    prompts: NDArray[np.int64],
+    outputs: NDArray[np.int64],
+    is_refused: NDArray[np.bool_],
+    group_of: NDArray[np.int64],
+    groups: Sequence[Sequence[str]],
+    *,
+    times: Any,
+    pages: Any,
+    budget_bytes: int,
+    policy: Any,
+    settings: Any,
+    bin_seconds: float,
+    context_tokens: int | None = None,
+    blocks: tuple[NDArray[np.int64], NDArray[np.int64], int, int] | None = None,
+) -> dict[str, Any]:
+    """Replay requests on one serving group.
+
+    Lists have a place for each request; arrivals ascend. Request ``i`` has the fields
+    ``groups[group_of[i]]``. Times, pages, policy and settings are the objects of
+    ``jeton.economics``. Returns the fields of its ``Outcome``.
+    """
 
 def pack_best_fit(
     lengths: NDArray[np.uint32], *, capacity: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import secrets
 import shutil
@@ -9,9 +11,15 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-__all__ = ["write_together", "write_whole", "written_whole"]
+__all__ = ["exchange_names", "write_together", "write_whole", "written_whole"]
+
+_HERE = -100
+"""AT_FDCWD: paths are relative to the folder of the process."""
+
+_EXCHANGE = 2
+"""RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS."""
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
@@ -89,6 +97,25 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink()
+
+
+def exchange_names(first: Path, second: Path) -> None:
+    """Let two files or folders exchange their names in one step of the system.
+
+    Raises:
+        OSError: The system or the file system cannot; nothing has changed.
+    """
+    names = os.fsencode(first), os.fsencode(second)
+    library: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    if hasattr(library, "renameat2"):
+        failed = library.renameat2(_HERE, names[0], _HERE, names[1], _EXCHANGE)
+    elif hasattr(library, "renamex_np"):
+        failed = library.renamex_np(names[0], names[1], _EXCHANGE)
+    else:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), str(first))
+    if failed:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(first))
 
 
 def write_together(files: Mapping[Path, bytes], *, last: Path | None = None) -> None:

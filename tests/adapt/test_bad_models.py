@@ -162,6 +162,26 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
         without_weights,
         r"has no .safetensors file",
     ),
+    "config.json states text as its size": (
+        set_config(vocab_size="53"), r"config.json states vocab_size '53'; expected a number",
+    ),
+    "config.json states no size": (
+        set_config(vocab_size=-1), r"config.json states vocab_size -1; expected a number of rows",
+    ),
+    "a role has no row": (
+        set_config(eos_token_id=N), rf"eos_token_id is {N}, and the model has {N} rows",
+    ),
+    "a role of the text part has no row": (
+        set_config(text_config={"vocab_size": N, "pad_token_id": N + 6}),
+        rf"config.json: text_config.pad_token_id is {N + 6}, and the model has",
+    ),
+    "one of several ends has no row": (
+        lambda p: (p / "model/generation_config.json").write_text('{"eos_token_id": [1, 5300]}'),
+        r"generation_config.json: eos_token_id\[1\] is 5,300",
+    ),
+    "a role is a text": (
+        set_config(bos_token_id="<s>"), r"config.json: bos_token_id is '<s>'; expected an id",
+    ),
     "the change begins elsewhere": (other_tokenizer, r"begins with another tokenizer than that of"),
     "the change leads elsewhere": (other_new_tokenizer, r"leads to another tokenizer than the one"),
     "the tokenizer has more ids than rows": (
@@ -184,11 +204,20 @@ def test_bad_input_is_one_clear_error(case: str, place: Path) -> None:
     assert sorted(path.name for path in place.iterdir()) == left
 
 
+def test_a_table_that_lacks_rows_cannot_stay(place: Path) -> None:
+    with pytest.raises(jeton.JetonError, match=r"lm_head.weight of .* has 53 rows, and the new"):
+        apply(place / "model", place / "t", output=place / "o", as_is=["lm_head.weight"])
+    assert not (place / "o").exists()
+
+
 def test_an_output_inside_its_source_is_refused(place: Path) -> None:
     (place / "link").symlink_to(place / "model")
     for output in ("model/out", "model", ".", "link/out", "t/out"):
         with pytest.raises(jeton.JetonError, match="lie in one another"):
             apply(place / "model", place / "t", output=place / output)
+    (place / "note").write_text("mine")
+    with pytest.raises(jeton.JetonError, match="lies below the file"):
+        apply(place / "model", place / "t", output=place / "note" / "o")
     (place / "full").mkdir()
     (place / "full" / "notes.txt").write_text("mine")
     with pytest.raises(jeton.JetonError, match="is not empty"):

@@ -101,6 +101,7 @@ def test_gguf(gguf: Path, changes: list[tuple[int, bytes]], cut: int) -> None:
 @settings(max_examples=25)
 @example(b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 1 << 60))
 @example(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 62))
+@example(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 28) + b"k")
 @example(b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 1) + b"k" + struct.pack("<IIQ", 9, 9, 1 << 40))
 def test_any_bytes_for_gguf(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -106,6 +106,28 @@ def test_a_model_keeps_settings_that_the_new_tokenizer_does_not_know(tmp_path: P
     assert (tmp_path / "p" / "chat_template.jinja").read_text() == "other"
 
 
+def test_ids_of_the_configuration_tell_roles_that_no_file_of_tokens_tells(tmp_path: Path) -> None:
+    base = base_in(tmp_path / "model", template_beside=False)
+    (tmp_path / "model" / "tokenizer_config.json").unlink()
+    rng = np.random.default_rng(1)
+    rows = tiny.stored("F32", tiny.random_values(rng, [base.vocab_size, 4]))
+    tiny.write_safetensors(
+        tmp_path / "model" / "model.safetensors", {"model.embed_tokens.weight": rows}, None
+    )
+    ids = base.special_tokens
+    ends = [ids["<|over|>"], ids["<|turn|>"]]
+    config = {"model_type": "llama", "vocab_size": base.vocab_size, "eos_token_id": ends}
+    (tmp_path / "model" / "config.json").write_text(json.dumps(config))
+    base = jeton.load(tmp_path / "model")
+    found = extend(base=base, terms=["lighthouse"], reading=ALL)
+    save_adapted(found.tokenizer, found.change, adapted_target(base, f"{tmp_path / 't'}/"))
+    apply(tmp_path / "model", tmp_path / "t", output=tmp_path / "o")
+    written = json.loads((tmp_path / "o" / "tokenizer_config.json").read_text())
+    # The usual texts would make <|endoftext|> the end.
+    assert written["eos_token"] == "<|over|>"
+    assert jeton.load(tmp_path / "o").special_tokens == found.tokenizer.special_tokens
+
+
 def test_a_role_whose_token_is_gone_is_not_written(tmp_path: Path) -> None:
     base = base_in(tmp_path / "base", template_beside=True)
     other = jeton.train(iter(TEXT), vocab_size=260, special_tokens=["<|over|>"])

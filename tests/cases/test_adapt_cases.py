@@ -36,6 +36,7 @@ def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name, ids in arrays.items():
         stream = io.BytesIO()
         np.save(stream, np.array(ids))
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(stream.getvalue())
     for run in case["runs"]:
         result = CliRunner().invoke(app, run["words"])

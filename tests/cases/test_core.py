@@ -8,17 +8,17 @@ from __future__ import annotations
 import builtins
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import jeton
 from jeton import errors
 from jeton.chat import ChatTemplate, encode_chat
+from jeton.cli.app import app
 
 CASES = sorted((Path(__file__).parent / "core").glob("*.json"))
 VOCAB = Path(os.environ.get("JETON_VOCAB_DIR", "../shared/data/vocab"))
@@ -140,14 +140,8 @@ def test_case(path: Path, tmp_path: Path) -> None:
 
 def _check_command(command: dict[str, Any], folder: Path) -> None:
     arguments = [word.replace("{folder}", str(folder)) for word in command["args"]]
-    done = subprocess.run(
-        [sys.executable, "-m", "jeton", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == command["exit"], done.stderr
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == command["exit"], done.stderr
     assert "internal error" not in done.stderr
     assert "Traceback" not in done.stderr
     for words in command.get("stderr_has", []):

@@ -1,4 +1,4 @@
-"""Plans of serving, case by case: ``plan/*.json``.
+"""Plans of serving and predictions, case by case: ``plan/*.json`` and ``predict/*.json``.
 
 ``admission`` cases are decisions that are worked out by hand; ``command`` cases are inputs of the
 command line, most of them bad ones, with the exit code and words of the message.
@@ -16,8 +16,11 @@ from click.testing import CliRunner
 from jeton.cli.app import app
 from jeton.economics.admission import Admission, Policy
 
-FOLDER = Path(__file__).with_name("plan")
-CASES = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*.json")}
+CASES = {
+    file.stem: json.loads(file.read_text(encoding="utf-8"))
+    for folder in ("plan", "predict")
+    for file in Path(__file__).with_name(folder).glob("*.json")
+}
 
 
 def cases(kind: str) -> list[Any]:
@@ -63,11 +66,13 @@ def test_decisions(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", cases("command"))
 def test_commands(case: dict[str, Any], tmp_path: Path) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text(case["trace"], encoding="utf-8")
+    trace = tmp_path / case.get("file", "trace.csv")
+    trace.write_text("".join(case["trace"]), encoding="utf-8")
     words = [str(trace) if word == "TRACE" else word for word in case["arguments"]]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == case["exit_code"], done.output
     for said in case["says"]:
         assert said in done.stderr
+    for shown in case.get("prints", ()):
+        assert shown in done.stdout
     assert "Traceback" not in done.output

@@ -19,6 +19,7 @@ import pytest
 import jeton
 from jeton.errors import JetonError
 from jeton.planning.routing import Router, RoutingRequest, parse_endpoints, route_logs
+from jeton.report.route import route_words
 
 FOLDER = Path(__file__).with_name("routing")
 
@@ -96,6 +97,9 @@ def test_replayed(case: dict[str, Any]) -> None:
     for fact in ("n_requests", "left_out", "assumptions"):
         if fact in want:
             assert getattr(found, fact) == want[fact]
+    said = route_words(found)
+    for words in want.get("says", ()):
+        assert any(words in one for one in said), said
     if "issues" in want:
         assert {issue.kind for issue in found.issues} >= set(want["issues"])
     if "ledger" in case:

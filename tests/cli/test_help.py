@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 
 from jeton.cli.app import COMMANDS, app
+from jeton.cli.finite import FiniteRange
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
@@ -47,6 +48,14 @@ def test_every_option_says_what_it_does(words: str) -> None:
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, f"{words} {parameter.opts}"
+
+
+@pytest.mark.parametrize("words", LEAVES)
+def test_no_number_of_an_option_is_nan_or_endless(words: str) -> None:
+    command = dict(commands())[words]
+    for parameter in command.params:
+        if parameter.type.name in ("float", "float range"):
+            assert isinstance(parameter.type, FiniteRange), f"{words} {parameter.opts}"
 
 
 @pytest.mark.parametrize("words", LEAVES)

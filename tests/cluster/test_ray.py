@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,10 +19,11 @@ from click.testing import CliRunner
 
 import jeton
 from jeton.cli.app import app
-from jeton.cluster import RayTasks, count_pretokens_on_ray, counting, pieces_on_ray
+from jeton.cluster import RayTasks, count_pretokens_on_ray, counting, pieces_on_ray, tokenizing
 from jeton.cluster.sessions import RaySession
 from jeton.cluster.tokenizing import pieces_of_part, write_part
 from jeton.datasets import units
+from jeton.datasets.formats.base import ShardFile
 from jeton.datasets.working import TokenizeJob
 from jeton.errors import ClusterError, MissingExtraError, RecordError, UsageError
 from jeton.training import TrainSettings, load_counts, save_counts, train_from_counts
@@ -39,7 +42,7 @@ def a_corpus(folder: Path, n: int = 600) -> Path:
     return path
 
 
-def run(path: Path, folder: Path, on: Any, **options: Any) -> Any:
+def run(path: Any, folder: Path, on: Any, **options: Any) -> Any:
     return jeton.tokenize_dataset(
         path,
         tokenizer="jeton-general-32k",
@@ -93,6 +96,10 @@ class DiesOnce:
         return self.job.states
 
     @property
+    def files(self) -> Any:
+        return self.job.files
+
+    @property
     def units(self) -> Any:
         return self.job.units
 
@@ -126,6 +133,116 @@ def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(tmp_
     assert len({process for _, process in begun}) >= 2
     assert str(os.getpid()) not in {process for _, process in begun}
     assert contents(tmp_path / "local") == contents(tmp_path / "ray")
+
+
+class _Here:
+    """A session whose tasks run in this process, one after the other."""
+
+    n_slots = 2
+
+    def __init__(self, shared: Any) -> None:
+        self.shared = shared
+        self.done: dict[int, Any] = {}
+
+    def begin(self, function: Any, *arguments: Any) -> int:
+        number = len(self.done)
+        try:
+            self.done[number] = function(self.shared, *pickle.loads(pickle.dumps(arguments)))
+        except Exception as error:
+            self.done[number] = error
+        return number
+
+    def wait(self, references: Any, *, seconds: float | None = None) -> list[int]:
+        return list(references)
+
+    def result(self, reference: int) -> Any:
+        found = self.done[reference]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def opened(_: Any, shared: Any, **__: Any) -> Iterator[_Here]:
+        yield _Here(shared)
+
+    monkeypatch.setattr(RaySession, "open", opened)
+
+
+FORMATS = ["megatron", "numpy", "parquet", "arrow", "mds", "litdata", "datatrove", "nanochat"]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("form", FORMATS)
+def test_shards_that_tasks_write_are_those_of_one_machine(tmp_path: Path, form: Any) -> None:
+    path = a_corpus(tmp_path, 250)
+    lines = path.read_text().splitlines(keepends=True)
+    # Empty documents and nulls stand between the others, and at both ends.
+    lines[100:100] = ['{"text": ""}\n', '{"text": null}\n']
+    path.write_text("".join([*lines, '{"text": ""}\n']))
+    other = tmp_path / "b.txt"
+    other.write_text("One more boat.")
+    for folder, on in ((tmp_path / "local", "local"), (tmp_path / "tasks", pieces_on_ray)):
+        made = run([path, other], folder, on, format=form)
+        assert len(made.shards) > 1
+    assert contents(tmp_path / "local") == contents(tmp_path / "tasks")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("fails_at", [0, 2, 5])
+def test_a_shard_that_cannot_be_written_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    path = a_corpus(tmp_path)
+    run(path, tmp_path / "local", "local")
+    write = tokenizing.write_shard
+
+    def full(job: Any, cut: Any, planned: Any, *rest: Any) -> Any:
+        if planned.record.number == fails_at:
+            raise OSError(28, "No space left on device")
+        return write(job, cut, planned, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tokenizing, "write_shard", full)
+        with pytest.raises(OSError, match="No space left"):
+            run(path, tmp_path / "o", pieces_on_ray)
+    made = run(path, tmp_path / "o", pieces_on_ray, resume=True)
+    assert made.n_resumed_shards == fails_at
+    assert contents(tmp_path / "o") == contents(tmp_path / "local")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_worker_that_is_killed_in_a_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = a_corpus(tmp_path)
+    run(path, tmp_path / "local", "local")
+    write = tokenizing.write_shard
+    n_killed = 0
+
+    def written_again(*arguments: Any) -> Any:
+        nonlocal n_killed
+        child = os.fork()
+        if not child:
+            close = ShardFile.close
+
+            def dying(file: ShardFile) -> Any:
+                # The first file of the shard has its name, in the folder of the task.
+                close(file)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            monkeypatch.setattr(ShardFile, "close", dying)
+            write(*arguments)
+            os._exit(0)
+        n_killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        return write(*arguments)
+
+    monkeypatch.setattr(tokenizing, "write_shard", written_again)
+    made = run(path, tmp_path / "tasks", pieces_on_ray)
+    assert n_killed == len(made.shards) > 3
+    assert contents(tmp_path / "local") == contents(tmp_path / "tasks")
 
 
 @pytest.mark.timeout(300)
@@ -180,7 +297,7 @@ def test_a_run_that_stopped_goes_on_on_the_cluster(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_cluster_has_only_files_that_all_nodes_share(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="standard input"):
-        run(iter(["a"]), tmp_path / "x", pieces_on_ray)  # type: ignore[arg-type]
+        run(iter(["a"]), tmp_path / "x", pieces_on_ray)
 
 
 @pytest.mark.usefixtures("cluster")

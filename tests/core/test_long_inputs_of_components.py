@@ -14,8 +14,8 @@ from jeton.errors import PatternCostError
 from scripts.long_inputs.subjects import SUBJECTS, Subject
 from scripts.long_inputs.texts import TEXTS, Text
 
-N_BYTES = 200_000
-TIME_LIMIT_SECONDS = 10
+N_BYTES = 100_000
+TIME_LIMIT_SECONDS = 5
 MADE = [
     subject for subject in SUBJECTS if ":" in subject.name and "Precompiled" not in subject.name
 ]

@@ -13,8 +13,8 @@ from tests.differential.harness import Family, run
 pytestmark = pytest.mark.rivals
 
 SEED = 1
-MADE_CASES = 1_000
-PUBLISHED_CASES = 500
+MADE_CASES = 600
+PUBLISHED_CASES = 300
 CONFORMANCE_CASES = 20_000
 IN_EVERY_RUN = frozenset(
     {

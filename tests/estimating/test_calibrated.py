@@ -94,7 +94,7 @@ class TestModel:
             load_count_model(file)
 
     def test_too_few_texts(self) -> None:
-        with pytest.raises(UsageError, match="3 texts have a count; expected at least 160"):
+        with pytest.raises(UsageError, match="3 texts with a count; expected at least 160"):
             CountModel.fit([b"a", b"b", b"c"], [1, 1, 1], counted_by="x")
 
 

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -18,7 +19,8 @@ import pytest
 
 import jeton
 from jeton._core import compress_zstd, decompress
-from jeton.preprocess import files, record_files
+from jeton._files import exchange_names
+from jeton.preprocess import files, folders, record_files
 from jeton.preprocess.pipeline import StepPipeline
 from jeton.preprocess.whitespace import WhitespaceStep
 
@@ -190,15 +192,30 @@ def test_a_new_folder_takes_its_name_at_once(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
-def test_an_error_between_two_names_gives_the_old_files_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, out = tmp_path / "in", tmp_path / "out"
-    for folder in (source, out):
-        folder.mkdir()
-    for name in ("a.txt", "b.txt", "c.txt"):
-        (source / name).write_text("one   two\n", encoding="utf-8")
+def in_and_out(folder: Path, names: str) -> tuple[Path, Path]:
+    """Inputs, and an output that has other files and one older result."""
+    source, out = folder / "in", folder / "out"
+    (out / "deep").mkdir(parents=True)
+    (source / "deep").mkdir(parents=True)
+    for name in names.split():
+        (source / name).write_text(f"{name}   two\n", encoding="utf-8")
     (out / "b.txt").write_text("older\n", encoding="utf-8")
+    (out / "deep" / "mine.txt").write_text("mine\n", encoding="utf-8")
+    (out / "link").symlink_to("b.txt")
+    return source, out
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in files}
+
+
+@pytest.mark.parametrize("way", ["exchange", "one by one"])
+def test_an_error_between_two_names_gives_the_old_files_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    source, out = in_and_out(tmp_path, "a.txt b.txt c.txt")
+    before = contents(out)
     replace = Path.replace
 
     def failing(self: Path, target: Path) -> Path:
@@ -206,10 +223,64 @@ def test_an_error_between_two_names_gives_the_old_files_back(
             raise OSError(28, "No space left on device")
         return replace(self, target)
 
+    def unknown(first: Path, second: Path) -> None:
+        raise OSError(38, "Function not implemented")
+
+    def later(first: Path, second: Path) -> None:
+        (second / "theirs.txt").write_text("theirs\n", encoding="utf-8")
+        exchange_names(first, second)
+
     monkeypatch.setattr(Path, "replace", failing)
-    with pytest.raises(OSError, match="No space left"):
+    monkeypatch.setattr(folders, "exchange_names", unknown if way == "one by one" else later)
+    if way == "one by one":
+        with pytest.raises(OSError, match="No space left"):
+            run(source, out)
+        assert contents(out) == before
+        return
+    run(source, out)
+    new = {name: f"{name} two\n" for name in ("a.txt", "b.txt", "c.txt")}
+    # A file that another process wrote meanwhile is there, too.
+    assert contents(out) == before | new | {"link": "b.txt two\n", "theirs.txt": "theirs\n"}
+    assert (out / "link").readlink() == Path("b.txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+STEPS = {"os.rename", "os.link", "os.mkdir", "os.chmod", "os.remove", "os.rmdir", "shutil.rmtree"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system exchanges names of folders")
+@pytest.mark.parametrize("names", ["b.txt", "a.txt b.txt deep/c.txt"])
+def test_killed_at_any_step_a_folder_is_whole(tmp_path: Path, names: str) -> None:
+    killed = 0
+    for step in range(200):
+        place = tmp_path / str(step)
+        place.mkdir()
+        source, out = in_and_out(place, names)
+        before = contents(out)
+        after = before | {name: f"{name} two\n" for name in names.split()}
+        after["link"] = after["b.txt"]
+        child = os.fork()
+        if not child:
+            left = iter(range(step))
+
+            def die(event: str, _: Any, left: Any = left) -> None:
+                if (event in STEPS or event == "ctypes.dlsym") and next(left, None) is None:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            sys.addaudithook(die)
+            try:
+                run(source, out)
+            finally:
+                os._exit(0)
+        status = os.waitpid(child, 0)[1]
+        assert contents(out) in (before, after)
         run(source, out)
-    assert {path.name: path.read_text() for path in out.iterdir()} == {"b.txt": "older\n"}
+        assert contents(out) == after
+        if not status:
+            break
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        killed += 1
+    assert killed > 6
 
 
 def test_a_file_that_vanishes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

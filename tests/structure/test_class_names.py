@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "python" / "jeton"
+
+CLASS = re.compile(r"^class ([^_\W]\w*)", re.MULTILINE)
 
 MIRRORS = "compat"
 """Package whose class names are those of other libraries, so that their programs run unchanged."""
@@ -18,9 +20,8 @@ def _places() -> dict[str, list[str]]:
         place = file.relative_to(PACKAGE)
         if place.parts[0] == MIRRORS:
             continue
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(place.as_posix())
+        for name in CLASS.findall(file.read_text(encoding="utf-8")):
+            places[name].append(place.as_posix())
     return places
 
 

@@ -48,15 +48,18 @@ impl Field {
         }
     }
 
-    /// Append the text of one line. `scratch` is reused from line to line.
+    /// Append the text of one line; false: the text, or an object on the way to it, is null.
+    /// `scratch` is reused from line to line.
     pub(crate) fn push_text(
         &self,
         line: &[u8],
         strict: bool,
         scratch: &mut Vec<u8>,
         batch: &mut DocumentBatch,
-    ) -> Result<(), BadLine> {
-        let text = self.find(line, scratch).map_err(BadLine::Reason)?;
+    ) -> Result<bool, BadLine> {
+        let Some(text) = self.find(line, scratch).map_err(BadLine::Reason)? else {
+            return Ok(false);
+        };
         match simdutf8::compat::from_utf8(text) {
             Ok(text) => batch.push_str(text),
             Err(error) if strict => return Err(BadLine::InvalidText(error.valid_up_to() as u64)),
@@ -66,12 +69,16 @@ impl Field {
                 batch.push_replaced(&text, n_replacements);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// The bytes of the text, in which lone surrogates are three bytes. The last of repeated keys
-    /// counts.
-    fn find<'a>(&self, line: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<&'a [u8], String> {
+    /// The bytes of the text, in which lone surrogates are three bytes; none for a null. The last
+    /// of repeated keys counts.
+    fn find<'a>(
+        &self,
+        line: &'a [u8],
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<Option<&'a [u8]>, String> {
         // Strings taken as bytes are not checked for raw control characters, which JSON forbids.
         if line.iter().copied().min().is_some_and(|byte| byte < b' ') {
             serde_json::from_slice::<IgnoredAny>(line).map_err(|error| not_json(&error))?;
@@ -79,7 +86,7 @@ impl Field {
         let mut sink = Sink {
             borrowed: None,
             scratch,
-            is_found: false,
+            found: Found::Nothing,
         };
         let mut deserializer = serde_json::Deserializer::from_slice(line);
         TextSeed {
@@ -90,13 +97,11 @@ impl Field {
         .deserialize(&mut deserializer)
         .and_then(|()| deserializer.end())
         .map_err(|error| not_json(&error))?;
-        if !sink.is_found {
-            return Err(self.missing(line));
+        match sink.found {
+            Found::Nothing => Err(self.missing(line)),
+            Found::Null => Ok(None),
+            Found::Text => Ok(Some(sink.borrowed.unwrap_or(sink.scratch))),
         }
-        Ok(match sink.borrowed {
-            Some(text) => text,
-            None => sink.scratch,
-        })
     }
 
     /// The slow path: the text with U+FFFD for each maximal subpart of invalid bytes and for each
@@ -111,7 +116,9 @@ impl Field {
         let (bytes, mut n_replacements) = match &valid_line {
             Cow::Borrowed(_) => (first, 0),
             Cow::Owned(valid_line) => {
-                let second = self.find(valid_line.as_bytes(), &mut scratch)?;
+                let second = self
+                    .find(valid_line.as_bytes(), &mut scratch)?
+                    .unwrap_or_default();
                 (
                     second,
                     n_replacement_characters(second) - n_replacement_characters(first),
@@ -190,7 +197,14 @@ fn shorten(message: &str) -> String {
 struct Sink<'de, 's> {
     borrowed: Option<&'de [u8]>,
     scratch: &'s mut Vec<u8>,
-    is_found: bool,
+    found: Found,
+}
+
+/// Content of the wanted field.
+enum Found {
+    Nothing,
+    Null,
+    Text,
 }
 
 /// Visits the value that has `keys` below it; with no keys left, the text.
@@ -204,10 +218,11 @@ impl<'de> DeserializeSeed<'de> for TextSeed<'_, '_, 'de, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        if self.keys.is_empty() {
-            deserializer.deserialize_bytes(self)
-        } else {
+        if self.keys.len() == self.field.keys.len() {
+            // A record that is null itself is no record.
             deserializer.deserialize_map(self)
+        } else {
+            deserializer.deserialize_option(self)
         }
     }
 }
@@ -224,9 +239,22 @@ impl<'de> Visitor<'de> for TextSeed<'_, '_, 'de, '_> {
         write!(f, "{what} the field {:?}", self.field.name)
     }
 
+    fn visit_none<E>(self) -> Result<(), E> {
+        self.sink.found = Found::Null;
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        if self.keys.is_empty() {
+            deserializer.deserialize_bytes(self)
+        } else {
+            deserializer.deserialize_map(self)
+        }
+    }
+
     fn visit_borrowed_bytes<E>(self, text: &'de [u8]) -> Result<(), E> {
         self.sink.borrowed = Some(text);
-        self.sink.is_found = true;
+        self.sink.found = Found::Text;
         Ok(())
     }
 
@@ -234,7 +262,7 @@ impl<'de> Visitor<'de> for TextSeed<'_, '_, 'de, '_> {
         self.sink.borrowed = None;
         self.sink.scratch.clear();
         self.sink.scratch.extend_from_slice(text);
-        self.sink.is_found = true;
+        self.sink.found = Found::Text;
         Ok(())
     }
 
@@ -244,7 +272,7 @@ impl<'de> Visitor<'de> for TextSeed<'_, '_, 'de, '_> {
         };
         while let Some(is_wanted) = map.next_key_seed(KeySeed(key))? {
             if is_wanted {
-                self.sink.is_found = false;
+                self.sink.found = Found::Nothing;
                 map.next_value_seed(TextSeed {
                     field: self.field,
                     keys,

@@ -20,4 +20,4 @@ mod window;
 pub use compress::{compress_zstd, decompress};
 pub use error::IoError;
 pub use places::Places;
-pub use reader::{DocumentReader, Documents, Format, ReaderOptions};
+pub use reader::{DocumentReader, Documents, Format, LeftOut, ReaderOptions};

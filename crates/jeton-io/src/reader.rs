@@ -57,6 +57,8 @@ pub struct ReaderOptions {
     pub max_document_bytes: usize,
     /// JSONL: longer lines are an error.
     pub max_line_bytes: usize,
+    /// JSONL: a line that is no record with a text is left out and counted instead of an error.
+    pub skip_bad_records: bool,
     /// Compressed files that become larger are an error.
     pub max_decompressed_bytes: Option<u64>,
 }
@@ -73,6 +75,7 @@ impl Default for ReaderOptions {
             batch_bytes: 8 << 20,
             max_document_bytes: 64 << 20,
             max_line_bytes: 1 << 30,
+            skip_bad_records: false,
             max_decompressed_bytes: None,
         }
     }
@@ -102,6 +105,19 @@ pub struct DocumentReader {
     n_bytes_read: Arc<AtomicU64>,
     n_documents: u64,
     n_cut_documents: u64,
+    skip_bad_records: bool,
+    left_out: LeftOut,
+}
+
+/// Records that are no documents.
+#[derive(Debug, Clone, Default)]
+pub struct LeftOut {
+    /// Records whose text is null.
+    pub n_nulls: u64,
+    /// Lines that cannot be used, where [`ReaderOptions::skip_bad_records`] allows them.
+    pub n_bad: u64,
+    /// The error that the first of them would have been.
+    pub first_bad: Option<String>,
 }
 
 enum Records {
@@ -159,6 +175,8 @@ impl DocumentReader {
             n_bytes_read,
             n_documents: 0,
             n_cut_documents: 0,
+            skip_bad_records: options.skip_bad_records,
+            left_out: LeftOut::default(),
         }
     }
 
@@ -247,23 +265,30 @@ impl DocumentReader {
                 if bytes.iter().all(u8::is_ascii_whitespace) {
                     return Ok(true);
                 }
-                field
-                    .push_text(bytes, self.strict, scratch, &mut self.batch)
-                    .map_err(|bad| {
-                        let path = window.source().path().to_owned();
-                        match bad {
-                            BadLine::Reason(reason) => IoError::Record {
-                                path,
-                                line: line.number,
-                                reason,
-                            },
-                            BadLine::InvalidText(byte_offset) => IoError::InvalidText {
-                                path,
-                                line: Some(line.number),
-                                byte_offset,
-                            },
+                let path = || window.source().path().to_owned();
+                match field.push_text(bytes, self.strict, scratch, &mut self.batch) {
+                    Ok(is_text) => self.left_out.n_nulls += u64::from(!is_text),
+                    Err(BadLine::Reason(reason)) => {
+                        let error = IoError::Record {
+                            path: path(),
+                            line: line.number,
+                            reason,
+                        };
+                        if !self.skip_bad_records {
+                            return Err(error);
                         }
-                    })?;
+                        self.left_out.n_bad += 1;
+                        let first = &mut self.left_out.first_bad;
+                        first.get_or_insert_with(|| error.to_string());
+                    }
+                    Err(BadLine::InvalidText(byte_offset)) => {
+                        return Err(IoError::InvalidText {
+                            path: path(),
+                            line: Some(line.number),
+                            byte_offset,
+                        });
+                    }
+                }
             }
         }
         Ok(true)
@@ -278,6 +303,11 @@ impl DocumentReader {
     /// Documents in the batches handed out so far; each piece of a cut document is one.
     pub fn n_documents(&self) -> u64 {
         self.n_documents
+    }
+
+    /// Records that were left out so far.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// Documents that were cut because they were too large.

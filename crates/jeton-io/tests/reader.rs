@@ -76,6 +76,33 @@ fn a_bad_record_is_named_by_path_and_line() {
 }
 
 #[test]
+fn bad_records_are_left_out_where_they_may_be() {
+    let file =
+        b"{\"text\": \"a\"}\n{\"text\": 1}\nnull\n{\"text\": null}\n{\n{\"text\": \"b\"}\n12\n{}\n";
+    let options = ReaderOptions {
+        skip_bad_records: true,
+        batch_bytes: 1,
+        ..jsonl()
+    };
+    let mut reader = DocumentReader::from_reader("test", Cursor::new(file.to_vec()), options);
+    let mut seen = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        seen.push((
+            batch.get(0).unwrap().to_owned(),
+            reader.left_out().n_nulls,
+            reader.left_out().n_bad,
+        ));
+    }
+    assert_eq!(seen, [("a".to_owned(), 0, 0), ("b".to_owned(), 1, 3)]);
+    assert_eq!(reader.left_out().n_bad, 5);
+    let first = reader.left_out().first_bad.clone().unwrap();
+    assert!(
+        first.starts_with("test, line 2: invalid type: integer `1`"),
+        "{first}"
+    );
+}
+
+#[test]
 fn strict_reading_names_the_place() {
     let strict = |options: ReaderOptions| ReaderOptions {
         strict: true,
@@ -273,7 +300,7 @@ proptest! {
 
     #[test]
     fn json_lines_come_back_as_written(
-        texts in json_texts(), crlf: bool, last_end: bool, nested: bool, batch_bytes in 1_usize..5000,
+        texts in json_texts(), crlf: bool, last_end: bool, nested: bool, nulls: [bool; 3], batch_bytes in 1_usize..5000,
         stored in prop::sample::select(&ALL_STORED), n_parts in 1_usize..4, step in 1_usize..2000,
     ) {
         let end = if crlf { "\r\n" } else { "\n" };
@@ -283,7 +310,15 @@ proptest! {
         } else {
             serde_json::json!({"a": [text, null], "text": text, "z": {"text": 1.5e3}}).to_string()
         };
-        let mut file = texts.iter().map(record).collect::<Vec<_>>().join(end);
+        let null = if nested { r#"{"message": {"content": null}}"# } else { r#"{"text": null}"# };
+        let mut lines = Vec::new();
+        for (text, has_null) in texts.iter().zip(nulls.into_iter().cycle()) {
+            lines.push(record(text));
+            if has_null {
+                lines.push(null.to_owned());
+            }
+        }
+        let mut file = lines.join(end);
         if last_end {
             file.push_str(end);
         }

@@ -27,6 +27,7 @@ mod raw_text;
 mod reader;
 mod recipe;
 mod sentencepiece;
+mod serving;
 mod survey;
 mod text;
 mod tokenizer;
@@ -87,6 +88,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encoding::Encoding>()?;
     module.add_class::<sentencepiece::SentencePieceModel>()?;
     module.add_class::<sentencepiece::SentencePieceRules>()?;
+    module.add_class::<serving::AdmissionBooks>()?;
+    module.add_class::<serving::OutputHistory>()?;
     module.add_class::<tokenizer::DecodeIterator>()?;
     module.add_class::<tokenizer::DecodeStream>()?;
     module.add_class::<tokenizer::EncodeIterator>()?;
@@ -115,6 +118,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::decompress, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::published_patterns, module)?)?;
     module.add_function(wrap_pyfunction!(sentencepiece::compile_charsmap, module)?)?;
+    module.add_function(wrap_pyfunction!(serving::simulate_traffic, module)?)?;
     module.add_function(wrap_pyfunction!(survey::pair_digests, module)?)?;
     module.add_function(wrap_pyfunction!(survey::text_digests, module)?)?;
     Ok(())

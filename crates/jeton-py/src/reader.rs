@@ -20,8 +20,10 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Compression (zstd, gzip, none) is detected from the first bytes. ``format="text"``: the file is
 /// one document (``documents="file"``) or one document a line (``documents="line"``; empty lines
 /// are skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots
-/// descend: ``"message.content"``); blank lines are skipped. A text document above
-/// ``max_document_bytes`` is cut at line ends (counted in ``n_cut_documents``).
+/// descend: ``"message.content"``); blank lines are skipped, and so are texts that are null
+/// (counted in ``n_null_documents``). ``skip_bad_records`` leaves out lines that do not parse or
+/// have no text (``n_bad_records``). A text document above ``max_document_bytes`` is cut at line
+/// ends (counted in ``n_cut_documents``).
 ///
 /// Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file
 /// that decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size,
@@ -44,7 +46,7 @@ impl DocumentReader {
     #[new]
     #[pyo3(signature = (
         path, *, format, field="text", documents="file", strict=false, batch_bytes=8_388_608,
-        max_document_bytes=67_108_864, max_decompressed_bytes=None,
+        max_document_bytes=67_108_864, max_decompressed_bytes=None, skip_bad_records=false,
     ))]
     #[allow(clippy::too_many_arguments)] // keyword-only in Python
     fn new(
@@ -57,6 +59,7 @@ impl DocumentReader {
         batch_bytes: usize,
         max_document_bytes: usize,
         max_decompressed_bytes: Option<u64>,
+        skip_bad_records: bool,
     ) -> PyResult<Self> {
         let format = match format {
             "text" => Format::Text,
@@ -84,6 +87,7 @@ impl DocumentReader {
             batch_bytes,
             max_document_bytes,
             max_decompressed_bytes,
+            skip_bad_records,
             ..ReaderOptions::default()
         };
         let reader = open(py, path, options)?;
@@ -109,6 +113,24 @@ impl DocumentReader {
     #[getter]
     fn n_cut_documents(&self) -> u64 {
         self.with(|reader| reader.n_cut_documents())
+    }
+
+    /// Records whose text is null, left out so far.
+    #[getter]
+    fn n_null_documents(&self) -> u64 {
+        self.with(|reader| reader.left_out().n_nulls)
+    }
+
+    /// Lines left out so far because they cannot be used.
+    #[getter]
+    fn n_bad_records(&self) -> u64 {
+        self.with(|reader| reader.left_out().n_bad)
+    }
+
+    /// The error that the first of them would have been; ``None`` without one.
+    #[getter]
+    fn first_bad_record(&self) -> Option<String> {
+        self.with(|reader| reader.left_out().first_bad.clone())
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from jeton.checkpoint.adapted import CHANGE_FILE
 from jeton.errors import AdaptError
+from jeton.registry import TokenizerLike, resolve
 
 if TYPE_CHECKING:
-    from jeton._core import Tokenizer
+    pass
 
 __all__ = ["CHANGE_FILE", "MAX_IDS", "VocabularyChange"]
 
@@ -136,8 +137,9 @@ class VocabularyChange:
         return inverse(self)
 
     @classmethod
-    def identity(cls, tokenizer: Tokenizer) -> Self:
+    def identity(cls, tokenizer: TokenizerLike) -> Self:
         """Returns the change of a tokenizer into itself."""
+        tokenizer = resolve(tokenizer)
         holes = np.flatnonzero(~tokenizer.is_token_mask())
         return cls(
             old_fingerprint=tokenizer.fingerprint,
@@ -149,15 +151,19 @@ class VocabularyChange:
         )
 
     @staticmethod
-    def between(old: Tokenizer, new: Tokenizer) -> VocabularyChange:
+    def between(old: TokenizerLike, new: TokenizerLike) -> VocabularyChange:
         """Returns the change between two tokenizers, by the bytes of their tokens.
+
+        Args:
+            old: The tokenizer before, or its name or path.
+            new: The tokenizer after.
 
         Raises:
             AdaptError: Bytes belong to several tokens and do not say which is which.
         """
         from jeton.adapt.deriving import change_between
 
-        return change_between(old, new)
+        return change_between(resolve(old, argument="old"), resolve(new, argument="new"))
 
     def to_json(self) -> str:
         """Returns the written form; ``from_json`` reads it."""

@@ -145,15 +145,21 @@ def _check_arguments(
     inputs: Any, n_tokens: int | None, terms: Sequence[str], min_frequency: int
 ) -> None:
     if isinstance(terms, str):
-        raise UsageError(f"terms is {terms!r:.60}; expected a list of strings")
+        raise UsageError(
+            f"terms is {terms!r:.60}; expected a list of strings\n"
+            "hint: put one term in brackets, too"
+        )
     if n_tokens is None and not terms:
-        raise UsageError("nothing to add: give a number of tokens and inputs, or terms")
+        raise UsageError(
+            "nothing to add: no number of tokens, and no terms\n"
+            "hint: give inputs and a number of tokens (--add N), or terms (--terms FILE)"
+        )
     if n_tokens is not None and n_tokens < 1:
-        raise UsageError(f"n_tokens is {n_tokens}; expected at least 1")
+        raise UsageError(f"n_tokens is {n_tokens}; expected at least 1\nhint: 1000 is usual")
     if n_tokens is not None and inputs is None and not terms:
         raise UsageError("tokens are learned from text\nhint: give inputs")
     if min_frequency < 1:
-        raise UsageError(f"min_frequency is {min_frequency}; expected at least 1")
+        raise UsageError(f"min_frequency is {min_frequency}; expected at least 1\nhint: 2 is usual")
 
 
 def _method(written: WrittenTokenizer) -> _Method:

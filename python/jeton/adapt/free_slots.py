@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from jeton._core import Tokenizer
 from jeton.adapt.placing import is_reserved_name
 from jeton.adapt.reachable import unreachable_tokens
 from jeton.checkpoint.rows import can_read_rows, row_statistics
 from jeton.checkpoint.weights import read_weights
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["UNDERTRAINED_SHARE", "FreeSlots", "free_slots"]
 
@@ -44,16 +44,17 @@ class FreeSlots:
         return len(self.holes) + self.padding_rows + len(self.reserved)
 
 
-def free_slots(tokenizer: Tokenizer, model_folder: Path | None = None) -> FreeSlots:
+def free_slots(tokenizer: TokenizerLike, model_folder: Path | None = None) -> FreeSlots:
     """Returns the slots that need not be bought.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         model_folder: A folder with safetensors, to look at rows; None: the tokenizer alone.
 
     Raises:
         OSError: The folder cannot be read.
     """
+    tokenizer = resolve(tokenizer)
     has_token = tokenizer.is_token_mask()
     added = {token.id: token.content for token in tokenizer.added_tokens}
     ordinary = [id for id in np.flatnonzero(has_token).tolist() if id not in added]

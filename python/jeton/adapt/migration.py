@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jeton._core import Tokenizer
+from jeton.adapt.amounts import check_amounts
 from jeton.adapt.change import VocabularyChange
 from jeton.adapt.logged_requests import read_logged_requests
 from jeton.adapt.reading import Corpus, Reading
@@ -192,7 +193,11 @@ def migration_plan(
     old, new = resolve(old, argument="old"), resolve(new, argument="new")
     numbers = (extension_tokens, continued_tokens, pretraining_tokens or 1)
     if min(numbers) < 1:
-        raise UsageError("amounts of training text must be at least one token")
+        raise UsageError(
+            "amounts of training text must be at least one token\n"
+            "hint: leave them out for the usual amounts"
+        )
+    check_amounts(requests_per_day=requests_per_day, output_tokens=output_tokens)
     reading = reading or Reading()
     logged, ledgers = None, []
     if logs:

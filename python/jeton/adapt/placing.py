@@ -81,7 +81,10 @@ def _check_spare(
     id: int, tokens: Sequence[bytes | None], names: dict[int, str], n_old_ids: int
 ) -> None:
     if not 0 <= id < n_old_ids:
-        raise AdaptError(f"spare id {id} is not an old one; expected 0 to {n_old_ids - 1}")
+        raise AdaptError(
+            f"spare id {id} is not an old one; expected 0 to {n_old_ids - 1}\n"
+            "hint: spare ids are holes and reserved tokens of the old vocabulary"
+        )
     token = tokens[id] if id < len(tokens) else None
     name = names.get(id) or ("" if token is None else token.decode("utf-8", "replace"))
     if name and not is_reserved_name(name):

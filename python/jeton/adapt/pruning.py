@@ -106,9 +106,11 @@ def prune(
     """
     base = resolve(base, argument="base")
     if isinstance(keep, str):
-        raise UsageError(f"keep is {keep!r:.60}; expected a list of strings")
+        raise UsageError(
+            f"keep is {keep!r:.60}; expected a list of strings\nhint: put one word in brackets, too"
+        )
     if n_tokens < 1:
-        raise UsageError(f"n_tokens is {n_tokens}; expected at least 1")
+        raise UsageError(f"n_tokens is {n_tokens}; expected at least 1\nhint: 32000 is usual")
     if n_tokens >= base.n_tokens:
         raise AdaptError(
             f"the tokenizer has {base.n_tokens:,} tokens; {n_tokens:,} cannot be left of them\n"
@@ -159,7 +161,7 @@ def _is_bpe(written: WrittenTokenizer) -> bool:
         return False
     raise AdaptError(
         f"a tokenizer of the kind {kind!r} cannot be pruned; BPE, Unigram, WordPiece and "
-        "SentencePiece models can"
+        "SentencePiece models can\nhint: `jeton train` makes a smaller one of any kind"
     )
 
 

@@ -8,9 +8,10 @@ vocabulary with new tokens reads old ids, but it would cut the text in another w
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,11 +30,13 @@ from jeton.adapt.remapping_ids import check_fits, remap_ids
 from jeton.errors import AdaptError, FormatError, UsageError
 from jeton.formats.megatron_index import read_megatron_index
 
-__all__ = ["Remapped", "remap_file", "remap_ids"]
+__all__ = ["Remapped", "remap_file", "remap_files", "remap_ids"]
 
 _CHUNK_IDS = 1 << 22
 """Ids that are in memory at once: 32 MiB as int64."""
 
+_ENDINGS = (".npy", ".bin", ".parquet", *JSONL_SUFFIXES)
+_NPY = b"\x93NUMPY"
 _DTYPES = ("uint8", "uint16", "uint32", "uint64", "int16", "int32", "int64")
 
 
@@ -96,8 +99,8 @@ def remap_file(
             "hint: tokenize the text anew, or keep the old cut with --as-cut"
         )
     path, out = Path(source), Path(target)
-    if out.exists() and out.samefile(path):
-        raise UsageError(f"{out} is the file to read\nhint: name another file to write")
+    _refuse_source(path, out)
+    _refuse_other_kind(path, out)
     if path.suffix == ".npy":
         return _remap_npy(change, path, out, ignore)
     if path.name.endswith((*JSONL_SUFFIXES, ".parquet")):
@@ -108,13 +111,14 @@ def remap_file(
         return Remapped(out, *write(change, path, out, chosen, ignore), kind)
     if path.suffix != ".bin":
         raise UsageError(
-            f"{path} is none of .npy, .bin, .parquet and .jsonl, the formats that can be remapped"
+            f"{path} is none of .npy, .bin, .parquet and .jsonl, the formats that can be remapped\n"
+            "hint: `jeton tokenize --transcode` makes one of these of other data sets"
         )
     index = path.with_suffix(".idx")
     if index.exists():
         stored = _megatron_dtype(index)
         if dtype is not None and dtype != stored:
-            raise UsageError(f"{index} says {stored}, not {dtype}")
+            raise UsageError(f"{index} says {stored}, not {dtype}\nhint: leave out --dtype")
         done = _remap_bin(change, path, out, stored, ignore)
         write_whole(out.with_suffix(".idx"), index.read_bytes())
         return done
@@ -126,12 +130,102 @@ def remap_file(
     return _remap_bin(change, path, out, dtype, ignore)
 
 
+def remap_files(
+    change: VocabularyChange,
+    sources: Sequence[str | os.PathLike[str]],
+    folder: str | os.PathLike[str],
+    *,
+    dtype: str | None = None,
+    ignore: Sequence[int] = (),
+    as_cut: bool = False,
+    columns: Sequence[str] = ("input_ids",),
+    labels: str | None = None,
+) -> list[Remapped]:
+    """Writes files of new ids into a folder under their names: all of them, or none.
+
+    Args:
+        change: The change of vocabulary.
+        sources: Files of old ids.
+        folder: Where they go; made if it is not there.
+        dtype: As ``remap_file``, as all that follows.
+        ignore: Numbers that are no ids.
+        as_cut: Also if the new vocabulary has new tokens.
+        columns: Columns of ids.
+        labels: Column of labels.
+
+    Raises:
+        AdaptError, FormatError, MissingExtraError, OSError: As ``remap_file``.
+        UsageError: As ``remap_file``, or two files have one name.
+    """
+    out = Path(folder)
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file\nhint: several files need a folder to go to")
+    named: dict[str, Path] = {}
+    for path in map(Path, sources):
+        if path.name in named:
+            raise UsageError(
+                f"{named[path.name]} and {path} would both become {out / path.name}\n"
+                "hint: write them to two folders"
+            )
+        named[path.name] = path
+        _refuse_source(path, out / path.name)
+    parent = Path(os.path.realpath(out)).parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".jeton-", suffix=".tmp", dir=parent) as name:
+        place = Path(name)
+        done = [
+            remap_file(
+                change,
+                path,
+                place / path.name,
+                dtype=dtype,
+                ignore=ignore,
+                as_cut=as_cut,
+                columns=columns,
+                labels=labels,
+            )
+            for path in named.values()
+        ]
+        out.mkdir(exist_ok=True)
+        for file in sorted(place.iterdir()):
+            file.replace(out / file.name)
+    return [replace(one, path=out / one.path.name) for one in done]
+
+
+def _refuse_source(path: Path, out: Path) -> None:
+    if out.exists() and out.samefile(path):
+        raise UsageError(f"{out} is the file to read\nhint: name another file to write")
+
+
+def _refuse_other_kind(path: Path, out: Path) -> None:
+    was, now = _ending(path), _ending(out)
+    if not was or not now or was == now or {was, now} <= set(JSONL_SUFFIXES):
+        return
+    raise UsageError(
+        f"{out} would not be what its name says: ids of {was} stay {was}\n"
+        f"hint: name it {out.name.removesuffix(now)}{was}"
+    )
+
+
+def _ending(path: Path) -> str:
+    """The end of a name that says what the file is; empty where it says nothing known."""
+    return next((end for end in _ENDINGS if path.name.endswith(end)), "")
+
+
 def _remap_npy(change: VocabularyChange, path: Path, out: Path, ignore: Sequence[int]) -> Remapped:
+    with path.open("rb") as file:
+        if file.read(len(_NPY)) != _NPY:
+            raise FormatError(
+                f"{path}: not a .npy of numbers: it does not begin as one\n"
+                "hint: fetch the file again, or write it anew",
+                path=str(path),
+            )
     try:
         ids = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise FormatError(f"{path}: not a .npy of numbers: {error}", path=str(path)) from error
-    check_fits(change, ids.dtype)
+    with _named(path):
+        check_fits(change, ids.dtype)
     flat = ids.reshape(-1, order="A")
     with written_whole(out) as stream:
         header = {
@@ -148,7 +242,8 @@ def _remap_bin(
     change: VocabularyChange, path: Path, out: Path, dtype: str, ignore: Sequence[int]
 ) -> Remapped:
     kind = np.dtype(dtype).newbyteorder("<")
-    check_fits(change, kind)
+    with _named(path):
+        check_fits(change, kind)
     size = path.stat().st_size
     if size % kind.itemsize:
         raise FormatError(
@@ -180,6 +275,14 @@ def _write_chunks(
             n_ignored += int(np.isin(chunk, list(ignore)).sum())
         stream.write(new.tobytes())
     return n_ignored
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
 
 
 @contextmanager

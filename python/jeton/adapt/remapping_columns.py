@@ -57,7 +57,10 @@ class IdColumns:
         if not self.ids or "" in self.ids:
             raise UsageError("no column of ids is named\nhint: --column input_ids")
         if self.labels is not None and self.labels in self.ids:
-            raise UsageError(f"{self.labels!r} is named as a column of ids and of labels")
+            raise UsageError(
+                f"{self.labels!r} is named as a column of ids and of labels\n"
+                "hint: --labels '' says that there are none"
+            )
 
     @property
     def label_name(self) -> str:

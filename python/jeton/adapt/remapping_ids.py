@@ -76,7 +76,10 @@ def gone_words(gone: Mapping[int, int], n_ids: int) -> str:
 def check_fits(change: VocabularyChange, dtype: np.dtype[Any]) -> None:
     """Raises ``UsageError`` if numbers of a type do not hold the new ids."""
     if dtype.kind not in "iu":
-        raise UsageError(f"ids of the type {dtype} are no whole numbers")
+        raise UsageError(
+            f"ids of the type {dtype} are no whole numbers\n"
+            "hint: ids are; look whether this is the file of the ids"
+        )
     if change.n_new_ids - 1 > np.iinfo(dtype).max:
         raise UsageError(
             f"{dtype} does not hold {change.n_new_ids:,} ids\nhint: write the file with a wider "

@@ -13,6 +13,7 @@ from jeton.formats.names import is_folder_name, name_of_file
 from jeton.formats.saving import write_files
 from jeton.formats.targets import Target, find_target
 from jeton.formats.writing import render
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["SavedChange", "adapted_target", "save_adapted"]
 
@@ -34,7 +35,7 @@ class SavedChange:
     tokenizer: Tokenizer
 
 
-def adapted_target(base: Tokenizer, path: str | os.PathLike[str]) -> Target:
+def adapted_target(base: TokenizerLike, path: str | os.PathLike[str]) -> Target:
     """Returns where a tokenizer that is made from another one goes.
 
     A folder gets the format of the old tokenizer, so that it loads as that did.
@@ -42,13 +43,14 @@ def adapted_target(base: Tokenizer, path: str | os.PathLike[str]) -> Target:
     Raises:
         UsageError: The name tells no format.
     """
+    base = resolve(base, argument="base")
     name = os.fspath(path)
     is_folder = name.endswith(("/", "\\")) or is_folder_name(Path(name))
     is_model = is_folder and base.reference == "sentencepiece"
     return find_target(name, wanted="sentencepiece" if is_model else None)
 
 
-def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target) -> SavedChange:
+def save_adapted(tokenizer: TokenizerLike, change: VocabularyChange, target: Target) -> SavedChange:
     """Writes a tokenizer with its change beside it.
 
     The file is ``vocabulary_change.json`` in a folder, else ``NAME.vocabulary_change.json``.
@@ -57,6 +59,7 @@ def save_adapted(tokenizer: Tokenizer, change: VocabularyChange, target: Target)
         FormatError: The format cannot hold the tokenizer.
         OSError: A file cannot be written.
     """
+    tokenizer = resolve(tokenizer)
     # A tokenizer loaded later may say less than the one that was made, and then has another
     # fingerprint.
     read = render(tokenizer, target.format).read

@@ -8,13 +8,14 @@ lengths does not blur them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, sha256, text_digests
+from jeton.adapt.amounts import check_amounts
 from jeton.adapt.logged_requests import LoggedMoney, read_logged_requests
 from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.gpu_facts import GpuFacts
@@ -26,6 +27,7 @@ from jeton.economics.serving.latency import decode_seconds, prefill_seconds
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import EmptyCorpusError, UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["AbortRules", "PairedDifference", "Shadow", "Side", "Stage", "shadow"]
 
@@ -39,16 +41,24 @@ class Side:
     """One of the two that are compared.
 
     Attributes:
-        tokenizer: Its tokenizer.
+        tokenizer: Its tokenizer, or the name or path of it; loaded at once.
         price: Price of an API that counts with it; None: not priced so.
         model: The model that has it; None: neither latency nor context is known.
         gpu: The GPU of the model.
     """
 
-    tokenizer: Tokenizer
+    tokenizer: TokenizerLike
     price: ApiPrice | None = None
     model: ModelFacts | None = None
     gpu: GpuFacts | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokenizer", resolve(self.tokenizer))
+
+    @property
+    def loaded(self) -> Tokenizer:
+        """The tokenizer as an object."""
+        return resolve(self.tokenizer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,14 @@ class AbortRules:
     max_more_usd: float = 0.0
     max_overflow_share: float = 0.0
     min_requests: int = 30
+
+    def __post_init__(self) -> None:
+        """Refuses limits that nothing is beyond.
+
+        Raises:
+            UsageError: A limit is negative, endless or no number.
+        """
+        check_amounts(**{field.name: getattr(self, field.name) for field in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +256,8 @@ def _read(
         counts["domain"].append(
             np.full(len(batch), -1, dtype=np.int32) if domains is None else domains
         )
-        counts["a"].append(a.tokenizer.count_batch(batch, num_threads=num_threads))
-        counts["b"].append(b.tokenizer.count_batch(batch, num_threads=num_threads))
+        counts["a"].append(a.loaded.count_batch(batch, num_threads=num_threads))
+        counts["b"].append(b.loaded.count_batch(batch, num_threads=num_threads))
     if not sum(map(len, counts["a"])):
         raise EmptyCorpusError("the log has no requests\nhint: is the text under another --field?")
     return _Log(
@@ -263,7 +281,7 @@ def _logged(
     num_threads: int | None,
 ) -> _Log:
     found = read_logged_requests(
-        inputs, a.tokenizer, b.tokenizer, domain_field=domain_field, num_threads=num_threads
+        inputs, a.loaded, b.loaded, domain_field=domain_field, num_threads=num_threads
     )
     money = (
         None
@@ -306,12 +324,18 @@ class _Log:
 def _check(stages: Sequence[float], output_tokens: float | None) -> None:
     if not stages or list(stages) != sorted(set(stages)) or not 0 < min(stages) <= 100:
         raise UsageError(
-            f"stages are {list(stages)}; expected percents that ascend, as 1,10,50,100"
+            f"stages are {list(stages)}; expected percents that ascend\nhint: as 1,10,50,100"
         )
     if max(stages) > 100:
-        raise UsageError(f"a stage is {max(stages):g}% of the traffic; expected at most 100")
+        raise UsageError(
+            f"a stage is {max(stages):g}% of the traffic; expected at most 100\n"
+            "hint: as 1,10,50,100"
+        )
     if output_tokens is not None and not 0 <= output_tokens < 1e9:
-        raise UsageError(f"output_tokens is {output_tokens}; expected at least 0")
+        raise UsageError(
+            f"output_tokens is {output_tokens}; expected at least 0\n"
+            "hint: 0 for requests without answers"
+        )
 
 
 def _places(digests: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
@@ -388,7 +412,7 @@ def _usd(side: Side, output_tokens: float) -> _OfTokens | None:
         return lambda n: float(price.usd_for(n, output_tokens))
     if side.model is None or side.gpu is None:
         return None
-    model, gpu, size = side.model, side.gpu, side.tokenizer.vocab_size
+    model, gpu, size = side.model, side.gpu, side.loaded.vocab_size
 
     def of(n: int) -> float:
         work = RequestLengths((max(1, n),), (1,), output_tokens)
@@ -402,7 +426,7 @@ def _usd(side: Side, output_tokens: float) -> _OfTokens | None:
 def _seconds(side: Side, output_tokens: float) -> _OfTokens | None:
     if side.model is None or side.gpu is None:
         return None
-    model, gpu, size = side.model, side.gpu, side.tokenizer.vocab_size
+    model, gpu, size = side.model, side.gpu, side.loaded.vocab_size
 
     def of(n: int) -> float:
         reading = prefill_seconds(model, gpu, n, vocab_size=size)

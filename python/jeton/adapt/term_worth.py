@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TermCounter, Tokenizer
+from jeton.adapt.amounts import check_amounts
 from jeton.adapt.extending import extend
 from jeton.adapt.extension import Added, TermForm
 from jeton.adapt.free_slots import FreeSlots, free_slots
@@ -147,7 +148,10 @@ def term_worth(
         [120, 44, 9]
     """
     if (model is None) != (gpu is None):
-        raise UsageError("a model needs a GPU to run on, and a GPU a model")
+        raise UsageError(
+            "a model needs a GPU to run on, and a GPU a model\nhint: name both or none"
+        )
+    check_amounts(requests_per_day=requests_per_day, output_tokens=output_tokens)
     base = resolve(base, argument="base")
     reading = _without_held_out(reading or Reading())
     again = _rereadable(inputs)

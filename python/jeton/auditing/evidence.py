@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import TypedDict
 
 from jeton._core import TextStats, Tokenizer, TokenStats
 from jeton.auditing.measures.preprocessing import StepEffect
@@ -15,6 +16,7 @@ from jeton.economics.ledger import Ledger
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.traffic import TrafficReport
 from jeton.economics.waterfall import Kind, usd_of_kinds
+from jeton.findings import Basis
 from jeton.metrics import LengthCounts, VocabularyUse
 from jeton.workload.counting.domains import DomainReport
 from jeton.workload.counting.prefix_sketch import SharedBlocks
@@ -32,6 +34,7 @@ __all__ = [
     "Pipeline",
     "RequestEvidence",
     "SampleDocument",
+    "Saving",
     "StepEffect",
     "TrafficCost",
     "percent",
@@ -41,6 +44,14 @@ DAYS_PER_YEAR = 365
 """Days of a year in every yearly figure (no leap years), the same as `jeton.economics` uses."""
 
 _CENT = Decimal("0.01")
+
+
+class Saving(TypedDict):
+    """Fields of a finding that tell what its remedy saves."""
+
+    saving_usd_per_year: Decimal | None
+    saving_formula: str
+    saving_basis: Basis
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,14 @@ class TrafficCost:
         return (
             f"{n_tokens:,} of {self.n_tokens:,} counted tokens x {prompts:,.2f} USD a year for "
             f"prompts = {self.usd_per_year(n_tokens):,} USD a year; {self.ledger.price_source}"
+        )
+
+    def saving(self, n_tokens: Decimal | int) -> Saving:
+        """Return the fields of a finding whose remedy saves these tokens: an estimate."""
+        return Saving(
+            saving_usd_per_year=self.usd_per_year(n_tokens),
+            saving_formula=self.formula(n_tokens),
+            saving_basis=Basis.ESTIMATED,
         )
 
 

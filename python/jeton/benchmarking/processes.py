@@ -11,7 +11,6 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 __all__ = ["LibraryProcess", "LibraryProcessError"]
@@ -126,10 +125,5 @@ class LibraryProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

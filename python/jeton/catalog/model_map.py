@@ -22,6 +22,7 @@ from typing import Any
 from jeton._nearest import nearest
 from jeton.catalog.model_names import find_listed
 from jeton.errors import RecordError, UnknownPriceError
+from jeton.formats.documents import read_settings
 
 __all__ = ["ModelMap", "read_model_map"]
 
@@ -64,13 +65,7 @@ def read_model_map(path: str | Path) -> ModelMap:
         OSError: If it cannot be read.
     """
     path = Path(path)
-    raw = path.read_bytes()[: _MAX_BYTES + 1]
-    if len(raw) > _MAX_BYTES:
-        raise RecordError(f"{path} is too large for a map of model names", path=str(path))
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RecordError(f"{path} is not UTF-8 at byte {error.start}", path=str(path)) from None
+    text = read_settings(path, what="a map of model names", max_bytes=_MAX_BYTES)
     pairs = _pairs(text, path)
     names: dict[str, str] = {}
     for name, model in pairs:

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jeton._core import Tokenizer
 from jeton.chat.data import KNOWN_ROLES, TAIL_TEXT, messages_for_template, plain_data
 from jeton.chat.explaining import explained, has_generation_block
 from jeton.chat.limits import TemplateLimits
@@ -16,7 +15,7 @@ from jeton.chat.text import GENERATED, TAIL, TRUSTED, Run, Text
 from jeton.errors import TemplateError, UsageError
 from jeton.formats.folders import read_folder
 from jeton.formats.model_settings import ModelSettings, settings_of, settings_of_folder
-from jeton.registry import load, place_of
+from jeton.registry import TokenizerLike, load, place_of, resolve
 
 if TYPE_CHECKING:
     from jeton.chat.rendering import Compiled
@@ -131,7 +130,7 @@ class ChatTemplate:
 
     @classmethod
     def from_tokenizer(
-        cls, tok: Tokenizer, *, is_trusted: bool = False, limits: TemplateLimits | None = None
+        cls, tok: TokenizerLike, *, is_trusted: bool = False, limits: TemplateLimits | None = None
     ) -> ChatTemplate:
         """The templates of the folder, or GGUF file, that a tokenizer was loaded from.
 
@@ -139,6 +138,7 @@ class ChatTemplate:
             UsageError: It has none, or the tokenizer was loaded from something else.
             FormatError: A file is damaged.
         """
+        tok = resolve(tok)
         settings = settings_of(tok) or ModelSettings()
         name = tok.name or "the tokenizer"
         return cls._of(settings, name, is_trusted=is_trusted, limits=limits)

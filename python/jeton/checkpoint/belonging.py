@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jeton.checkpoint.configuration import read_configuration
-from jeton.checkpoint.id_fields import IdPlace, id_places
+from jeton.checkpoint.configuration import ModelConfiguration, read_configuration
+from jeton.checkpoint.id_fields import IdPlace, id_places, no_ids
 from jeton.checkpoint.safetensors import Tensor
 from jeton.checkpoint.snapshot import WeightGroup
 from jeton.checkpoint.vocabulary_tensors import (
@@ -28,7 +28,9 @@ from jeton.formats.documents import read_object
 __all__ = [
     "ID_FILES",
     "Contradiction",
+    "bad_sizes",
     "contradictions",
+    "fields_without_ids",
     "ids_document",
     "ids_without_rows",
     "short_tables",
@@ -135,6 +137,11 @@ def contradictions(
                     f"{', '.join(f'{n:,}' for n in rows)} rows",
                 )
             )
+    if configuration is not None:
+        found += [
+            Contradiction("config.json", f"states vocab_size {value!r:.60}")
+            for value in bad_sizes(configuration)
+        ]
     limit = max(rows) if rows else n_ids
     found += [
         Contradiction(name, str(error).split("\n")[0])
@@ -145,7 +152,35 @@ def contradictions(
         Contradiction(name, f"{place.words} is {place.id:,}; there are {limit:,} rows")
         for name, place in ids_without_rows(path, limit)
     ]
+    found += [
+        Contradiction(name, f"{words} is {value!r:.60}, no id")
+        for name, words, value in fields_without_ids(path)
+    ]
     return found[:_MAX_SHOWN]
+
+
+def bad_sizes(configuration: ModelConfiguration) -> list[object]:
+    """Returns what a configuration states as its number of rows and is no number above zero."""
+    parts = [configuration.values]
+    if configuration.text is not configuration.values:
+        parts.append(configuration.text)
+    stated = [part.get("vocab_size") for part in parts]
+    return [
+        value for value in stated if value is not None and not (type(value) is int and value > 0)
+    ]
+
+
+def fields_without_ids(path: Path) -> list[tuple[str, str, object]]:
+    """Returns file, field and value where a role wants an id and has none.
+
+    Files that cannot be read are passed over.
+    """
+    return [
+        (name, words, value)
+        for name, document in _id_documents(path)
+        if not isinstance(document, JetonError)
+        for words, value in no_ids(document)
+    ]
 
 
 def ids_document(name: str, document: dict[str, object]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["GONE", "IdPlace", "follow_ids", "id_places"]
+__all__ = ["GONE", "IdPlace", "follow_ids", "id_places", "no_ids"]
 
 _ONE_OR_MORE = re.compile(
     r"(?:.+_)?token_ids?|(?:.+_)?token_(?:index|indices)|padding_idx|pad_idx|forced_\w+_id"
@@ -19,6 +19,8 @@ _ONE_OR_MORE = re.compile(
     r"|force_words_ids|stop_token_ids|(?:.+_)?tokens?_ids|(?:bos|eos|pad|unk)_id"
 )
 """Fields whose integers are ids, however deep in lists."""
+_ONE_ID = re.compile(r"(?:.+_)?(?<!num_)(?<!max_)token_id")
+"""Fields of a role: an id, a list of ids, or null."""
 _NOT_IDS = frozenset({"num_token_id", "max_token_id", "mm_token_type_ids", "return_token_type_ids"})
 _MAPS_TO_IDS = re.compile(r"lang_to_id|task_to_id|lang_code_to_id|token_to_id")
 """Fields with an object from texts to ids."""
@@ -69,6 +71,18 @@ def id_places(document: Mapping[str, Any]) -> list[IdPlace]:
         return place.id
 
     _followed(document, (), note)
+    return found
+
+
+def no_ids(document: Mapping[str, Any], path: str = "") -> list[tuple[str, object]]:
+    """Returns the fields that want one id or a list and have text or a fraction, with the value."""
+    found: list[tuple[str, object]] = []
+    for key, value in document.items():
+        words = f"{path}.{key}" if path else key
+        if _ONE_ID.fullmatch(key) and isinstance(value, str | float | bool):
+            found.append((words, value))
+        elif isinstance(value, Mapping):
+            found += no_ids(value, words)
     return found
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 from jeton.errors import FormatError, LimitError
 from jeton.formats.reading import LFS_START as LFS_POINTER
+from jeton.formats.reading import regular_size
 
 __all__ = ["BITS", "LFS_POINTER", "MAX_HEADER_BYTES", "SafetensorsFile", "Tensor", "read_header"]
 
@@ -106,14 +106,7 @@ def read_header(path: str | os.PathLike[str]) -> SafetensorsFile:
         OSError: It cannot be read.
     """
     file = Path(path)
-    state = file.stat()
-    if not stat.S_ISREG(state.st_mode):
-        # Opening a pipe would wait for a writer.
-        raise FormatError(
-            f"{file} is no regular file\nhint: save it to a file first",
-            path=str(file),
-            format="safetensors",
-        )
+    n_bytes = regular_size(file, format="safetensors")
     with file.open("rb") as stream:
         head = stream.read(8)
         if LFS_POINTER.startswith(head) and head:
@@ -125,10 +118,10 @@ def read_header(path: str | os.PathLike[str]) -> SafetensorsFile:
         if len(head) < 8:
             raise _bad(file, f"has {len(head)} bytes; a header takes at least 10")
         n_header_bytes = int.from_bytes(head, "little")
-        if n_header_bytes > state.st_size - 8:
+        if n_header_bytes > n_bytes - 8:
             raise _bad(
                 file,
-                f"announces a header of {n_header_bytes:,} bytes and has {state.st_size:,}",
+                f"announces a header of {n_header_bytes:,} bytes and has {n_bytes:,}",
                 hint="hint: it is cut off, or no safetensors file; fetch or copy it again",
             )
         if n_header_bytes > MAX_HEADER_BYTES:
@@ -145,7 +138,7 @@ def read_header(path: str | os.PathLike[str]) -> SafetensorsFile:
         raise _bad(file, "has __metadata__ that is not text by name")
     start = 8 + n_header_bytes
     tensors = {name: _tensor(file, name, entry, start) for name, entry in entries.items()}
-    _check_places(file, tensors, start=start, end=state.st_size)
+    _check_places(file, tensors, start=start, end=n_bytes)
     return SafetensorsFile(file, tensors, metadata, n_header_bytes)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 from jeton.chunking.division import Division
 from jeton.chunking.results import Chunking
 from jeton.chunking.texts import ChunkOptions
-from jeton.corpus import open_documents
+from jeton.corpus import DocumentStream, open_documents
 from jeton.corpus.documents import Inputs
 from jeton.errors import MissingExtraError
 from jeton.registry import TokenizerLike
@@ -18,13 +18,17 @@ from jeton.registry import TokenizerLike
 if TYPE_CHECKING:
     from jeton.progress import OnProgress
 
-__all__ = ["DocumentChunks", "chunk"]
+__all__ = ["ChunkedDocuments", "DocumentChunks", "chunk"]
 
 _SUFFIXES = {
     ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hpp": "cpp", ".go": "go",
     ".java": "java", ".js": "javascript", ".jsx": "javascript", ".mjs": "javascript",
     ".py": "python", ".rs": "rust", ".ts": "typescript", ".tsx": "tsx",
 }  # fmt: skip
+
+
+_MAX_DOCUMENT_BYTES = 1 << 40
+"""Documents are never cut: offsets count from the beginning of the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,37 @@ class DocumentChunks:
     chunking: Chunking
 
 
+class ChunkedDocuments(Iterator[DocumentChunks]):
+    """Documents with their chunks, one after the other. Made by ``chunk``."""
+
+    def __init__(self, stream: DocumentStream, division: Division) -> None:
+        """Not for callers: see ``chunk``."""
+        self.stream = stream
+        """The documents; its counts say what was left out or replaced so far."""
+        self.n_replacements = 0
+        """Stretches of bytes that are not UTF-8, in the documents so far."""
+        self.n_replaced_documents = 0
+        """Documents that had some."""
+        self._documents = self._divided(division)
+
+    def __next__(self) -> DocumentChunks:
+        """The next document."""
+        return next(self._documents)
+
+    def _divided(self, division: Division) -> Iterator[DocumentChunks]:
+        source, number = "", 0
+        for file, batch in self.stream:
+            if file.path != source:
+                source, number = file.path, 0
+            self.n_replacements += batch.n_replacements
+            self.n_replaced_documents += batch.n_replaced_documents
+            texts = list(batch)
+            found = _divided(texts, source, division)
+            for text, chunking in zip(texts, found, strict=True):
+                yield DocumentChunks(source, number, len(text), chunking)
+                number += 1
+
+
 def chunk(
     inputs: Inputs,
     *,
@@ -56,7 +91,7 @@ def chunk(
     on_bad_record: Literal["stop", "skip"] = "stop",
     on_progress: OnProgress | None = None,
     **options: Unpack[ChunkOptions],
-) -> Iterator[DocumentChunks]:
+) -> ChunkedDocuments:
     """Divide the documents of files into chunks that fit a token budget.
 
     Args:
@@ -98,21 +133,11 @@ def chunk(
         format=format,
         strict=strict,
         on_bad_record=on_bad_record,
+        max_document_bytes=_MAX_DOCUMENT_BYTES,
         on_progress=on_progress,
     )
 
-    def divided() -> Iterator[DocumentChunks]:
-        source, number = "", 0
-        for file, batch in stream:
-            if file.path != source:
-                source, number = file.path, 0
-            texts = list(batch)
-            found = _divided(texts, source, division)
-            for text, chunking in zip(texts, found, strict=True):
-                yield DocumentChunks(source, number, len(text), chunking)
-                number += 1
-
-    return divided()
+    return ChunkedDocuments(stream, division)
 
 
 def _divided(texts: list[str], source: str, division: Division) -> Iterator[Chunking]:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import Tokenizer
 from jeton.chunking.boundaries import SENTENCE_COST, Boundaries, structure_boundaries
 from jeton.errors import FormatError, UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["Embed", "StaticEmbedder", "load_static_embedder", "semantic_boundaries"]
 
@@ -45,8 +45,8 @@ class StaticEmbedder:
         (2, 4)
     """
 
-    def __init__(self, tokenizer: Tokenizer, vectors: NDArray[Any]) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, tokenizer: TokenizerLike, vectors: NDArray[Any]) -> None:
+        self._tokenizer = resolve(tokenizer)
         self._vectors = vectors
 
     def __call__(self, texts: list[str]) -> NDArray[np.float32]:

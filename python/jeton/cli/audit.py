@@ -144,30 +144,32 @@ def _write_side_by_side(
     from jeton import report as looks
     from jeton.report.against import against_data, against_lines, against_to_markdown
 
-    if output.html is not None:
-        looks.write_html(after, output.html, result)
-    outputs.write_output(
-        output.json_file, lambda: looks.safe_json(against_data(before, after, result))
-    )
-    outputs.write_output(output.markdown, lambda: against_to_markdown(result))
-    if output.quiet:
-        return
-    if not output.takes_stdout:
+    def show() -> None:
         for line in against_lines(result):
             streams.write_line(line)
-    outputs.say_written(output.html, output.json_file, output.markdown)
+
+    outputs.write_forms(
+        html=output.html,
+        json_file=output.json_file,
+        markdown=output.markdown,
+        quiet=output.quiet,
+        make_html=lambda: looks.to_html(after, result),
+        make_json=lambda: looks.safe_json(against_data(before, after, result)),
+        make_markdown=lambda: against_to_markdown(result),
+        show=show,
+    )
 
 
 def _write(report: AuditReport, result: GateResult | None, output: OutputSettings) -> None:
     from jeton import report as looks
 
-    if output.html is not None:
-        looks.write_html(report, output.html, result)
-    outputs.write_output(output.json_file, lambda: looks.to_json(report))
-    outputs.write_output(output.markdown, lambda: looks.to_markdown(report))
-    if output.quiet:
-        return
-    # Standard output carries one thing: the table, unless a file was sent there.
-    if not output.takes_stdout:
-        looks.print_audit(report, tables.console())
-    outputs.say_written(output.html, output.json_file, output.markdown)
+    outputs.write_forms(
+        html=output.html,
+        json_file=output.json_file,
+        markdown=output.markdown,
+        quiet=output.quiet,
+        make_html=lambda: looks.to_html(report, result),
+        make_json=lambda: looks.to_json(report),
+        make_markdown=lambda: looks.to_markdown(report),
+        show=lambda: looks.print_audit(report, tables.console()),
+    )

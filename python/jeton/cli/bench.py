@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, outputs, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 
@@ -72,7 +73,7 @@ _SECTIONS = {
 )
 @click.option(
     "--max-mb",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=4.0,
     show_default=True,
     metavar="MB",
@@ -81,7 +82,7 @@ _SECTIONS = {
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=120.0,
     show_default=True,
     metavar="SECONDS",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from jeton import Tokenizer
     from jeton.chunking import Chunk, DocumentChunks
+    from jeton.chunking.documents import ChunkedDocuments
     from jeton.chunking.texts import ChunkOptions
 
 __all__ = ["chunk"]
@@ -244,7 +245,23 @@ def chunk(
                 total.add(document)
                 for number, part in enumerate(document.chunking.chunks):
                     write(_row(document, number, part))
+    _warn(found)
     _summarise(total, known, max_tokens, by, as_json=as_json, output=output)
+
+
+def _warn(found: ChunkedDocuments) -> None:
+    """Say what was left out, skipped or replaced."""
+    first = found.stream.files[0].path if len(found.stream.files) == 1 else "the inputs"
+    streams.warn_replaced(
+        first, n_replacements=found.n_replacements, n_documents=found.n_replaced_documents
+    )
+    streams.warn_stream(found.stream)
+    if found.stream.skipped:
+        file = found.stream.skipped[0]
+        streams.say(
+            f"jeton: warning: {counted(len(found.stream.skipped), 'file')} skipped, the first is "
+            f"{file.path}: {file.skipped_because}"
+        )
 
 
 def _check_output(output: str | None) -> None:

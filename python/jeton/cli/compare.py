@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, outputs, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 
@@ -82,7 +83,7 @@ _SECTIONS = {
 @click.option("--no-speed", is_flag=True, help="Do not time the encoding of the sample.")
 @click.option(
     "--sample-mb",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=4.0,
     show_default=True,
     metavar="MB",
@@ -187,14 +188,15 @@ def _write(
     markdown: str | None,
     quiet: bool,
 ) -> None:
-    from jeton._files import write_whole
     from jeton.report import compare as looks
 
-    if html is not None:
-        write_whole(html, looks.comparison_html(comparison))
-    outputs.write_output(json_file, lambda: looks.comparison_json(comparison))
-    outputs.write_output(markdown, lambda: looks.comparison_markdown(comparison))
-    if not quiet and "-" not in (json_file, markdown):
-        looks.print_comparison(comparison, tables.console())
-    if not quiet:
-        outputs.say_written(html, json_file, markdown)
+    outputs.write_forms(
+        html=html,
+        json_file=json_file,
+        markdown=markdown,
+        quiet=quiet,
+        make_html=lambda: looks.comparison_html(comparison),
+        make_json=lambda: looks.comparison_json(comparison),
+        make_markdown=lambda: looks.comparison_markdown(comparison),
+        show=lambda: looks.print_comparison(comparison, tables.console()),
+    )

@@ -10,6 +10,7 @@ import click
 
 from jeton._plain import counted
 from jeton.cli import streams
+from jeton.cli.finite import FiniteRange
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def corpus_options(function: _F) -> _F:
         ),
         click.option(
             "--hold-out",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            type=FiniteRange(0, 1, min_open=True, max_open=True),
             metavar="SHARE",
             help="Keep this share of documents apart, chosen by their text; with "
             "--near-duplicates no two nearly alike documents are on both sides.",
@@ -135,7 +136,7 @@ def corpus_options(function: _F) -> _F:
         ),
         click.option(
             "--balance",
-            type=click.FloatRange(min=1),
+            type=FiniteRange(min=1, is_endless_fine=True),
             metavar="T",
             help="Balance inputs: shares go with size to the power of 1/T (1: as they are, inf: "
             "all alike). Reads the inputs twice.",

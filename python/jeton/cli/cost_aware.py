@@ -49,11 +49,7 @@ _SECTIONS = {
     help="Algorithm that competes with plain BPE. Repeatable.",
 )
 @options.training_pattern_option
-@options.field_option
-@options.documents_option
-@options.strict_option
-@options.on_bad_record_option
-@options.threads_option
+@options.training_input_options
 @click.option(
     "-o",
     "--output",

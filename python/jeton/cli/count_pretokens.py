@@ -63,11 +63,7 @@ _SECTIONS = {
 @training_corpus.indents_option
 @options.normalizer_option
 @corpus_options.corpus_options
-@options.field_option
-@options.documents_option
-@options.strict_option
-@options.on_bad_record_option
-@options.threads_option
+@options.training_input_options
 @cluster_options
 @click.option(
     "--characters",

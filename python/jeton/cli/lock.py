@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.finite import FiniteRange
 from jeton.cli.token_rows import visible
 from jeton.errors import UsageError
 
@@ -68,7 +69,7 @@ _MAX_CANARY_BYTES = 8 << 20
 )
 @click.option(
     "--requests-per-day",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     metavar="N",
     help="Requests a day like the documents of the corpus.",
 )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from jeton.cli.finite import FiniteRange
+
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
@@ -43,7 +45,7 @@ MEMORY_OPTIONS = (
     ),
     click.option(
         "--gpu-memory-utilization",
-        type=click.FloatRange(min=0, max=1, min_open=True),
+        type=FiniteRange(min=0, max=1, min_open=True),
         default=0.9,
         show_default=True,
         metavar="SHARE",

@@ -29,6 +29,7 @@ __all__ = [
     "text_option",
     "threads_option",
     "tokenizer_option",
+    "training_input_options",
     "training_pattern_option",
 ]
 
@@ -193,6 +194,19 @@ def on_bad_record_option(function: _F) -> _F:
         show_default=True,
         help="At a record that does not parse or has no text: stop, or leave it out and count it.",
     )(function)
+
+
+def training_input_options(function: _F) -> _F:
+    """How documents are read, and by how many threads, where a command trains on them."""
+    for option in (
+        threads_option,
+        on_bad_record_option,
+        strict_option,
+        documents_option,
+        field_option,
+    ):
+        function = option(function)
+    return function
 
 
 @contextmanager

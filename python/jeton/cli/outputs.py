@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ __all__ = [
     "save_trained",
     "say_written",
     "trained_target",
+    "write_forms",
     "write_output",
 ]
 
@@ -59,6 +61,40 @@ def write_output(name: str | None, make: Callable[[], str]) -> None:
         from jeton._files import write_whole
 
         write_whole(name, make())
+
+
+def write_forms(
+    *,
+    html: str | None = None,
+    json_file: str | None,
+    markdown: str | None,
+    quiet: bool,
+    make_html: Callable[[], str] | None = None,
+    make_json: Callable[[], str],
+    make_markdown: Callable[[], str],
+    show: Callable[[], None],
+) -> None:
+    """Write a report in every form that was asked for, and show it where nothing else is shown.
+
+    Args:
+        html: File of the page; None: none.
+        json_file: File of the JSON, or ``-``.
+        markdown: File of the Markdown, or ``-``.
+        quiet: True if nothing is to be shown or said.
+        make_html: Returns the page.
+        make_json: Returns the JSON.
+        make_markdown: Returns the Markdown.
+        show: Prints tables to standard output, which carries one thing.
+    """
+    if make_html is not None:
+        write_output(html, make_html)
+    write_output(json_file, make_json)
+    write_output(markdown, make_markdown)
+    if quiet:
+        return
+    if "-" not in (json_file, markdown):
+        show()
+    say_written(html, json_file, markdown)
 
 
 def say_written(*names: str | None) -> None:
@@ -94,6 +130,11 @@ def check_outputs(
 def missing_folder(option: str, path: Path) -> OSError:
     """The error for an output whose folder is not there, or is a file."""
     folder = path.parent
+    if re.match(r"[A-Za-z][A-Za-z0-9+]+:/", str(path)):
+        return FileNotFoundError(
+            f"{option} {path} is an address; outputs are local\n"
+            "hint: name a file, and copy it when the command has ended"
+        )
     if folder.exists():
         return NotADirectoryError(
             f"{option} {path}: {folder} is a file, no folder\nhint: name another folder"

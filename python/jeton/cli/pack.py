@@ -141,9 +141,10 @@ def pack(
     """Pack documents into bins of one capacity, by their lengths.
 
     LENGTHS is .npy, text with one number a line (- is standard input), JSON Lines, Parquet, or
-    Megatron's .idx; DIR is a folder of .idx or Parquet files. With --tokenizer it is text. Tells
-    padding, documents cut and left out, and the spread of work over ranks. The output is written
-    whole or not at all.
+    Megatron's .idx; DIR is a folder of .idx or Parquet files. Both may be addresses, with fsspec.
+    With --tokenizer it is text. Columns labels (-100) and loss_mask (0) name tokens that are not
+    learned. Tells padding, documents cut and left out, and the spread of work over ranks. The
+    output is written whole or not at all.
 
     \b
     Examples:
@@ -230,7 +231,7 @@ def _check_output(source: str, output: str | None, *, emit: str, method: str) ->
     if path.is_dir():
         raise UsageError(f"-o {output} is a folder; expected a file")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"-o {output}: the folder {path.parent} does not exist")
+        raise outputs.missing_folder("-o", path)
     if source != "-" and path.exists() and Path(source).exists() and path.samefile(source):
         raise UsageError(f"-o {output} is the input\nhint: name another file")
     if emit == "tokens" and method in ("sorted-batches", "buckets"):

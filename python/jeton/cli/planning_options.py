@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from jeton.cli.finite import FiniteRange
+
 __all__ = [
     "Size",
     "gpu_option",
@@ -103,7 +105,7 @@ def output_tokens_option(*, counted: str = "") -> Callable[[_F], _F]:
     """``--output-tokens N``; ``counted`` says with which vocabulary, where that is not plain."""
     return click.option(
         "--output-tokens",
-        type=click.FloatRange(min=0),
+        type=FiniteRange(min=0),
         default=0.0,
         show_default=True,
         metavar="N",

@@ -9,6 +9,7 @@ import click
 
 from jeton._plain import counted
 from jeton.cli import options, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
@@ -71,7 +72,7 @@ _SECTIONS = {
 )
 @click.option(
     "--boilerplate-share",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=FiniteRange(0, 1, min_open=True),
     default=0.1,
     show_default=True,
     metavar="SHARE",

@@ -65,11 +65,7 @@ _SECTIONS = {
     show_default=True,
     help="Measure on unseen documents of all sources, or on whole sources that are kept apart.",
 )
-@options.field_option
-@options.documents_option
-@options.strict_option
-@options.on_bad_record_option
-@options.threads_option
+@options.training_input_options
 @outputs.json_file_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the file.")
 def recommend(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, outputs, streams
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
@@ -58,19 +59,22 @@ _SECTIONS = {
 )
 @click.option(
     "--max-seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     metavar="S",
     help="Limit of the time to the last token, in seconds.",
 )
 @click.option(
     "--max-ttft",
     "max_ttft_seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     metavar="S",
     help="Limit of the time to the first token, in seconds.",
 )
 @click.option(
-    "--min-quality", type=float, metavar="X", help="Least score, on the scale of the file's tables."
+    "--min-quality",
+    type=FiniteRange(),
+    metavar="X",
+    help="Least score, on the scale of the file's tables.",
 )
 @click.option(
     "--weights",
@@ -92,7 +96,7 @@ _SECTIONS = {
 )
 @click.option(
     "--coverage",
-    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    type=FiniteRange(min=0, max=1, min_open=True, max_open=True),
     metavar="SHARE",
     help="Share of answers that the interval of lengths holds; 0.9 by default.",
 )
@@ -130,7 +134,7 @@ _SECTIONS = {
 )
 @click.option(
     "--max-regret",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="SHARE",
     help="Exit with 1 if the router's bill is above the oracle's by more than this share.",
 )

@@ -70,11 +70,7 @@ _SECTIONS = {
     help="Figure that the best size has the least of.",
 )
 @options.training_pattern_option
-@options.field_option
-@options.documents_option
-@options.strict_option
-@options.on_bad_record_option
-@options.threads_option
+@options.training_input_options
 @click.option(
     "-o",
     "--output",
@@ -181,17 +177,18 @@ def _write(
     markdown: str | None,
     quiet: bool,
 ) -> None:
-    from jeton._files import write_whole
     from jeton.report import sweep as looks
 
-    if html is not None:
-        write_whole(html, looks.sweep_html(found))
-    outputs.write_output(json_file, lambda: looks.sweep_json(found))
-    outputs.write_output(markdown, lambda: looks.sweep_markdown(found))
-    if not quiet and "-" not in (json_file, markdown):
-        _print(found)
-    if not quiet:
-        outputs.say_written(html, json_file, markdown)
+    outputs.write_forms(
+        html=html,
+        json_file=json_file,
+        markdown=markdown,
+        quiet=quiet,
+        make_html=lambda: looks.sweep_html(found),
+        make_json=lambda: looks.sweep_json(found),
+        make_markdown=lambda: looks.sweep_markdown(found),
+        show=lambda: _print(found),
+    )
 
 
 def _print(found: Sweep) -> None:

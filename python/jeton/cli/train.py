@@ -131,11 +131,7 @@ _SECTIONS = {
     help="With --from-counts: leave out pretokens that occur less often, to save memory.",
 )
 @corpus_options.corpus_options
-@options.field_option
-@options.documents_option
-@options.strict_option
-@options.on_bad_record_option
-@options.threads_option
+@options.training_input_options
 @click.option(
     "--card/--no-card",
     default=True,

@@ -25,9 +25,9 @@ from jeton.cluster.sessions import RaySession, RayTasks
 from jeton.corpus import CorpusCare, Format, InputFile, require_text
 from jeton.corpus.care import CareTally, CorpusCarer
 from jeton.corpus.documents import MAX_DOCUMENT_BYTES
+from jeton.corpus.objects import FileState
 from jeton.corpus.weights import integer_weights
 from jeton.datasets.inputs import DatasetInputs, FoundInputs, find_inputs
-from jeton.datasets.objects import FileState, is_address
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import PieceCounts
 from jeton.datasets.reading import TextPiece, read_unit
@@ -161,7 +161,7 @@ def merge_counts(job: _CountJob, paths: Sequence[str], target: str) -> None:
 
 def digests_of(job: _CountJob, first: int, end: int) -> list[str]:
     """SHA-256 of files ``first`` to ``end`` as they are stored."""
-    return ["" if is_address(file.path) else sha256_of(file) for file in job.files[first:end]]
+    return [sha256_of(file) for file in job.files[first:end]]
 
 
 def count_pretokens_on_ray(

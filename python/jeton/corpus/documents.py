@@ -11,7 +11,6 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -21,10 +20,12 @@ from numpy.typing import NDArray
 
 from jeton._core import DocumentReader, TextBatch
 from jeton.corpus import parquet
+from jeton.corpus.core_batches import LeftOut, batches_ahead, batches_of
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, files_of, warn_of_lists
 from jeton.corpus.line_documents import LineDocuments
 from jeton.corpus.names import Names
+from jeton.corpus.objects import is_address, local_copy
 from jeton.corpus.places import RecordPlaces
 from jeton.corpus.record_documents import (
     OnBadRecord,
@@ -310,6 +311,9 @@ def open_documents(
     def batches(stream: DocumentStream, file: InputFile) -> Iterator[TextBatch]:
         if file.format == "memory":
             yield from _batches_of_texts(inputs, strict=strict, batch_bytes=batch_bytes)
+        elif is_address(file.path):
+            with local_copy(file.path) as copy:
+                yield from batches(stream, replace(file, path=copy))
         elif file.format == "parquet":
             reader = parquet.ParquetDocuments(
                 file.path,
@@ -351,6 +355,7 @@ def open_documents(
                 stream.set_bytes_of_file(line_reader.n_bytes_read)
                 yield batch
         else:
+            is_skipping = on_bad_record == "skip"
             core_reader = DocumentReader(
                 file.path,
                 format="jsonl" if file.format == "jsonl" else "text",
@@ -360,23 +365,27 @@ def open_documents(
                 batch_bytes=batch_bytes,
                 max_document_bytes=max_document_bytes,
                 max_decompressed_bytes=max_decompressed_bytes,
+                # Below dots, records are looked into more closely than the core does.
+                skip_bad_records=is_skipping and "." not in field,
             )
-            n_cut_before = stream.n_cut_documents
+            before = _left_out(stream)
             is_worth_it = read_ahead and (file.n_bytes or 0) > MIN_BATCHES_AHEAD * batch_bytes
             n_read = 0
             try:
-                for batch, n_cut, n_bytes_read in (_ahead if is_worth_it else _read)(core_reader):
-                    stream.n_cut_documents = n_cut_before + n_cut
+                read = batches_ahead(core_reader) if is_worth_it else batches_of(core_reader)
+                for batch, left_out, n_bytes_read in read:
+                    _set(stream, before + left_out)
                     stream.set_bytes_of_file(n_bytes_read)
                     n_read += len(batch)
                     yield batch
             except RecordError as error:
-                # The core stops at a null and at a bad record; a pipe cannot be read again.
-                is_null = "invalid type: null" in str(error)
-                if file.n_bytes is None or not (is_null or on_bad_record == "skip"):
+                # A pipe cannot be read again.
+                if file.n_bytes is None or not is_skipping or error.line is None:
                     raise with_hint(error) from None
+                _set(stream, before)
                 yield from records(stream, file, n_read)
                 return
+            _set(stream, before + LeftOut.of_reader(core_reader))
             stream.set_bytes_of_file(core_reader.n_bytes_read)
 
     def records(stream: DocumentStream, file: InputFile, n_read: int) -> Iterator[TextBatch]:
@@ -416,6 +425,22 @@ def open_documents(
     )
 
 
+def _left_out(stream: DocumentStream) -> LeftOut:
+    return LeftOut(
+        stream.n_cut_documents,
+        stream.n_null_documents,
+        stream.n_bad_records,
+        stream.first_bad_record,
+    )
+
+
+def _set(stream: DocumentStream, counts: LeftOut) -> None:
+    stream.n_cut_documents = counts.n_cut
+    stream.n_null_documents = counts.n_nulls
+    stream.n_bad_records = counts.n_bad
+    stream.first_bad_record = counts.first_bad
+
+
 def _if_usable(file: InputFile, field: str) -> InputFile:
     """A file found in a folder whose records lack the field is skipped: it may be anything."""
     is_table = file.format == "csv" or (
@@ -424,8 +449,9 @@ def _if_usable(file: InputFile, field: str) -> InputFile:
     is_jsonl = ".jsonl" in file.path.lower()
     if not file.was_found or file.skipped_because or not is_table or is_jsonl:
         return file
-    if has_field(file.path, format=file.format, encoding=file.encoding, field=field):
-        return file
+    with local_copy(file.path) as path:
+        if has_field(path, format=file.format, encoding=file.encoding, field=field):
+            return file
     reason = f"its records have no text in the field {field!r} (name one with field=, --field)"
     return replace(file, skipped_because=reason)
 
@@ -457,25 +483,6 @@ def _batches_of_pieces(
             waiting, n_bytes = [], 0
     if waiting:
         yield TextBatch.from_texts(waiting)
-
-
-_Read: TypeAlias = tuple[TextBatch, int, int]
-"""A batch, and the reader's cut documents and bytes up to its end."""
-
-
-def _read(reader: DocumentReader) -> Iterator[_Read]:
-    for batch in reader:
-        yield batch, reader.n_cut_documents, reader.n_bytes_read
-
-
-def _ahead(reader: DocumentReader) -> Iterator[_Read]:
-    """Read the next batch while the caller has this one. Only the core runs there."""
-    batches = _read(reader)
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="jeton-reader") as thread:
-        following = thread.submit(next, batches, None)
-        while (read := following.result()) is not None:
-            following = thread.submit(next, batches, None)
-            yield read
 
 
 def require_text(

@@ -13,6 +13,7 @@ import glob
 import os
 import re
 import stat
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +21,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from jeton.corpus.content import Content, look_at
+from jeton.corpus.content import SNIFF_BYTES, Content, look_at
+from jeton.corpus.objects import is_address, named_in_errors, objects_at, read_range
 from jeton.errors import JetonWarning, RecordError, UsageError
 
 __all__ = [
@@ -39,6 +41,9 @@ STANDARD_INPUT = "-"
 
 MAX_NAME_CHARS = 250
 """A longer name that no file has is told as a text: most file systems end a name at 255 bytes."""
+
+_SNIFFED_NAME_CHARS = 60
+"""Characters at the end of an object's name by which its kind is known."""
 
 SHOWN_CHARS = 80
 """Characters of an over-long name that messages show."""
@@ -86,14 +91,16 @@ def expand_inputs(
 ) -> list[InputFile]:
     """Find the files that are meant.
 
-    A folder stands for all files below it, except hidden ones. A name that does not exist and has
-    ``*``, ``?`` or ``[`` is a glob, in which ``**`` stands for any number of folders. Links are
-    followed, each folder once. Files of folders and globs whose first 8 KiB (decompressed) hold a
-    NUL byte, or say that they are no text, are listed with ``skipped_because``. A file named
-    outright is read even with NUL bytes; one that is known to be no text is an error.
+    An address (``s3://...``) stands for an object, or for those below it, where fsspec is
+    installed. A folder stands for all files below it, except hidden ones. A name that does not
+    exist and has ``*``, ``?`` or ``[`` is a glob, in which ``**`` stands for any number of folders.
+    Links are followed, each folder once. Files of folders and globs whose first 8 KiB
+    (decompressed) hold a NUL byte, or say that they are no text, are listed with
+    ``skipped_because``. A file named outright is read even with NUL bytes; one that is known to be
+    no text is an error.
 
     Args:
-        inputs: Files, folders, globs, or ``"-"`` for standard input.
+        inputs: Files, folders, globs, addresses, or ``"-"`` for standard input.
         format: Overrides the format that the suffix tells (``.jsonl``, ``.ndjson``, ``.parquet``,
             ``.pq``, ``.csv``, ``.tsv``, each also with ``.zst`` or ``.gz`` behind; ``.json`` where
             it holds records; anything else is text).
@@ -109,7 +116,8 @@ def expand_inputs(
     files: dict[str, InputFile] = {}
     for item in inputs:
         for file in _expand(os.fspath(item)):
-            identity = file.path if file.path == STANDARD_INPUT else os.path.realpath(file.path)
+            is_place = file.path != STANDARD_INPUT and not is_address(file.path)
+            identity = os.path.realpath(file.path) if is_place else file.path
             # A file named outright after its folder is meant to be read after all.
             if identity not in files or (
                 files[identity].skipped_because and not file.skipped_because
@@ -181,6 +189,10 @@ _NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
 def _expand(name: str) -> Iterator[InputFile]:
     if name == STANDARD_INPUT:
         yield InputFile(STANDARD_INPUT, "text")
+        return
+    if is_address(name):
+        for address, n_bytes, was_found in objects_at(name):
+            yield _remote(address, n_bytes, was_found=was_found)
         return
     path = Path(name)
     try:
@@ -337,6 +349,19 @@ def _found(path: Path) -> InputFile:
         encoding=content.encoding,
         was_found=True,
     )
+
+
+def _remote(address: str, n_bytes: int | None, *, was_found: bool) -> InputFile:
+    """An object of a store; where its name tells little, its first bytes are looked at."""
+    name_format = format_of(address)
+    if name_format != "text":
+        return InputFile(address, name_format, n_bytes, was_found=was_found)
+    with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
+        head = Path(folder) / Path(address).name[-_SNIFFED_NAME_CHARS:]
+        head.write_bytes(read_range(address, 0, SNIFF_BYTES))
+        with named_in_errors(str(head), address):
+            file = (_found if was_found else _named)(head)
+    return replace(file, path=address, n_bytes=n_bytes)
 
 
 def _by_content(by_name: Format, content: Content) -> Format:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile, expand_inputs
+from jeton.corpus.objects import is_address
 from jeton.errors import UsageError
 
 __all__ = ["inputs_without_output"]
@@ -32,8 +33,9 @@ def inputs_without_output(
         UsageError: An output is one of the inputs, or a file would lie among them.
         FileNotFoundError: An input is missing.
     """
-    folders = [Path(name).resolve() for name in inputs if name != "-" and Path(name).is_dir()]
-    named = {Path(name).resolve() for name in inputs if name != "-" and Path(name).is_file()}
+    local = [name for name in inputs if name != STANDARD_INPUT and not is_address(name)]
+    folders = [Path(name).resolve() for name in local if Path(name).is_dir()]
+    named = {Path(name).resolve() for name in local if Path(name).is_file()}
     for option, name in (files or {}).items():
         if name in (None, "-", ""):
             continue
@@ -57,18 +59,18 @@ def inputs_without_output(
                 f"the output {place.name} is one of the inputs and would be written over\n"
                 "hint: name another file"
             )
-    among = [p for p in places if any(f in p.parents for f in folders) or _is_globbed(inputs)]
+    among = [p for p in places if any(f in p.parents for f in folders) or _is_globbed(local)]
     if not among:
         return list(inputs)
     return [_marked(file, among) for file in expand_inputs(inputs)]
 
 
 def _is_globbed(inputs: Sequence[str]) -> bool:
-    return any(not Path(name).exists() for name in inputs if name != STANDARD_INPUT)
+    return any(not Path(name).exists() for name in inputs)
 
 
 def _marked(file: InputFile, places: Sequence[Path]) -> InputFile:
-    if file.path == STANDARD_INPUT or file.skipped_because:
+    if file.path == STANDARD_INPUT or is_address(file.path) or file.skipped_because:
         return file
     path = Path(file.path).resolve()
     for place in places:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
@@ -35,8 +36,12 @@ def write_arrays(stream: IO[bytes], arrays: Sequence[NDArray[Any]]) -> None:
         stream.write(array.data)
 
 
-def read_arrays(stream: IO[bytes]) -> list[NDArray[Any]]:
+def read_arrays(stream: IO[bytes], *, n_skipped: int = 0) -> list[NDArray[Any]]:
     """Read the next record.
+
+    Args:
+        stream: The file.
+        n_skipped: First arrays that are passed over: they come as zeros that take no memory.
 
     Raises:
         EOFError: There is none.
@@ -45,13 +50,17 @@ def read_arrays(stream: IO[bytes]) -> list[NDArray[Any]]:
     line = stream.readline(MAX_HEADER_BYTES)
     if not line:
         raise EOFError
-    arrays = []
+    arrays: list[NDArray[Any]] = []
     try:
         for dtype, length in json.loads(line):
             if dtype not in DTYPES or length < 0:
                 raise ValueError(dtype)
-            data = stream.read(int(dtype[1]) * int(length))
-            array = np.frombuffer(data, dtype=f"<{dtype}")
+            n_bytes = int(dtype[1]) * int(length)
+            if len(arrays) < n_skipped:
+                stream.seek(n_bytes, os.SEEK_CUR)
+                arrays.append(np.broadcast_to(np.zeros((), f"<{dtype}"), length))
+                continue
+            array = np.frombuffer(stream.read(n_bytes), dtype=f"<{dtype}")
             if len(array) != length:
                 raise ValueError(length)
             arrays.append(array)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jeton.corpus import Format, InputFile, open_documents, require_text
-from jeton.corpus.inputs import STANDARD_INPUT
-from jeton.datasets.objects import FileState, find_files, is_address, state_of
+from jeton.corpus.inputs import STANDARD_INPUT, files_of
+from jeton.corpus.objects import FileState, is_address, state_of
 from jeton.errors import UsageError
 
 __all__ = ["DatasetInputs", "FoundInputs", "find_inputs"]
@@ -56,18 +56,20 @@ def find_inputs(
     given: list[Any] = list(inputs)
     if not given:
         raise UsageError("there are no inputs")
-    found = find_files(given, input_format)
-    local = [file for file in found if not is_address(file.path)]
+    found = files_of(given, format=input_format)
     # Only this function knows which files of a folder hold documents.
-    stream = open_documents(local, field=field) if local else None
-    usable = {file.path: file for file in (*stream.files, *stream.skipped)} if stream else {}
+    stream = open_documents(found, field=field)
+    usable = {file.path: file for file in (*stream.files, *stream.skipped)}
     files: list[InputFile] = []
     skipped: list[InputFile] = []
     own = output.resolve()
     for file in found:
         file = usable.get(file.path, file)
-        is_own = file.was_found and own in Path(file.path).resolve().parents
-        if is_own:
+        if (
+            file.was_found
+            and not is_address(file.path)
+            and own in Path(file.path).resolve().parents
+        ):
             continue
         (skipped if file.skipped_because else files).append(file)
     if not files:

@@ -17,6 +17,7 @@ from typing import Any
 from jeton._files import write_whole
 from jeton._plain import strict_json
 from jeton.datasets.formats.base import TEMPORARY_SUFFIX, ShardRecord, sync_folder
+from jeton.datasets.manifest_fields import check_fields
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import PieceCounts
 from jeton.datasets.shards import FinishedShard, ShardPosition
@@ -132,6 +133,7 @@ class DatasetManifest:
                     f"{SCHEMA_VERSION!r}",
                     path=str(path),
                 )
+            check_fields(fields)
             return cls(
                 plan={
                     name: fields[name]
@@ -142,11 +144,12 @@ class DatasetManifest:
                 shards=tuple(ShardRecord.from_dict(shard) for shard in fields["shards"]),
                 other_files=tuple(fields["other_files"]),
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, UsageError) as error:
             if isinstance(error, FormatError):
                 raise
+            lacks = f"it has no {error}" if isinstance(error, KeyError) else ""
             raise FormatError(
-                f"{path}: not the manifest of a data set: {type(error).__name__}: {error}",
+                f"{path}: not the manifest of a data set: {lacks or str(error).splitlines()[0]}",
                 path=str(path),
             ) from error
 

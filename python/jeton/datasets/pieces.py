@@ -88,3 +88,26 @@ class TokenPiece:
             runs=tuple(runs),
             texts=texts,
         )
+
+    def until_document(self, end: int) -> TokenPiece:
+        """Return the first documents of the piece; its counts stay."""
+        if end >= len(self):
+            return self
+        runs, left = [], end
+        for file, n in self.runs:
+            taken = min(left, n)
+            left -= taken
+            if taken:
+                runs.append((file, taken))
+        texts = self.texts
+        if texts is not None:
+            from jeton._core import TextBatch
+
+            texts = TextBatch.from_texts([*texts][:end])
+        return replace(
+            self,
+            ids=self.ids[: int(self.offsets[end])],
+            offsets=self.offsets[: end + 1],
+            runs=tuple(runs),
+            texts=texts,
+        )

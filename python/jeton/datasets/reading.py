@@ -13,11 +13,17 @@ from typing import Any
 
 from jeton._core import TextBatch
 from jeton.corpus import InputFile, open_documents
-from jeton.datasets.objects import FileState, is_address, local_copy, read_range, state_of
+from jeton.corpus.objects import (
+    FileState,
+    local_copy,
+    named_in_errors,
+    read_range,
+    state_of,
+)
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import PieceCounts
 from jeton.datasets.units import WorkUnit
-from jeton.errors import CorpusError, JetonError, LimitError, RecordError
+from jeton.errors import CorpusError, LimitError, RecordError
 
 __all__ = ["TextPiece", "read_unit"]
 
@@ -126,13 +132,8 @@ def _whole_file(
     row_groups: Sequence[int] | None,
     max_document_bytes: int,
 ) -> Iterator[TextPiece]:
-    if not is_address(file.path):
-        yield from _documents(file, number, options, row_groups, max_document_bytes)
-        return
-    with local_copy(file.path) as copy, _named_in_errors(copy, file.path, 0):
-        # The contents may say more than the name: records, another encoding.
-        found = open_documents([copy]).files[0] if file.format == "text" else file
-        copied = replace(found, path=copy)
+    with local_copy(file.path) as copy:
+        copied = replace(file, path=copy)
         yield from _documents(copied, number, options, row_groups, max_document_bytes)
 
 
@@ -181,7 +182,7 @@ def _range_of_lines(
     with _as_file(data) as path:
         part = InputFile(path, file.format, len(data))
         del data
-        with _named_in_errors(path, file.path, unit.start):
+        with _counted_lines(file.path, unit.start), named_in_errors(path, file.path):
             yield from _documents(part, number, options, None, max_document_bytes)
 
 
@@ -240,20 +241,16 @@ def _as_file(data: bytes) -> Iterator[str]:
 
 
 @contextmanager
-def _named_in_errors(path: str, real: str, start: int) -> Iterator[None]:
-    """Errors name the file that was meant, and the line in it."""
+def _counted_lines(path: str, start: int) -> Iterator[None]:
+    """Errors name the line of the file instead of that of a range."""
     try:
         yield
     except RecordError as error:
-        message, line = str(error).replace(path, real), error.line
-        if line is not None and start:
-            before = _lines_before(real, start)
-            message = message.replace(f"line {line}", f"line {line + before}", 1)
-            line += before
-        raise RecordError(message, path=real, line=line) from None
-    except JetonError as error:
-        error.args = (str(error).replace(path, real), *error.args[1:])
-        raise
+        if error.line is None or not start:
+            raise
+        line = error.line + _lines_before(path, start)
+        message = str(error).replace(f"line {error.line}", f"line {line}", 1)
+        raise RecordError(message, path=path, line=line) from None
 
 
 def _lines_before(path: str, start: int) -> int:

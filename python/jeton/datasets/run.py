@@ -8,10 +8,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from jeton._core import Tokenizer, available_threads
 from jeton.corpus import Format, InputFile, require_text
+from jeton.corpus.objects import local_folder
 from jeton.datasets.boundaries import BoundaryTokens, find_boundaries
 from jeton.datasets.formats import ShardFormat, ShardLayout, shard_format
 from jeton.datasets.inputs import DatasetInputs, find_inputs
@@ -22,11 +23,10 @@ from jeton.datasets.manifest import (
     RunPlan,
     units_digest,
 )
-from jeton.datasets.objects import local_folder
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
-from jeton.datasets.pieces import TokenPiece
+from jeton.datasets.pieces import PieceCounts, TokenPiece
 from jeton.datasets.result import TokenizedDataset
-from jeton.datasets.shards import ShardCutter, ShardPosition
+from jeton.datasets.shards import FinishedShard, ShardCut, ShardPosition
 from jeton.datasets.shuffling import shuffled
 from jeton.datasets.threads import pieces_by_threads
 from jeton.datasets.units import WorkUnit, plan_units
@@ -35,7 +35,7 @@ from jeton.errors import JetonWarning, UsageError
 from jeton.progress import OnProgress, Progress
 from jeton.registry.resolving import TokenizerLike, resolve
 
-__all__ = ["DatasetIdentity", "PieceSource", "run_job", "tokenize_dataset"]
+__all__ = ["DatasetIdentity", "PieceSource", "ShardSource", "run_job", "tokenize_dataset"]
 
 PieceSource: TypeAlias = Callable[
     [TokenizeJob, int, int, int | None, Path], Iterator[tuple[int, TokenPiece]]
@@ -44,6 +44,33 @@ PieceSource: TypeAlias = Callable[
 
 Without a number of workers it takes all that there are.
 """
+
+
+@runtime_checkable
+class ShardSource(Protocol):
+    """Pieces whose workers can write the shards, too."""
+
+    def write_shards(
+        self,
+        cut: ShardCut,
+        number: int,
+        at: ShardPosition,
+        *,
+        through: Callable[[Iterator[tuple[int, TokenPiece]]], Iterator[tuple[int, TokenPiece]]],
+        on_shard: Callable[[FinishedShard], None],
+    ) -> PieceCounts:
+        """Write the shards from a number and a place on.
+
+        Args:
+            cut: How documents become shards.
+            number: Number of the first shard.
+            at: Place in the inputs at which it begins.
+            through: Wraps the outlines of the pieces, to tell how far the work has come.
+            on_shard: Called with each shard, in order, when it is on the disk.
+
+        Returns:
+            Counts of all documents, those before the place included.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +230,10 @@ def tokenize_dataset(
     source = _piece_source(on)
     tokenizer = resolve(tokenizer)
     folder = local_folder(output)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(
+            f"the output {output} is a file; expected a folder\nhint: name another place"
+        )
     around = find_boundaries(tokenizer, options)
     kind = shard_format(options.format)
     options = replace(options, shard_tokens=options.shard_tokens or kind.default_shard_tokens)
@@ -290,24 +321,18 @@ def run_job(
     at = journal.shards[-1].following if journal.shards else ShardPosition()
     layout = ShardLayout(folder, dtype, options, identity.name, identity.vocab_size)
     n_special = identity.around.n_tokens if n_special is None else n_special
-    cutter = ShardCutter(
-        kind,
-        layout,
-        max_tokens=options.shard_tokens,
-        n_special=n_special,
-        paths=tuple(file.path for file in job.files),
-        on_shard=journal.add,
-        number=n_resumed,
-        position=at,
-    )
+    cut = ShardCut(kind, layout, options.shard_tokens, n_special)
     progress = _Reported(job, on_progress)
     try:
-        with closing(_pieces(job, at, source, workers, folder, n_special, progress)) as pieces:
-            for unit, piece in pieces:
-                cutter.add(unit, piece)
-            cutter.finish()
+        pieces = source(job, *_beginning(options, at), workers, folder)
+        if options.shuffle_seed is None and isinstance(pieces, ShardSource):
+            counts = pieces.write_shards(
+                cut, n_resumed, at, through=progress.through, on_shard=journal.add
+            )
+        else:
+            ordered = _in_order(pieces, at, options.shuffle_seed, folder, n_special, progress)
+            counts = _write_shards(job, cut, n_resumed, at, ordered, journal.add)
     except BaseException as error:
-        cutter.abandon()
         if isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt(
                 f"{len(journal.shards):,} shards are finished; --resume goes on"
@@ -315,11 +340,11 @@ def run_job(
         raise
     try:
         require_text(
-            n_documents=cutter.counts.n_documents,
+            n_documents=counts.n_documents,
             n_bytes=1 if journal.shards else 0,
             skipped=skipped,
-            n_null_documents=cutter.counts.n_null_documents,
-            n_bad_records=cutter.counts.n_bad_records,
+            n_null_documents=counts.n_null_documents,
+            n_bad_records=counts.n_bad_records,
         )
     except BaseException:
         journal.end()
@@ -328,7 +353,7 @@ def run_job(
     manifest = DatasetManifest(
         plan=plan.to_dict(),
         dtype=dtype.name,
-        counts=cutter.counts,
+        counts=counts,
         shards=shards,
         other_files=kind.finish(layout, shards),
     )
@@ -337,22 +362,47 @@ def run_job(
     return manifest, n_resumed
 
 
-def _pieces(
+def _write_shards(
     job: TokenizeJob,
+    cut: ShardCut,
+    number: int,
     at: ShardPosition,
-    source: PieceSource,
-    workers: int | None,
+    pieces: Generator[tuple[int, TokenPiece], None, None],
+    on_shard: Callable[[FinishedShard], None],
+) -> PieceCounts:
+    paths = tuple(file.path for file in job.files)
+    cutter = cut.cutter(paths, on_shard, number=number, position=at)
+    try:
+        with closing(pieces):
+            for unit, piece in pieces:
+                cutter.add(unit, piece)
+            cutter.finish()
+    except BaseException:
+        cutter.abandon()
+        raise
+    return cutter.counts
+
+
+def _beginning(options: DatasetOptions, at: ShardPosition) -> tuple[int, int]:
+    """Unit and document that are read first: of a shuffled set all are read again."""
+    return (at.unit, at.document) if options.shuffle_seed is None else (0, 0)
+
+
+def _in_order(
+    pieces: Iterator[tuple[int, TokenPiece]],
+    at: ShardPosition,
+    seed: int | None,
     folder: Path,
     n_special: int,
     progress: _Reported,
 ) -> Generator[tuple[int, TokenPiece], None, None]:
     """The pieces from a place on, in the order of the inputs or in a drawn one."""
-    seed = job.options.shuffle_seed
+    reported = progress.through(pieces)
     if seed is None:
-        yield from progress.through(source(job, at.unit, at.document, workers, folder))
+        yield from reported
         return
     yield from shuffled(
-        progress.through(source(job, 0, 0, workers, folder)),
+        reported,
         seed=seed,
         n_special=n_special,
         folder=folder,

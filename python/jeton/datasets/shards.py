@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from jeton.datasets.formats.base import ShardFormat, ShardLayout, ShardRecord, ShardWriter
+from jeton.datasets.formats.base import (
+    FileRecord,
+    ShardFormat,
+    ShardLayout,
+    ShardRecord,
+    ShardWriter,
+)
 from jeton.datasets.pieces import PieceCounts, TokenPiece
 from jeton.datasets.working import without_empty
 
-__all__ = ["FinishedShard", "ShardCutter", "ShardPosition"]
+if TYPE_CHECKING:
+    from jeton._core import TextBatch
+
+__all__ = ["FinishedShard", "ShardCut", "ShardCutter", "ShardPosition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,70 @@ class FinishedShard:
     following: ShardPosition
 
 
+@dataclass(frozen=True, slots=True)
+class ShardCut:
+    """How documents become shards, beside the documents.
+
+    Attributes:
+        kind: The format.
+        layout: Facts that all shards share.
+        max_tokens: Most tokens of a shard.
+        n_special: Special tokens of each document.
+    """
+
+    kind: ShardFormat
+    layout: ShardLayout
+    max_tokens: int
+    n_special: int
+
+    def cutter(
+        self,
+        paths: tuple[str, ...],
+        on_shard: Callable[[FinishedShard], None],
+        *,
+        number: int = 0,
+        position: ShardPosition = ShardPosition(),
+        is_plan: bool = False,
+    ) -> ShardCutter:
+        """A cutter that begins with a shard at a place.
+
+        Args:
+            paths: The inputs.
+            on_shard: Called with each shard when it is finished.
+            number: Number of the first shard.
+            position: Place in the inputs at which it begins.
+            is_plan: Write nothing: the shards have no files.
+        """
+        return ShardCutter(
+            _open_nothing if is_plan else partial(self.kind.open_shard, self.layout),
+            max_tokens=self.max_tokens,
+            n_special=self.n_special,
+            paths=paths,
+            on_shard=on_shard,
+            number=number,
+            position=position,
+        )
+
+
+class _NoFiles:
+    """A shard that is planned, not written."""
+
+    def append(
+        self, ids: NDArray[np.uint32], offsets: NDArray[np.int64], texts: TextBatch | None
+    ) -> None:
+        pass
+
+    def close(self) -> tuple[FileRecord, ...]:
+        return ()
+
+    def abandon(self) -> None:
+        pass
+
+
+def _open_nothing(_: int) -> ShardWriter:
+    return _NoFiles()
+
+
 @dataclass
 class _Open:
     """The shard that is being written."""
@@ -56,8 +132,7 @@ class ShardCutter:
 
     def __init__(
         self,
-        shard_format: ShardFormat,
-        layout: ShardLayout,
+        open_shard: Callable[[int], ShardWriter],
         *,
         max_tokens: int,
         n_special: int,
@@ -66,9 +141,10 @@ class ShardCutter:
         number: int = 0,
         position: ShardPosition = ShardPosition(),
     ) -> None:
-        self._format, self._layout = shard_format, layout
+        self._open_shard = open_shard
         self._max_tokens, self._n_special = max_tokens, n_special
         self._paths, self._on_shard = paths, on_shard
+        self._pending = position
         self._number = number
         self._open: _Open | None = None
         self._at = position
@@ -168,7 +244,7 @@ class ShardCutter:
         self, piece: TokenPiece, first: int, last: int, files: np.ndarray, numbers: np.ndarray
     ) -> None:
         if self._open is None:
-            self._open = _Open(self._format.open_shard(self._layout, self._number))
+            self._open = _Open(self._open_shard(self._number))
         start, end = int(piece.offsets[first]), int(piece.offsets[last])
         texts = piece.texts
         if texts is not None and (first, last) != (0, len(piece)):

@@ -32,8 +32,12 @@ def write_piece(stream: IO[bytes], piece: TokenPiece) -> None:
     write_arrays(stream, [piece.ids, piece.offsets, runs, counts, *texts])
 
 
-def read_piece(stream: IO[bytes]) -> TokenPiece:
+def read_piece(stream: IO[bytes], *, is_outline: bool = False) -> TokenPiece:
     """Read a piece that this program wrote.
+
+    Args:
+        stream: The file.
+        is_outline: Leave ids and texts where they lie: the ids are zeros, and there are no texts.
 
     Raises:
         EOFError: There is no other.
@@ -41,7 +45,9 @@ def read_piece(stream: IO[bytes]) -> TokenPiece:
     """
     from jeton._core import TextBatch
 
-    ids, offsets, runs, counts, *texts = read_arrays(stream)
+    ids, offsets, runs, counts, *texts = read_arrays(stream, n_skipped=int(is_outline))
+    if is_outline:
+        texts = []
     pairs = tuple((file, n) for file, n in runs.reshape(-1, 2).tolist())
     batch = TextBatch.from_texts(read_texts(texts)) if texts else None
     return TokenPiece(ids, offsets, pairs, PieceCounts(*counts.tolist()), batch)

@@ -12,13 +12,14 @@ import numpy as np
 
 from jeton._core import Tokenizer
 from jeton.corpus import InputFile
+from jeton.corpus.objects import local_folder, state_of
 from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.foreign import find_pairs
 from jeton.datasets.formats import ShardLayout, ShardRecord, shard_format
 from jeton.datasets.formats.base import FileRecord, ShardFormat
 from jeton.datasets.formats.megatron import MegatronFormat
+from jeton.datasets.formats.reading import documents_of
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
-from jeton.datasets.objects import local_folder, state_of
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.result import TokenizedDataset
@@ -117,6 +118,10 @@ def transcode_dataset(
     options.check()
     given = None if tokenizer is None else resolve(tokenizer)
     folder = local_folder(output)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(
+            f"the output {output} is a file; expected a folder\nhint: name another place"
+        )
     sources = _sources([Path(item) for item in inputs], given)
     paths = [shard.layout.folder / shard.record.files[0].name for shard in sources.shards]
     states = tuple(state_of(str(path)) for path in paths)
@@ -150,12 +155,12 @@ def transcode_dataset(
         on_progress=on_progress,
         n_special=0,
     )
-    return TokenizedDataset.of(folder, manifest, n_resumed_shards=n_resumed)
+    return TokenizedDataset.of(folder, manifest, n_resumed_shards=n_resumed, is_transcoded=True)
 
 
 def _pieces_of(shard: _SourceShard, number: int, first_document: int) -> Iterator[TokenPiece]:
     n_before = 0
-    for block in shard.kind.read_shard(shard.layout, shard.record, shard.eos_id):
+    for block in documents_of(shard.kind, shard.layout, shard.record, shard.eos_id):
         n = len(block.offsets) - 1
         if n_before + n > first_document or not first_document:
             piece = TokenPiece(block.ids.astype(np.uint32), block.offsets, ((number, n),))
@@ -201,12 +206,13 @@ def _own(folder: Path) -> tuple[list[_SourceShard], DatasetIdentity]:
 def _foreign(
     folder: Path, tokenizer: Tokenizer | None
 ) -> tuple[list[_SourceShard], DatasetIdentity]:
+    pairs = find_pairs(folder)
     if tokenizer is None:
         raise UsageError(
             f"{folder} does not say which tokenizer made it\nhint: name it with --tokenizer"
         )
     found = []
-    for path in find_pairs(folder):
+    for path in pairs:
         index = read_megatron_index(path.with_suffix(".idx"))
         if index.dtype.kind == "f":
             raise FormatError(f"{path}: its ids are {index.dtype.name}", path=str(path))

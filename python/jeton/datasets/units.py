@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jeton.corpus import InputFile
-from jeton.datasets.objects import is_address
+from jeton.corpus.objects import is_address
 from jeton.datasets.options import DatasetOptions
 
 __all__ = ["UNIT_BYTES", "WorkUnit", "plan_units"]
@@ -98,7 +98,7 @@ def _has_lines(file: InputFile, options: DatasetOptions) -> bool:
 
 
 def _is_compressed(path: str) -> bool:
-    from jeton.datasets.objects import read_range
+    from jeton.corpus.objects import read_range
 
     head = read_range(path, 0, MAGIC_BYTES)
     is_skippable = len(head) == MAGIC_BYTES and head[1:] == b"\x2a\x4d\x18" and head[0] >> 4 == 5

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.corpus import Format, InputFile
+from jeton.corpus import Format, InputFile, expand_inputs
 from jeton.corpus.inputs import STANDARD_INPUT
+from jeton.corpus.objects import state_of
 from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.foreign import find_pairs, verify_pair
 from jeton.datasets.formats import ShardFormat, ShardLayout, ShardRecord, shard_format
 from jeton.datasets.formats.base import FileDigest, ShardIds
+from jeton.datasets.formats.reading import documents_of
 from jeton.datasets.id_checks import IdChecker, IdExpectation
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
-from jeton.datasets.objects import find_files, state_of
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.reading import read_unit
 from jeton.datasets.shuffling import document_keys
@@ -238,7 +239,7 @@ class _Verification:
         wanted: list[_Wanted] = []
         n_documents = n_tokens = 0
         try:
-            for block in self._kind.read_shard(self._layout, shard, self._eos_id):
+            for block in documents_of(self._kind, self._layout, shard, self._eos_id):
                 self._checker.look(name, n_documents, block)
                 wanted += _wanted_of(block, name, n_before, n_documents, places)
                 n_documents += len(block.offsets) - 1
@@ -335,9 +336,8 @@ class _Verification:
                 return None
             try:
                 state = state_of(path)
-                files = find_files(
-                    [path], cast("Format | None", self._options.input_format or None)
-                )
+                file_format = cast("Format | None", self._options.input_format or None)
+                files = expand_inputs(path, format=file_format)
             except (OSError, JetonError):
                 log.notes.append(f"the source {path} is gone: documents are not compared")
                 return None

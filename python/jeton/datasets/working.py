@@ -10,7 +10,7 @@ import numpy as np
 
 from jeton._core import Tokenizer
 from jeton.corpus import InputFile
-from jeton.datasets.objects import FileState
+from jeton.corpus.objects import FileState
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.reading import TextPiece, read_unit

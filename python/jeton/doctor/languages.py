@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jeton._core import Tokenizer
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["LanguagePremium", "language_premiums", "parallel_texts", "script_shares"]
 
@@ -55,15 +55,16 @@ def _languages_of_scripts() -> dict[str, str]:
 
 
 def language_premiums(
-    tokenizer: Tokenizer, *, unknown_id: int | None = None
+    tokenizer: TokenizerLike, *, unknown_id: int | None = None
 ) -> tuple[LanguagePremium, ...]:
     """Cost of each language beside English, the dearest first.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         unknown_id: The id that stands for text without a token; a language that falls to it looks
             cheap, and is lost.
     """
+    tokenizer = resolve(tokenizer)
     texts = parallel_texts()
     encoded = dict(zip(texts, tokenizer.encode_batch(list(texts.values())), strict=True))
     base = len(encoded["English"])

@@ -7,12 +7,13 @@ canonical form; a bound is then a few integer operations, whatever the text.
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from jeton.estimating.growth import Growth, Lengths, growth_of_steps, lengths_of_model
+from jeton.registry import TokenizerLike, resolve
+from jeton.registry.per_tokenizer import PerTokenizer
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
@@ -64,22 +65,16 @@ class CountLimits:
     template_texts: int
 
 
-_known: dict[int, tuple[weakref.ref[Tokenizer], CountLimits]] = {}
+_known = PerTokenizer[CountLimits]()
 
 
 def count_limits(tokenizer: Tokenizer) -> CountLimits:
     """Return the limits of a tokenizer's counts; the first call for it reads its whole form."""
-    key = id(tokenizer)
-    found = _known.get(key)
-    if found is not None and found[0]() is tokenizer:
-        return found[1]
-    limits = _limits(json.loads(tokenizer.to_canonical()))
-    _known[key] = (weakref.ref(tokenizer, lambda _: _known.pop(key, None)), limits)
-    return limits
+    return _known.get(tokenizer, lambda: _limits(json.loads(tokenizer.to_canonical())))
 
 
 def token_bounds(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     text: str | bytes | bytearray | memoryview,
     *,
     add_special_tokens: bool = False,
@@ -91,11 +86,12 @@ def token_bounds(
     which have one to four bytes each. So the call takes constant time, whatever the text.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         text: Text, or its UTF-8.
         add_special_tokens: True if special tokens around the text count, too.
         allow_special: Special tokens that are found in the text, as for ``encode``.
     """
+    tokenizer = resolve(tokenizer)
     limits = count_limits(tokenizer)
     if isinstance(text, str):
         n_chars = len(text)

@@ -1,7 +1,8 @@
 """Tokens of a text from its bytes by script class, with coefficients that were learned.
 
-The coefficients belong to one tokenizer, or to one provider's counts. They are fitted on one part
-of the texts; another part gives the intervals (split conformal, by kind and size of text).
+The coefficients belong to one tokenizer, or to one provider's counts. Each text's error is that of
+coefficients that were fitted without it, and the ranks of these errors are the intervals (cross
+conformal, by kind and size of text). Other texts judge them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from jeton._plain import counted, strict_json
 from jeton.errors import FormatError, UsageError
 from jeton.estimating.features import FEATURES, N_CLASSES, features_of, kind_of
 
@@ -32,6 +34,8 @@ _SIGN_RIDGES: Final = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _LEAST: Final = 40
 """Texts of a kind and size before they have an interval of their own."""
 _ANY: Final = -1
+_FOLDS: Final = 5
+"""Parts of the texts, each foreseen from the others: the ranks of an interval want many errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +120,11 @@ class CountModel:
     ) -> CountModel:
         """Learn from texts that were counted.
 
-        Half of them fit the coefficients (least squares of the relative error, with a ridge that is
-        chosen on a third of that half). A quarter makes the intervals, and a quarter judges them.
+        Three quarters of them fit the coefficients (least squares of the relative error, with a
+        ridge that is chosen on a third) and make the intervals, by the errors of each fifth under
+        coefficients of the others. A quarter judges them.
+
+        Source: cross-conformal prediction, Vovk, arXiv:1208.0806.
 
         Args:
             texts: UTF-8 of the texts.
@@ -139,15 +146,20 @@ class CountModel:
         needed = 4 * max(_LEAST, math.ceil(2 / (1 - coverage)))
         if len(usable) < needed:
             raise UsageError(
-                f"{len(usable):,} texts have a count; expected at least {needed:,}\n"
+                f"{counted(len(usable), 'text')} with a count; expected at least {needed:,}\n"
                 "hint: more texts, or smaller pieces of them (--piece-bytes)"
             )
         rng = np.random.default_rng(seed)
         order = rng.permutation(usable)
-        half, three = len(order) // 2, 3 * len(order) // 4
-        fitted, scored, judged = order[:half], order[half:three], order[three:]
+        three = 3 * len(order) // 4
+        fitted, judged = order[:three], order[three:]
         weights, intercept = _solve(rows[fitted], y[fitted], has_frame=has_frame)
         expected = np.maximum(rows @ weights + intercept, 0.5)
+        for fold in range(_FOLDS):
+            own = fitted[fold::_FOLDS]
+            others = np.delete(fitted, np.s_[fold::_FOLDS])
+            without, frame = _solve(rows[others], y[others], has_frame=has_frame)
+            expected[own] = np.maximum(rows[own] @ without + frame, 0.5)
         kinds = [kind_of(row) for row in rows]
         octaves = [max(1, len(text)).bit_length() - 1 for text in texts]
         ratios = y / expected
@@ -157,7 +169,7 @@ class CountModel:
             coverage=coverage,
             coefficients=dict(zip(FEATURES, weights.tolist(), strict=True)),
             intercept_tokens=intercept,
-            ranges=_ranges(ratios, kinds, octaves, scored, judged, coverage),
+            ranges=_ranges(ratios, kinds, octaves, fitted, judged, coverage),
             n_texts=len(usable),
             n_bytes=sum(len(texts[place]) for place in usable.tolist()),
             seed=seed,
@@ -199,7 +211,6 @@ class CountModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON, whole or not at all."""
         from jeton._files import write_whole
-        from jeton._plain import strict_json
 
         write_whole(Path(path), strict_json(self.to_dict(), indent=2) + "\n")
 

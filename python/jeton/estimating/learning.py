@@ -9,9 +9,9 @@ import numpy as np
 
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.estimating.calibrated import CountModel
+from jeton.registry import TokenizerLike, resolve
 
 if TYPE_CHECKING:
-    from jeton._core import Tokenizer
     from jeton.economics.billing.calibration import Calibration
 
 __all__ = ["calibration_from_usage", "learn_from_texts", "learn_from_usage"]
@@ -25,7 +25,7 @@ MAX_BYTES = 64 << 20
 
 def learn_from_texts(
     texts: Iterable[str],
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     *,
     coverage: float = 0.9,
     piece_bytes: int | None = None,
@@ -38,7 +38,7 @@ def learn_from_texts(
 
     Args:
         texts: Documents like those that will be asked for.
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         coverage: Share of texts that an interval is to hold.
         piece_bytes: Bytes of a piece at most; None: 2 to 16 KiB, by how much text there is.
         seed: Seed of sizes and of the split.
@@ -46,6 +46,7 @@ def learn_from_texts(
     Raises:
         UsageError: There are too few texts, or a number is out of range.
     """
+    tokenizer = resolve(tokenizer)
     if piece_bytes is not None and piece_bytes < 2 * _LEAST_PIECE:
         raise UsageError(f"piece_bytes is {piece_bytes}; expected at least {2 * _LEAST_PIECE}")
     kept: list[str] = []
@@ -129,7 +130,7 @@ def learn_from_usage(logs: Any, *, coverage: float = 0.9, seed: int = 0) -> Coun
 
 
 def calibration_from_usage(
-    logs: Any, stand_in: Tokenizer, *, coverage: float = 0.9, seed: int = 0
+    logs: Any, stand_in: TokenizerLike, *, coverage: float = 0.9, seed: int = 0
 ) -> Calibration:
     """Return a provider's counts by those of a stand-in, learned from logs.
 
@@ -142,6 +143,7 @@ def calibration_from_usage(
     Raises:
         UsageError: Too few requests have both a text and its count.
     """
+    stand_in = resolve(stand_in, argument="stand_in")
     from jeton.economics.billing.calibration import Calibration
 
     found = list(_usage(logs))

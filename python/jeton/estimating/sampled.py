@@ -6,14 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from jeton.errors import UsageError
-
-if TYPE_CHECKING:
-    from jeton._core import Tokenizer
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["SampledCount", "sampled_count"]
 
@@ -45,7 +43,7 @@ class SampledCount:
 
 
 def sampled_count(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     read: Callable[[int, int], bytes],
     n_bytes: int,
     *,
@@ -62,7 +60,7 @@ def sampled_count(
     Source: Cochran, Sampling Techniques (1977), 6.3 (ratio estimate) and 5.6 (strata).
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         read: Returns bytes between two places of the text.
         n_bytes: Bytes of the text.
         sample_bytes: Bytes to encode; a text that is no longer is counted whole.
@@ -82,6 +80,7 @@ def sampled_count(
         >>> found.lower_tokens < found.n_tokens < found.upper_tokens
         True
     """
+    tokenizer = resolve(tokenizer)
     if sample_bytes < 1024 or not 0 < coverage < 1:
         raise UsageError(
             f"sample_bytes is {sample_bytes} and coverage {coverage}; expected at least 1,024 "

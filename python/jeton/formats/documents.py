@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jeton.errors import FormatError, LimitError
+from jeton.errors import FormatError, LimitError, RecordError
 from jeton.formats.reading import read_beginning, refuse_pointer
 
-__all__ = ["MAX_DOCUMENT_BYTES", "read_object", "read_text"]
+__all__ = ["MAX_DOCUMENT_BYTES", "read_object", "read_settings", "read_text"]
 
 MAX_DOCUMENT_BYTES = 32 << 20
 """Largest tokenizer_config.json, special_tokens_map.json ... that is read, in bytes. The largest
@@ -44,6 +44,28 @@ def read_text(file: Path) -> str | None:
             path=str(file),
             offset=error.start,
         ) from None
+
+
+def read_settings(file: Path, *, what: str, max_bytes: int) -> str:
+    """Return the text of a file that a user wrote, with or without a byte order mark.
+
+    Args:
+        file: The file.
+        what: Its content in words, for messages: "a map of model names".
+        max_bytes: Largest one that is read.
+
+    Raises:
+        RecordError: It is larger, or not UTF-8.
+        OSError: It cannot be read.
+    """
+    with file.open("rb") as stream:
+        raw = stream.read(max_bytes + 1)
+    if len(raw) > max_bytes:
+        raise RecordError(f"{file} is too large for {what}", path=str(file))
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{file} is not UTF-8 at byte {error.start}", path=str(file)) from None
 
 
 def read_object(file: Path) -> dict[str, Any] | None:

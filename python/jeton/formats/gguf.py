@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from jeton.errors import FormatError, LimitError
+from jeton.errors import LimitError
 from jeton.formats.gguf_bytes import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
+from jeton.formats.reading import regular_size
 
 __all__ = ["GgufModel", "GgufTensor", "gguf_of_bytes", "read_gguf"]
 
@@ -108,13 +108,7 @@ def read_gguf(path: str | os.PathLike[str]) -> GgufModel:
         OSError: It cannot be read.
     """
     file = Path(path)
-    state = file.stat()
-    if not stat.S_ISREG(state.st_mode):
-        raise FormatError(
-            f"{file} is no regular file\nhint: save it to a file first",
-            path=str(file),
-            format="GGUF",
-        )
+    regular_size(file, format="GGUF")
     with file.open("rb") as stream:
         return _Reader(stream, file).model()
 

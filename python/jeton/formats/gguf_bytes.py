@@ -15,6 +15,9 @@ MAX_PAIRS = 1 << 16
 MAX_TENSORS = 1 << 20
 MAX_ITEMS = 1 << 24
 
+_STEP_BYTES = 1 << 20
+"""Bytes that are asked of a file at once."""
+
 
 class GgufBytes:
     """Takes bytes from the beginning of a file; its errors name the file and the place."""
@@ -40,8 +43,22 @@ class GgufBytes:
                 what="GGUF metadata",
                 limit=MAX_METADATA_BYTES,
             )
-        data = self._stream.read(n)
+        data = self._stream.read(min(n, _STEP_BYTES))
+        if n > _STEP_BYTES and len(data) == _STEP_BYTES:
+            data = self._long(data, n)
         if len(data) != n:
             raise self._bad(f"is cut off within its metadata, at byte {self._at + len(data):,}")
         self._at += n
         return data
+
+    def _long(self, start: bytes, n: int) -> bytes:
+        """Reads on in steps: a stream makes room for all that is asked for, there or not."""
+        parts = [start]
+        left = n - len(start)
+        while left:
+            part = self._stream.read(min(left, _STEP_BYTES))
+            if not part:
+                break
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)

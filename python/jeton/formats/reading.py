@@ -16,6 +16,7 @@ __all__ = [
     "read",
     "read_beginning",
     "refuse_pointer",
+    "regular_size",
 ]
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
@@ -46,7 +47,7 @@ def read(file: Path) -> bytes:
         LimitError: It is larger than ``MAX_FILE_BYTES``, as stored or decompressed.
         OSError: It cannot be read.
     """
-    size = _regular_size(file)
+    size = regular_size(file)
     with file.open("rb") as stream:
         data = stream.read(min(size, _FIRST_READ_BYTES))
         if data.startswith(GGUF_MAGIC):
@@ -92,7 +93,7 @@ def read_beginning(file: Path, n_bytes: int) -> bytes:
         FormatError: It is no regular file.
         OSError: It cannot be read.
     """
-    _regular_size(file)
+    regular_size(file)
     with file.open("rb") as stream:
         return stream.read(n_bytes)
 
@@ -136,12 +137,19 @@ def _is_stored_model(file: Path) -> bool:
     return read_beginning(file, len(GGUF_MAGIC)) == GGUF_MAGIC
 
 
-def _regular_size(file: Path) -> int:
+def regular_size(file: Path, *, format: str | None = None) -> int:  # noqa: A002 - as in the error
+    """Return the bytes of a regular file; reading a pipe may wait for ever.
+
+    Raises:
+        FormatError: It is no regular file; ``format`` is what it should be.
+        OSError: It is not there.
+    """
     state = file.stat()
     if not stat.S_ISREG(state.st_mode):
-        # Reading a pipe may wait for ever.
         raise FormatError(
-            f"{file} is no regular file\nhint: save what it gives to a file first", path=str(file)
+            f"{file} is no regular file\nhint: save what it gives to a file first",
+            path=str(file),
+            format=format,
         )
     return state.st_size
 

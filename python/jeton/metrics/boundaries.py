@@ -26,6 +26,7 @@ from jeton.errors import EmptyCorpusError
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_sums
 from jeton.pretokenizing.morphemes import GoldWord, morpheme_boundaries, read_gold
 from jeton.pretokenizing.segmented import SegmentedTokenizer
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = [
     "BoundaryReport",
@@ -86,13 +87,20 @@ class BoundaryReport:
 
 
 def boundary_scores(
-    tokenizer: Tokenizer | SegmentedTokenizer, gold: Iterable[GoldWord], *, seed: int = SEED
+    tokenizer: TokenizerLike | SegmentedTokenizer, gold: Iterable[GoldWord], *, seed: int = SEED
 ) -> BoundaryReport:
     """Cut every gold word and compare, with a tokenizer alone or with its segmenter.
+
+    Args:
+        tokenizer: The tokenizer, or its name or path; or one with its segmenter.
+        gold: Words with their morphemes.
+        seed: Seed of the intervals.
 
     Raises:
         EmptyCorpusError: No word is left to compare.
     """
+    if not isinstance(tokenizer, SegmentedTokenizer):
+        tokenizer = resolve(tokenizer)
     rows: list[tuple[int, int, int]] = []
     n_left_out = 0
     for item in gold:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jeton._core import Tokenizer
 from jeton.errors import EmptyCorpusError
 from jeton.metrics.grammars import LANGUAGES, grammar
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["LANGUAGES", "MAX_SOURCE_CHARS", "CodeUse", "code_use", "identifier_parts"]
 
@@ -66,7 +66,7 @@ def identifier_parts(identifier: str) -> list[str]:
     return _PARTS.findall(identifier)
 
 
-def code_use(tokenizer: Tokenizer, sources: Iterable[str], *, language: str) -> CodeUse:
+def code_use(tokenizer: TokenizerLike, sources: Iterable[str], *, language: str) -> CodeUse:
     """Encode, cut, decode and parse sources.
 
     Raises:
@@ -74,6 +74,7 @@ def code_use(tokenizer: Tokenizer, sources: Iterable[str], *, language: str) -> 
         MissingExtraError: The grammar of the language is not installed.
         UsageError: The language is not known.
     """
+    tokenizer = resolve(tokenizer)
     parser = grammar(language)
     n_sources = n_left_out = n_tokens = n_lines = n_blank = 0
     n_identifiers = n_kept = n_pieces = n_cuts = n_good_cuts = 0

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from jeton._core import TextBatch, Tokenizer
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_ratio
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["HELDOUT_SHARE", "ORDER", "KneserNey", "NgramBits", "ngram_bits_per_byte"]
 
@@ -120,13 +121,20 @@ class KneserNey:
             return np.zeros((0, self.order), dtype=np.int64)
         return np.concatenate(parts)
 
-    def bits(self, ids: NDArray[np.integer]) -> float:
-        """Bits of one document, its end included."""
-        return float(-np.log2(self.probabilities(ids)).sum())
+    def bits(self, documents: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
+        """Bits of each document, its end included: float64 (n_documents,)."""
+        all_bits = -np.log2(self._probabilities(documents))
+        ends = np.cumsum([len(ids) + 1 for ids in documents]).tolist()
+        return np.array(
+            [all_bits[start:end].sum() for start, end in pairwise([0, *ends])], dtype=np.float64
+        )
 
     def probabilities(self, ids: NDArray[np.integer]) -> NDArray[np.float64]:
         """The probability of each id after those before it, and of the end: float64 (n + 1,)."""
-        windows = self._windows([ids])
+        return self._probabilities([ids])
+
+    def _probabilities(self, documents: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
+        windows = self._windows(documents)
         # The vocabulary and the end, all alike.
         likely = np.full(len(windows), 1.0 / (self.vocab_size + 1))
         for k, table in enumerate(self._tables, start=1):
@@ -216,7 +224,7 @@ def _unique_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def ngram_bits_per_byte(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     texts: Iterable[str],
     *,
     order: int = ORDER,
@@ -227,7 +235,7 @@ def ngram_bits_per_byte(
     """Fit on some documents, read on the others.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         texts: Documents; the same for all tokenizers that are compared. Equal documents fall on
             the same side of the split, so that none is read that the model was fitted on.
         order: 1 to 5.
@@ -239,6 +247,7 @@ def ngram_bits_per_byte(
         EmptyCorpusError: One side of the split has no text.
         UsageError: A number is out of range.
     """
+    tokenizer = resolve(tokenizer)
     if not 0 < heldout_share < 1:
         raise UsageError(f"heldout_share is {heldout_share!r}; expected above 0 and below 1")
     train: list[str] = []
@@ -257,7 +266,7 @@ def ngram_bits_per_byte(
         order=order,
     )
     documents = _ids(tokenizer, heldout_batch, num_threads)
-    bits = np.array([fitted.bits(ids) for ids in documents])
+    bits = fitted.bits(documents)
     n_bytes = np.diff(heldout_batch.offsets)
     n_tokens = sum(map(len, documents))
     return NgramBits(

@@ -18,6 +18,7 @@ from jeton._core import TextBatch, Tokenizer
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_ratio
 from jeton.metrics.gini import gini
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["AlignedText", "LanguageParity", "ParityReport", "parity"]
 
@@ -76,7 +77,7 @@ class ParityReport:
 
 
 def parity(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     aligned: Iterable[AlignedText | tuple[str, str, str]],
     *,
     reference: str = "en",
@@ -86,7 +87,7 @@ def parity(
     """Count aligned texts in each language and in the reference.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         aligned: ``(language, text, text in the reference language)``, in any order. A text of the
             reference language itself is left out.
         reference: The name of the reference language.
@@ -97,6 +98,7 @@ def parity(
         EmptyCorpusError: No text of another language, or the texts of one have no token.
         UsageError: An aligned text is not a triple of str.
     """
+    tokenizer = resolve(tokenizer)
     by_language: dict[str, tuple[list[str], list[str]]] = {}
     for item in aligned:
         language, text, same = _triple(item)

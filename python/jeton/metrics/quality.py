@@ -20,6 +20,7 @@ from jeton.metrics.ngram import NgramBits, ngram_bits_per_byte
 from jeton.metrics.renyi import RENYI_ALPHA, SCORER_POWER, renyi_efficiency
 from jeton.metrics.stability import stability
 from jeton.metrics.undertrained import undertrained_tokens
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["MAX_SAMPLE_BYTES", "QualityMetrics", "quality"]
 
@@ -70,7 +71,7 @@ class QualityMetrics:
 
 
 def quality(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     stats: TokenStats,
     sample: Any,
     *,
@@ -81,7 +82,7 @@ def quality(
     """Bundle the figures.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         stats: Counts of the whole workload. Without ``words=True`` words are counted on the sample.
         sample: Documents: str, or objects with a ``text``; or an object with such ``documents``
             (the audit's sample).
@@ -89,6 +90,7 @@ def quality(
         seed: Seed of the intervals.
         num_threads: Threads of the core; None: all.
     """
+    tokenizer = resolve(tokenizer)
     texts = _texts(sample)
     words = stats
     if not stats.n_laid_out_documents and texts:

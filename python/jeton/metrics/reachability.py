@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
+from jeton.registry import TokenizerLike, resolve
+from jeton.registry.per_tokenizer import PerTokenizer
 
 __all__ = ["Category", "Reachability", "reachability"]
 
@@ -78,11 +80,19 @@ class Reachability:
         return np.flatnonzero(self.categories == category)
 
 
-def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Reachability:
-    """Encode the text of every token again.
+_known = PerTokenizer[Reachability]()
+
+
+def reachability(tokenizer: TokenizerLike, *, num_threads: int | None = None) -> Reachability:
+    """Encode the text of every token again; a tokenizer's result is kept as long as it lives.
 
     Cost: the vocabulary is encoded once, and a few more times for the ids that do not come back.
     """
+    found = resolve(tokenizer)
+    return _known.get(found, lambda: _reachability(found, num_threads))
+
+
+def _reachability(tokenizer: Tokenizer, num_threads: int | None) -> Reachability:
     categories = np.full(tokenizer.vocab_size, Category.NO_TOKEN, dtype=np.uint8)
     special = {token.id for token in tokenizer.added_tokens}
     if tokenizer.unknown_id is not None:
@@ -100,6 +110,8 @@ def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Rea
             # Text with a space before it takes two ids, one of which is the other of these bytes.
             categories[id_] = Category.UNREACHABLE_SINGLE
     counts = np.bincount(categories, minlength=len(Category))
+    # Callers share it.
+    categories.flags.writeable = False
     return Reachability(
         categories=categories,
         n_ok=int(counts[Category.OK]),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["CHANGES", "Stability", "stability"]
 
@@ -87,7 +88,7 @@ class Stability:
 
 
 def stability(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     texts: Iterable[str],
     *,
     changes: Iterable[str] | None = None,
@@ -96,7 +97,7 @@ def stability(
     """Apply each change to each document and compare the ids.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         texts: Documents.
         changes: Names in `CHANGES`; None: all.
         num_threads: Threads of the core; None: all.
@@ -104,6 +105,7 @@ def stability(
     Raises:
         UsageError: A change is not known.
     """
+    tokenizer = resolve(tokenizer)
     names = list(CHANGES) if changes is None else list(changes)
     for name in names:
         if name not in CHANGES:

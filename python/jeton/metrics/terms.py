@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from jeton._core import Tokenizer
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["TermPieces", "cut_term", "readable_piece"]
 
@@ -41,13 +41,14 @@ class TermPieces:
 
 
 def cut_term(
-    tokenizer: Tokenizer, term: str, *, position: Literal["inside", "start"] = "inside"
+    tokenizer: TokenizerLike, term: str, *, position: Literal["inside", "start"] = "inside"
 ) -> TermPieces:
     """Cut ``term`` as it stands inside a sentence (after a space) or at the start of a text.
 
     Raises:
         UsageError: ``term`` is empty or only white space.
     """
+    tokenizer = resolve(tokenizer)
     term = term.strip()
     if not term:
         raise UsageError("a term is empty; expected at least one visible character")

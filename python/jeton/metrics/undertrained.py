@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.metrics.reachability import Category, Reachability, reachability
+from jeton.registry import TokenizerLike, resolve
+from jeton.registry.per_tokenizer import PerTokenizer
 
 __all__ = [
     "MIN_NEIGHBOUR_COUNT",
@@ -87,7 +89,7 @@ class UndertrainedTokens:
 
 
 def undertrained_tokens(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     id_counts: NDArray[np.uint64],
     *,
     known: Reachability | None = None,
@@ -96,7 +98,7 @@ def undertrained_tokens(
     """Look for ids that a model cannot have learned.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         id_counts: uint64 (vocab_size,), how often each id occurs in a corpus; all zero: none.
         known: The reachability of the same tokenizer, where it was computed before.
         num_threads: Threads of the core; None: all.
@@ -104,6 +106,7 @@ def undertrained_tokens(
     Raises:
         UsageError: ``id_counts`` does not have one count for each id.
     """
+    tokenizer = resolve(tokenizer)
     if len(id_counts) != tokenizer.vocab_size:
         raise UsageError(
             f"{len(id_counts)} counts for a vocabulary of {tokenizer.vocab_size} ids; "
@@ -131,12 +134,12 @@ def _absent(
     # Nothing can be absent among neighbours that the corpus does not have either.
     if int(counts.max(initial=0)) < MIN_NEIGHBOUR_COUNT:
         return np.zeros(0, dtype=np.int64)
-    kinds: dict[str, list[int]] = {}
-    for id_ in np.flatnonzero(is_ok).tolist():
-        kinds.setdefault(_kind(tokenizer.id_to_bytes(id_)), []).append(id_)
+    ids = np.flatnonzero(is_ok)
+    kinds = _kinds.get(tokenizer, lambda: _kind_numbers(tokenizer))[ids]
+    order = np.argsort(kinds, kind="stable")
+    bounds = np.flatnonzero(np.diff(kinds[order])) + 1
     found: list[NDArray[np.int64]] = []
-    for ids in kinds.values():
-        members = np.array(ids, dtype=np.int64)
+    for members in np.split(ids[order], bounds):
         if len(members) <= N_NEIGHBOURS:
             continue
         # At the ends of a kind the window repeats the nearest ids that there are.
@@ -147,6 +150,18 @@ def _absent(
         is_missing = (counts[members] == 0) & (n_present >= PRESENT_SHARE * width)
         found.append(members[is_missing])
     return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+_kinds = PerTokenizer[NDArray[np.int32]]()
+
+
+def _kind_numbers(tokenizer: Tokenizer) -> NDArray[np.int32]:
+    """A number for the kind of each token, int32 (vocab_size,); -1 without a token."""
+    numbers = np.full(tokenizer.vocab_size, -1, dtype=np.int32)
+    names: dict[str, int] = {}
+    for id_ in np.flatnonzero(tokenizer.is_token_mask()).tolist():
+        numbers[id_] = names.setdefault(_kind(tokenizer.id_to_bytes(id_)), len(names))
+    return numbers
 
 
 def _kind(token_bytes: bytes) -> str:

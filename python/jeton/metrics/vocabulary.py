@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import Tokenizer
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["VocabularyUse", "vocabulary_use"]
 
@@ -42,13 +42,14 @@ class VocabularyUse:
     whitespace_share: float
 
 
-def vocabulary_use(tokenizer: Tokenizer, id_counts: NDArray[np.uint64]) -> VocabularyUse:
+def vocabulary_use(tokenizer: TokenizerLike, id_counts: NDArray[np.uint64]) -> VocabularyUse:
     """Classify the produced tokens.
 
     Args:
         tokenizer: The tokenizer that produced them.
         id_counts: uint64 (vocab_size,), how often each id was produced.
     """
+    tokenizer = resolve(tokenizer)
     used_ids = np.flatnonzero(id_counts)
     counts = id_counts[used_ids].astype(np.int64)
     n_tokens = int(counts.sum())

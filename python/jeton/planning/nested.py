@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jeton._core import TokenBatch, Tokenizer, from_canonical
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["NestedVocabularies"]
 
@@ -51,12 +52,13 @@ class NestedVocabularies:
     _canonical: dict[str, Any] = field(repr=False)
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer) -> NestedVocabularies:
+    def of(cls, tokenizer: TokenizerLike) -> NestedVocabularies:
         """The vocabularies within a tokenizer.
 
         Raises: UsageError: It is not byte-level BPE whose ids are in the order of its merges, as
             `jeton.train` makes it.
         """
+        tokenizer = resolve(tokenizer)
         canonical = json.loads(tokenizer.to_canonical())
         model = canonical["model"]
         name = tokenizer.name or "the tokenizer"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-import secrets
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from glob import has_magic
 from pathlib import Path
@@ -16,8 +13,10 @@ from typing import IO, TYPE_CHECKING, Literal
 from jeton._core import compress_zstd
 from jeton.corpus.documents import read_progress, require_text
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
+from jeton.corpus.objects import is_address, local_copy, local_folder
 from jeton.corpus.own_output import inputs_without_output
 from jeton.errors import UsageError
+from jeton.preprocess.folders import folder_of_files
 from jeton.preprocess.pipeline import StepPipeline
 from jeton.preprocess.record_files import (
     Change,
@@ -31,7 +30,7 @@ from jeton.preprocess.steps import PreprocessOptions
 from jeton.progress import OnProgress
 
 if TYPE_CHECKING:
-    from jeton._core import Tokenizer
+    from jeton.registry import TokenizerLike
 
 __all__ = ["preprocess_files"]
 
@@ -47,7 +46,7 @@ def preprocess_files(
     output: str | os.PathLike[str],
     *,
     steps: str | Sequence[str],
-    tokenizer: str | os.PathLike[str] | Tokenizer,
+    tokenizer: TokenizerLike,
     options: PreprocessOptions | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
@@ -91,7 +90,7 @@ def preprocess_files(
         >>> pathlib.Path("clean/a.txt").read_text(encoding="utf-8")
         'one two\n'
     """
-    from jeton.registry import load
+    from jeton.registry import resolve
 
     if on_bad_record not in ("stop", "skip"):
         raise UsageError(f"on_bad_record is {on_bad_record!r}; expected 'stop' or 'skip'")
@@ -99,10 +98,10 @@ def preprocess_files(
         raise UsageError(f"documents is {documents!r}; expected 'file' or 'line'")
     if not field:
         raise UsageError("the field has no name; expected one like 'text' or 'message.content'")
-    used = load(tokenizer) if isinstance(tokenizer, str | os.PathLike) else tokenizer
+    used = resolve(tokenizer)
     pipeline = StepPipeline(used, steps, options, num_threads=num_threads)
     items = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
-    folder = Path(output)
+    folder = local_folder(output)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"the output {output} is a file; expected a folder")
     targets, skipped = _targets([os.fspath(item) for item in items], folder, format)
@@ -113,7 +112,8 @@ def preprocess_files(
         n_bytes = 0
         for target in targets:
             counts = FileCounts()
-            write(target, counts)
+            with local_copy(target.file.path) as path:
+                write(replace(target, file=replace(target.file, path=path)), counts)
             total.n_null += counts.n_null
             total.n_bad += counts.n_bad
             total.n_replaced += counts.n_replaced
@@ -144,7 +144,7 @@ def preprocess_files(
 
         run(observe, only_read)
 
-    with _folder_of_files(folder, [target.name for target in targets]) as places:
+    with folder_of_files(folder, [target.name for target in targets]) as places:
 
         def write(target: _Target, counts: FileCounts) -> None:
             with places[target.name].open("wb") as stream:
@@ -190,7 +190,8 @@ def _targets(
     }
     for item in items:
         for file in expand_inputs(item, format=format_):
-            place = file.path if file.path == STANDARD_INPUT else os.path.realpath(file.path)
+            is_place = file.path != STANDARD_INPUT and not is_address(file.path)
+            place = os.path.realpath(file.path) if is_place else file.path
             if place in seen or place in own:
                 continue
             seen.add(place)
@@ -216,6 +217,8 @@ def _targets(
 def _name(file: InputFile, item: str) -> str:
     if file.path == STANDARD_INPUT:
         return "stdin.jsonl" if file.format == "jsonl" else "stdin.txt"
+    if is_address(file.path):
+        return _name_of_object(file, item)
     path = Path(file.path)
     if not file.was_found:
         return path.name
@@ -231,6 +234,21 @@ def _name(file: InputFile, item: str) -> str:
     return os.path.relpath(path, base)
 
 
+def _name_of_object(file: InputFile, item: str) -> str:
+    """The path of an object below the address that was given, or its last part."""
+    plain = item.partition("://")[2].strip("/").split("/")
+    path = file.path.partition("://")[2].strip("/").split("/")
+    n_same = 0
+    for mine, given in zip(path[:-1], plain, strict=False):
+        if mine != given:
+            break
+        n_same += 1
+    rest = path[n_same:] if file.was_found else path[-1:]
+    if ".." in rest or "" in rest:
+        raise UsageError(f"{file.path}: its name cannot be that of a file below a folder")
+    return "/".join(rest)
+
+
 def _write_compressed(stream: IO[bytes], name: str, pieces: Iterator[bytes]) -> None:
     if name.endswith(".gz"):
         with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
@@ -243,62 +261,3 @@ def _write_compressed(stream: IO[bytes], name: str, pieces: Iterator[bytes]) -> 
     else:
         for piece in pieces:
             stream.write(piece)
-
-
-@contextmanager
-def _folder_of_files(folder: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
-    """Places to write to, which take their names together if all goes well.
-
-    A folder that is new or empty takes its name at once, with all files in it: a process that is
-    killed leaves it as it was. In a folder that has files, they take their names one by one, and
-    an error gives back those that were there.
-    """
-    is_new = not folder.exists() or not any(folder.iterdir())
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    above = folder.resolve().parent if is_new else folder
-    hidden = above / f".jeton-{secrets.token_hex(8)}.tmp"
-    is_done = False
-    try:
-        hidden.mkdir()
-        if is_new:
-            places = {name: hidden / name for name in names}
-            for place in places.values():
-                place.parent.mkdir(parents=True, exist_ok=True)
-            yield places
-            hidden.replace(folder.resolve())
-        else:
-            places = {name: hidden / str(number) for number, name in enumerate(names)}
-            yield places
-            _take_names(folder, places, hidden)
-        is_done = True
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
-        if not is_done:
-            for place in made:
-                with suppress(OSError):
-                    place.rmdir()
-
-
-def _take_names(folder: Path, places: Mapping[str, Path], hidden: Path) -> None:
-    """Move files to their names; after an error, all that was there is there again."""
-    taken: list[tuple[Path, Path | None]] = []
-    try:
-        for number, (name, place) in enumerate(places.items()):
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            before = None
-            if target.exists():
-                before = hidden / f"{number}.before"
-                # A link keeps the old file, so that its name always stands for one of the two.
-                os.link(target, before)
-            taken.append((target, before))
-            place.replace(target)
-    except OSError:
-        for target, before in reversed(taken):
-            with suppress(OSError):
-                if before is not None:
-                    before.replace(target)
-                else:
-                    target.unlink()
-        raise

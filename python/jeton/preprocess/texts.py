@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from jeton.preprocess.results import PreprocessedTexts
 from jeton.preprocess.steps import PreprocessOptions
 
 if TYPE_CHECKING:
-    from jeton._core import Tokenizer
+    from jeton.registry import TokenizerLike
 
 __all__ = ["preprocess_texts"]
 
@@ -21,7 +20,7 @@ def preprocess_texts(
     texts: Iterable[str],
     *,
     steps: str | Sequence[str],
-    tokenizer: str | os.PathLike[str] | Tokenizer,
+    tokenizer: TokenizerLike,
     options: PreprocessOptions | None = None,
     num_threads: int | None = None,
 ) -> PreprocessedTexts:
@@ -48,7 +47,7 @@ def preprocess_texts(
         >>> done.report.total.tokens_after < done.report.total.tokens_before
         True
     """
-    from jeton.registry import load
+    from jeton.registry import resolve
 
     if isinstance(texts, str | bytes):
         raise UsageError("texts is one string; expected a list of them\nhint: pass [text]")
@@ -64,7 +63,7 @@ def preprocess_texts(
                     f"text {number} has a lone surrogate at character {error.start}; "
                     "expected valid Unicode"
                 ) from None
-    used = load(tokenizer) if isinstance(tokenizer, str | os.PathLike) else tokenizer
+    used = resolve(tokenizer)
     pipeline = StepPipeline(used, steps, options, num_threads=num_threads)
     if pipeline.wants_first_pass:
         pipeline.observe(given)

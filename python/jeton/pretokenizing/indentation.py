@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jeton._core import Tokenizer
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = [
     "DEDENT_TOKEN",
@@ -161,7 +161,7 @@ class IndentationTokenizer:
 
     def __init__(
         self,
-        tokenizer: Tokenizer,
+        tokenizer: TokenizerLike,
         *,
         indent_token: str = INDENT_TOKEN,
         dedent_token: str = DEDENT_TOKEN,
@@ -176,6 +176,7 @@ class IndentationTokenizer:
         Raises:
             UsageError: It has no such special token.
         """
+        tokenizer = resolve(tokenizer)
         ids = []
         for token in (indent_token, dedent_token):
             if token not in tokenizer.special_tokens:

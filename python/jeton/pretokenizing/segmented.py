@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.pretokenizing.segmenters import Segmenter, checked_parts, find_segmenter
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["SegmentedTokenizer"]
 
@@ -39,7 +39,7 @@ class SegmentedTokenizer:
         [b' new', b'est']
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, segmenter: str | Segmenter) -> None:
+    def __init__(self, tokenizer: TokenizerLike, *, segmenter: str | Segmenter) -> None:
         """Wrap a tokenizer.
 
         Args:
@@ -50,6 +50,7 @@ class SegmentedTokenizer:
         Raises:
             UsageError: The tokenizer is a SentencePiece model, or there is no such segmenter.
         """
+        tokenizer = resolve(tokenizer)
         # Raises for models that know no pretokens.
         tokenizer.encode_pretoken(b"a")
         if "".join(tokenizer.pretokenize("a b")) != "a b":

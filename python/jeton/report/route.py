@@ -83,10 +83,29 @@ def route_words(found: RouteReplay) -> tuple[str, ...]:
         if share
     ]
     words.append(f"the router sends {', '.join(shares) or 'nothing'}")
+    words += _unknown_limits(data)
     if routed["regret_low"] is None:
         words.append("fewer than 20 conversations: no intervals")
     words += [f"{one['n']:,} {one['meaning']}" for one in data["issues"]]
     return tuple(words)
+
+
+def _unknown_limits(data: dict[str, Any]) -> list[str]:
+    """Limits of the policy that no endpoint can be held to."""
+    policy, endpoints = data["policy"], data["endpoints"]
+    has_time = policy["max_seconds"] is not None or policy["max_ttft_seconds"] is not None
+    found = []
+    if has_time and all(one["latency"] == "unknown" for one in endpoints):
+        found.append(
+            "no endpoint states its latency, so none meets the limit of time: "
+            "state [endpoint.latency] or [endpoint.gpu]"
+        )
+    if policy["min_quality"] is not None and data["outcomes"][0]["mean_quality"] is None:
+        found.append(
+            "no endpoint has a score for these tasks, so none meets the least quality: "
+            "state [endpoint.quality]"
+        )
+    return found
 
 
 def route_html(found: RouteReplay) -> str:

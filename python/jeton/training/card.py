@@ -20,6 +20,7 @@ from jeton._plain import strict_json
 from jeton.corpus import CorpusCare, InputFile, require_text
 from jeton.errors import FormatError
 from jeton.formats import name_of_file
+from jeton.registry import TokenizerLike, resolve
 from jeton.training.continuing import ContinueSettings
 from jeton.training.counted import CountedCorpus, TrainingSource
 from jeton.training.settings import TrainSettings
@@ -304,7 +305,7 @@ def read_card(path: str | os.PathLike[str]) -> TrainingCard:
 
 
 def heldout_bytes_per_token(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     batches: Iterable[tuple[InputFile, TextBatch]],
     *,
     num_threads: int | None = None,
@@ -312,13 +313,14 @@ def heldout_bytes_per_token(
     """Measure a tokenizer on text that it was not trained on, by source.
 
     Args:
-        tokenizer: The tokenizer.
+        tokenizer: The tokenizer, or its name or path.
         batches: As ``open_documents`` gives them.
         num_threads: Threads; None: all there are.
 
     Raises:
         EmptyCorpusError: There is no text.
     """
+    tokenizer = resolve(tokenizer)
     found: dict[str, HeldOut] = {}
     for file, batch in batches:
         before = found.get(file.path, HeldOut(file.path, 0, 0, 0))

@@ -28,6 +28,7 @@ from typing import Any
 
 from jeton._core import PretokenCounts
 from jeton.corpus import InputFile
+from jeton.corpus.objects import is_address
 from jeton.errors import CorpusError, UsageError
 
 __all__ = [
@@ -64,8 +65,8 @@ class Identity:
 
 def identity_of(file: InputFile) -> Identity:
     """The identity of an input as it is now; without size and time where it is no regular file."""
-    if file.n_bytes is None:
-        return Identity(file.path, None, None)
+    if file.n_bytes is None or is_address(file.path):
+        return Identity(file.path, file.n_bytes, None)
     try:
         status = Path(file.path).stat()
     except OSError:
@@ -74,8 +75,8 @@ def identity_of(file: InputFile) -> Identity:
 
 
 def sha256_of(file: InputFile) -> str:
-    """The digest of an input as it is stored; empty for what is no regular file."""
-    if file.n_bytes is None:
+    """The digest of an input as it is stored; empty for what is no regular file of a disk."""
+    if file.n_bytes is None or is_address(file.path):
         return ""
     with Path(file.path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

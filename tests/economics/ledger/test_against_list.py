@@ -16,7 +16,7 @@ from genai_prices.types import ModelInfo, Provider
 from jeton.dimensions import DIMENSIONS, SCALE
 from jeton.economics.ledger import Ledger, LedgerBuilder, usage_rows
 
-N_LOGS = 10
+N_LOGS = 5
 N_RECORDS = 60
 BY_THE_HOUR = Decimal("1e-12")
 """Rates by the hour do not divide into seconds: the list rounds each request, the ledger none."""

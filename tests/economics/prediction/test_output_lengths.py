@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import jeton.planning
 from jeton.economics.prediction import OutputLengths
-from jeton.economics.prediction.length_bins import bin_of, longest_of, shortest_of
 from jeton.economics.prediction.output_lengths import MAX_GROUPS
 from jeton.errors import UsageError
+from tests.economics.serving_reference.length_bins import bin_of, longest_of, shortest_of
 
 ROUTE = ("chat",)
 

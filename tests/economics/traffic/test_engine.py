@@ -24,11 +24,10 @@ from jeton.economics.traffic import (
     compare_traffic,
     simulate_traffic,
 )
-from jeton.economics.traffic.engine import Engine
+from jeton.economics.traffic.engine import run_engine
 from jeton.economics.traffic.outcome import Outcome
 from jeton.economics.traffic.pool import PageBytes
-from jeton.economics.traffic.prefixes import PrefixCache
-from jeton.economics.traffic.recording import Recorder
+from jeton.economics.traffic.prefixes import PromptBlocks
 from jeton.economics.traffic.simulate import step_times
 from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UsageError
@@ -60,7 +59,7 @@ def run(
     facts: ModelFacts = LLAMA,
     blocks: list[list[int]] | None = None,
     block_tokens: int = 1,
-) -> tuple[Outcome, Recorder, dict[str, Any]]:
+) -> tuple[Outcome, dict[str, Any]]:
     pauses, prompts, outputs = (list(part) for part in zip(*traffic, strict=True))
     arrivals = [float(at) for at in np.cumsum(pauses)]
     pages = PageBytes(facts, page_tokens=settings.page_tokens)
@@ -71,23 +70,22 @@ def run(
         "settings": settings,
     }
     budget = pages.of(budget_tokens)
-    recorder = Recorder(0.05)
     prefixes = None
     if blocks is not None:
         block_bytes = block_tokens // settings.page_tokens * pages.full
-        prefixes = PrefixCache(blocks, block_tokens=block_tokens, block_bytes=block_bytes)
-    outcome = Engine(
-        arrivals,
-        prompts,
-        outputs,
+        prefixes = PromptBlocks.made_of(blocks, block_tokens=block_tokens, block_bytes=block_bytes)
+    outcome = run_engine(
+        np.array(arrivals),
+        np.array(prompts),
+        np.array(outputs),
         budget_bytes=budget,
-        recorder=recorder,
-        prefixes=prefixes,
+        bin_seconds=0.05,
+        blocks=prefixes,
         **common,
-    ).run()
+    )
     common.update(arrivals=arrivals, prompts=prompts, outputs=outputs, budget=budget)
     common.update(blocks=blocks, block_tokens=block_tokens)
-    return outcome, recorder, common
+    return outcome, common
 
 
 @given(TRAFFIC, SETTINGS, st.integers(40, 400), st.sampled_from(["static", "dynamic"]))
@@ -99,7 +97,7 @@ def test_equals_its_slow_twin(
 ) -> None:
     for facts in (LLAMA, WINDOWED):
         policy = Policy(name, reserved_tokens=100 if name == "static" else None)
-        fast, recorder, common = run(
+        fast, common = run(
             traffic, policy=policy, settings=settings, budget_tokens=budget_tokens, facts=facts
         )
         slow = simulate_naively(**common)
@@ -120,7 +118,7 @@ def test_equals_its_slow_twin(
                     assert math.isnan(mine[i])
             assert fast.n_preempted[i] == slow.n_preempted.get(i, 0)
         if slow.peak_bytes:
-            assert max(recorder.peak) >= slow.peak_bytes - 1
+            assert max(fast.memory.peak) >= slow.peak_bytes - 1
 
 
 def prefix_case(seed: int) -> dict[str, Any]:
@@ -160,7 +158,7 @@ def test_prefix_cache_equals_its_slow_twin() -> None:
     for seed in range(500):
         fast, slow = both_with_prefixes(prefix_case(seed))
         n_cached += fast.cached_tokens > 0
-        n_preempted += fast.cached_tokens > 0 and bool(fast.memory_out)
+        n_preempted += fast.cached_tokens > 0 and bool(len(fast.memory_out))
         assert fast.cached_tokens == slow.cached_tokens, seed
     # The cases are of the kind that matters.
     assert n_cached > 200
@@ -170,7 +168,7 @@ def test_prefix_cache_equals_its_slow_twin() -> None:
 def both_with_prefixes(case: dict[str, Any]) -> tuple[Outcome, NaiveOutcome]:
     """Run a case fast and slowly, and compare all but what was found."""
     traffic = case["traffic"]
-    fast, recorder, common = run(policy=Policy("dynamic"), **case)
+    fast, common = run(policy=Policy("dynamic"), **case)
     slow = simulate_naively(**common)
     assert fast.n_steps == slow.n_steps
     assert fast.output_tokens == slow.output_tokens
@@ -181,10 +179,10 @@ def both_with_prefixes(case: dict[str, Any]) -> tuple[Outcome, NaiveOutcome]:
         if i in slow.finished:
             assert fast.finished[i] == pytest.approx(slow.finished[i], rel=1e-9)
         assert fast.n_preempted[i] == slow.n_preempted.get(i, 0)
-    assert max(recorder.peak) >= slow.peak_bytes - 1
+    assert max(fast.memory.peak) >= slow.peak_bytes - 1
     # Every token of every prompt is read or found once, what is read again apart.
     done = [i for i in range(len(traffic)) if fast.status[i] == 0]
-    if not fast.memory_out:
+    if not len(fast.memory_out):
         read_or_found = fast.prompt_tokens_read + fast.cached_tokens
         assert read_or_found == sum(traffic[i][1] for i in done)
     assert fast.allocated_bytes_at_end == 0
@@ -206,7 +204,7 @@ def test_conservation(
     quantile: float,
 ) -> None:
     """Every token of every request is accounted for once; all memory comes back."""
-    outcome, recorder, common = run(
+    outcome, common = run(
         traffic,
         policy=Policy(name, quantile=quantile),
         settings=settings,
@@ -215,15 +213,15 @@ def test_conservation(
     done = [i for i in range(len(traffic)) if outcome.status[i] == 0]
     assert outcome.output_tokens == sum(traffic[i][2] for i in done)
     first_reads = outcome.prompt_tokens_read - outcome.recomputed_tokens
-    if not outcome.memory_out:
+    if not len(outcome.memory_out):
         assert first_reads == sum(traffic[i][1] for i in done)
         assert outcome.recomputed_tokens == 0
     assert outcome.prompt_tokens_read >= sum(traffic[i][1] for i in done)
     assert outcome.allocated_bytes_at_end == 0
-    assert max(recorder.peak) <= common["budget"]
+    assert max(outcome.memory.peak) <= common["budget"]
     busy = outcome.prompt_seconds + outcome.decode_seconds
     assert busy <= outcome.end_seconds * (1 + 1e-9) + 1e-9
-    assert sum(recorder.seconds) == pytest.approx(outcome.end_seconds)
+    assert sum(outcome.memory.seconds) == pytest.approx(outcome.end_seconds)
     for i in range(len(traffic)):
         if i in done:
             assert outcome.arrived[i] <= outcome.admitted[i] <= outcome.finished[i]

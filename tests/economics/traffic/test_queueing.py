@@ -13,10 +13,9 @@ from jeton.corpus.traces import Trace
 from jeton.economics import MemoryPlan
 from jeton.economics.serving.memory_budget import request_group_bytes
 from jeton.economics.traffic import EngineSettings, Policy, Server, simulate_traffic
-from jeton.economics.traffic.engine import Engine
+from jeton.economics.traffic.engine import run_engine
 from jeton.economics.traffic.outcome import Outcome
 from jeton.economics.traffic.pool import PageBytes
-from jeton.economics.traffic.recording import Recorder
 from jeton.economics.traffic.step_times import StepTimes
 
 STEP_SECONDS = 1e-3
@@ -47,22 +46,22 @@ def queue(
 ) -> Outcome:
     """Run a queue in which a request is served for ``n_steps`` steps."""
     pages = PageBytes(model("llama-3-8b"), page_tokens=16)
-    return Engine(
-        arrivals.tolist(),
-        [1] * len(arrivals) if prompts is None else prompts.tolist(),
-        n_steps.tolist(),
+    return run_engine(
+        arrivals,
+        np.ones(len(arrivals), dtype=np.int64) if prompts is None else prompts,
+        n_steps,
         times=IDEAL,
         pages=pages,
         budget_bytes=1 << 60,
         policy=policy or Policy("dynamic"),
         settings=EngineSettings(max_requests=servers),
-        recorder=Recorder(1.0),
-    ).run()
+        bin_seconds=1.0,
+    )
 
 
 def waits(outcome: Outcome, *, skip: int) -> NDArray[np.float64]:
     """Waiting times without the filling-up at the start."""
-    waited: NDArray[np.float64] = np.array(outcome.admitted) - np.array(outcome.arrived)
+    waited: NDArray[np.float64] = outcome.admitted - outcome.arrived
     return waited[skip:]
 
 

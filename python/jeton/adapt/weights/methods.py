@@ -152,7 +152,7 @@ _SIMPLE: Mapping[str, Callable[[VocabularyChange, int], Recipes]] = {
         combined(change, _even(change), median=True),
         combined(change, _by_bytes(change)),
         # As an output row, one that is made longer outbids the right token: on SmolLM2 with 800
-        # new tokens, 2.63 bits a byte and not 1.02 (studies/new_rows.py).
+        # new tokens, 2.63 bits a byte and not 1.02 (studies/new_rows).
         combined(change, _even(change)),
     ),
     "mean": lambda change, _: _both(combined(change, _even(change))),

@@ -94,6 +94,7 @@ def plan_settings(
     ties: bool | None,
     gone_tokens: Mapping[str, int],
     unguessed: Mapping[str, Any] | None = None,
+    roles_by_ids: Mapping[str, str] | None = None,
 ) -> SettingsPlan:
     """Decides what becomes of each file.
 
@@ -106,6 +107,7 @@ def plan_settings(
         ties: The value that ``tie_word_embeddings`` has to have; None where it stays.
         gone_tokens: Old ids of special tokens that the new vocabulary lacks, by their text.
         unguessed: Settings of the new tokenizer without its guesses; None: it has no guesses only.
+        roles_by_ids: Special tokens by role, as the ids of config.json have them.
 
     Raises:
         AdaptError: A setting needs a token that is gone.
@@ -113,7 +115,7 @@ def plan_settings(
     """
     offered = _offered(tokenizer)
     facts = read_folder(model) if _CONFIG in offered else None
-    roles = {} if facts is None else known_roles(facts, gone_tokens)
+    roles = {} if facts is None else known_roles(facts, roles_by_ids or {}, gone_tokens)
     if unguessed is not None and roles:
         # The model's own map follows below, if it has one.
         offered.pop(_MAP, None)

@@ -96,7 +96,7 @@ class _CodePage:
         if not n_visible:
             return text, 0
         if not self.every_run:
-            n_high = sum(map(len, _HIGH.findall(text)))
+            n_high = _n_high(text)
             if n_sequences < MIN_SEQUENCES or n_chars < MIN_COVERED_SHARE * n_high:
                 return text, 0
         return new, MAX_UTF8_BYTES * n_chars
@@ -110,7 +110,11 @@ def _has(name: str, byte: int) -> bool:
     return bool(bytes([byte]).decode(name, errors="ignore"))
 
 
-_HIGH = re.compile("[^\x00-\x7f]+")
+def _n_high(text: str) -> int:
+    """Characters beyond ASCII."""
+    return len(text) - len(text.encode("ascii", errors="ignore"))
+
+
 _CODE_PAGES = (
     _CodePage.of("cp1252", every_run=True),
     *map(
@@ -143,7 +147,11 @@ def without_mojibake(text: str) -> tuple[str, int]:
             break
         # If several pages fit some of it, the page that fits most of it wins.
         start = text[:PROBE_CHARS]
-        pages = [page for page in _CODE_PAGES if page.every_run or page.mended(start)[1]]
+        # A sequence has two characters or more.
+        is_likely = _n_high(start) >= 2 * MIN_SEQUENCES
+        pages = [
+            page for page in _CODE_PAGES if page.every_run or (is_likely and page.mended(start)[1])
+        ]
         new, n_more = max((page.mended(text) for page in pages), key=lambda found: found[1])
         if not n_more:
             new, n_more = _mended_from_wide(text)
@@ -156,7 +164,7 @@ def without_mojibake(text: str) -> tuple[str, int]:
 
 def _mended_from_wide(text: str) -> tuple[str, int]:
     """Text whose UTF-8 was read two bytes at a time; genuine text gives hardly any valid UTF-8."""
-    n_high = sum(map(len, _HIGH.findall(text)))
+    n_high = _n_high(text)
     if n_high < MIN_SEQUENCES:
         return text, 0
     start = text[:PROBE_CHARS]
@@ -164,8 +172,8 @@ def _mended_from_wide(text: str) -> tuple[str, int]:
         return text, 0
     for page in _WIDE_CODE_PAGES:
         new = text.encode(page, "replace").decode("utf-8", "replace")
-        n_won = sum(not c.isascii() and c != _LOST for c in new)
         n_lost = new.count(_LOST)
+        n_won = _n_high(new) - n_lost
         if n_won >= MIN_SEQUENCES and n_lost <= MAX_LOST_SHARE * (n_won + n_lost):
             return new, MAX_UTF8_BYTES * n_high
     return text, 0

@@ -270,8 +270,10 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
             candidates.update(dict.fromkeys(bucket))
             if len(bucket) < MAX_BUCKET:
                 bucket.append(index)
-        for other in _alike(signature, candidates, signatures, min_resemblance - SIGNATURE_SLACK):
-            common = len(np.intersect1d(hashes, shingles[other], assume_unique=True))
+        others = _alike(signature, candidates, signatures, min_resemblance - SIGNATURE_SLACK)
+        for other, common in zip(
+            others, _n_common(hashes, [shingles[other] for other in others]), strict=True
+        ):
             resemblance = common / (len(hashes) + len(shingles[other]) - common)
             if resemblance >= min_resemblance and (best is None or resemblance > best.resemblance):
                 best = NearDuplicate(index, other, resemblance)
@@ -296,6 +298,18 @@ def _alike(
     return [
         other for other, share in zip(others, agreement.tolist(), strict=True) if share >= least
     ]
+
+
+def _n_common(hashes: NDArray[np.uint32], others: Sequence[NDArray[np.uint32]]) -> list[int]:
+    """How many of ``hashes`` each other set has; all are ascending and without copies."""
+    if not others:
+        return []
+    joined = np.concatenate(others)
+    places = np.searchsorted(hashes, joined)
+    is_common = hashes[np.minimum(places, len(hashes) - 1)] == joined
+    starts = np.cumsum([0, *map(len, others[:-1])])
+    common: list[int] = np.add.reduceat(is_common, starts, dtype=np.int64).tolist()
+    return common
 
 
 def _hash_family() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

@@ -75,9 +75,7 @@ def domain_foreign(evidence: Evidence) -> Iterator[Finding]:
             "Send these domains to a model whose tokenizer fits them. Compare by price per "
             f"document: the price of a token differs. {extend_commands(evidence.current.name)}"
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
-        saving_formula=evidence.traffic.formula(n_saved),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(n_saved),
         evidence={
             "domains": [
                 {"domain": row[2], "tokenizer": row[3], "n_saved_tokens": row[0], "share": row[1]}

@@ -10,7 +10,7 @@ from jeton.auditing.analyses.rewriting import chain
 from jeton.auditing.checks.rewrites import rewrite_finding
 from jeton.auditing.checks.sampled import measure, remedy, saved
 from jeton.auditing.evidence import Evidence, percent
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.findings import Figure, Finding, Severity
 
 __all__ = ["MIN_KEYS_SHARE", "json_repeated_keys", "markup"]
 
@@ -53,9 +53,7 @@ def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
             "Send tables as one header and rows (CSV, or JSON with a list of names and rows). "
             "Test the answers: some models read records better."
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
-        saving_formula=evidence.traffic.formula(result.n_tokens),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(result.n_tokens),
         evidence={
             "share": result.share,
             "share_low": result.low,

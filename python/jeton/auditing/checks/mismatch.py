@@ -127,9 +127,7 @@ def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
                 f"Leave out {effect.name}, or undo it before encoding. First check what the model "
                 "was trained on: both must agree."
             ),
-            saving_usd_per_year=evidence.traffic.usd_per_year(n_tokens),
-            saving_formula=evidence.traffic.formula(n_tokens),
-            saving_basis=Basis.ESTIMATED,
+            **evidence.traffic.saving(n_tokens),
             evidence={
                 "n_bytes_before": effect.n_bytes_before,
                 "n_bytes_after": effect.n_bytes_after,

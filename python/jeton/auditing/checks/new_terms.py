@@ -73,9 +73,7 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
         remedy=(
             f"{extend_commands(current.name)}{price} Or choose a tokenizer that has these words."
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
-        saving_formula=evidence.traffic.formula(n_saved),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(n_saved),
         evidence={
             "terms": [
                 {

@@ -263,9 +263,7 @@ def chunk_overlap_waste(evidence: Evidence) -> Iterator[Finding]:
             "Split at sentences or headings and lower the overlap. Measure retrieval before and "
             "after: overlap of more than a sentence rarely finds more."
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(found.n_repeated_tokens),
-        saving_formula=evidence.traffic.formula(found.n_repeated_tokens),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(found.n_repeated_tokens),
         evidence={
             "n_chunks": found.n_chunks,
             # No remedy of the bill: it is that of the documents, not of their pieces.

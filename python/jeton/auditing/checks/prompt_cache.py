@@ -454,8 +454,6 @@ def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:
             "Put cache marks only after text that requests share, and none on requests that are "
             "rare."
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(n_lost),
-        saving_formula=evidence.traffic.formula(n_lost),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(n_lost),
         evidence={"n_written": n_written, "n_read": n_read},
     )

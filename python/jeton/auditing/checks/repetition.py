@@ -114,9 +114,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
             "Remove lines that tell the model nothing. Move instructions that must stay to the "
             "beginning of the prompt, before everything that changes."
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
-        saving_formula=evidence.traffic.formula(result.n_tokens),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(result.n_tokens),
         evidence={
             "lines": [{"line": line[:_MAX_SHOWN_CHARS], "n_documents": n} for line, n in shown],
             "n_lines": len(lines),
@@ -234,9 +232,7 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
             "Split at sentences and headings: that needs little overlap. Test retrieval with half "
             "of the overlap."
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
-        saving_formula=evidence.traffic.formula(result.n_tokens),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(result.n_tokens),
         evidence={
             "n_documents": len(found),
             "mean_overlap_bytes": sum(o.n_bytes for o in found) / len(found),

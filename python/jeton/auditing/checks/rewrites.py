@@ -41,7 +41,7 @@ from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, w
 from jeton.auditing.checks.sampled import measure, remedy, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.measures.whitespace import without_needless_whitespace
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.findings import Figure, Finding, Severity
 
 __all__ = ["MIN_SHARE", "REWRITES", "RewriteCheck", "rewrite_finding", "rewrite_of"]
 
@@ -298,9 +298,7 @@ def rewrite_finding(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: 
         ),
         cause=check.cause.replace("{tokenizer}", evidence.current.name),
         remedy=check.do,
-        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
-        saving_formula=evidence.traffic.formula(result.n_tokens),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(result.n_tokens),
         evidence={
             "n_sampled_documents": len(evidence.sample.documents),
             "n_documents_concerned": measured.n_documents,

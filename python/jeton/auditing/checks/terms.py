@@ -65,9 +65,7 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
             f"{extend_commands(current.name)} `--terms FILE` adds the first terms of this list; "
             "each takes one entry of the vocabulary."
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(n_extra),
-        saving_formula=evidence.traffic.formula(n_extra),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(n_extra),
         evidence={
             "terms": [
                 {

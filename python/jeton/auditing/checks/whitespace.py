@@ -53,9 +53,7 @@ def whitespace_runs(evidence: Evidence) -> Iterator[Finding]:
             "blank line. Aligned columns and Markdown's two-space line break are lost. Keep "
             "indentation: in Python, YAML and Markdown it has a meaning."
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(n_tokens),
-        saving_formula=evidence.traffic.formula(n_tokens),
-        saving_basis=Basis.ESTIMATED,
+        **evidence.traffic.saving(n_tokens),
         evidence={
             "n_removable_bytes": evidence.n_removable_whitespace_bytes,
             "n_repeated_whitespace_bytes": evidence.corpus.n_repeated_whitespace_bytes,

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jeton.cli import options, streams
+from jeton.cli import streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from jeton.adapt.weights.applying import Applied
@@ -14,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["apply"]
 
 _N_SHOWN = 40
+_SCHEMA = {"schema_version": "jeton.adapt_apply/1"}
 # A test holds these names equal to those of the library, which is imported only when it is needed.
 INIT_NAMES = (
     "asymmetric",
@@ -28,7 +35,7 @@ INIT_NAMES = (
 )
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("model_dir", metavar="MODEL_DIR")
 @click.argument("tokenizer_dir", metavar="TOKENIZER_DIR")
 @click.option(
@@ -59,7 +66,7 @@ INIT_NAMES = (
 )
 @click.option("--link", is_flag=True, help="Give unchanged files a second name; copy no bytes.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and write nothing.")
-@options.json_option
+@json_place_option
 def apply(
     *,
     model_dir: str,
@@ -72,7 +79,7 @@ def apply(
     as_is: tuple[str, ...],
     link: bool,
     dry_run: bool,
-    as_json: bool,
+    json_file: str | None,
 ) -> int:
     """Give a model the vocabulary of a tokenizer that `jeton adapt` made.
 
@@ -91,6 +98,7 @@ def apply(
 
     if output is None and not dry_run:
         raise click.UsageError("missing option '-o' / '--output', or --dry-run")
+    check_json_place(json_file, output)
     if model_dir.endswith(".gguf"):
         if donor is not None or as_is or link:
             raise click.UsageError("--donor, --as-is and --link are not for GGUF files")
@@ -101,7 +109,7 @@ def apply(
             init=init,
             pad_to=pad_to,
             seed=seed,
-            as_json=as_json,
+            json_file=json_file,
         )
     applied = apply_change(
         model_dir,
@@ -115,9 +123,7 @@ def apply(
         link=link,
         dry_run=dry_run,
     )
-    if as_json:
-        streams.write_json(applied.to_dict())
-    else:
+    if not write_json(json_file, lambda: {**_SCHEMA, **applied.to_dict()}):
         _write(applied)
     return 0
 
@@ -130,20 +136,19 @@ def _apply_to_file(
     init: str,
     pad_to: int | None,
     seed: int,
-    as_json: bool,
+    json_file: str | None,
 ) -> int:
     from jeton.adapt.weights.gguf_applying import apply_gguf
 
     done = apply_gguf(model, tokenizer, output=output, init=init, pad_to=pad_to, seed=seed)
-    if as_json:
-        streams.write_json(
-            {
-                "output": None if done.output is None else str(done.output),
-                "rows_before": done.n_old_rows,
-                "rows_after": done.n_new_rows,
-                "tables": dict(done.tables),
-            }
-        )
+    value = {
+        **_SCHEMA,
+        "output": None if done.output is None else str(done.output),
+        "rows_before": done.n_old_rows,
+        "rows_after": done.n_new_rows,
+        "tables": dict(done.tables),
+    }
+    if write_json(json_file, lambda: value):
         return 0
     for name, type_name in done.tables.items():
         words = f"tensor     {name} ({type_name}): {done.n_old_rows:,} -> {done.n_new_rows:,} rows"

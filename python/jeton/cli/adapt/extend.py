@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 from jeton.cli.adapt.reading_options import (
     held_out_json,
     reading_of,
     reading_options,
     say_held_out,
 )
+from jeton.cli.adapt.saved import change_json, write_file_names, written_files
+from jeton.cli.adapt.sources import refuse_source
 
 if TYPE_CHECKING:
     from jeton.adapt.extending import Extended
@@ -23,7 +31,7 @@ __all__ = ["extend"]
 _N_SHOWN = 10
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("tokenizer_name", metavar="TOKENIZER")
 @click.argument("inputs", nargs=-1)
 @click.option(
@@ -74,7 +82,7 @@ _N_SHOWN = 10
     help="Folder or file of the new tokenizer; the change is written beside it.",
 )
 @click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
-@options.json_option
+@json_place_option
 def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
     """Add tokens to a tokenizer: learned from text, or terms that are asked for.
 
@@ -93,6 +101,8 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
     from jeton.cli.adapt.ids import parse_ids
     from jeton.corpus import read_terms
 
+    check_json_place(given["json_file"], given["output"])
+    refuse_source(given["output"], tokenizer_name)
     base = options.load_tokenizer(
         tokenizer_name, pattern=given["pattern"], special_tokens=given["special_tokens"]
     )
@@ -111,11 +121,8 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
             reading=reading,
         )
     saved = save_adapted(found.tokenizer, found.change, target)
-    if given["as_json"]:
-        streams.write_json(_as_json(found, saved))
-    else:
-        for path in (*saved.files, saved.change_file):
-            streams.write_line(str(path))
+    if not write_json(given["json_file"], lambda: _as_json(found, saved)):
+        write_file_names(saved)
     if not given["quiet"]:
         _say(found)
     return 1 if found.held_out is not None and found.held_out.n_longer_documents else 0
@@ -123,11 +130,7 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
 
 def _as_json(found: Extended, saved: SavedChange) -> dict[str, Any]:
     return {
-        "schema_version": "jeton.adapt_extend/1",
-        "old_fingerprint": saved.change.old_fingerprint,
-        "new_fingerprint": saved.change.new_fingerprint,
-        "n_old_ids": saved.change.n_old_ids,
-        "n_new_ids": saved.change.n_new_ids,
+        **change_json("adapt_extend", saved),
         "n_documents": found.n_documents,
         "n_bytes": found.n_bytes,
         "held_out": held_out_json(found.held_out),
@@ -143,7 +146,7 @@ def _as_json(found: Extended, saved: SavedChange) -> dict[str, Any]:
             }
             for new in found.new_tokens
         ],
-        "files": [str(path) for path in (*saved.files, saved.change_file)],
+        "files": written_files(saved),
     }
 
 

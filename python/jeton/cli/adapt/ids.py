@@ -23,7 +23,9 @@ def parse_ids(text: str | None) -> list[int]:
         if not (first.isdecimal() and (last.isdecimal() or not dash)):
             raise click.BadParameter(f"{item!r} is not an id or a range of ids, as in 5-9,12")
         start, end = int(first), int(last or first)
-        if end < start or end - start > _MAX_IDS:
+        if end < start:
             raise click.BadParameter(f"{item!r} is not a range that goes up")
+        if end - start >= _MAX_IDS:
+            raise click.BadParameter(f"{item!r} is more than {_MAX_IDS:,} ids")
         ids.extend(range(start, end + 1))
     return ids

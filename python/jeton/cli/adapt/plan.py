@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, planning_options, streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 from jeton.cli.adapt.reading_options import reading_of, reading_options
 from jeton.cli.adapt.terms import model_of
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.adapt.migration import MigrationPlan
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--old", "old_name", required=True, metavar="T", help="The model's tokenizer.")
 @click.option("--new", "new_name", required=True, metavar="T", help="The one that it may get.")
@@ -25,13 +32,13 @@ __all__ = ["plan"]
 @planning_options.gpu_option
 @click.option(
     "--output-tokens",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="N",
     help="Tokens generated after each document, in tokens of today; of logs their mean by default.",
 )
 @click.option(
     "--requests-per-day",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="N",
     help="Requests a day, for months to break even and the best way.",
 )
@@ -71,7 +78,7 @@ __all__ = ["plan"]
 )
 @reading_options
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-@options.json_option
+@json_place_option
 def plan(inputs: tuple[str, ...], **given: Any) -> None:
     """Lay the ways to a new vocabulary side by side: nothing, extension, training on, all anew.
 
@@ -91,6 +98,7 @@ def plan(inputs: tuple[str, ...], **given: Any) -> None:
 
     if given["model_map"] and not given["logs"]:
         raise click.UsageError("--model-map is for request logs; say --logs too")
+    check_json_place(given["json_file"])
     old = options.load_tokenizer(given["old_name"])
     new = options.load_tokenizer(given["new_name"])
     model, gpu, _ = model_of(given["model"], given["gpu"])
@@ -116,9 +124,7 @@ def plan(inputs: tuple[str, ...], **given: Any) -> None:
             change=change,
             reading=reading,
         )
-    if given["as_json"]:
-        streams.write_json(_as_json(found))
-    else:
+    if not write_json(given["json_file"], lambda: _as_json(found)):
         _show(found)
 
 

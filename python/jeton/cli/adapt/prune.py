@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 from jeton.cli.adapt.reading_options import (
     held_out_json,
     reading_of,
     reading_options,
     say_held_out,
 )
+from jeton.cli.adapt.saved import change_json, write_file_names, written_files
+from jeton.cli.adapt.sources import refuse_source
 
 if TYPE_CHECKING:
     from jeton.adapt.pruning import Pruned
@@ -24,7 +32,7 @@ __all__ = ["prune"]
 _N_SHOWN = 10
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("tokenizer_name", metavar="TOKENIZER")
 @click.argument("inputs", nargs=-1, required=True)
 @click.option(
@@ -52,7 +60,7 @@ _N_SHOWN = 10
     help="Folder or file of the new tokenizer; the change is written beside it.",
 )
 @click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
-@options.json_option
+@json_place_option
 def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     """Take tokens out that a text does not need, those first that cost it least.
 
@@ -68,6 +76,8 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     from jeton.adapt.saving import adapted_target, save_adapted
     from jeton.corpus import read_terms
 
+    check_json_place(given["json_file"], given["output"])
+    refuse_source(given["output"], tokenizer_name)
     base = options.load_tokenizer(
         tokenizer_name, pattern=given["pattern"], special_tokens=given["special_tokens"]
     )
@@ -84,11 +94,8 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
             reading=reading,
         )
     saved = save_adapted(found.tokenizer, found.change, target)
-    if given["as_json"]:
-        streams.write_json(_as_json(found, saved))
-    else:
-        for path in (*saved.files, saved.change_file):
-            streams.write_line(str(path))
+    if not write_json(given["json_file"], lambda: _as_json(found, saved)):
+        write_file_names(saved)
     if not given["quiet"]:
         streams.say(
             f"{len(found.removed):,} tokens went, {saved.tokenizer.n_tokens:,} are left, of which "
@@ -112,11 +119,7 @@ def chat_template_text(tokenizer_name: str) -> str:
 
 def _as_json(found: Pruned, saved: SavedChange) -> dict[str, Any]:
     return {
-        "schema_version": "jeton.adapt_prune/1",
-        "old_fingerprint": saved.change.old_fingerprint,
-        "new_fingerprint": saved.change.new_fingerprint,
-        "n_old_ids": saved.change.n_old_ids,
-        "n_new_ids": saved.change.n_new_ids,
+        **change_json("adapt_prune", saved),
         "n_tokens": saved.tokenizer.n_tokens,
         "n_removed": len(found.removed),
         "n_protected": found.n_protected,
@@ -131,5 +134,5 @@ def _as_json(found: Pruned, saved: SavedChange) -> dict[str, Any]:
             }
             for token in sorted(found.removed, key=lambda token: -token.n_uses)[:_N_SHOWN]
         ],
-        "files": [str(path) for path in (*saved.files, saved.change_file)],
+        "files": written_files(saved),
     }

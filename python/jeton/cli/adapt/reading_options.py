@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from jeton.cli import options
+from jeton.cli.finite import FiniteRange
 from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def reading_options(function: _F) -> _F:
         options.threads_option,
         click.option(
             "--hold-out",
-            type=click.FloatRange(0, 1, max_open=True),
+            type=FiniteRange(0, 1, max_open=True),
             metavar="SHARE",
             default=0.05,
             show_default=True,

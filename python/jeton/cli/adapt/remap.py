@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from jeton.cli import options, streams
+from jeton.cli import streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 
 __all__ = ["remap"]
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "--change",
@@ -55,7 +62,7 @@ __all__ = ["remap"]
 @click.option(
     "-o", "--output", required=True, metavar="PATH", help="File to write; a folder for several."
 )
-@options.json_option
+@json_place_option
 def remap(
     files: tuple[str, ...],
     change_path: str,
@@ -66,7 +73,7 @@ def remap(
     output: str,
     *,
     as_cut: bool,
-    as_json: bool,
+    json_file: str | None,
 ) -> None:
     """Make files of old token ids files of new ones, where that is exact.
 
@@ -81,37 +88,33 @@ def remap(
       jeton adapt remap train.parquet --change small-model/ --column ids -o small-train.parquet
     """
     from jeton.adapt.change import VocabularyChange
-    from jeton.adapt.remapping import remap_file
+    from jeton.adapt.remapping import remap_file, remap_files
 
+    check_json_place(json_file, output)
     change = VocabularyChange.read(change_path)
     out = Path(output)
-    into_folder = len(files) > 1 or out.is_dir() or output.endswith("/")
-    if into_folder:
-        out.mkdir(parents=True, exist_ok=True)
-    done = [
-        remap_file(
-            change,
-            name,
-            out / Path(name).name if into_folder else out,
-            dtype=dtype,
-            ignore=ignore,
-            as_cut=as_cut,
-            columns=columns,
-            labels=labels,
-        )
-        for name in files
+    options: dict[str, Any] = {
+        "dtype": dtype,
+        "ignore": ignore,
+        "as_cut": as_cut,
+        "columns": columns,
+        "labels": labels,
+    }
+    if len(files) > 1 or out.is_dir() or output.endswith("/"):
+        done = remap_files(change, files, out, **options)
+    else:
+        done = [remap_file(change, files[0], out, **options)]
+    rows = [
+        {
+            "path": str(one.path),
+            "n_ids": one.n_ids,
+            "n_ignored": one.n_ignored,
+            "dtype": one.dtype,
+        }
+        for one in done
     ]
-    if as_json:
-        rows = [
-            {
-                "path": str(one.path),
-                "n_ids": one.n_ids,
-                "n_ignored": one.n_ignored,
-                "dtype": one.dtype,
-            }
-            for one in done
-        ]
-        streams.write_json({"schema_version": "jeton.adapt_remap/1", "files": rows})
+    value = {"schema_version": "jeton.adapt_remap/1", "files": rows}
+    if write_json(json_file, lambda: value):
         return
     for one in done:
         streams.write_line(str(one.path))

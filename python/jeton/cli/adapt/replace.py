@@ -5,11 +5,19 @@ from __future__ import annotations
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
+from jeton.cli.adapt.saved import change_json, write_file_names, written_files
+from jeton.cli.adapt.sources import refuse_source
 
 __all__ = ["replace"]
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("old_name", metavar="OLD")
 @click.argument("new_name", metavar="NEW")
 @click.option(
@@ -22,8 +30,10 @@ __all__ = ["replace"]
     metavar="PATH",
     help="Folder or file for the new tokenizer; the change is written beside it.",
 )
-@options.json_option
-def replace(old_name: str, new_name: str, output: str, *, force: bool, as_json: bool) -> None:
+@json_place_option
+def replace(
+    old_name: str, new_name: str, output: str, *, force: bool, json_file: str | None
+) -> None:
     """Give a model another tokenizer: its rows are found by the bytes of tokens.
 
     OLD is the model's tokenizer, NEW the one that it is to get. Tokens that both have keep their
@@ -37,30 +47,27 @@ def replace(old_name: str, new_name: str, output: str, *, force: bool, as_json: 
     from jeton.adapt.replacing import replacement
     from jeton.adapt.saving import adapted_target, save_adapted
 
+    check_json_place(json_file, output)
+    refuse_source(output, old_name, new_name)
     old, new = options.load_tokenizer(old_name), options.load_tokenizer(new_name)
     target = adapted_target(new, output)
     found = replacement(old, new, force=force)
     saved = save_adapted(new, found.change, target)
-    if as_json:
-        streams.write_json(
-            {
-                "schema_version": "jeton.adapt_replace/1",
-                "old_fingerprint": saved.change.old_fingerprint,
-                "new_fingerprint": saved.change.new_fingerprint,
-                "n_old_ids": saved.change.n_old_ids,
-                "n_new_ids": saved.change.n_new_ids,
-                "n_kept": found.n_kept,
-                "n_added": found.n_added,
-                "n_gone": len(saved.change.gone),
-                "n_without_parts": found.n_without_parts,
-                "old_digits": found.old_digits,
-                "new_digits": found.new_digits,
-                "files": [str(path) for path in (*saved.files, saved.change_file)],
-            }
-        )
+    if write_json(
+        json_file,
+        lambda: {
+            **change_json("adapt_replace", saved),
+            "n_kept": found.n_kept,
+            "n_added": found.n_added,
+            "n_gone": len(saved.change.gone),
+            "n_without_parts": found.n_without_parts,
+            "old_digits": found.old_digits,
+            "new_digits": found.new_digits,
+            "files": written_files(saved),
+        },
+    ):
         return
-    for path in (*saved.files, saved.change_file):
-        streams.write_line(str(path))
+    write_file_names(saved)
     streams.say(
         f"{found.n_kept:,} tokens keep their rows, {found.n_added:,} are made of old ones "
         f"({found.n_without_parts:,} of none), {len(saved.change.gone):,} old ids are gone"

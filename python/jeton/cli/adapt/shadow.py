@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.adapt.shadowing import PairedDifference, Shadow, Side, Stage
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["shadow"]
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("inputs", nargs=-1, required=True)
 @click.option(
     "--a",
@@ -35,7 +42,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--output-tokens",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="N",
     help="Tokens generated after each request, in tokens of A; of logs their mean by default.",
 )
@@ -60,7 +67,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--max-more-tokens",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="SHARE",
     default=0.0,
     show_default=True,
@@ -68,7 +75,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--max-more-tokens-by-domain",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="SHARE",
     default=0.05,
     show_default=True,
@@ -76,7 +83,7 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--max-more-usd",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="SHARE",
     default=0.0,
     show_default=True,
@@ -84,14 +91,14 @@ __all__ = ["shadow"]
 )
 @click.option(
     "--max-overflow",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     metavar="SHARE",
     default=0.0,
     show_default=True,
     help="Abort if more requests fit the context of A and not that of B.",
 )
 @options.threads_option
-@options.json_option
+@json_place_option
 def shadow(inputs: tuple[str, ...], **given: Any) -> int:
     """Compare two tokenizers on logged traffic, with a verdict for each stage.
 
@@ -112,6 +119,7 @@ def shadow(inputs: tuple[str, ...], **given: Any) -> int:
 
     if given["model_map"] and not given["logs"]:
         raise click.UsageError("--model-map is for request logs; say --logs too")
+    check_json_place(given["json_file"])
     found = compare(
         list(inputs),
         _side(given["a_name"]),
@@ -131,9 +139,7 @@ def shadow(inputs: tuple[str, ...], **given: Any) -> int:
         model_map=read_model_map(given["model_map"]) if given["model_map"] else None,
         num_threads=given["num_threads"],
     )
-    if given["as_json"]:
-        streams.write_json(_as_json(found))
-    else:
+    if not write_json(given["json_file"], lambda: _as_json(found)):
         _show(found)
     return 1 if found.is_aborted else 0
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 from jeton.cli.adapt.reading_options import reading_of, reading_options
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.adapt.term_worth import TermWorth
@@ -19,7 +26,7 @@ __all__ = ["terms"]
 _N_SHOWN = 25
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("inputs", nargs=-1, required=True)
 @options.tokenizer_option
 @click.option("--terms", "terms_file", metavar="FILE", help="Words to look at first: one a line.")
@@ -54,7 +61,7 @@ _N_SHOWN = 25
 )
 @click.option(
     "--output-tokens",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=0.0,
     show_default=True,
     metavar="N",
@@ -62,7 +69,7 @@ _N_SHOWN = 25
 )
 @click.option(
     "--requests-per-day",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="N",
     help="Requests a day, for money by the month; a document is a request.",
 )
@@ -70,7 +77,7 @@ _N_SHOWN = 25
 @options.pattern_option
 @options.special_id_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-@options.json_option
+@json_place_option
 def terms(inputs: tuple[str, ...], **given: Any) -> None:
     """List the words that are worth a slot of the vocabulary, and where to stop.
 
@@ -80,12 +87,13 @@ def terms(inputs: tuple[str, ...], **given: Any) -> None:
     \b
     Examples:
       jeton adapt terms notes.jsonl --tokenizer ./model --slots 2000
-      jeton adapt terms notes.jsonl -t cl100k_base --terms drugs.txt --json
+      jeton adapt terms notes.jsonl -t cl100k_base --terms drugs.txt --json terms.json
       jeton adapt terms notes.jsonl -t ./model --model ./model --requests-per-day 100000
     """
     from jeton.adapt.term_worth import term_worth
     from jeton.corpus import read_terms
 
+    check_json_place(given["json_file"])
     base = options.load_tokenizer(
         given["tokenizer_name"], pattern=given["pattern"], special_tokens=given["special_tokens"]
     )
@@ -104,9 +112,7 @@ def terms(inputs: tuple[str, ...], **given: Any) -> None:
             requests_per_day=given["requests_per_day"],
             reading=replace(reading, hold_out=0.0),
         )
-    if given["as_json"]:
-        streams.write_json(_as_json(found))
-    else:
+    if not write_json(given["json_file"], lambda: _as_json(found)):
         _show(found)
 
 
@@ -165,12 +171,13 @@ def _as_json(found: TermWorth) -> dict[str, Any]:
 
 
 def _show(found: TermWorth) -> None:
+    from jeton._plain import counted
     from jeton.cli import tables
 
     before, after = found.n_tokens_before, found.n_tokens_after
     share = f" ({(after - before) / before:+.2%})" if before else ""
     streams.write_line(
-        f"{found.n_documents:,} documents: {before:,} tokens now, {after:,} with "
+        f"{counted(found.n_documents, 'document')}: {before:,} tokens now, {after:,} with "
         f"{len(found.slots):,} slots{share}"
     )
     free = found.free

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import click
 
-from jeton.cli import options, streams
+from jeton.cli import streams
+from jeton.cli.adapt.json_place import (
+    JsonPlaceCommand,
+    check_json_place,
+    json_place_option,
+    write_json,
+)
 
 __all__ = ["verify"]
 
 EXIT_PROVEN, EXIT_FOUND = 0, 1
 
 
-@click.command()
+@click.command(cls=JsonPlaceCommand)
 @click.argument("output", metavar="OUT")
 @click.option("--base", metavar="MODEL", help="Model that OUT was made of.")
 @click.option(
@@ -20,8 +26,8 @@ EXIT_PROVEN, EXIT_FOUND = 0, 1
     multiple=True,
     help="Tensor that was copied although an axis is as long as the vocabulary. Repeatable.",
 )
-@options.json_option
-def verify(*, output: str, base: str | None, as_is: tuple[str, ...], as_json: bool) -> int:
+@json_place_option
+def verify(*, output: str, base: str | None, as_is: tuple[str, ...], json_file: str | None) -> int:
     """Read a model back and prove that the change made it from its base.
 
     Rows are as planned, surviving rows equal bit for bit, other tensors equal byte for byte, and
@@ -38,10 +44,10 @@ def verify(*, output: str, base: str | None, as_is: tuple[str, ...], as_json: bo
     """
     from jeton.adapt.weights import verify as verify_output
 
+    check_json_place(json_file)
     proof = verify_output(output, base=base, as_is=as_is)
-    if as_json:
-        streams.write_json(proof.to_dict())
-    else:
+    value = {"schema_version": "jeton.adapt_verify/1", **proof.to_dict()}
+    if not write_json(json_file, lambda: value):
         if base is not None:
             streams.write_line(
                 f"compared {proof.n_tables:,} tables ({proof.n_kept_rows:,} rows kept, "

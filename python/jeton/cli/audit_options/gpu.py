@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from jeton.cli.finite import FiniteRange
 from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan, no_plan_options
 from jeton.cli.option_groups import OptionGroup
 
@@ -67,7 +68,7 @@ GPU = OptionGroup(
         *MEMORY_OPTIONS,
         click.option(
             "--peak-factor",
-            type=click.FloatRange(min=1),
+            type=FiniteRange(min=1),
             metavar="N",
             help="The busiest hour's traffic over the mean, for which GPUs are rented; by default "
             "that of the logs, else 1.",

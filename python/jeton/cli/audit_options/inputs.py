@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import OptionGroup
 
 if TYPE_CHECKING:
@@ -126,19 +127,19 @@ INPUTS = OptionGroup(
         ),
         click.option(
             "--sample-mb",
-            type=click.FloatRange(min=0, min_open=True),
+            type=FiniteRange(min=0, min_open=True),
             metavar="MB",
             help="Count at most this much text (10^6 bytes), drawn in the same way.",
         ),
         click.option(
             "--sample-error",
-            type=click.FloatRange(min=0, max=100, min_open=True, max_open=True),
+            type=FiniteRange(min=0, max=100, min_open=True, max_open=True),
             metavar="PERCENT",
             help="Count until the total is known within this many percent (with 95% confidence).",
         ),
         click.option(
             "--deep-sample-mb",
-            type=click.FloatRange(min=0, min_open=True),
+            type=FiniteRange(min=0, min_open=True),
             metavar="MB",
             help="Text for the slow analyses, 10^6 bytes; 4.2 by default. A smaller workload is "
             "analysed whole.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import OptionGroup
 
 if TYPE_CHECKING:
@@ -72,20 +73,20 @@ LIMITS = OptionGroup(
     options=(
         click.option(
             "--limit-memory-gb",
-            type=click.FloatRange(min=0),
+            type=FiniteRange(min=0),
             metavar="GB",
             help="Most memory for the weights and one long request, 10^9 bytes.",
         ),
         click.option("--limit-usd-per-month", metavar="USD", help="Highest cost of a month."),
         click.option(
             "--limit-seconds",
-            type=click.FloatRange(min=0),
+            type=FiniteRange(min=0),
             metavar="S",
             help="Longest time to read a prompt, seconds.",
         ),
         click.option(
             "--limit-bits-per-byte",
-            type=click.FloatRange(min=0),
+            type=FiniteRange(min=0),
             metavar="B",
             help="Most bits per byte (a measure of quality; less is better).",
         ),

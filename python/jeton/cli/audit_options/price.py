@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import OptionGroup
 
 if TYPE_CHECKING:
@@ -70,14 +71,14 @@ PRICE = OptionGroup(
         ),
         click.option(
             "--requests-per-day",
-            type=click.FloatRange(min=0),
+            type=FiniteRange(min=0),
             metavar="N",
             help="Requests like these in a day, for the cost of a day, month and year. By default "
             "as in the logs.",
         ),
         click.option(
             "--output-tokens-per-request",
-            type=click.FloatRange(min=0),
+            type=FiniteRange(min=0),
             metavar="N",
             help="Mean tokens of an answer. By default as in the logs, else 0.",
         ),
@@ -107,7 +108,7 @@ PRICE = OptionGroup(
         ),
         click.option(
             "--growth-per-month",
-            type=click.FloatRange(min=-100, min_open=True),
+            type=FiniteRange(min=-100, min_open=True),
             metavar="PERCENT",
             help="Growth of the traffic, to say when it reaches these limits.",
         ),

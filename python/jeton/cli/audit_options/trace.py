@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import OptionGroup
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class TraceSettings:
         }
 
 
-_ABOVE_ZERO = click.FloatRange(min=0, min_open=True, max=1e9)
+_ABOVE_ZERO = FiniteRange(min=0, min_open=True, max=1e9)
 
 TRACE = OptionGroup(
     title="Trace",
@@ -140,7 +141,7 @@ TRACE = OptionGroup(
         ),
         click.option(
             "--trace-step-overhead-ms",
-            type=click.FloatRange(min=0, max=59_999),
+            type=FiniteRange(min=0, max=59_999),
             default=0.0,
             show_default=True,
             metavar="MS",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import OptionGroup
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ TRAINING = OptionGroup(
     options=(
         click.option(
             "--training-gb",
-            type=click.FloatRange(min=0, min_open=True, max=1e12),
+            type=FiniteRange(min=0, min_open=True, max=1e12),
             metavar="GB",
             help="Price the training of --model on --gpu with this much text (10^9 bytes) under "
             "each tokenizer, and say when a change pays for itself.",
@@ -74,7 +75,7 @@ TRAINING = OptionGroup(
         ),
         click.option(
             "--training-epochs",
-            type=click.FloatRange(min=0, min_open=True, max=1e6),
+            type=FiniteRange(min=0, min_open=True, max=1e6),
             default=1.0,
             show_default=True,
             metavar="N",

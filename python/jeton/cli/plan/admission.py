@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import outputs
+from jeton.cli.finite import FiniteRange
 from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.plan.options import (
@@ -86,7 +87,7 @@ _SECTIONS = {
 )
 @click.option(
     "--window",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     metavar="S",
     help="Length of the windows, seconds; by default 60, less for a trace below 8 minutes.",
 )

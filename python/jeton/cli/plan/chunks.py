@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from jeton.cli import outputs
+from jeton.cli.finite import FiniteRange
 from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.plan.options import (
@@ -59,7 +60,7 @@ _COUNT = click.IntRange(min=1)
 )
 @click.option(
     "--load",
-    type=click.FloatRange(min=0, min_open=True, max=10),
+    type=FiniteRange(min=0, min_open=True, max=10),
     default=0.8,
     show_default=True,
     metavar="N",

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from jeton._plain import counted
 from jeton.cli import streams
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
@@ -26,7 +28,7 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-above_zero = click.FloatRange(min=0, min_open=True, max=1e9)
+above_zero = FiniteRange(min=0, min_open=True, max=1e9)
 
 
 class Usd(click.ParamType[Decimal]):
@@ -85,7 +87,7 @@ def step_overhead_option(function: _F) -> _F:
     """``--step-overhead-ms MS``."""
     return click.option(
         "--step-overhead-ms",
-        type=click.FloatRange(min=0, max=59_999),
+        type=FiniteRange(min=0, max=59_999),
         default=0.0,
         show_default=True,
         metavar="MS",
@@ -148,6 +150,6 @@ def read_traffic(path: str, *, rate: float | None, strict: bool) -> Trace:
         streams.say(f"{path}: left out rows that cannot be meant: {reasons}; the first is {first}")
     if trace.n_out_of_order:
         streams.say(
-            f"{path}: {trace.n_out_of_order:,} rows came before one above them; they were sorted in"
+            f"{path}: {counted(trace.n_out_of_order, 'row')} came before one above; sorted in"
         )
     return trace

@@ -26,17 +26,24 @@ def write_plan(
     grids: Callable[[], tuple[PlanGrid, ...]],
 ) -> None:
     """Write a plan in every form that was asked for."""
-    outputs.write_output(html, make_html)
-    outputs.write_output(json_file, make_json)
-    outputs.write_output(markdown, make_markdown)
-    if quiet:
-        return
-    for line in words():
-        streams.say(line)
-    if "-" not in (json_file, markdown):
+
+    def show() -> None:
         for grid in grids():
             _print(grid)
-    outputs.say_written(html, json_file, markdown)
+
+    if not quiet:
+        for line in words():
+            streams.say(line)
+    outputs.write_forms(
+        html=html,
+        json_file=json_file,
+        markdown=markdown,
+        quiet=quiet,
+        make_html=make_html,
+        make_json=make_json,
+        make_markdown=make_markdown,
+        show=show,
+    )
 
 
 def _print(grid: PlanGrid) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jeton.cli import options, outputs, streams, tables
+from jeton.cli.finite import FiniteRange
 
 if TYPE_CHECKING:
     from jeton.estimating.calibrated import CountModel
@@ -27,7 +28,7 @@ __all__ = ["calibrate"]
 @click.option("--field", metavar="NAME", default="text", help="Field of records with the text.")
 @click.option(
     "--coverage",
-    type=click.FloatRange(0.5, 1, max_open=True),
+    type=FiniteRange(0.5, 1, max_open=True),
     default=0.9,
     show_default=True,
     metavar="SHARE",
@@ -64,8 +65,8 @@ def calibrate(
     """Learn from texts how many tokens bytes of each script make.
 
     The model is for one tokenizer (--tokenizer), or for a provider whose tokenizer is secret
-    (--usage). Half of the texts fit it, a quarter makes its intervals, and a quarter judges them.
-    `jeton predict tokens --calibration F` uses it.
+    (--usage). Three quarters of the texts fit it and make its intervals, each text foreseen from
+    others; a quarter judges them. `jeton predict tokens --calibration F` uses it.
 
     \b
     Examples:

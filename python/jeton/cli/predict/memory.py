@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import outputs, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.cli.memory_options import memory_options, memory_plan
 from jeton.cli.predict.options import history_options
 
@@ -56,7 +57,7 @@ class _Duration(click.ParamType[float]):
 )
 @click.option(
     "--coverage",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
     default=0.9,
     show_default=True,
     metavar="SHARE",
@@ -64,7 +65,7 @@ class _Duration(click.ParamType[float]):
 )
 @click.option(
     "--token-seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     metavar="S",
     help="Time of a token of an answer, as measured; by default computed from model, GPU and load.",
 )

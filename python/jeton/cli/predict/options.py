@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from jeton.cli.finite import FiniteRange
+
 __all__ = ["history_options"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -17,7 +19,7 @@ def history_options(function: _F) -> _F:
     for option in (
         click.option(
             "--rate",
-            type=click.FloatRange(min=0, min_open=True),
+            type=FiniteRange(min=0, min_open=True),
             metavar="N",
             help="Requests per second of a trace that has no times.",
         ),

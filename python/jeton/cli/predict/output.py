@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from jeton._plain import counted, strict_json
 from jeton.cli import outputs, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.cli.predict.options import history_options
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ _MOST_ROWS = 20
 )
 @click.option(
     "--coverage",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
     default=0.9,
     show_default=True,
     metavar="SHARE",
@@ -74,7 +76,6 @@ def output(
         list(inputs), by=by, kind=kind, time_field=time_field, requests_per_second=rate
     )
     found = predict_outputs(history, coverage=coverage)
-    from jeton._plain import strict_json
 
     outputs.write_output(json_file, lambda: strict_json(found.to_dict(), indent=2) + "\n")
     if html is not None:
@@ -136,11 +137,13 @@ def _warn(found: OutputPrediction) -> None:
     if not found.has_times:
         streams.say("no times: requests are taken in the order of the log")
     elif found.n_out_of_order:
-        streams.say(f"{found.n_out_of_order:,} requests had earlier times than one above them")
+        said = counted(found.n_out_of_order, "request")
+        streams.say(f"{said} with an earlier time than one above")
     if found.n_without_output:
-        streams.say(f"{found.n_without_output:,} requests without a known output were left out")
+        said = counted(found.n_without_output, "request")
+        streams.say(f"left out: {said} without a known output")
     for kind, n in found.rejected.items():
-        streams.say(f"{n:,} rows: {kind.replace('_', ' ')}")
+        streams.say(f"{counted(n, 'row')}: {kind.replace('_', ' ')}")
     for drift in found.drifts[:5]:
         name = ", ".join(value or "(none)" for value in drift.group) or "all"
         streams.say(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams, tables
+from jeton.cli.finite import FiniteRange
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class _Source:
 )
 @click.option(
     "--coverage",
-    type=click.FloatRange(0.5, 1, max_open=True),
+    type=FiniteRange(0.5, 1, max_open=True),
     default=0.9,
     show_default=True,
     metavar="SHARE",

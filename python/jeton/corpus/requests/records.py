@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from jeton._core import DocumentReader
@@ -16,6 +17,7 @@ from jeton.corpus.csv_records import csv_rows, delimiter_of
 from jeton.corpus.documents import MEMORY
 from jeton.corpus.inputs import InputFile, files_of
 from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
+from jeton.corpus.objects import is_address, local_copy
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -95,6 +97,19 @@ def records_of_file(
         MissingExtraError: Parquet without pyarrow.
         OSError: The file cannot be read.
     """
+    if is_address(file.path):
+        with local_copy(file.path) as copy:
+            yield from records_of_file(
+                replace(file, path=copy),
+                format=format,
+                max_record_bytes=max_record_bytes,
+                max_decompressed_bytes=max_decompressed_bytes,
+                is_wanted=is_wanted,
+                report=report,
+                on_bytes=on_bytes,
+                pool=pool,
+            )
+        return
     if format == "auto":
         format = record_format_of(file)  # noqa: A001
     if format == "parquet":

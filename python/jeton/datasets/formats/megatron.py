@@ -145,6 +145,12 @@ def read_pair(bin_path: Path) -> Iterator[ShardIds]:
             path=str(bin_path),
             format="megatron",
         )
+    if not np.array_equal(index.pointers, ends[:-1] * index.dtype.itemsize):
+        raise FormatError(
+            f"{bin_path}: its sequences do not follow one another, as its index has it",
+            path=str(bin_path),
+            format="megatron",
+        )
     # Sequences of one document follow each other.
     bounds = ends[np.asarray(index.documents)] if len(index.documents) else ends[:1]
     ids = np.memmap(bin_path, dtype=index.dtype, mode="r") if n_bytes else np.zeros(0, index.dtype)

@@ -1,14 +1,13 @@
 """Admission of requests to a server: who starts, with how much memory, and who is preempted.
 
-`Decider` holds the decisions of every policy. The simulator (`jeton.economics.traffic`) asks it,
-and so does `Admission`, which a server calls for each request.
+The decisions of every policy are compiled (``crates/jeton-serving``). The simulator
+(`jeton.economics.traffic`) asks them, and so does `Admission`, which a server calls for each
+request.
 """
 
 from __future__ import annotations
 
 from jeton.economics.admission.admission import Admission, Start
-from jeton.economics.admission.decider import Decider
-from jeton.economics.admission.history import OutputPredictor
 from jeton.economics.admission.policies import (
     ADMISSION_POLICIES,
     POLICIES,
@@ -21,8 +20,6 @@ __all__ = [
     "ADMISSION_POLICIES",
     "POLICIES",
     "Admission",
-    "Decider",
-    "OutputPredictor",
     "Policy",
     "PolicyName",
     "QueueOrder",

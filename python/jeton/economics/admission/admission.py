@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from jeton.economics.admission.decider import Decider
+from jeton._core import AdmissionBooks
 from jeton.economics.admission.policies import Policy, PolicyName
 from jeton.errors import UsageError
 
@@ -19,32 +19,8 @@ Answer: TypeAlias = Literal["queued", "too_long", "too_large"]
 
 _MAX_TOKENS = 1 << 40
 
-
-class _TokenPages:
-    """Memory in tokens, handed out in whole pages."""
-
-    __slots__ = ("page_tokens",)
-
-    def __init__(self, page_tokens: int) -> None:
-        self.page_tokens = page_tokens
-
-    def of(self, context: int) -> int:
-        """Tokens of the pages of a sequence."""
-        return -(-context // self.page_tokens) * self.page_tokens
-
-    def growth(self, context: int) -> int:
-        """Tokens of a page."""
-        return self.page_tokens
-
-
-class _Request:
-    """A request that was offered and has not ended."""
-
-    __slots__ = ("arrived", "given", "group", "held", "prompt")
-
-    def __init__(self, prompt: int, arrived: float, group: tuple[str, ...]) -> None:
-        self.prompt, self.arrived, self.group = prompt, arrived, group
-        self.given = self.held = 0
+_TOO_LONG = -1
+"""Answer of the books to a request beyond the context; the other refusal is of its memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +44,13 @@ class Start(Generic[_K]):
 class Admission(Generic[_K]):
     """Decides for a server which request starts, and which one has to make room.
 
-    The decisions are those of `jeton.economics.admission.Decider`, which the simulator of
-    ``jeton plan admission`` asks too. Nothing is read or written, and no clock is looked at.
+    The decisions are compiled (``crates/jeton-serving``), and the simulator of
+    ``jeton plan admission`` asks the same ones. Nothing is read or written, and no clock is looked
+    at.
 
     Every call takes constant amortised time, with two exceptions. An offer takes O(log n) of the n
     that wait under ``shortest``. A decision of ``refine`` and ``peak`` looks at each request that
     runs, once for each that has ended since.
-
-    Attributes:
-        capacity_tokens: Tokens that the KV cache holds.
-        free_tokens: Tokens of the pages that nobody has.
 
     Example:
         >>> from jeton.planning import Admission
@@ -136,33 +109,38 @@ class Admission(Generic[_K]):
             chosen = _with_length(chosen, context_tokens, "reserved_tokens")
         if chosen.name == "maximum" and chosen.max_output_tokens is None:
             chosen = _with_length(chosen, context_tokens, "max_output_tokens")
-        self._page, self._most = page_tokens, max_requests
-        # Only whole pages can be handed out.
-        self.capacity_tokens = self.free_tokens = capacity_tokens // page_tokens * page_tokens
-        self._watermark = int(self.capacity_tokens * watermark_share)
         self._context = context_tokens
-        self._pages = _TokenPages(page_tokens)
-        self._requests: dict[_K, _Request] = {}
-        self._decider: Decider[_K] = Decider(
+        self._books = AdmissionBooks(
             chosen,
-            pages=self._pages,
-            budget=self.capacity_tokens,
-            given_of=self._given_of,
+            capacity_tokens=capacity_tokens,
+            max_requests=max_requests,
+            page_tokens=page_tokens,
             context_tokens=context_tokens,
+            watermark_share=watermark_share,
         )
-        self._queue = self._decider.queue(self._place)
-        # Requests whose next token takes a page.
-        self._due: set[_K] = set()
+        # The books know requests by number.
+        self._numbers: dict[_K, int] = {}
+        self._requests: dict[int, _K] = {}
+
+    @property
+    def capacity_tokens(self) -> int:
+        """Tokens that the KV cache holds, in whole pages."""
+        return self._books.capacity_tokens
+
+    @property
+    def free_tokens(self) -> int:
+        """Tokens of the pages that nobody has."""
+        return self._books.free_tokens
 
     @property
     def n_waiting(self) -> int:
         """Requests that wait."""
-        return len(self._queue)
+        return self._books.n_waiting
 
     @property
     def n_running(self) -> int:
         """Requests that run."""
-        return len(self._decider.running)
+        return self._books.n_running
 
     def offer(
         self,
@@ -183,7 +161,7 @@ class Admission(Generic[_K]):
         Raises:
             UsageError: The request was offered before, or a number cannot be meant.
         """
-        if request in self._requests:
+        if request in self._numbers:
             raise UsageError(f"request {request!r} was offered before; expected each once")
         if not 1 <= prompt_tokens <= _MAX_TOKENS:
             raise UsageError(
@@ -191,15 +169,11 @@ class Admission(Generic[_K]):
             )
         if not abs(at_seconds) < float("inf"):
             raise UsageError(f"at_seconds of request {request!r} is {at_seconds}; expected a time")
-        fixed = self._decider.fixed
-        if (self._context is not None and prompt_tokens > self._context) or (
-            fixed and prompt_tokens > fixed
-        ):
-            return "too_long"
-        if self._pages.of(fixed or prompt_tokens) > self.capacity_tokens:
-            return "too_large"
-        self._requests[request] = _Request(prompt_tokens, at_seconds, group)
-        self._queue.append(request)
+        number = self._books.offer(prompt_tokens, at_seconds, group)
+        if number < 0:
+            return "too_long" if number == _TOO_LONG else "too_large"
+        self._numbers[request] = number
+        self._requests[number] = request
         return "queued"
 
     def decide(self) -> Start[_K] | None:
@@ -207,27 +181,8 @@ class Admission(Generic[_K]):
 
         To be asked again until it returns None, whenever a step ended.
         """
-        decider = self._decider
-        if not self._queue or len(decider.running) >= self._most:
-            return None
-        head = self._queue[0]
-        known = self._requests[head]
-        # A request that runs gets its pages first.
-        kept = max(self._watermark, len(self._due) * self._page)
-        tokens = decider.grant(
-            head,
-            known.prompt,
-            known.given,
-            free=self.free_tokens - kept,
-            group=known.group,
-        )
-        if not tokens:
-            return None
-        self._queue.popleft()
-        known.held = self._pages.of(tokens)
-        self.free_tokens -= known.held
-        decider.running[head] = 0.0
-        return Start(head, tokens, known.prompt + known.given, decider.predicted)
+        found = self._books.decide()
+        return None if found is None else Start(self._requests[found[0]], *found[1:])
 
     def on_tokens(self, request: _K, n: int = 1) -> tuple[_K, ...]:
         """Note that a request is given ``n`` more tokens, and make room for them.
@@ -260,33 +215,8 @@ class Admission(Generic[_K]):
         Raises:
             UsageError: A request does not run.
         """
-        running, known, due, page = self._decider.running, self._requests, self._due, self._page
-        stepping = list(requests)
-        for request in stepping:
-            if request not in running:
-                raise UsageError(
-                    f"request {request!r} does not run; expected one that `decide` returned"
-                )
-        gone: list[_K] = []
-        wanted = [request for request in stepping if request in due]
-        while wanted and len(wanted) * page > self.free_tokens:
-            victim = self._decider.victim()
-            self._preempt(victim)
-            gone.append(victim)
-            wanted = [request for request in wanted if request != victim]
-        for request in wanted:
-            known[request].held += page
-            self.free_tokens -= page
-            due.discard(request)
-        for request in stepping:
-            if gone and request in gone:
-                continue
-            one = known[request]
-            one.given += 1
-            # The token that was just given is not cached yet: the next step writes it.
-            if one.prompt + one.given > one.held:
-                due.add(request)
-        return tuple(gone)
+        numbers = [self._running(request) for request in requests]
+        return tuple(self._requests[number] for number in self._books.step(numbers))
 
     def finish(self, request: _K) -> None:
         """Take a request that is answered out, and learn from its length.
@@ -294,14 +224,8 @@ class Admission(Generic[_K]):
         Raises:
             UsageError: The request does not run.
         """
-        known = self._requests.get(request)
-        if known is None or request not in self._decider.running:
-            raise UsageError(
-                f"request {request!r} does not run; expected one that `decide` returned"
-            )
-        self._decider.finished(request, known.prompt, known.given, known.group)
-        self._give_back(request)
-        del self._requests[request]
+        self._books.finish(self._running(request))
+        self._forget(request)
 
     def cancel(self, request: _K) -> None:
         """Take a request out whose client went away; nothing is learned. O(n) if it waits.
@@ -309,32 +233,22 @@ class Admission(Generic[_K]):
         Raises:
             UsageError: The request is not known.
         """
-        if request not in self._requests:
+        if request not in self._numbers:
             raise UsageError(f"request {request!r} is not known; expected one that was offered")
-        if request in self._decider.running:
-            self._decider.left(request)
-            self._give_back(request)
-        else:
-            self._queue.remove(request)
-        del self._requests[request]
+        self._books.cancel(self._numbers[request])
+        self._forget(request)
 
-    def _preempt(self, request: _K) -> None:
-        self._decider.left(request)
-        self._give_back(request)
-        self._queue.appendleft(request)
+    def _running(self, request: _K) -> int:
+        """The number of a request that runs."""
+        number = self._numbers.get(request)
+        if number is None or not self._books.is_running(number):
+            raise UsageError(
+                f"request {request!r} does not run; expected one that `decide` returned"
+            )
+        return number
 
-    def _give_back(self, request: _K) -> None:
-        known = self._requests[request]
-        self.free_tokens += known.held
-        known.held = 0
-        self._due.discard(request)
-
-    def _given_of(self, request: _K) -> int:
-        return self._requests[request].given
-
-    def _place(self, request: _K) -> float:
-        known = self._requests[request]
-        return self._decider.place(known.prompt, known.arrived, known.group)
+    def _forget(self, request: _K) -> None:
+        del self._requests[self._numbers.pop(request)]
 
 
 def _with_length(policy: Policy, context_tokens: int | None, name: str) -> Policy:

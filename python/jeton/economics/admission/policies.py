@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from jeton.errors import UsageError
 
@@ -32,17 +32,7 @@ QueueOrder: TypeAlias = Literal["first-come", "shortest"]
 POLICIES: tuple[PolicyName, ...] = ("static", "dynamic", "prediction")
 """Policies that an audit compares, in the order of reports."""
 
-ADMISSION_POLICIES: tuple[PolicyName, ...] = (
-    "static",
-    "maximum",
-    "dynamic",
-    "mean",
-    "p95",
-    "prediction",
-    "conformal",
-    "refine",
-    "peak",
-)
+ADMISSION_POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 """All of them, in the order of reports."""
 
 ORDERS: tuple[QueueOrder, ...] = ("first-come", "shortest")
@@ -55,6 +45,8 @@ AGEING_TOKENS_PER_SECOND = 500.0
 5,000 tokens goes before a fresh one of 100 after some ten seconds."""
 
 _MAX_AGEING = 1e9
+
+_MAX_TOKENS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +90,8 @@ class Policy:
             )
         for name in ("reserved_tokens", "max_output_tokens"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UsageError(f"{name} is {value}; expected at least 1")
+            if value is not None and not 1 <= value <= _MAX_TOKENS:
+                raise UsageError(f"{name} is {value}; expected from 1 to {_MAX_TOKENS:,}")
         if not 0 < self.quantile < 1:
             raise UsageError(f"quantile is {self.quantile}; expected between 0 and 1")
         if self.order not in ORDERS:

@@ -6,7 +6,6 @@ server can ask it for each request and the traffic simulator uses the code that 
 
 from __future__ import annotations
 
-from jeton.economics.prediction.length_history import LengthDrift
-from jeton.economics.prediction.output_lengths import LengthInterval, OutputLengths
+from jeton.economics.prediction.output_lengths import LengthDrift, LengthInterval, OutputLengths
 
 __all__ = ["LengthDrift", "LengthInterval", "OutputLengths"]

@@ -1,19 +1,18 @@
 """Output lengths foreseen from history: split-conformal intervals by group and prompt length.
 
 Nothing of a request is used but its prompt's length and the fields that the caller names, and
-nothing of the future: a request teaches when it has finished.
+nothing of the future: a request teaches when it has finished. The histories are compiled
+(``crates/jeton-serving``); the simulator's policies learn from the same ones.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from dataclasses import dataclass
 
-from jeton.economics.prediction.length_bins import bin_of
-from jeton.economics.prediction.length_history import LengthDrift, LengthHistory, LengthInterval
+from jeton._core import OutputHistory
 from jeton.errors import UsageError
 
-__all__ = ["LengthInterval", "OutputLengths"]
+__all__ = ["LengthDrift", "LengthInterval", "OutputLengths"]
 
 MIN_HISTORY = 32
 """Finished requests before a group is believed, at the least."""
@@ -21,8 +20,53 @@ MIN_HISTORY = 32
 MAX_GROUPS = 4096
 """Groups that are remembered; beyond, the one that has not learned for the longest is forgotten."""
 
-_WINDOW = 1024
-"""Requests of a window: a group remembers between one and two of them."""
+_MAX_TOKENS = 1 << 62
+_MAX_HISTORY = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class LengthInterval:
+    """Output tokens that a request is expected to have.
+
+    Attributes:
+        lower_tokens: Fewest.
+        upper_tokens: Most.
+        coverage: Share of requests whose output lies between the two, both included.
+        n_history: Finished requests that the interval was made of.
+        group: Fields of the history that was used: the request's own, or the first of them where
+            its own group has too few requests.
+    """
+
+    lower_tokens: int
+    upper_tokens: int
+    coverage: float
+    n_history: int
+    group: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LengthDrift:
+    """A change of a group's output lengths against its own window before.
+
+    Attributes:
+        group: Fields of the group.
+        n_before: Requests of the window before.
+        n_now: Requests since.
+        expected_longer_share: Share of the window before that was above its upper quantile.
+        longer_share: Share since that is above the same length.
+        expected_shorter_share: Share of the window before that was below its lower quantile.
+        shorter_share: Share since that is below the same length.
+        score: The larger change in standard deviations.
+    """
+
+    group: tuple[str, ...]
+    n_before: int
+    n_now: int
+    expected_longer_share: float
+    longer_share: float
+    expected_shorter_share: float
+    shorter_share: float
+    score: float
 
 
 class OutputLengths:
@@ -57,18 +101,15 @@ class OutputLengths:
         True
     """
 
-    __slots__ = ("_coverage", "_histories", "_min_history", "_window")
+    __slots__ = ("_coverage", "history")
 
     def __init__(self, *, coverage: float = 0.9, min_history: int | None = None) -> None:
         if not 0 < coverage < 1:
             raise UsageError(f"coverage is {coverage}; expected between 0 and 1")
-        if min_history is not None and min_history < 1:
+        if min_history is not None and not 1 <= min_history <= _MAX_HISTORY:
             raise UsageError(f"min_history is {min_history}; expected at least 1")
-        needed = math.ceil(2 / (1 - coverage) - 1e-9)
         self._coverage = coverage
-        self._min_history = max(MIN_HISTORY if min_history is None else min_history, needed)
-        self._window = max(_WINDOW, 2 * self._min_history)
-        self._histories: dict[tuple[int, tuple[str, ...]], LengthHistory] = {}
+        self.history = OutputHistory(coverage, MIN_HISTORY if min_history is None else min_history)
 
     @property
     def coverage(self) -> float:
@@ -78,12 +119,18 @@ class OutputLengths:
     @property
     def min_history(self) -> int:
         """Finished requests before a group is believed."""
-        return self._min_history
+        return self.history.min_history
 
     @property
     def n_groups(self) -> int:
         """Groups that are remembered."""
-        return len(self._histories)
+        return self.history.n_groups
+
+    def copy(self) -> OutputLengths:
+        """Return another one that knows as much, and learns for itself."""
+        other = OutputLengths(coverage=self._coverage)
+        other.history = self.history.copy()
+        return other
 
     def interval(self, prompt_tokens: int, group: tuple[str, ...] = ()) -> LengthInterval | None:
         """Return output tokens between which a request is expected to stop; None without history.
@@ -95,8 +142,12 @@ class OutputLengths:
         Raises:
             UsageError: The length is negative, or the group is no tuple.
         """
-        history = self._finest(prompt_tokens, group)
-        return None if history is None else history.interval
+        _check(prompt_tokens, "prompt_tokens", group)
+        found = self.history.foresee(prompt_tokens, group)
+        if found is None:
+            return None
+        lower, upper, _, n_history, n_fields = found
+        return LengthInterval(lower, upper, self._coverage, n_history, group[:n_fields])
 
     def upper(self, prompt_tokens: int, group: tuple[str, ...] = ()) -> int | None:
         """Return output tokens that a share of ``coverage`` does not exceed; None without history.
@@ -108,8 +159,9 @@ class OutputLengths:
         Raises:
             UsageError: The length is negative, or the group is no tuple.
         """
-        history = self._finest(prompt_tokens, group)
-        return None if history is None else history.upper
+        _check(prompt_tokens, "prompt_tokens", group)
+        found = self.history.foresee(prompt_tokens, group)
+        return None if found is None else found[2]
 
     def learn(self, prompt_tokens: int, output_tokens: int, group: tuple[str, ...] = ()) -> None:
         """Take a finished request into the history.
@@ -122,24 +174,9 @@ class OutputLengths:
         Raises:
             UsageError: A length is negative, or the group is no tuple.
         """
-        if output_tokens < 0:
-            raise UsageError(f"output_tokens is {output_tokens}; expected at least 0")
-        place = bin_of(output_tokens)
-        histories = self._histories
-        for key in _levels(prompt_tokens, group):
-            # Taken out and put back: the order of the dictionary is that of the last lesson.
-            history = histories.pop(key, None)
-            if history is None:
-                if len(histories) >= MAX_GROUPS:
-                    del histories[next(iter(histories))]
-                history = LengthHistory(
-                    coverage=self._coverage,
-                    min_history=self._min_history,
-                    window=self._window,
-                    group=key[1],
-                )
-            histories[key] = history
-            history.add(place)
+        _check(output_tokens, "output_tokens", group)
+        _check(prompt_tokens, "prompt_tokens", group)
+        self.history.learn(prompt_tokens, output_tokens, group)
 
     def drifts(self) -> tuple[LengthDrift, ...]:
         """Return the groups, whatever their prompts' lengths, that have drifted of late.
@@ -147,34 +184,13 @@ class OutputLengths:
         A group has drifted where more of its outputs are longer or shorter than its own window
         before would let expect by chance; the largest change comes first.
         """
-        found = [
-            history.drift
-            for (octave, _), history in self._histories.items()
-            if octave < 0 and history.drift is not None
-        ]
-        return tuple(sorted(found, key=lambda drift: (-drift.score, drift.group)))
-
-    def _finest(self, prompt_tokens: int, group: tuple[str, ...]) -> LengthHistory | None:
-        histories = self._histories
-        for key in _levels(prompt_tokens, group):
-            history = histories.get(key)
-            if history is not None and history.interval is not None:
-                return history
-        return None
+        return tuple(LengthDrift(tuple(found[0]), *found[1:]) for found in self.history.drifts())
 
 
-def _levels(prompt_tokens: int, group: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Keys of the histories of a request, the finest first; -1 is any length of the prompt."""
-    if prompt_tokens < 0:
-        raise UsageError(f"prompt_tokens is {prompt_tokens}; expected at least 0")
+def _check(tokens: int, name: str, group: tuple[str, ...]) -> None:
+    if not 0 <= tokens < _MAX_TOKENS:
+        raise UsageError(f"{name} is {tokens}; expected at least 0")
     if type(group) is not tuple and not isinstance(group, tuple):
         raise UsageError(
             f"group is {group!r}; expected a tuple of fields\nhint: write ({group!r},)"
         )
-    octave = prompt_tokens.bit_length()
-    yield octave, group
-    yield -1, group
-    while group:
-        group = group[:-1]
-        yield octave, group
-        yield -1, group

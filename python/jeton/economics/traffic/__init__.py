@@ -7,7 +7,6 @@ how it was checked.
 
 from __future__ import annotations
 
-from jeton.economics.admission.history import OutputPredictor
 from jeton.economics.admission.policies import POLICIES, Policy, PolicyName
 from jeton.economics.traffic.claims import (
     AllocationClaim,
@@ -35,7 +34,6 @@ __all__ = [
     "AllocationClaim",
     "DomainShare",
     "EngineSettings",
-    "OutputPredictor",
     "PaddingClaim",
     "Policy",
     "PolicyName",

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["DONE", "TOO_LARGE", "TOO_LONG", "Outcome"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["DONE", "TOO_LARGE", "TOO_LONG", "MemoryRecord", "Outcome"]
 
 DONE, TOO_LARGE, TOO_LONG = 0, 1, 2
 """How a request ended: answered; larger than the whole cache; longer than the model's context, or
 than what is reserved."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """Memory of a run over time, by equally wide stretches.
+
+    A run may last longer than its trace; beyond 4,096 stretches each two become one.
+
+    Attributes:
+        width: Seconds of a stretch.
+        allocated: Integral of the bytes handed out, byte seconds.
+        peak: The most bytes handed out.
+        held: Integral of the layer tokens held by decoding requests.
+        seconds: Seconds covered; less than ``width`` only in the last.
+    """
+
+    width: float
+    allocated: list[float]
+    peak: list[int]
+    held: list[float]
+    seconds: list[float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """Outcome of the requests, and the work of the group.
 
@@ -39,43 +63,28 @@ class Outcome:
         allocated_bytes_at_end: Memory still handed out; 0, or the books are wrong.
         predicted: Predicted output lengths, of the requests that had a prediction.
         predicted_actual: Their actual ones.
+        memory: Memory over time.
     """
 
-    arrived: array[float]
-    admitted: array[float]
-    first_token: array[float]
-    finished: array[float]
-    status: bytearray
-    n_preempted: array[int]
-    waits: tuple[array[float], array[float]]
-    runs: tuple[array[float], array[float]]
-    memory_out: array[float]
-    end_seconds: float = 0.0
-    prompt_tokens_read: int = 0
-    cached_tokens: int = 0
-    recomputed_tokens: int = 0
-    output_tokens: int = 0
-    prompt_seconds: float = 0.0
-    decode_seconds: float = 0.0
-    blocked_seconds: float = 0.0
-    n_steps: int = 0
-    allocated_bytes_at_end: int = 0
-    predicted: list[int] = field(default_factory=list)
-    predicted_actual: list[int] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, arrivals: Sequence[float]) -> Outcome:
-        """Before the run, when all that is known is when requests come."""
-        n = len(arrivals)
-        never = array("d", [float("nan")]) * n
-        return cls(
-            arrived=array("d", arrivals),
-            admitted=never[:],
-            first_token=never[:],
-            finished=never,
-            status=bytearray(n),
-            n_preempted=array("i", [0]) * n,
-            waits=(array("d"), array("d")),
-            runs=(array("d"), array("d")),
-            memory_out=array("d"),
-        )
+    arrived: NDArray[np.float64]
+    admitted: NDArray[np.float64]
+    first_token: NDArray[np.float64]
+    finished: NDArray[np.float64]
+    status: NDArray[np.uint8]
+    n_preempted: NDArray[np.uint32]
+    waits: tuple[NDArray[np.float64], NDArray[np.float64]]
+    runs: tuple[NDArray[np.float64], NDArray[np.float64]]
+    memory_out: NDArray[np.float64]
+    end_seconds: float
+    prompt_tokens_read: int
+    cached_tokens: int
+    recomputed_tokens: int
+    output_tokens: int
+    prompt_seconds: float
+    decode_seconds: float
+    blocked_seconds: float
+    n_steps: int
+    allocated_bytes_at_end: int
+    predicted: NDArray[np.int64]
+    predicted_actual: NDArray[np.int64]
+    memory: MemoryRecord

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["PredictionError", "prediction_error"]
 
@@ -35,7 +39,7 @@ class PredictionError:
 
 
 def prediction_error(
-    predicted: list[int], actual: list[int], *, quantile: float
+    predicted: NDArray[np.int64], actual: NDArray[np.int64], *, quantile: float
 ) -> PredictionError | None:
     """Return how good predictions were; None without any.
 
@@ -44,23 +48,29 @@ def prediction_error(
 
     Source: Koenker and Bassett, Regression Quantiles, Econometrica 46 (1978), doi:10.2307/1913643.
     """
+    import numpy as np
+
     n = len(predicted)
     if n == 0:
         return None
-    over = [p - a for p, a in zip(predicted, actual, strict=True) if a <= p]
-    under = [a - p for p, a in zip(predicted, actual, strict=True) if a > p]
-    ordered = sorted(actual)
-    constant = ordered[min(n - 1, max(0, math.ceil(quantile * n) - 1))]
-    place = bisect_left(ordered, constant)
-    loss = (quantile * sum(under) + (1 - quantile) * sum(over)) / n
-    below = (1 - quantile) * sum(constant - a for a in ordered[:place])
-    above = quantile * sum(a - constant for a in ordered[place:])
+    place = min(n - 1, max(0, math.ceil(quantile * n) - 1))
+    constant = int(np.partition(actual, place)[place])
+    excess, shortfall = _misses(predicted - actual)
+    n_under = int((predicted < actual).sum())
+    n_over = n - n_under
+    constant_excess, constant_shortfall = _misses(constant - actual)
     return PredictionError(
         n_predicted=n,
         quantile=quantile,
-        covered_share=len(over) / n,
-        mean_excess_tokens=sum(over) / len(over) if over else 0.0,
-        mean_shortfall_tokens=sum(under) / len(under) if under else 0.0,
-        pinball_tokens=loss,
-        pinball_tokens_without=(below + above) / n,
+        covered_share=n_over / n,
+        mean_excess_tokens=excess / n_over if n_over else 0.0,
+        mean_shortfall_tokens=shortfall / n_under if n_under else 0.0,
+        pinball_tokens=(quantile * shortfall + (1 - quantile) * excess) / n,
+        pinball_tokens_without=((1 - quantile) * constant_excess + quantile * constant_shortfall)
+        / n,
     )
+
+
+def _misses(errors: NDArray[np.int64]) -> tuple[int, int]:
+    """Tokens too many and too few, in all."""
+    return int(errors[errors > 0].sum()), int(-errors[errors < 0].sum())

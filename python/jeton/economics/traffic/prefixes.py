@@ -9,9 +9,8 @@ order: github.com/vllm-project/vllm/issues/2614, read 2026-11-22).
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.memory_plan import PAGE_TOKENS
@@ -19,35 +18,43 @@ from jeton.economics.traffic.pool import PageBytes
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from jeton.corpus.traces import Trace
 
-__all__ = ["PrefixCache", "check_prefixes"]
+__all__ = ["PromptBlocks", "check_prefixes"]
 
 
-class PrefixCache:
-    """Blocks in use, by the number of their users, and blocks that nobody uses, in their order.
+class PromptBlocks(NamedTuple):
+    """Blocks of all prompts.
 
     Attributes:
+        offsets: Where the blocks of each prompt begin and end.
+        numbers: Numbers of the blocks.
         block_tokens: Tokens of a block.
         block_bytes: Memory of a block.
-        n_shared: Uses of blocks beyond their first: blocks that would be there again without it.
     """
 
-    __slots__ = ("_blocks", "_idle", "_mine", "_users", "block_bytes", "block_tokens", "n_shared")
-
-    def __init__(
-        self, blocks: Sequence[Sequence[int]], *, block_tokens: int, block_bytes: int
-    ) -> None:
-        self._blocks = blocks
-        self.block_tokens, self.block_bytes = block_tokens, block_bytes
-        self.n_shared = 0
-        self._users: dict[int, int] = {}
-        self._idle: OrderedDict[int, None] = OrderedDict()
-        self._mine: dict[int, list[int]] = {}
+    offsets: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    block_tokens: int
+    block_bytes: int
 
     @classmethod
-    def of(cls, trace: Trace, pages: PageBytes, model: ModelFacts) -> PrefixCache:
-        """An empty cache for the blocks of a trace, each in whole pages.
+    def made_of(
+        cls, blocks: Sequence[Sequence[int]], *, block_tokens: int, block_bytes: int
+    ) -> PromptBlocks:
+        """The blocks of prompts, of which each is a list of numbers."""
+        import numpy as np
+
+        ends = np.cumsum([0, *map(len, blocks)], dtype=np.int64)
+        numbers = np.fromiter((n for one in blocks for n in one), np.int64, int(ends[-1]))
+        return cls(ends, numbers, block_tokens, block_bytes)
+
+    @classmethod
+    def of(cls, trace: Trace, pages: PageBytes, model: ModelFacts) -> PromptBlocks:
+        """The blocks of a trace, each in whole pages.
 
         Raises:
             UsageError: The trace does not say which prompts begin alike, or the model keeps
@@ -66,76 +73,11 @@ class PrefixCache:
                 "without the prefix cache"
             )
         n_pages = max(1, round(trace.block_tokens / pages.page_tokens))
-        return cls(
+        return cls.made_of(
             trace.prompt_blocks(),
             block_tokens=n_pages * pages.page_tokens,
             block_bytes=n_pages * pages.full,
         )
-
-    def find(self, i: int, prompt_tokens: int, context: int) -> tuple[int, int]:
-        """Return how many of a request's first blocks are there, and how many of those are in use.
-
-        At least one token of the context is left to be read: scores are computed at the last one.
-        """
-        blocks, users, idle = self._blocks[i], self._users, self._idle
-        most = min(len(blocks), prompt_tokens // self.block_tokens)
-        most = min(most, (context - 1) // self.block_tokens)
-        n = in_use = 0
-        while n < most:
-            block = blocks[n]
-            if block in users:
-                in_use += 1
-            elif block not in idle:
-                break
-            n += 1
-        return n, in_use
-
-    def take(self, i: int, n_blocks: int) -> None:
-        """Let a request use its first blocks, which `find` found."""
-        users, mine = self._users, list(self._blocks[i][:n_blocks])
-        for block in mine:
-            n = users.get(block, 0)
-            users[block] = n + 1
-            if n:
-                self.n_shared += 1
-            else:
-                self._idle.pop(block, None)
-        self._mine[i] = mine
-
-    def store(self, i: int, prompt_tokens: int, start: int, end: int) -> None:
-        """Keep the blocks that a request has read to their ends with tokens ``start`` to ``end``.
-
-        A block that two requests read at the same time is kept once.
-        """
-        blocks, size = self._blocks[i], self.block_tokens
-        last = min(len(blocks), min(end, prompt_tokens) // size)
-        for k in range(start // size, last):
-            block = blocks[k]
-            if block not in self._users and block not in self._idle:
-                self._users[block] = 1
-                self._mine[i].append(block)
-
-    def release(self, i: int) -> int:
-        """Let a request go; return the bytes of its blocks that others still use."""
-        users, idle = self._users, self._idle
-        in_use = 0
-        for block in reversed(self._mine.pop(i)):
-            n = users[block] - 1
-            if n:
-                users[block] = n
-                in_use += 1
-            else:
-                del users[block]
-                idle[block] = None
-        self.n_shared -= in_use
-        return in_use * self.block_bytes
-
-    def evict(self, free_bytes: int) -> None:
-        """Forget blocks that nobody uses until the rest fit what is free."""
-        idle = self._idle
-        most = free_bytes // self.block_bytes
-        while len(idle) > most:
-            idle.popitem(last=False)
 
 
 def check_prefixes(trace: Trace, model: ModelFacts, *, page_tokens: int = PAGE_TOKENS) -> None:
@@ -144,4 +86,4 @@ def check_prefixes(trace: Trace, model: ModelFacts, *, page_tokens: int = PAGE_T
     Raises:
         UsageError: As `PrefixCache.of`.
     """
-    PrefixCache.of(trace, PageBytes(model, page_tokens=page_tokens), model)
+    PromptBlocks.of(trace, PageBytes(model, page_tokens=page_tokens), model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG
@@ -16,14 +15,14 @@ __all__ = ["refusals"]
 
 
 def refusals(
-    prompts: Sequence[int],
-    outputs: Sequence[int],
+    prompts: NDArray[np.int64],
+    outputs: NDArray[np.int64],
     *,
     pages: PageBytes,
     budget_bytes: int,
     context_tokens: int | None = None,
     reserved_tokens: int = 0,
-) -> bytearray:
+) -> NDArray[np.uint8]:
     """Return for each request 0, or why it is refused: `TOO_LONG` or `TOO_LARGE`.
 
     Args:
@@ -36,8 +35,7 @@ def refusals(
     """
     import numpy as np
 
-    output: NDArray[np.int64] = np.asarray(outputs, dtype=np.int64)
-    longest = np.asarray(prompts, dtype=np.int64) + output
+    longest = prompts + outputs
     status = np.zeros(len(longest), dtype=np.uint8)
     if reserved_tokens:
         if pages.of(reserved_tokens) > budget_bytes:
@@ -45,7 +43,7 @@ def refusals(
         status[longest > reserved_tokens] = TOO_LONG
     else:
         # The last token that is given is never read again: it needs no place.
-        status[longest - (output > 0) > pages.most_tokens(budget_bytes)] = TOO_LARGE
+        status[longest - (outputs > 0) > pages.most_tokens(budget_bytes)] = TOO_LARGE
     if context_tokens is not None:
         status[longest > context_tokens] = TOO_LONG
-    return bytearray(status.tobytes())
+    return status

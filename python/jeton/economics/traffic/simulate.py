@@ -14,12 +14,11 @@ from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving.latency import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
 from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.traffic.engine import Engine
+from jeton.economics.traffic.engine import run_engine
 from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
 from jeton.economics.traffic.pool import PageBytes, group_layer_token_bytes
 from jeton.economics.traffic.prediction import prediction_error
-from jeton.economics.traffic.prefixes import PrefixCache
-from jeton.economics.traffic.recording import Recorder
+from jeton.economics.traffic.prefixes import PromptBlocks
 from jeton.economics.traffic.result import Spread, TrafficRun, TrafficSeries
 from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.step_times import StepTimes
@@ -178,7 +177,6 @@ def simulate_traffic(
         server,
         done.policy,
         done.outcome,
-        done.recorder,
         tokenizer=tokenizer,
         tokens_ratio=tokens_ratio,
     )
@@ -189,13 +187,11 @@ class Replay:
     """A replay request by request, before anything is summed up.
 
     Attributes:
-        outcome: Outcome of each request.
-        recorder: Memory over time.
+        outcome: Outcome of each request, and the memory over time.
         policy: The policy, with the length that it reserved.
     """
 
     outcome: Outcome
-    recorder: Recorder
     policy: Policy
 
 
@@ -227,30 +223,34 @@ def replay(
         totals = trace.prompt_tokens + trace.output_tokens
         longest = int(totals.max(initial=1, where=totals <= context))
         policy = replace(policy, reserved_tokens=longest)
-    recorder = Recorder(max(trace.duration_seconds, 1.0) / n_bins)
-    outcome = Engine(
-        trace.arrival_seconds.tolist(),
-        trace.prompt_tokens.tolist(),
-        trace.output_tokens.tolist(),
+    group_of, groups = groups_of(trace)
+    outcome = run_engine(
+        trace.arrival_seconds,
+        trace.prompt_tokens,
+        trace.output_tokens,
         times=step_times(server, overhead_seconds=settings.step_overhead_seconds),
         pages=pages,
         budget_bytes=server.budget_bytes,
         policy=policy,
         settings=settings,
-        recorder=recorder,
+        bin_seconds=max(trace.duration_seconds, 1.0) / n_bins,
         context_tokens=context,
-        prefixes=PrefixCache.of(trace, pages, server.model) if settings.prefix_cache else None,
-        groups=groups_of(trace),
-    ).run()
-    return Replay(outcome, recorder, policy)
+        blocks=PromptBlocks.of(trace, pages, server.model) if settings.prefix_cache else None,
+        group_of=group_of,
+        groups=groups,
+    )
+    return Replay(outcome, policy)
 
 
-def groups_of(trace: Trace) -> list[tuple[str, ...]] | None:
-    """The domain of each request, as a forecast of lengths wants it; None: no domain is named."""
-    if not trace.domains:
-        return None
-    names = [(name,) for name in trace.domains]
-    return [names[number] if number >= 0 else () for number in trace.domain.tolist()]
+def groups_of(trace: Trace) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
+    """The domain of each request, as a forecast of lengths wants it, and the names of all."""
+    import numpy as np
+
+    # Domain -1, which the trace does not name, is the group without fields.
+    known: NDArray[np.int64] = (
+        trace.domain.astype(np.int64) if trace.domains else np.full(len(trace), -1, dtype=np.int64)
+    )
+    return known + 1, [(), *((name,) for name in trace.domains)]
 
 
 def step_times(server: Server, *, overhead_seconds: float = 0.0) -> StepTimes:
@@ -284,16 +284,14 @@ def _run_of(
     server: Server,
     policy: Policy,
     out: Outcome,
-    recorder: Recorder,
     *,
     tokenizer: str,
     tokens_ratio: float,
 ) -> TrafficRun:
     import numpy as np
 
-    arrived, admitted = np.array(out.arrived), np.array(out.admitted)
-    first, finished = np.array(out.first_token), np.array(out.finished)
-    status = np.frombuffer(bytes(out.status), dtype=np.uint8)
+    arrived, admitted, first, finished = out.arrived, out.admitted, out.first_token, out.finished
+    status, recorder = out.status, out.memory
     done = status == 0
     outputs = trace.output_tokens
     ttft = (first - arrived)[~np.isnan(first)]
@@ -336,8 +334,8 @@ def _run_of(
         latency_seconds=spread((finished - arrived)[done]),
         n_backlog=int((done & ~(finished <= last_arrival)).sum()),
         n_preemptions=len(out.memory_out),
-        n_preempted_requests=int((np.array(out.n_preempted) > 0).sum()),
-        first_memory_out_seconds=out.memory_out[0] if out.memory_out else None,
+        n_preempted_requests=int((out.n_preempted > 0).sum()),
+        first_memory_out_seconds=float(out.memory_out[0]) if len(out.memory_out) else None,
         recomputed_tokens=out.recomputed_tokens,
         cached_tokens=out.cached_tokens,
         blocked_seconds=out.blocked_seconds,
@@ -351,7 +349,7 @@ def _run_of(
         usd_per_request_busy=usd_busy,
         usd_per_mtok=usd_mtok,
         ttft_quantiles_seconds=_quantiles(ttft),
-        series=_series(out, recorder, layer_token_bytes),
+        series=_series(out, layer_token_bytes),
     )
 
 
@@ -372,9 +370,10 @@ def _quantiles(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(float(ordered[place]) for place in places)
 
 
-def _series(out: Outcome, recorder: Recorder, layer_token_bytes: int) -> TrafficSeries:
+def _series(out: Outcome, layer_token_bytes: int) -> TrafficSeries:
     import numpy as np
 
+    recorder = out.memory
     # The trace may be a small part of the run: as many stretches as a plot shows.
     seconds = np.array(recorder.seconds)
     allocated, held = np.array(recorder.allocated), np.array(recorder.held)
@@ -392,7 +391,6 @@ def _series(out: Outcome, recorder: Recorder, layer_token_bytes: int) -> Traffic
         width *= join
     edges: NDArray[np.float64] = np.arange(len(seconds) + 1, dtype=np.float64) * width
     covered = np.maximum(seconds, 1e-300)
-    moments = np.array(out.memory_out)
     return TrafficSeries(
         seconds=width,
         allocated_bytes=_whole(allocated / covered),
@@ -400,7 +398,7 @@ def _series(out: Outcome, recorder: Recorder, layer_token_bytes: int) -> Traffic
         held_bytes=_whole(held / covered * layer_token_bytes),
         waiting=_number_over_time(out.waits, edges),
         running=_number_over_time(out.runs, edges),
-        n_memory_out=tuple(int(k) for k in np.histogram(moments, bins=edges)[0]),
+        n_memory_out=tuple(int(k) for k in np.histogram(out.memory_out, bins=edges)[0]),
     )
 
 
@@ -409,7 +407,7 @@ def _whole(values: NDArray[np.float64]) -> tuple[int, ...]:
 
 
 def _number_over_time(
-    stretches: tuple[object, object], edges: NDArray[np.float64]
+    stretches: tuple[NDArray[np.float64], NDArray[np.float64]], edges: NDArray[np.float64]
 ) -> tuple[float, ...]:
     """Mean number of stretches (from, to) that cover a moment, between each two edges.
 
@@ -420,7 +418,7 @@ def _number_over_time(
 
     total = np.zeros(len(edges))
     for sign, times in ((1.0, stretches[0]), (-1.0, stretches[1])):
-        ordered = np.sort(np.array(times, dtype=np.float64))
+        ordered = np.sort(times)
         sums = np.concatenate(([0.0], np.cumsum(ordered)))
         n = np.searchsorted(ordered, edges, side="right")
         total += sign * (edges * n - sums[n])

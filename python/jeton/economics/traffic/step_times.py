@@ -10,9 +10,8 @@ so that many steps have a closed form.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
@@ -34,7 +33,20 @@ from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed
 from jeton.economics.traffic.pool import group_layer_token_bytes
 from jeton.errors import UsageError
 
-__all__ = ["StepTimes", "steps_seconds", "steps_until"]
+__all__ = ["ExpertWeights", "StepTimes"]
+
+
+class ExpertWeights(NamedTuple):
+    """Weights that a step reads, where each of its tokens chooses experts.
+
+    Formula: ``(rest - experts x idle_share ^ tokens + head) x seconds``, as `read_weight_bytes`.
+    """
+
+    rest_bytes: float
+    head_bytes: float
+    expert_bytes: float
+    idle_share: float
+    seconds_per_byte: float
 
 
 @dataclass(slots=True)
@@ -134,6 +146,21 @@ class StepTimes:
             _seconds_per_byte=per_byte,
         )
 
+    @property
+    def expert_weights(self) -> ExpertWeights | None:
+        """Weights of a model whose tokens choose experts; None: each step reads all weights."""
+        if self._model is None or self._model.experts is None:
+            return None
+        experts = self._model.experts
+        weights = changed_plan(self._plan).weight_bytes(self._model)
+        return ExpertWeights(
+            float(weights.rest),
+            float(weights.output_head or weights.input_embedding),
+            float(weights.experts),
+            1 - experts.n_active / experts.n_routed,
+            self._seconds_per_byte,
+        )
+
     def weights(self, n_tokens: int) -> float:
         """Seconds of reading the weights for ``n_tokens``; of experts those that they choose."""
         if self.weight_seconds >= 0 or self._model is None:
@@ -152,18 +179,6 @@ class StepTimes:
         if n_window == 0:
             return self.n_layers * context
         return (self.n_layers - n_window) * context + n_window * min(context, self.window_tokens)
-
-    def part(self, start: int, end: int) -> tuple[int, int, int]:
-        """Return a part's `prompt_pairs`, the layer tokens before it, and those gained.
-
-        Equals three calls, without a window in one sum.
-        """
-        if self.n_window_layers == 0:
-            layers = self.n_layers
-            pairs = layers * (end * (end + 1) - start * (start + 1)) // 2
-            return pairs, layers * start, layers * (end - start)
-        past = self.layer_tokens(start)
-        return self.prompt_pairs(start, end), past, self.layer_tokens(end) - past
 
     def prompt_pairs(self, start: int, end: int) -> int:
         """Pairs of positions, over all layers, that prompt tokens ``start`` to ``end`` attend."""
@@ -217,58 +232,3 @@ class StepTimes:
             + self.prompt_pair_seconds * prompt_pairs
         )
         return (memory if memory > arithmetic else arithmetic) + self.overhead_seconds
-
-
-def steps_seconds(n_steps: int, a: float, b: float, c: float, d: float) -> float:
-    """Return ``sum over j < n of max(a + b j, c + d j)`` in closed form.
-
-    Two straight lines cross once at most, so the sum has at most two arithmetic series.
-    """
-    last = n_steps - 1
-    half = n_steps * last / 2
-    if a >= c and a + b * last >= c + d * last:
-        return n_steps * a + b * half
-    if a <= c and a + b * last <= c + d * last:
-        return n_steps * c + d * half
-    if a < c:
-        a, b, c, d = c, d, a, b
-    # The first line leads until they cross.
-    first = min(n_steps, max(0, math.ceil((a - c) / (d - b))))
-    rest = n_steps - first
-    return first * a + b * first * (first - 1) / 2 + rest * c + d * (half - first * (first - 1) / 2)
-
-
-def steps_until(seconds: float, most: int, a: float, b: float, c: float, d: float) -> int:
-    """Return the fewest steps, at least 1 and at most ``most``, that take ``seconds`` or longer."""
-    if most <= 1 or seconds <= 0:
-        return 1
-    last = most - 1
-    if a >= c and a + b * last >= c + d * last:
-        p, q = a, b
-    elif a <= c and a + b * last <= c + d * last:
-        p, q = c, d
-    else:
-        low, high = 0, most
-        while high - low > 1:
-            middle = (low + high) // 2
-            if steps_seconds(middle, a, b, c, d) < seconds:
-                low = middle
-            else:
-                high = middle
-        return high
-    # q/2 k^2 + (p - q/2) k = seconds
-    linear = p - q / 2
-    if q * seconds < 1e-12 * linear * linear:
-        k = math.ceil(seconds / p) if p > 0 else most
-    else:
-        k = math.ceil((math.sqrt(linear * linear + 2 * q * seconds) - linear) / q)
-    if k > most:
-        k = most
-    elif k < 1:
-        k = 1
-    # The root is rounded: the last bit decides by the sum itself.
-    while k > 1 and (k - 1) * p + q * (k - 1) * (k - 2) / 2 >= seconds:
-        k -= 1
-    while k < most and k * p + q * k * (k - 1) / 2 < seconds:
-        k += 1
-    return k

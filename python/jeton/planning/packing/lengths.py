@@ -17,7 +17,13 @@ from jeton._plain import strict_json
 from jeton.errors import CorpusError, FormatError, MissingExtraError, RecordError, UsageError
 from jeton.planning.packing.checking import checked_lengths
 from jeton.planning.packing.megatron_index import read_document_index
-from jeton.planning.packing.token_source import parquet_files
+from jeton.planning.packing.places import LENGTH_SUFFIXES, local_place
+from jeton.planning.packing.token_tables import (
+    ID_COLUMN,
+    SEGMENT_COLUMN,
+    parquet_files,
+    parquet_parts,
+)
 
 __all__ = ["LENGTH_FIELDS", "read_lengths"]
 
@@ -33,7 +39,8 @@ def read_lengths(path: str | os.PathLike[str], *, field: str | None = None) -> N
     Args:
         path: ``.npy`` (one dimension of whole numbers); ``.jsonl`` or ``.parquet``; ``.idx`` of
             Megatron, or its ``.bin``; a folder of ``.idx`` or Parquet files, in the order of their
-            names; anything else is text with one number a line, ``-`` standard input.
+            names; anything else is text with one number a line, ``-`` standard input. An address
+            (``s3://...``) is copied, with fsspec.
         field: The field or column of JSON Lines and Parquet: numbers, or lists whose lengths count.
             The first of ``length``, ``n_tokens``, ``num_tokens``, ``input_ids`` if not given.
 
@@ -48,7 +55,11 @@ def read_lengths(path: str | os.PathLike[str], *, field: str | None = None) -> N
     """
     if os.fspath(path) == "-":
         return _text(sys.stdin.buffer, "-")
-    place = Path(path)
+    with local_place(path, LENGTH_SUFFIXES) as place:
+        return _lengths_at(place, field)
+
+
+def _lengths_at(place: Path, field: str | None) -> NDArray[np.int64]:
     name = place.name.lower()
     if place.is_dir():
         return _folder(place, field)
@@ -187,6 +198,8 @@ def _parquet(path: Path, field: str | None) -> NDArray[np.int64]:
                 f"{path} has no column {field!r}; it has {', '.join(names[:20]) or 'none'}"
             )
         column = field or _chosen(names, path)
+        if field is None and column == ID_COLUMN and SEGMENT_COLUMN in names:
+            return _joined([lengths for _, lengths, _ in parquet_parts([path], None)])
         batches = table.iter_batches(columns=[column])
         return _joined(list(_column_lengths(pa, batches, path, column)))
     except pa.ArrowException as error:

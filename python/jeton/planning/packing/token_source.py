@@ -7,22 +7,24 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.errors import CorpusError, FormatError, MissingExtraError, UsageError
+from jeton.errors import FormatError, UsageError
 from jeton.planning.packing.megatron_index import read_document_index
+from jeton.planning.packing.places import TOKEN_SUFFIXES, local_place
 from jeton.planning.packing.result import Pack
+from jeton.planning.packing.token_tables import (
+    TokenPart,
+    parquet_files,
+    parquet_parts,
+)
 
-__all__ = ["IGNORED_LABEL", "TokenSource", "open_tokens", "parquet_files"]
-
-IGNORED_LABEL = -100
-"""The label of tokens that are not learned, in PyTorch and everything built on it."""
+__all__ = ["TokenSource", "open_tokens"]
 
 _ROWS_AT_ONCE = 4096
-_LABELS = "labels"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,20 +121,26 @@ class TokenSource:
 def open_tokens(path: str | os.PathLike[str], *, field: str | None = None) -> TokenSource:
     """Opens a token data set: Megatron's pair of files, a Parquet file, or a folder of either.
 
-    Parquet is copied to a temporary file, which is gone when the source is; memory stays small. A
-    column ``labels`` beside the ids says by -100 which tokens are not learned.
+    Parquet is copied to a temporary file, which is gone when the source is; memory stays small.
+    Columns beside the ids say which tokens are not learned: ``labels`` by -100, ``loss_mask`` by 0.
+    Rows that are packed already (``seq_start_id``) are the documents that they were packed from.
 
     Args:
         path: ``NAME.idx``, ``NAME.bin``, a Parquet file, or a folder. Files of a folder are taken
-            in the order of their names.
-        field: The Parquet column with lists of ids; ``input_ids`` if not given.
+            in the order of their names. An address (``s3://...``) is copied, with fsspec.
+        field: The Parquet column with lists of ids, without any other column; ``input_ids`` with
+            those above if not given.
 
     Raises:
         FormatError: A file is damaged.
         UsageError: It is no token data set.
         OSError: A file cannot be read.
     """
-    place = Path(path)
+    with local_place(path, TOKEN_SUFFIXES) as place:
+        return _tokens_at(place, field)
+
+
+def _tokens_at(place: Path, field: str | None) -> TokenSource:
     name = place.name.lower()
     if place.is_dir():
         indexes = sorted(place.glob("*.idx"))
@@ -146,23 +154,17 @@ def open_tokens(path: str | os.PathLike[str], *, field: str | None = None) -> To
                 f"{place} holds no token data set\nhint: expected NAME.idx with NAME.bin, or "
                 "Parquet files with input_ids"
             )
-        return _spilled(_megatron_parts(indexes) if indexes else _parquet_parts(tables, field))
+        return _spilled(_megatron_parts(indexes) if indexes else parquet_parts(tables, field))
     if name.endswith((".idx", ".bin")):
         return _megatron(place.with_suffix(".idx"))
     if name.endswith((".parquet", ".pq")):
-        return _spilled(_parquet_parts([place], field))
+        return _spilled(parquet_parts([place], field))
     if not place.exists() and place.with_name(place.name + ".idx").exists():
         return _megatron(place.with_name(place.name + ".idx"))
     place.stat()
     raise UsageError(
         f"{place} is no token data set\nhint: expected .idx with .bin, .parquet, or a folder"
     )
-
-
-def parquet_files(folder: Path) -> list[Path]:
-    """Returns the Parquet files of a folder by name, less those that begin with ``.`` or ``_``."""
-    found = [*folder.glob("*.parquet"), *folder.glob("*.pq")]
-    return sorted(file for file in found if not file.name.startswith((".", "_")))
 
 
 def _megatron(path: Path) -> TokenSource:
@@ -184,11 +186,7 @@ def _megatron(path: Path) -> TokenSource:
     return TokenSource(ids, index.starts, index.lengths)
 
 
-_Part: TypeAlias = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.bool_] | None]
-"""Ids of some documents, their lengths, and which ids are learned."""
-
-
-def _megatron_parts(indexes: list[Path]) -> Iterator[_Part]:
+def _megatron_parts(indexes: list[Path]) -> Iterator[TokenPart]:
     for path in indexes:
         source = _megatron(path)
         for first in range(0, len(source.lengths), _ROWS_AT_ONCE):
@@ -197,72 +195,7 @@ def _megatron_parts(indexes: list[Path]) -> Iterator[_Part]:
             yield source.take(some, np.zeros_like(lengths), lengths), lengths, None
 
 
-def _parquet_parts(files: list[Path], field: str | None) -> Iterator[_Part]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError("reading Parquet", extra="parquet") from error
-    column = field or "input_ids"
-    for path in files:
-        try:
-            table = pq.ParquetFile(path)
-            _check_lists(pa, table.schema_arrow, column, path)
-            columns = [column]
-            if field is None and _LABELS in table.schema_arrow.names:
-                _check_lists(pa, table.schema_arrow, _LABELS, path)
-                columns.append(_LABELS)
-            for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
-                rows = batch.column(0)
-                if rows.null_count:
-                    raise CorpusError(f"{path}: a row of column {column!r} is null")
-                ids = rows.flatten()
-                if ids.null_count:
-                    raise CorpusError(f"{path}: an id of column {column!r} is null")
-                values = ids.to_numpy(zero_copy_only=False)
-                lengths = rows.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-                learned = None
-                if len(columns) > 1:
-                    learned = _learned(batch.column(_LABELS), values, lengths, path)
-                yield values, lengths, learned
-        except pa.ArrowException as error:
-            raise FormatError(f"{path}: {error}", path=str(path), format="parquet") from error
-
-
-def _learned(
-    labels: Any, ids: NDArray[Any], lengths: NDArray[np.int64], path: Path
-) -> NDArray[np.bool_]:
-    """Return which ids their labels ask for: a label is its id, or -100."""
-    flat = labels.flatten()
-    sizes = labels.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False)
-    if flat.null_count or not np.array_equal(sizes, lengths):
-        raise CorpusError(
-            f"{path}: a row of column {_LABELS!r} is null or has not as many labels as ids"
-        )
-    values = flat.to_numpy(zero_copy_only=False)
-    learned: NDArray[np.bool_] = values != IGNORED_LABEL
-    if not np.array_equal(values[learned], ids[learned]):
-        raise CorpusError(
-            f"{path}: a label is neither its id nor {IGNORED_LABEL}\n"
-            "hint: labels stand at the places of their ids, and the trainer shifts them; name the "
-            "column of ids with the field to leave labels out"
-        )
-    return learned
-
-
-def _check_lists(pa: Any, schema: Any, column: str, path: Path) -> None:
-    if column not in schema.names:
-        raise UsageError(
-            f"{path} has no column {column!r}; it has {', '.join(schema.names) or 'none'}\n"
-            "hint: name the column with the field"
-        )
-    kind = schema.field(column).type
-    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if not lists or not pa.types.is_integer(kind.value_type):
-        raise UsageError(f"{path}: column {column!r} is {kind}; expected lists of whole numbers")
-
-
-def _spilled(parts: Iterator[_Part]) -> TokenSource:
+def _spilled(parts: Iterator[TokenPart]) -> TokenSource:
     """Copies ids into temporary files without names and maps them."""
     all_lengths: list[NDArray[np.int64]] = []
     n_labelled = 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from jeton._plain import counted
 from jeton.economics.prediction.memory_forecast import (
     N_STEPS,
     DemandErrors,
@@ -111,7 +112,7 @@ def predict_memory(
     duration = float(history.arrival_seconds[-1])
     if duration <= 0:
         raise UsageError(
-            f"all {len(history):,} requests came at one moment; expected arrivals over some time\n"
+            f"{counted(len(history), 'request')} at one moment; expected arrivals over some time\n"
             "hint: give a log of an hour, or several times the horizon"
         )
     now = duration if at_seconds is None else at_seconds

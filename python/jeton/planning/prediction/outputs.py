@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import heapq
 import math
 from collections import OrderedDict
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from jeton._plain import counted
 from jeton.economics.prediction import LengthDrift, LengthInterval, OutputLengths
 from jeton.errors import UsageError
 
@@ -183,9 +183,9 @@ def predict_outputs(
     n_before = n // 2
     if n_before < lengths.min_history:
         raise UsageError(
-            f"{n:,} requests have a known output; expected at least {2 * lengths.min_history:,} "
-            f"for a coverage of {coverage:g}: half of them teach\nhint: more logs, or a lower "
-            "coverage"
+            f"{counted(n, 'request')} with a known output; expected at least "
+            f"{2 * lengths.min_history:,} for a coverage of {coverage:g}: half of them teach\n"
+            "hint: more logs, or a lower coverage"
         )
     judged = _replay(history, lengths, n_before, seconds_per_token)
     return OutputPrediction(
@@ -286,7 +286,7 @@ def _replay(
         group = history.group_values[number] + conversations.history(conversation)
         if row >= n_before:
             if frozen is None:
-                frozen = copy.deepcopy(lengths)
+                frozen = lengths.copy()
             place = row - n_before
             found, upper = lengths.interval(prompt, group), lengths.upper(prompt, group)
             if found is not None and upper is not None:

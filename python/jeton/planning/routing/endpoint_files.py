@@ -15,6 +15,7 @@ from typing import Any, Final
 from jeton._nearest import nearest
 from jeton.catalog.api_price import USER_PROVIDER, ApiPrice, PriceTier
 from jeton.errors import RecordError, UsageError
+from jeton.formats.documents import read_settings
 from jeton.planning.routing.endpoints import (
     Endpoint,
     EndpointGpu,
@@ -91,13 +92,7 @@ def read_endpoints(path: str | os.PathLike[str]) -> EndpointFile:
         OSError: The file cannot be read.
     """
     file = Path(path)
-    raw = file.read_bytes()[: _MAX_BYTES + 1]
-    if len(raw) > _MAX_BYTES:
-        raise RecordError(f"{file} is too large for a file of endpoints", path=str(file))
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RecordError(f"{file} is not UTF-8 at byte {error.start}", path=str(file)) from None
+    text = read_settings(file, what="a file of endpoints", max_bytes=_MAX_BYTES)
     return parse_endpoints(text, source=str(file), folder=file.parent)
 
 

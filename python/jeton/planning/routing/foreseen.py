@@ -60,16 +60,16 @@ class OutputForesight:
             if sums is not None and sums[0] >= _MIN_REQUESTS:
                 expected = sums[1] / sums[0]
                 break
-        found = self._lengths.interval(prompt_tokens, (task,))
+        # The bare numbers: a choice has no time for an object of them.
+        found = self._lengths.history.foresee(prompt_tokens, (task,))
         if found is None:
             assumed = self._assumed if expected < 0 else expected
             return ForeseenOutput(0.0, assumed, assumed, 0)
+        lower, upper, _, n_history, _ = found
         if expected < 0:
-            expected = (found.lower_tokens + found.upper_tokens) / 2
+            expected = (lower + upper) / 2
         # The mean of a skewed group may lie beyond its interval; the interval stays as it is.
-        return ForeseenOutput(
-            float(found.lower_tokens), expected, float(found.upper_tokens), found.n_history
-        )
+        return ForeseenOutput(float(lower), expected, float(upper), n_history)
 
     def learn(self, prompt_tokens: int, output_tokens: float, task: str) -> None:
         """Take a finished request, in tokens of the first endpoint."""

@@ -117,6 +117,8 @@ class Lane:
         token_seconds: Time of one token of an answer in a context of so many tokens.
         keeps_cache: True if cached prompt tokens cost less here.
         flat: The rates where they are the same for all prompts and times; None: they differ.
+        output_ratio: Tokens of an answer here over those at the first endpoint.
+        has_quality: True if the endpoint has scores.
     """
 
     endpoint: Endpoint
@@ -130,6 +132,8 @@ class Lane:
     token_seconds: Seconds
     keeps_cache: bool
     flat: QuickRates | None
+    output_ratio: float
+    has_quality: bool
     _book: PriceBook
     _noon_s: float
     _table: RateTable
@@ -221,6 +225,8 @@ def lane_of(endpoint: Endpoint, place: int, *, on: date | None = None) -> Lane:
         token_seconds=token,
         keeps_cache=False,
         flat=None,
+        output_ratio=endpoint.output_ratio,
+        has_quality=bool(endpoint.quality),
         _book=book,
         _noon_s=noon_s,
         _table=RateTable(found, noon_s),
@@ -260,7 +266,15 @@ def _named_price(endpoint: Endpoint, day: date) -> tuple[str, ApiPrice | None]:
         return (endpoint.name, price) if price.provider == USER_PROVIDER else (price.name, None)
     if isinstance(price, str):
         if price.strip().casefold().startswith("usd:"):
-            own = catalog.price(price, on=day)
+            try:
+                own = catalog.price(price, on=day)
+            except UsageError as error:
+                # A price may be left out elsewhere; an endpoint has to have one.
+                said = str(error).partition("\n")[0]
+                raise UsageError(
+                    f"endpoint {endpoint.name!r}: {said}\nhint: state dollars a million tokens, "
+                    "such as usd:0.40/1.60, or [endpoint.gpu]"
+                ) from None
             if own.usd_per_mtok_output is None:
                 raise _unknown(endpoint, price, "it has no price for output tokens", ())
             return endpoint.name, own

@@ -277,15 +277,7 @@ class Router:
             talk = self._conversations.get(name)
             turns = self._turns.to_come(request.task)
         sums = self._ratios.get(request.task) or counts
-        # One list meets the whole policy, the other at least takes the request.
-        meeting: list[Weighed] = []
-        taking: list[Weighed] = []
-        for lane in self.lanes:
-            one = self._weigh(lane, request, foreseen, (talk, turns), sums, now_s, found)
-            if one.takes:
-                taking.append(one)
-                if one.meets:
-                    meeting.append(one)
+        taking, meeting = self._weigh(request, foreseen, (talk, turns), sums, now_s, found)
         if not meeting:
             return self._fall_back(request, taking, talk)
         if talk is not None and policy.sticky == "always":
@@ -301,70 +293,77 @@ class Router:
 
     def _weigh(
         self,
-        lane: Lane,
         request: RoutingRequest,
         foreseen: ForeseenOutput,
         conversation: tuple[Conversation | None, TurnsToCome],
         sums: Sequence[float],
         now_s: float,
         found: list[RoutingCandidate] | None,
-    ) -> Weighed:
-        place, endpoint = lane.place, lane.endpoint
-        n = request.input_tokens[place]
-        talk, turns = conversation
-        scale = sums[place] / sums[0] if place and sums[0] and sums[place] else 1.0
-        ratio = endpoint.output_ratio * scale
-        expected, upper = foreseen.expected * ratio, foreseen.upper * ratio
-        asked = request.max_output_tokens
-        longest = upper
-        if asked is not None:
-            # Servers add what is asked for to the prompt, whatever the answer will have.
-            longest = asked
-            expected = min(expected, asked)
-            upper = min(upper, asked) if foreseen.n_history else asked
-        fits = n + longest <= lane.context_tokens and longest <= lane.output_tokens
-        limit = self._limits[place]
-        has_room = limit is None or limit.has_room(n + expected, now_s)
-        held, cached, written = 0, 0, 0.0
-        if lane.keeps_cache:
-            seen = self._seen[place]
-            if talk is not None and place in talk.prompts:
-                kept = endpoint.cache
-                held = talk.cached(place, n, now_s, kept.ttl_seconds, kept.min_tokens)
-                cached = int(held * seen.hit_share)
-            written = (n - cached) * seen.write_share
-        rates = lane.flat
-        if rates is None:
-            moment = now_s if request.time_s is not None else math.nan
-            rates = lane.rates(n, moment, request.tariff)
-        fresh_usd = (n - cached - written) * rates.fresh + written * rates.write
-        base = rates.request + cached * rates.read + fresh_usd
-        usd = base + expected * rates.output
-        with_turns_usd = usd
-        if turns.n_turns:
-            with_turns_usd += self._usd_to_come(
-                lane, rates, n, expected, turns.n_turns, turns.growth_tokens * scale
-            )
-        meets = not self._has_time_limit or self._meets_time(lane, n, cached, upper)
-        quality = endpoint.quality_of(request.task) if endpoint.quality else None
+    ) -> tuple[list[Weighed], list[Weighed]]:
+        """Return the endpoints that take a request, and those of them that meet the policy.
+
+        One loop, since a call for each endpoint costs as much as its arithmetic.
+        """
+        counts, asked, task = request.input_tokens, request.max_output_tokens, request.task
+        talk, (n_turns, growth) = conversation
+        _, expected_first, upper_first, n_history = foreseen
+        first = sums[0]
+        moment = now_s if request.time_s is not None else math.nan
         least = self.policy.min_quality
-        if least is not None:
-            meets = meets and quality is not None and quality >= least
-        if found is not None:
-            lower = foreseen.lower * ratio
-            lower = lower if asked is None else min(lower, asked)
-            dearest = max(rates.fresh, rates.write if written else 0.0)
-            found.append(
-                self._candidate(
-                    lane, (n, cached), (lower, expected, upper, longest),
-                    (usd, base + lower * rates.output,
-                     rates.request + n * dearest + upper * rates.output, with_turns_usd),
-                    quality, fits=fits, has_room=has_room, meets=meets,
+        taking: list[Weighed] = []
+        meeting: list[Weighed] = []
+        for lane, limit, seen in zip(self.lanes, self._limits, self._seen, strict=True):
+            place = lane.place
+            n = counts[place]
+            scale = sums[place] / first if place and first and sums[place] else 1.0
+            ratio = lane.output_ratio * scale
+            expected, upper = expected_first * ratio, upper_first * ratio
+            longest = upper
+            if asked is not None:
+                # Servers add what is asked for to the prompt, whatever the answer will have.
+                longest = asked
+                expected = min(expected, asked)
+                upper = min(upper, asked) if n_history else asked
+            fits = n + longest <= lane.context_tokens and longest <= lane.output_tokens
+            has_room = limit is None or limit.has_room(n + expected, now_s)
+            held, cached, written = 0, 0, 0.0
+            if lane.keeps_cache:
+                if talk is not None and place in talk.prompts:
+                    kept = lane.endpoint.cache
+                    held = talk.cached(place, n, now_s, kept.ttl_seconds, kept.min_tokens)
+                    cached = int(held * seen.hit_share)
+                written = (n - cached) * seen.write_share
+            rates = lane.flat or lane.rates(n, moment, request.tariff)
+            _, fresh, read, write, output, each = rates
+            base = each + cached * read + ((n - cached - written) * fresh + written * write)
+            usd = base + expected * output
+            with_turns_usd = usd
+            if n_turns:
+                with_turns_usd += self._usd_to_come(
+                    lane, rates, n, expected, n_turns, growth * scale
                 )
-            )  # fmt: skip
-        return Weighed(
-            lane, n, cached, expected, held, usd, with_turns_usd, quality, fits and has_room, meets
-        )
+            meets = not self._has_time_limit or self._meets_time(lane, n, cached, upper)
+            quality = lane.endpoint.quality_of(task) if lane.has_quality else None
+            if least is not None:
+                meets = meets and quality is not None and quality >= least
+            if found is not None:
+                lower = foreseen.lower * ratio
+                lower = lower if asked is None else min(lower, asked)
+                dearest = max(fresh, write if written else 0.0)
+                found.append(
+                    self._candidate(
+                        lane, (n, cached), (lower, expected, upper, longest),
+                        (usd, base + lower * output, each + n * dearest + upper * output,
+                         with_turns_usd),
+                        quality, fits=fits, has_room=has_room, meets=meets,
+                    )
+                )  # fmt: skip
+            if fits and has_room:
+                one = Weighed(lane, n, cached, expected, held, usd, with_turns_usd, quality, meets)
+                taking.append(one)
+                if meets:
+                    meeting.append(one)
+        return taking, meeting
 
     def _usd_to_come(
         self,
@@ -381,15 +380,15 @@ class Router:
         ``m g`` new ones, for a prompt of n tokens that grows by g. Tokens sent again cost the rate
         of cached input, times the share of them that caches have been seen to hold.
         """
-        fresh = read = rates.fresh
+        _, fresh, cached, write, output, each = rates
+        read = fresh
         if lane.keeps_cache:
             seen = self._seen[lane.place]
-            fresh += seen.write_share * (rates.write - fresh)
-            read = fresh
+            read = fresh = fresh + seen.write_share * (write - fresh)
             if n + growth >= lane.endpoint.cache.min_tokens:
-                read += seen.hit_share * (rates.read - fresh)
+                read += seen.hit_share * (cached - fresh)
         again = n + m * growth
-        return m * (again * read + growth * fresh + expected * rates.output + rates.request)
+        return m * (again * read + growth * fresh + expected * output + each)
 
     def _meets_time(self, lane: Lane, n: int, cached: int, upper: float) -> bool:
         """True if a request meets the limits of time, judged by the longest answer."""

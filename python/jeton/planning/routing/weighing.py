@@ -27,7 +27,6 @@ class Weighed(NamedTuple):
         usd: Dollars of the request.
         with_turns_usd: Dollars with the turns to come of its conversation.
         quality: Score for the task; None: the table has none.
-        takes: True if the request fits, and limits a minute leave room.
         meets: True if latency and quality meet the policy.
     """
 
@@ -39,7 +38,6 @@ class Weighed(NamedTuple):
     usd: float
     with_turns_usd: float
     quality: float | None
-    takes: bool
     meets: bool
 
     @property

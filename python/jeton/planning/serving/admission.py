@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from jeton._plain import counted
 from jeton.economics.admission import Policy
 from jeton.errors import UsageError
 from jeton.planning.serving.admission_results import AdmissionPlan, PolicyFigures
@@ -74,7 +75,8 @@ def plan_admission(
     """Find the policy of admission that serves a trace best on a server.
 
     Each seed is one drawing of the trace's windows. It is replayed under each policy at each load,
-    so that policies are compared on the same requests.
+    so that policies are compared on the same requests. As many other drawings choose the best
+    policy, the compared load and the settings, so that no figure is from the drawings that chose.
 
     Args:
         trace: Arrivals and lengths.
@@ -85,7 +87,7 @@ def plan_admission(
         policies: Policies; where two cannot be told apart, the one that stands first is named.
         loads: Rates of the requests over the rate that the server sustains; None: around the load
             at which paging has the most answers in time.
-        seeds: Drawings.
+        seeds: Drawings that figures are from; as many others choose.
         n_requests: Requests of a drawing.
         window_seconds: Length of the windows that are drawn; None: a minute.
         plan: How the model is held on the GPUs.
@@ -118,50 +120,36 @@ def plan_admission(
     settings = engine_defaults(
         server, prefix_cache=prefix_cache, step_overhead_seconds=step_overhead_seconds
     )
-    drawings = [
-        drawn_windows(
-            trace,
-            n_requests=n_requests,
-            seed=seed,
-            window_seconds=window_seconds,
-            with_blocks=prefix_cache,
-        )
-        for seed in range(seeds)
-    ]
+    # The best of many has had some luck: other drawings than those that chose it tell its figures.
+    reported, choosing = (
+        [
+            drawn_windows(
+                trace,
+                n_requests=n_requests,
+                seed=first + seed,
+                window_seconds=window_seconds,
+                with_blocks=prefix_cache,
+            )
+            for seed in range(seeds)
+        ]
+        for first in (0, seeds)
+    )
     fixed = [_with_lengths(policy, trace, server) for policy in chosen]
-    saturation = saturation_rate(drawings[0], server, settings, objective)
+    saturation = saturation_rate(choosing[0], server, settings, objective)
     if loads is None:
-        loads = _loads_around_knee(drawings[:2], saturation, server, settings, objective)
-    runs: list[list[list[ReplayFigures]]] = []
-    total = len(fixed) * len(loads) * seeds
-    for place, policy in enumerate(fixed):
-        by_load = []
-        for number, load in enumerate(loads):
-            found: list[ReplayFigures] = []
-            for drawing in drawings:
-                if on_progress is not None:
-                    done = (place * len(loads) + number) * seeds + len(found)
-                    on_progress(Progress("replay", done, total, "steps", detail=policy.label))
-                factor = load * saturation / drawing.requests_per_second
-                found.append(
-                    replay_figures(
-                        drawing.part(rate_factor=factor),
-                        server,
-                        policy=policy,
-                        settings=settings,
-                        objective=objective,
-                    )
-                )
-            by_load.append(found)
-        runs.append(by_load)
-    load = compared_load(runs, loads)
-    figures = policy_figures(chosen, runs, loads, objective)
-    best, reasons = best_policy(chosen, runs, loads, load, objective)
-    factor = loads[load] * saturation
+        loads = _loads_around_knee(choosing[:2], saturation, server, settings, objective)
+    replays = _Replays(fixed, loads, saturation, server, settings, objective, on_progress)
+    found, runs = replays.of(choosing), replays.of(reported)
+    load = compared_load(found, loads)
+    figures = policy_figures(chosen, runs, found, loads, objective)
+    best, reasons = best_policy(chosen, found, loads, load, objective)
     advice, tuned = advise(
         fixed[best],
         figures[best],
-        [drawing.part(rate_factor=factor / drawing.requests_per_second) for drawing in drawings],
+        *(
+            [_at_load(one, loads[load], saturation) for one in part]
+            for part in (choosing, reported)
+        ),
         server=server,
         settings=settings,
         objective=objective,
@@ -195,8 +183,55 @@ def plan_admission(
         reasons=reasons,
         advice=advice.engines,
         tuned_goodput=tuned,
-        notes=_notes(trace, figures[best], loads[load]),
+        notes=_notes(trace, figures[best], loads[load], seeds),
     )
+
+
+class _Replays:
+    """Replays of drawings under every policy, at every load."""
+
+    def __init__(
+        self,
+        policies: Sequence[Policy],
+        loads: Sequence[float],
+        saturation: float,
+        server: Server,
+        settings: EngineSettings,
+        objective: LatencyObjective,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self._policies, self._loads, self._saturation = policies, loads, saturation
+        self._server, self._settings, self._objective = server, settings, objective
+        self._tell = on_progress
+        self._n_done = 0
+
+    def of(self, drawings: Sequence[Trace]) -> list[list[list[ReplayFigures]]]:
+        """Figures by policy, load and drawing."""
+        return [
+            [
+                [self._replay(policy, load, drawing, len(drawings)) for drawing in drawings]
+                for load in self._loads
+            ]
+            for policy in self._policies
+        ]
+
+    def _replay(self, policy: Policy, load: float, drawing: Trace, n: int) -> ReplayFigures:
+        if self._tell is not None:
+            total = 2 * len(self._policies) * len(self._loads) * n
+            self._tell(Progress("replay", self._n_done, total, "steps", detail=policy.label))
+        self._n_done += 1
+        return replay_figures(
+            _at_load(drawing, load, self._saturation),
+            self._server,
+            policy=policy,
+            settings=self._settings,
+            objective=self._objective,
+        )
+
+
+def _at_load(drawing: Trace, load: float, saturation: float) -> Trace:
+    """A drawing as dense as a load is."""
+    return drawing.part(rate_factor=load * saturation / drawing.requests_per_second)
 
 
 def saturation_rate(
@@ -236,7 +271,7 @@ def _loads_around_knee(
     for load in _SCANNED_LOADS:
         goodput = sum(
             replay_figures(
-                drawing.part(rate_factor=load * saturation / drawing.requests_per_second),
+                _at_load(drawing, load, saturation),
                 server,
                 policy=Policy("dynamic"),
                 settings=settings,
@@ -292,12 +327,15 @@ def _with_lengths(policy: Policy, trace: Trace, server: Server) -> Policy:
     return policy
 
 
-def _notes(trace: Trace, best: PolicyFigures, load: float) -> tuple[str, ...]:
-    notes = []
+def _notes(trace: Trace, best: PolicyFigures, load: float, seeds: int) -> tuple[str, ...]:
+    notes = [
+        f"the best policy, the compared load and the settings were chosen on {seeds:,} drawings; "
+        f"figures are from {seeds:,} others"
+    ]
     if trace.n_out_of_order:
         notes.append(
-            f"{trace.n_out_of_order:,} requests came before one above them: their clock ran "
-            "backwards, and they were sorted in"
+            f"{counted(trace.n_out_of_order, 'request')} came before one above: the clock ran "
+            "backwards; sorted in"
         )
     if trace.rejected:
         reasons = ", ".join(f"{n:,} with {reason}" for reason, n in trace.rejected.items())
@@ -306,5 +344,5 @@ def _notes(trace: Trace, best: PolicyFigures, load: float) -> tuple[str, ...]:
         notes.append("the trace has no times; they were drawn as a Poisson process")
     refused = best.at(load).n_refused
     if refused:
-        notes.append(f"{refused:,} requests of all drawings fit neither context nor memory")
+        notes.append(f"{counted(refused, 'request')} of all drawings beyond context or memory")
     return tuple(notes)

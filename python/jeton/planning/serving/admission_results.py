@@ -198,7 +198,7 @@ class AdmissionPlan:
         max_requests: Requests side by side at most.
         step_tokens: Tokens of a step at most.
         objective: Limits and aim.
-        seeds: Number of seeds; each is one drawing of the trace's windows.
+        seeds: Number of seeds; each is one drawing of the trace's windows. As many others chose.
         n_requests: Requests of a drawing.
         window_seconds: Length of the windows.
         saturation_requests_per_second: Requests a second that the server answers with never a want

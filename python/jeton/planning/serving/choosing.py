@@ -32,6 +32,8 @@ def best_policy(
 ) -> tuple[int, tuple[str, ...]]:
     """Return the place of the best policy, and why it is the best.
 
+    The replays are not those that its figures are from: the best of many has had some luck.
+
     Two policies cannot be told apart if the 95% interval of their paired ratio holds 1. The first
     that cannot be told from the best mean is taken: it is the simplest to have.
     """
@@ -47,7 +49,10 @@ def best_policy(
     top = min(range(len(policies)), key=order)
     what = _AIMS[objective.aim].format(load=loads[load])
     best = SeedFigure.of(values[top])
-    reasons = [f"{policies[top].label} has the {what}: {best.mean:.4g}{_ends(best)}"]
+    reasons = [
+        f"of the drawings that chose, {policies[top].label} has the {what}: "
+        f"{best.mean:.4g}{_ends(best)}"
+    ]
     chosen = top
     for place in range(top):
         ratio = ratio_over_seeds(values[place], values[top])
@@ -76,7 +81,7 @@ def _aimed(
 ) -> list[float]:
     """The figure that is sought, one of each seed."""
     if objective.aim == "goodput":
-        return _best_goodput(by_load)
+        return _best_goodput(by_load, by_load)
     name = {
         "ttft": "ttft_p99_seconds",
         "cost": "usd_per_mtok_in_time",
@@ -86,9 +91,11 @@ def _aimed(
     return [float("nan") if value is None else float(value) for value in found]
 
 
-def _best_goodput(by_load: Sequence[Sequence[ReplayFigures]]) -> list[float]:
-    """Goodput of each seed, at the load at which it is highest over seeds."""
-    return [run.goodput_requests_per_second for run in by_load[_best_load(by_load)]]
+def _best_goodput(
+    choosing: Sequence[Sequence[ReplayFigures]], by_load: Sequence[Sequence[ReplayFigures]]
+) -> list[float]:
+    """Goodput of each seed, at the load at which it is highest over the seeds that choose."""
+    return [run.goodput_requests_per_second for run in by_load[_best_load(choosing)]]
 
 
 def _best_load(by_load: Sequence[Sequence[ReplayFigures]]) -> int:
@@ -115,14 +122,18 @@ def compared_load(runs: Sequence[Sequence[Sequence[ReplayFigures]]], loads: Sequ
 def policy_figures(
     policies: Sequence[Policy],
     runs: Sequence[Sequence[Sequence[ReplayFigures]]],
+    choosing: Sequence[Sequence[Sequence[ReplayFigures]]],
     loads: Sequence[float],
     objective: LatencyObjective,
 ) -> list[PolicyFigures]:
-    """Return the figures of each policy from its replays, by load and seed."""
+    """Return the figures of each policy from its replays, by load and seed.
+
+    Loads that are the best of several are chosen on other replays, ``choosing``.
+    """
     places = {policy.label: place for place, policy in enumerate(policies)}
     baselines = [label for label in _BASELINES if label in places]
-    goodput = [_best_goodput(by_load) for by_load in runs]
-    load = compared_load(runs, loads)
+    goodput = [_best_goodput(*both) for both in zip(choosing, runs, strict=True)]
+    load = compared_load(choosing, loads)
     equal = [[run.goodput_requests_per_second for run in by_load[load]] for by_load in runs]
     # With never a want of work, memory in use tells policies apart; below, the load does.
     held = [[run.utilisation_share for run in by_load[-1]] for by_load in runs]
@@ -147,7 +158,7 @@ def policy_figures(
                     LoadFigures.of(one, rows) for one, rows in zip(loads, by_load, strict=True)
                 ),
                 best_goodput=SeedFigure.of(goodput[place]),
-                best_load=loads[_best_load(by_load)],
+                best_load=loads[_best_load(choosing[place])],
                 rate_at_p99=None if rate is None else SeedFigure.of(rate),
                 best_goodput_over=over(goodput, place),
                 goodput_over=over(equal, place),

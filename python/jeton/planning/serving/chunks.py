@@ -378,7 +378,7 @@ def _batch_buckets(
     """Edges for the requests of a decoding step, by the time that a replay spends with each."""
     import numpy as np
 
-    starts, ends = np.array(outcome.runs[0]), np.array(outcome.runs[1])
+    starts, ends = outcome.runs
     moments = np.concatenate((starts, ends))
     changes = np.concatenate((np.ones(len(starts)), -np.ones(len(ends))))
     order = np.argsort(moments, kind="stable")

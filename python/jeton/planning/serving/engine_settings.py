@@ -66,6 +66,7 @@ def advise(
     policy: Policy,
     figures: PolicyFigures,
     drawings: Sequence[Trace],
+    others: Sequence[Trace],
     *,
     server: Server,
     settings: EngineSettings,
@@ -81,7 +82,8 @@ def advise(
     Args:
         policy: The best policy.
         figures: Its figures.
-        drawings: Traffic at the compared load, one of each seed.
+        drawings: Traffic at the compared load that settings are tried on, one of each seed.
+        others: As much traffic that the goodput with them is measured on.
         server: The server.
         settings: Its engine's defaults.
         objective: Limits of the latency.
@@ -95,8 +97,9 @@ def advise(
     tries = _Tries(drawings, server, settings, objective, paging, on_progress)
     step = tries.best_step()
     seats = tries.best_seats(step)
-    tuned = SeedFigure.of(tries.goodput(step, seats))
-    usual = SeedFigure.of(tries.goodput(settings.step_tokens, settings.max_requests))
+    judged = _Tries(others, server, settings, objective, paging, on_progress)
+    tuned = SeedFigure.of(judged.goodput(step, seats))
+    usual = SeedFigure.of(judged.goodput(settings.step_tokens, settings.max_requests))
     capacity = capacity_tokens(server, settings)
     share = server.plan.gpu_memory_utilization
     is_full = at.utilisation_share.mean >= _FULL_SHARE
@@ -115,7 +118,7 @@ def advise(
     step_reason = (
         f"of the sizes from {_STEP_TOKENS[0]:,} to {_STEP_TOKENS[-1]:,} that were replayed, "
         f"{tuned.mean:.3g} answers in time a second; the default of {settings.step_tokens:,} gives "
-        f"{SeedFigure.of(tries.goodput(settings.step_tokens, settings.max_requests)).mean:.3g}"
+        f"{usual.mean:.3g}"
     )
     seats_reason = (
         f"the fewest requests side by side with the most answers in time; the default of "

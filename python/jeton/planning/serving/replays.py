@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
     from jeton.economics.admission import Policy
-    from jeton.economics.traffic.outcome import Outcome
-    from jeton.economics.traffic.recording import Recorder
+    from jeton.economics.traffic.outcome import MemoryRecord, Outcome
     from jeton.economics.traffic.settings import EngineSettings
     from jeton.planning.serving.objective import LatencyObjective
 
@@ -89,9 +88,8 @@ def timely(trace: Trace, outcome: Outcome, objective: LatencyObjective) -> Timel
     """Return which requests of a replay were answered in time."""
     import numpy as np
 
-    arrived, finished = np.array(outcome.arrived), np.array(outcome.finished)
-    first = np.array(outcome.first_token)
-    done = np.frombuffer(bytes(outcome.status), dtype=np.uint8) == 0
+    arrived, first, finished = outcome.arrived, outcome.first_token, outcome.finished
+    done = outcome.status == 0
     outputs = trace.output_tokens
     ttft = np.where(outputs > 0, first, finished) - arrived
     several = done & (outputs > 1)
@@ -122,10 +120,10 @@ def replay_figures(
     duration = max(trace.duration_seconds, 1e-9)
     n, n_good = len(trace), int(found.in_time.sum())
     tokens = trace.prompt_tokens + trace.output_tokens
-    answered = np.frombuffer(bytes(outcome.status), dtype=np.uint8) == 0
+    answered = outcome.status == 0
     n_tokens = int(tokens[answered].sum())
     usd = server.hourly / SECONDS_PER_HOUR * Decimal(repr(outcome.end_seconds))
-    held, reserved = _memory(done.recorder, server, duration)
+    held, reserved = _memory(outcome.memory, server, duration)
     return ReplayFigures(
         requests_per_second=n / duration,
         goodput_requests_per_second=n_good / duration,
@@ -141,7 +139,7 @@ def replay_figures(
         usd_per_mtok_in_time=_usd_per_mtok(usd, int(tokens[found.in_time].sum())),
         n_refused=int(n - answered.sum()),
         running_p99=_running(outcome),
-        predicted_tokens_mean=float(np.mean(outcome.predicted)) if outcome.predicted else None,
+        predicted_tokens_mean=float(np.mean(outcome.predicted)) if len(outcome.predicted) else None,
     )
 
 
@@ -149,7 +147,7 @@ def _usd_per_mtok(usd: Decimal, n_tokens: int) -> Decimal | None:
     return (usd * TOKENS_PER_MTOK / n_tokens).quantize(Decimal("1e-6")) if n_tokens else None
 
 
-def _memory(recorder: Recorder, server: Server, duration: float) -> tuple[float, float]:
+def _memory(recorder: MemoryRecord, server: Server, duration: float) -> tuple[float, float]:
     """Shares of the memory that hold tokens and that are handed out, while requests come."""
     last = min(len(recorder.seconds), max(_WARM_UP_BINS + 1, int(duration / recorder.width)))
     chosen = slice(min(_WARM_UP_BINS, last - 1), last)
@@ -176,7 +174,7 @@ def _running(outcome: Outcome) -> int:
     """The 99% quantile of the requests side by side, at the moments when one starts."""
     import numpy as np
 
-    starts, ends = np.sort(np.array(outcome.runs[0])), np.sort(np.array(outcome.runs[1]))
+    starts, ends = np.sort(outcome.runs[0]), np.sort(outcome.runs[1])
     if not len(starts):
         return 0
     at = np.arange(1, len(starts) + 1) - np.searchsorted(ends, starts, side="right")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jeton._plain import counted
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.plans.page import PlanGrid, plan_html, plan_markdown
@@ -50,7 +51,7 @@ def fleet_words(plan: FleetPlan) -> tuple[str, ...]:
             )
     words += [f"{one.gpu}: {one.reason}" for one in plan.options if one.reason]
     words += [
-        f"{one.gpu}: {one.n_refused:,} requests fit neither context nor memory"
+        f"{one.gpu}: {counted(one.n_refused, 'request')} beyond context or memory"
         for one in plan.options
         if one.n_refused and not one.reason
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jeton.economics.prediction.length_bins import longest_of, shortest_of
+from tests.economics.serving_reference.length_bins import longest_of, shortest_of
 
 __all__ = ["LengthDrift", "LengthHistory", "LengthInterval"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from jeton.economics.prediction.output_lengths import OutputLengths
+from tests.economics.serving_reference.output_lengths import OutputLengths
 
 __all__ = ["ConformalEnd"]
 

