@@ -36,8 +36,6 @@ TRAINED = (
 """What is trained a little; the first ones say most."""
 
 
-N_FIRST = 5
-"""Ways that are judged everywhere before the others are."""
 KINDS = ("old", "tokens", "before", "after")
 
 
@@ -91,10 +89,14 @@ class Work:
     measured: Measured
 
     def rows(self) -> None:
-        """Counts tokens and judges every way before training; the first ways say most."""
-        for ways in (WAYS[:N_FIRST], WAYS[N_FIRST:]):
-            for n_tokens, domain, way in itertools.product(SIZES, DOMAINS, ways):
-                self._before(domain, n_tokens, way)
+        """Counts tokens and judges every way before training: first what says most."""
+        places = list(itertools.product(SIZES, DOMAINS))
+        for n_tokens, domain in places:
+            self._extension(domain, n_tokens)
+        for n_tokens, domain in places:
+            self._before(domain, n_tokens, WAYS[0])
+        for (n_tokens, domain), way in itertools.product(places, WAYS):
+            self._before(domain, n_tokens, way)
 
     def training(self) -> None:
         """Trains some ways a little and judges them again."""

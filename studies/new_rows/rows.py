@@ -11,6 +11,7 @@ from typing import Any
 
 import jeton
 from jeton.adapt import Reading, adapted_target, extend, save_adapted
+from jeton.adapt.change import CHANGE_FILE
 from jeton.adapt.weights import apply
 from studies.new_rows.donor import write_donor
 from studies.new_rows.network import NewRows
@@ -43,17 +44,17 @@ class Way:
 
 WAYS = (
     Way("mean"),
+    Way("asymmetric"),
+    Way("copy"),
     Way("asymmetric", is_untied=True),
     Way("exponential"),
     Way("vocabulary-mean"),
     Way("random"),
     Way("focus"),
-    Way("omp", with_donor=True),
     Way("zero"),
+    Way("omp", with_donor=True),
     Way("focus", with_donor=True),
     Way("exponential", is_untied=True),
-    Way("asymmetric"),
-    Way("copy"),
 )
 """Every way; those that are not here with an output layer of their own make equal rows for it."""
 
@@ -65,25 +66,31 @@ class Extension:
     Attributes:
         folder: Where it is.
         tokenizer: The tokenizer.
-        donor: Folder of the donor.
+        texts: Texts that it was learned from.
     """
 
     folder: Path
     tokenizer: jeton.Tokenizer
-    donor: Path
+    texts: tuple[str, ...]
+
+    def donor(self) -> Path:
+        """Returns the folder of a donor for it, made when it is asked for first."""
+        place = self.folder.parent / "donor"
+        if not (place / "config.json").is_file():
+            write_donor(place, self.tokenizer, self.texts)
+        return place
 
 
 def extended(model: Path, texts: tuple[str, ...], n_tokens: int, place: Path) -> Extension:
     """Gives the model's tokenizer new tokens of a domain; what is there already is read."""
-    folder, donor = place / "tokenizer", place / "donor"
-    if not (donor / "config.json").is_file():
+    folder = place / "tokenizer"
+    if not (folder / CHANGE_FILE).is_file():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         base = jeton.load(model / "tokenizer.json")
         found = extend(iter(texts), base=base, n_tokens=n_tokens, reading=Reading(hold_out=0))
         save_adapted(found.tokenizer, found.change, adapted_target(base, f"{folder}/"))
-        write_donor(donor, jeton.load(folder / "tokenizer.json"), texts)
-    return Extension(folder, jeton.load(folder / "tokenizer.json"), donor)
+    return Extension(folder, jeton.load(folder / "tokenizer.json"), texts)
 
 
 def made_rows(model: Path, extension: Extension, way: Way, place: Path, n_old: int) -> NewRows:
@@ -94,7 +101,7 @@ def made_rows(model: Path, extension: Extension, way: Way, place: Path, n_old: i
     """
     output = place / "applied"
     shutil.rmtree(output, ignore_errors=True)
-    donor = extension.donor if way.with_donor else None
+    donor = extension.donor() if way.with_donor else None
     apply(model, extension.folder, output=output, init=way.init, donor=donor, link=True)
     table = _tensor(output, TABLE)
     if not bool((table[:n_old] == _tensor(model, TABLE)).all()):

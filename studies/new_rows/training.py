@@ -12,10 +12,14 @@ from studies.new_rows.network import Network, NewRows
 
 __all__ = ["BATCH_TEXTS", "N_STEPS", "RATE", "WINDOW", "trained", "windows_of"]
 
-N_STEPS, BATCH_TEXTS, WINDOW = 200, 2, 64
+N_STEPS, BATCH_TEXTS, WINDOW = 300, 8, 128
 """Steps, windows of a step, tokens of a window."""
-RATE = 2e-3
-"""Learning rate of Adam at its highest; it rises for a tenth of the steps and then falls to 0."""
+RATE = 5e-4
+"""Learning rate of Adam at its highest; it rises for a tenth of the steps and then falls to 0.
+
+At 2e-3 and 130 tokens a step, rows of tokens that never occurred were pushed about by the output
+layer alone: after 200 steps medical text cost more than before, 0.119 and not 0.088 bits a byte.
+"""
 
 
 def trained(

@@ -19,7 +19,7 @@ def _texts(n: int) -> list[str]:
 
 
 def test_the_whole_is_within_the_interval_of_a_part(good: Tokenizer, poor: Tokenizer) -> None:
-    texts = _texts(3_000)
+    texts = _texts(2_000)
     report = audit(
         iter(texts), tokenizers=[good, poor], quality=False, sampling=Sampling(max_documents=400)
     )
@@ -27,7 +27,7 @@ def test_the_whole_is_within_the_interval_of_a_part(good: Tokenizer, poor: Token
     assert sampling is not None
     assert not sampling.is_whole
     assert sampling.n_documents_counted == report.corpus.n_documents == 400
-    assert sampling.n_documents_of_all == 3_000
+    assert sampling.n_documents_of_all == 2_000
     assert sampling.n_bytes_of_all == sum(len(text.encode()) for text in texts)
     for estimate, tokenizer in zip(sampling.tokens_of_all, (good, poor), strict=True):
         truth = sum(map(tokenizer.count, texts))
@@ -42,7 +42,7 @@ def test_the_whole_is_within_the_interval_of_a_part(good: Tokenizer, poor: Token
 
 
 def test_an_error_decides_how_much_is_counted(good: Tokenizer) -> None:
-    texts = _texts(6_000)
+    texts = _texts(3_000)
 
     def n_counted(error: float) -> int:
         sampling = audit(

@@ -35,6 +35,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LengthHistogram(BTreeMap<u64, u64>);
 
+/// A histogram of lengths as columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LengthColumns {
+    /// Different lengths, ascending.
+    pub lengths: Vec<u64>,
+    /// The number of documents of each.
+    pub n_documents: Vec<u64>,
+}
+
 impl LengthHistogram {
     /// Notes one document.
     pub fn add(&mut self, length: u64) {
@@ -49,10 +58,10 @@ impl LengthHistogram {
     }
 
     /// Lengths ascending, and the number of documents of each.
-    pub fn columns(&self) -> (Vec<u64>, Vec<u64>) {
-        self.0
-            .iter()
-            .map(|(&length, &count)| (length, count))
-            .unzip()
+    pub fn columns(&self) -> LengthColumns {
+        LengthColumns {
+            lengths: self.0.keys().copied().collect(),
+            n_documents: self.0.values().copied().collect(),
+        }
     }
 }

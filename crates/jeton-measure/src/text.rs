@@ -231,7 +231,10 @@ mod tests {
         assert_eq!((stats.n_whitespace_bytes, stats.n_space_bytes), (3, 8));
         assert_eq!(
             stats.bytes_per_document.columns(),
-            (vec![0, 4, 9], vec![1, 1, 1])
+            crate::LengthColumns {
+                lengths: vec![0, 4, 9],
+                n_documents: vec![1, 1, 1],
+            }
         );
         assert_eq!(stats.script_bytes.named(), [("Common", 8), ("Latin", 5)]);
         assert_eq!(stats.n_ascii_documents, 1);

@@ -1,6 +1,6 @@
 //! Ids of one text with where each comes from.
 
-use jeton_core::text::code_points::code_point_ranges;
+use jeton_core::text::code_points::{CodePointRanges, code_point_ranges};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -21,7 +21,8 @@ impl Encoding {
     pub(crate) fn new(encoding: jeton_core::tokenizer::Encoding, text: &str) -> Self {
         let starts_bytes: Vec<i64> = encoding.starts.iter().map(|&at| at as i64).collect();
         let ends_bytes: Vec<i64> = encoding.ends.iter().map(|&at| at as i64).collect();
-        let (starts, ends) = code_point_ranges(text, &encoding.starts, &encoding.ends);
+        let CodePointRanges { starts, ends } =
+            code_point_ranges(text, &encoding.starts, &encoding.ends);
         Self {
             ids: encoding.ids,
             starts,

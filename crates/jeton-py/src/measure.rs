@@ -14,8 +14,11 @@ use crate::door::{enter, quick, threads};
 type Columns<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>);
 
 fn columns<'py>(py: Python<'py>, histogram: &core::LengthHistogram) -> Columns<'py> {
-    let (lengths, counts) = histogram.columns();
-    (lengths.into_pyarray(py), counts.into_pyarray(py))
+    let found = histogram.columns();
+    (
+        found.lengths.into_pyarray(py),
+        found.n_documents.into_pyarray(py),
+    )
 }
 
 /// As a dict from the name of a script to its count.

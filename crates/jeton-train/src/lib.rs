@@ -86,7 +86,8 @@ pub use characters::{
 };
 pub use continued::{Continued, NewToken, continue_bpe, cutting_of};
 pub use counts::{
-    Drain, DrainFn, PretokenCounter, PretokenCounts, SplitFn, Splitting, Totals, Weights,
+    Drain, DrainFn, LongPretokens, PretokenCounter, PretokenCounts, SplitFn, Splitting, Totals,
+    Weights,
 };
 pub use cutting::{CutConfig, Cutter, Steps};
 pub use engine::{Merge, MergePolicy};

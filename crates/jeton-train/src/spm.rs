@@ -411,7 +411,7 @@ fn learn_pieces(
                 .collect())
         }
         ModelType::Word => {
-            let (_, n_too_long) = counts.longer_than(MAX_PIECE_BYTES - 1);
+            let n_too_long = counts.longer_than(MAX_PIECE_BYTES - 1).n_pretokens;
             let n_words = counts.n_pretokens() - n_too_long;
             if n_words == 0 {
                 return Err(Error::training(format!(

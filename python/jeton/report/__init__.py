@@ -1,7 +1,8 @@
 """How reports look: JSON, terminal, Markdown, and one HTML page.
 
 Every form is made from `AuditReport.to_dict`, so that all show the same numbers. A form is imported
-when it is first used: most runs want one or two of them.
+when it is first used: most runs want one or two of them. Each other page (`compare`, `sweep`,
+`route`, `plans`, `inspector`, `prediction`) has a module with a template in ``templates/``.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ impl Layout {
         });
         let Some(how) = overflow.filter(|_| n_truncated > 0) else {
             let cuts = both.map(|(length, room)| window(length, room, 0, side, 0));
-            let cuts = cuts.map(|(start, end)| Cut::between(start, end));
+            let cuts = cuts.map(|range| Cut::between(range.start, range.end));
             self.cuts
                 .extend(self.segments.iter().map(|&which| cuts[which]));
             return self.close_row(sample.index);
@@ -195,8 +195,8 @@ impl Layout {
         loop {
             for (&which, &index) in self.segments.iter().zip(&chosen) {
                 let (length, room) = both[which];
-                let (start, end) = window(length, room, stride, side, index);
-                self.cuts.push(Cut::between(start, end));
+                let range = window(length, room, stride, side, index);
+                self.cuts.push(Cut::between(range.start, range.end));
             }
             self.close_row(sample.index)?;
             if !next_windows(&mut digits, &mut chosen, &self.segments, counts) {

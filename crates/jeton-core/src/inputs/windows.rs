@@ -5,6 +5,8 @@
 //! compare it with a definition that takes tokens away one by one, tests in Python with the library
 //! itself.
 
+use std::ops::Range;
+
 use super::{Side, TruncationStrategy};
 
 /// Why two texts cannot be brought down to a length.
@@ -61,22 +63,16 @@ pub fn kept(
 ///
 /// Cutting on the right goes from the beginning to the end, on the left from the end to the
 /// beginning: the last window is the one that may be shorter.
-pub fn window(
-    length: usize,
-    room: usize,
-    stride: usize,
-    side: Side,
-    index: usize,
-) -> (usize, usize) {
+pub fn window(length: usize, room: usize, stride: usize, side: Side, index: usize) -> Range<usize> {
     let far = index.saturating_mul(room.saturating_sub(stride));
     match side {
         Side::Right => {
             let start = far.min(length);
-            (start, length.min(start.saturating_add(room)))
+            start..length.min(start.saturating_add(room))
         }
         Side::Left => {
             let end = length.saturating_sub(far);
-            (end.saturating_sub(room), end)
+            end.saturating_sub(room)..end
         }
     }
 }
@@ -166,7 +162,7 @@ mod tests {
             let side = if left { Side::Left } else { Side::Right };
             let fast: Vec<Vec<usize>> = (0..count(length, room, stride))
                 .map(|index| window(length, room, stride, side, index))
-                .map(|(start, end)| (start..end).collect())
+                .map(Iterator::collect)
                 .collect();
             prop_assert_eq!(fast, naive_windows(length, room, stride, side));
         }

@@ -15,13 +15,22 @@ pub fn floor_boundary(text: &str, at: usize) -> usize {
     floor
 }
 
+/// Half-open ranges of code points, as columns of equal length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodePointRanges {
+    /// The first code point of each.
+    pub starts: Vec<i64>,
+    /// The code point behind each.
+    pub ends: Vec<i64>,
+}
+
 /// Byte ranges as code-point ranges: a range that begins or ends inside a character takes all of
 /// it.
 ///
 /// Starts and ends rise as a rule (tokens come in order of the text), so one walk over the text
 /// does for each. Where they do not (a token that takes white space along covers others), distant
 /// positions are looked up. So no order of the ranges costs more than a block for each of them.
-pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i64>, Vec<i64>) {
+pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> CodePointRanges {
     if text.is_ascii() {
         // Bytes are code points.
         let convert = |positions: &[usize]| -> Vec<i64> {
@@ -30,7 +39,10 @@ pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i
                 .map(|&at| at.min(text.len()) as i64)
                 .collect()
         };
-        return (convert(starts), convert(ends));
+        return CodePointRanges {
+            starts: convert(starts),
+            ends: convert(ends),
+        };
     }
     let blocks = OnceCell::new();
     let convert = |positions: &[usize], inside: i64| -> Vec<i64> {
@@ -51,7 +63,10 @@ pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i
         });
         each.collect()
     };
-    (convert(starts, -1), convert(ends, 0))
+    CodePointRanges {
+        starts: convert(starts, -1),
+        ends: convert(ends, 0),
+    }
 }
 
 /// Where code points begin, by number; a number beyond the last is the text's end. As for the
@@ -173,7 +188,7 @@ mod tests {
             let text = part.repeat(repeats);
             let places = places.into_iter().map(|(a, b)| (a % (text.len() + 1), b % (text.len() + 1)));
             let (starts, ends): (Vec<_>, Vec<_>) = places.unzip();
-            let (from, to) = code_point_ranges(&text, &starts, &ends);
+            let CodePointRanges { starts: from, ends: to } = code_point_ranges(&text, &starts, &ends);
             for i in 0..starts.len() {
                 prop_assert_eq!((from[i], to[i]), naive(&text, starts[i], ends[i]));
             }
@@ -193,7 +208,7 @@ mod tests {
         let places: Vec<usize> = (0..200_000)
             .map(|i| if i % 2 == 0 { 0 } else { text.len() })
             .collect();
-        let (starts, ends) = code_point_ranges(&text, &places, &places);
+        let CodePointRanges { starts, ends } = code_point_ranges(&text, &places, &places);
         assert_eq!(starts, ends);
         assert_eq!(&starts[..3], [0, 500_000, 0]);
         assert_eq!(byte_positions(&text, &starts), places);

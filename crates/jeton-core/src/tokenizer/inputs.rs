@@ -7,7 +7,7 @@ use crate::documents::token_batch::TokenBatch;
 use crate::error::Result;
 use crate::inputs::template::{Template, TemplateSize};
 use crate::special::Allow;
-use crate::text::code_points::code_point_ranges;
+use crate::text::code_points::{CodePointRanges, code_point_ranges};
 
 /// Ids of many texts with where each comes from, in code points of its own text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,10 @@ impl Tokenizer {
         let how = self.template.trim_offsets;
         let mut encoding = Encoding::default();
         let white = self.align_untrimmed(text, allow, how.is_some(), scratch, &mut encoding)?;
-        let (mut starts, mut ends) = code_point_ranges(text, &encoding.starts, &encoding.ends);
+        let CodePointRanges {
+            mut starts,
+            mut ends,
+        } = code_point_ranges(text, &encoding.starts, &encoding.ends);
         if let (Some(how), Some(white)) = (how, white) {
             let places = starts.iter_mut().zip(&mut ends).zip(white);
             for (index, ((start, end), white)) in places.enumerate() {

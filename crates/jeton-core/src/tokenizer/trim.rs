@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::{Encoding, Tokenizer};
 use crate::engine::Engine;
 use crate::inputs::template::TrimOffsets;
-use crate::text::code_points::{byte_positions, code_point_ranges};
+use crate::text::code_points::{CodePointRanges, byte_positions, code_point_ranges};
 
 /// White space, or the letter that a space is in GPT-2's alphabet.
 fn is_white(c: char) -> bool {
@@ -77,7 +77,10 @@ impl Tokenizer {
 /// Leaves white space out of the ranges of the last tokens, one for each entry of `white`.
 pub(super) fn trim(text: &str, how: TrimOffsets, white: &[White], encoding: &mut Encoding) {
     let first = encoding.ids.len().saturating_sub(white.len());
-    let (from, to) = code_point_ranges(text, &encoding.starts[first..], &encoding.ends[first..]);
+    let CodePointRanges {
+        starts: from,
+        ends: to,
+    } = code_point_ranges(text, &encoding.starts[first..], &encoding.ends[first..]);
     let (mut changed, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
     for (index, white) in white.iter().enumerate() {
         let (start, end) = white.trim(from[index], to[index], how, index == 0);

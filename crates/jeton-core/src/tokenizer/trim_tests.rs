@@ -60,7 +60,8 @@ fn places(parts: &str, text: &str) -> Vec<(u32, usize, usize)> {
     let encoding = tokenizer
         .encode_with_offsets(text, &Allow::All, false, true)
         .unwrap();
-    let (starts, ends) = code_point_ranges(text, &encoding.starts, &encoding.ends);
+    let CodePointRanges { starts, ends } =
+        code_point_ranges(text, &encoding.starts, &encoding.ends);
     let at = |place: i64| usize::try_from(place).unwrap();
     (0..encoding.ids.len())
         .map(|i| (encoding.ids[i], at(starts[i]), at(ends[i])))

@@ -380,10 +380,16 @@ fn append_rows(text: &str, frame: &Frame, chunks: &[Chunk], flat: &mut Vec<i64>)
         .collect();
     let starts: Vec<usize> = pairs.iter().map(|(range, _)| range.start).collect();
     let ends: Vec<usize> = pairs.iter().map(|(range, _)| range.end).collect();
-    let (first, last) = code_point_ranges(text, &starts, &ends);
+    let found = code_point_ranges(text, &starts, &ends);
     flat.reserve(pairs.len() * ROW);
     for (at, (range, n_tokens)) in pairs.iter().enumerate() {
         let bytes = [range.start as i64, range.end as i64];
-        flat.extend([bytes[0], bytes[1], first[at], last[at], *n_tokens as i64]);
+        flat.extend([
+            bytes[0],
+            bytes[1],
+            found.starts[at],
+            found.ends[at],
+            *n_tokens as i64,
+        ]);
     }
 }

@@ -1,7 +1,7 @@
 //! Text to ids where only some parts of the text may hold control tokens.
 
 use jeton_core::error::ErrorKind;
-use jeton_core::text::code_points::code_point_ranges;
+use jeton_core::text::code_points::{CodePointRanges, code_point_ranges};
 use jeton_core::tokenizer::Trusted;
 use pyo3::prelude::*;
 
@@ -123,7 +123,7 @@ impl Tokenizer {
         };
         let starts: Vec<usize> = guarded.refused.iter().map(|found| found.start).collect();
         let ends: Vec<usize> = guarded.refused.iter().map(|found| found.end).collect();
-        let (starts, ends) = code_point_ranges(text, &starts, &ends);
+        let CodePointRanges { starts, ends } = code_point_ranges(text, &starts, &ends);
         let ids = guarded.refused.iter().map(|found| found.id);
         let refused = starts.into_iter().zip(ends).zip(ids);
         let refused = refused

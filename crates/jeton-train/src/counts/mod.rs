@@ -86,6 +86,15 @@ pub struct PretokenCounts {
     totals: Totals,
 }
 
+/// Pretokens beyond a length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LongPretokens {
+    /// Distinct ones.
+    pub n_distinct: u64,
+    /// The sum of their counts.
+    pub n_pretokens: u64,
+}
+
 impl PretokenCounts {
     /// No counts yet.
     pub fn new() -> Self {
@@ -212,13 +221,14 @@ impl PretokenCounts {
         self.totals.n_pretokens
     }
 
-    /// Returns the number of distinct pretokens longer than `n_bytes` bytes, and the sum of their
-    /// counts.
-    pub fn longer_than(&self, n_bytes: usize) -> (u64, u64) {
-        let long = self.iter().filter(|(bytes, _)| bytes.len() > n_bytes);
-        long.fold((0, 0), |(n_distinct, n), (_, count)| {
-            (n_distinct + 1, n + count)
-        })
+    /// Returns how many pretokens are longer than `n_bytes` bytes.
+    pub fn longer_than(&self, n_bytes: usize) -> LongPretokens {
+        let mut found = LongPretokens::default();
+        for (_, count) in self.iter().filter(|(bytes, _)| bytes.len() > n_bytes) {
+            found.n_distinct += 1;
+            found.n_pretokens += count;
+        }
+        found
     }
 
     /// Bytes of memory that the counts take.
