@@ -36,6 +36,9 @@ _LEAST: Final = 40
 _ANY: Final = -1
 _LEAST_ERROR: Final = 1e-3
 """Relative error added to each where its logarithm is taken: some are 0."""
+_MOST_SHRINK: Final = 0.2
+"""Largest exponent that is used. Texts differ as a whole, too, which pieces of few texts hide: of
+0, 0.2, 0.3 and 0.5, this one held closest to 90% on German and Chinese."""
 _FOLDS: Final = 5
 """Parts of the texts, each foreseen from the others: the ranks of an interval want many errors."""
 
@@ -287,12 +290,12 @@ def _error(x: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
 
 
 def _shrink_exponent(ratios: NDArray[np.float64], sizes: NDArray[np.int64]) -> float:
-    """Slope of the logarithm of errors over that of sizes: 0, or at most that of a mean."""
+    """Slope of the logarithm of errors over that of sizes, within limits."""
     errors = np.log(np.abs(ratios - 1) + _LEAST_ERROR)
     spread = np.log(sizes) - np.log(sizes).mean()
     square = float((spread**2).sum())
     slope = float((spread * errors).sum()) / square if square else 0.0
-    return min(0.5, max(0.0, -slope))
+    return min(_MOST_SHRINK, max(0.0, -slope))
 
 
 def _ranges(
