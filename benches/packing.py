@@ -114,13 +114,13 @@ def check(found: Any, lengths: Any, capacity: int) -> int:
     return len(loads)
 
 
-def one(name: str, file: str, capacity: int) -> None:
+def one(name: str, file: str, capacity: int, runs: int) -> None:
     """Runs one contender and prints what it did as JSON."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     lengths = np.load(file)
     run = CONTENDERS[name](lengths, capacity)
     seconds, busy = [], []
-    for _ in range(RUNS):
+    for _ in range(runs):
         start, start_busy = time.perf_counter(), time.process_time()
         found = run()
         seconds.append(time.perf_counter() - start)
@@ -138,13 +138,14 @@ def main() -> None:
     )
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--capacity", type=int, default=4096)
+    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--rivals", help="a Python that has axolotl and TRL")
     parser.add_argument("--only", action="append", choices=list(CONTENDERS))
     parser.add_argument("--one", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         name, file = options.one
-        one(name, file, options.capacity)
+        one(name, file, options.capacity, options.runs)
         return
     print(
         "| packer | seconds | of the processor | bins | fill |\n| --- | ---: | ---: | ---: | ---: |"
@@ -156,7 +157,8 @@ def main() -> None:
             python = sys.executable if name.startswith("jeton") else options.rivals
             if python is None:
                 continue
-            words = ["--capacity", str(options.capacity), "--one", name, str(lengths)]
+            words = ["--capacity", str(options.capacity), "--runs", str(options.runs)]
+            words += ["--one", name, str(lengths)]
             done = subprocess.run(
                 # Without the folder of this file, which holds a module of the name datasets.
                 [python, "-P", __file__, *words],
@@ -165,7 +167,8 @@ def main() -> None:
                 check=False,
             )
             if done.returncode:
-                print(f"| {name} | {done.stderr.strip().splitlines()[-1]} | | | |")
+                last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+                print(f"| {name} | {last} | | | |")
                 continue
             told = json.loads(done.stdout.strip().splitlines()[-1])
             seconds, fill = told["seconds"], told["fill"]

@@ -11,16 +11,13 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jeton
-from jeton.cluster import counting
+from jeton.cluster import counting, tokenizing
 from jeton.cluster.counting import count_units, merge_counts
-from jeton.cluster.tokenizing import pieces_of_part, write_part
-from jeton.datasets.pieces import TokenPiece
-from jeton.datasets.working import TokenizeJob
 
 __all__ = ["main"]
 
@@ -33,6 +30,7 @@ class _Session:
     def __init__(self, shared: Any) -> None:
         self.shared = shared
         self.seconds: dict[str, float] = {}
+        self.results_of: dict[int, Any] = {}
 
     def __enter__(self) -> _Session:
         return self
@@ -42,39 +40,26 @@ class _Session:
 
     def results(self, function: Any, calls: Any, workers: Any) -> Iterator[tuple[int, Any]]:
         for number, call in enumerate(calls):
-            start = time.process_time()
-            result = function(self.shared, *call)
-            spent = time.process_time() - start
-            self.seconds[function.__name__] = self.seconds.get(function.__name__, 0.0) + spent
-            yield number, result
+            yield number, self.result(self.begin(function, *call))
+
+    def begin(self, function: Any, *arguments: Any) -> Any:
+        """Do the work at once; its result is its own reference."""
+        start = time.process_time()
+        result = function(self.shared, *arguments)
+        spent = time.process_time() - start
+        self.seconds[function.__name__] = self.seconds.get(function.__name__, 0.0) + spent
+        self.results_of[id(result)] = result
+        return id(result)
+
+    def wait(self, references: Any, *, seconds: float | None = None) -> list[Any]:
+        return list(references)
+
+    def result(self, reference: Any) -> Any:
+        return self.results_of.pop(reference)
 
 
-def tokenizing(text: Path, tokenizer: str, folder: Path) -> dict[str, float]:
-    """Seconds of the tasks, and of the driver that cuts shards."""
-    seconds = {"tasks": 0.0}
-
-    def parts(
-        job: TokenizeJob, unit: int, document: int, workers: int | None, place: Path
-    ) -> Iterator[tuple[int, TokenPiece]]:
-        for number in range(unit, len(job.units)):
-            start = time.process_time()
-            write_part(job, number, str(folder))
-            seconds["tasks"] += time.process_time() - start
-            for piece in pieces_of_part(folder / f"{number:08d}.part", 0):
-                yield number, piece
-
-    start = time.process_time()
-    made = jeton.tokenize_dataset(
-        text, tokenizer=tokenizer, output=folder / "out", append_eos=True, on=parts
-    )
-    seconds["driver"] = time.process_time() - start - seconds["tasks"]
-    seconds["tokens"] = made.n_tokens
-    return seconds
-
-
-def counted(text: Path, folder: Path, patch: Callable[[Any], None]) -> dict[str, float]:
-    """Seconds of the tasks that count, and of those that add up."""
-    sessions: list[_Session] = []
+def opened_by(sessions: list[_Session]) -> Any:
+    """A stand-in for ``RaySession`` whose tasks run here."""
 
     class Opened:
         @classmethod
@@ -82,7 +67,31 @@ def counted(text: Path, folder: Path, patch: Callable[[Any], None]) -> dict[str,
             sessions.append(_Session(shared))
             return sessions[-1]
 
-    patch(Opened)
+    return Opened
+
+
+def tokenizing_rates(text: Path, tokenizer: str, folder: Path) -> dict[str, float]:
+    """Seconds of the tasks, and of the driver that plans shards."""
+    sessions: list[_Session] = []
+    setattr(tokenizing, "RaySession", opened_by(sessions))  # noqa: B010
+    start = time.process_time()
+    made = jeton.tokenize_dataset(
+        text,
+        tokenizer=tokenizer,
+        output=folder / "out",
+        append_eos=True,
+        shard_tokens=1 << 22,
+        on=tokenizing.pieces_on_ray,
+    )
+    total = time.process_time() - start
+    seconds = sessions[0].seconds
+    return {**seconds, "driver": total - sum(seconds.values()), "tokens": made.n_tokens}
+
+
+def counted(text: Path, folder: Path) -> dict[str, float]:
+    """Seconds of the tasks that count, and of those that add up."""
+    sessions: list[_Session] = []
+    setattr(counting, "RaySession", opened_by(sessions))  # noqa: B010
     counting.count_pretokens_on_ray(text, folder=folder / "counts")
     session = sessions[0]
     session.seconds["n_units"] = len(session.shared.units)
@@ -106,14 +115,13 @@ def main() -> None:
     megabytes = options.text.stat().st_size / 1e6
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = tokenizing(options.text, options.tokenizer, folder)
-        sums = counted(
-            options.text, folder, lambda session: setattr(counting, "RaySession", session)
-        )
+        found = tokenizing_rates(options.text, options.tokenizer, folder)
+        sums = counted(options.text, folder)
     print("| step | MB of text per second of one core |\n| --- | ---: |")
     for step, seconds in (
-        ("tokenize a unit into a part", found["tasks"]),
-        ("driver: parts to shards", found["driver"]),
+        ("tokenize a unit into a part", found["write_part"]),
+        ("driver: plan shards by lengths", found["driver"]),
+        ("write a shard from its parts", found["write_shard"]),
         ("count the pretokens of a unit", sums["count_units"]),
         ("add up files of counts", sums["merge"]),
     ):

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import jeton
+from jeton.cli.app import app
 from jeton.errors import JetonError
 
 FORMATS = ["megatron", "numpy", "parquet", "arrow", "mds", "litdata", "datatrove", "nanochat"]
@@ -101,3 +103,24 @@ def test_a_manifest_that_lies_is_no_internal_error(made: Path, tmp_path: Path) -
             jeton.verify_dataset(folder)
         with suppress(JetonError, OSError):
             jeton.transcode_dataset(folder, output=tmp_path / f"o{number}", format="megatron")
+
+
+def test_a_data_set_that_is_not_there(tmp_path: Path) -> None:
+    for path, message in (
+        (tmp_path / "nowhere", "there is no data set at"),
+        (tmp_path, "has neither a manifest.json nor files that end with .idx"),
+    ):
+        with pytest.raises(FileNotFoundError, match=message):
+            jeton.transcode_dataset(path, output=tmp_path / "o", format="mds")
+
+
+def test_what_a_copy_says(made: Path, tmp_path: Path) -> None:
+    if "nanochat" in (made / "manifest.json").read_text(encoding="utf-8"):
+        pytest.skip("it has no ids")
+    words = ["tokenize", "--transcode", str(made), "--format", "numpy", "-o", str(tmp_path / "o")]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "documents keep their ids" in result.stderr
+    result = CliRunner().invoke(app, [*words[:-1], str(tmp_path / "o" / "manifest.json")])
+    assert result.exit_code == 2
+    assert "is a file; expected a folder" in result.output

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer
+from jeton._plain import strict_json
 from jeton.chunking.bm25 import Bm25
 from jeton.errors import RecordError, UsageError
 from jeton.registry import TokenizerLike, resolve
@@ -90,20 +91,15 @@ def read_questions(path: str | os.PathLike[str], *, n_chars: int) -> list[Questi
         RecordError: A line is no such record, or a reference lies outside of the text.
     """
     found = []
-    lines = Path(path).read_text(encoding="utf-8").split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(Path(path).read_bytes().split(b"\n"), 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-            references = tuple((int(start), int(end)) for start, end in record["references"])
-            question = record["question"]
-            if not isinstance(question, str) or not references:
-                raise ValueError("no question, or no reference")
-        except (ValueError, KeyError, TypeError) as error:
+            question, references = _question(line)
+        except ValueError as error:
             raise RecordError(
-                f"{path}:{number}: {error!r}; expected "
-                '{"question": "...", "references": [[start, end], ...]}',
+                f'{path}:{number}: {error}; expected {{"question": "...", "references": '
+                "[[start, end], ...]}\nhint: correct that line",
                 path=str(path),
                 line=number,
             ) from None
@@ -119,6 +115,32 @@ def read_questions(path: str | os.PathLike[str], *, n_chars: int) -> list[Questi
     if not found:
         raise RecordError(f"{path}: no question in it", path=str(path), line=None)
     return found
+
+
+def _question(line: bytes) -> tuple[str, tuple[Span, ...]]:
+    """A question with its references.
+
+    Raises:
+        ValueError: The line is no such record; the message says why.
+    """
+    try:
+        record = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not valid JSON: {str(error).split(': line')[0]}") from None
+    if not isinstance(record, dict):
+        raise ValueError("the line is no object")
+    question, given = record.get("question"), record.get("references")
+    if not isinstance(question, str) or not question.strip():
+        raise ValueError("there is no question")
+    if not isinstance(given, list) or not given:
+        raise ValueError("there is no reference")
+    for pair in given:
+        is_pair = isinstance(pair, list) and len(pair) == 2
+        if not is_pair or any(type(place) is not int for place in pair):
+            raise ValueError(f"the reference {strict_json(pair)[:40]} is no pair of whole numbers")
+    return question, tuple((start, end) for start, end in given)
 
 
 def evaluate_chunks(

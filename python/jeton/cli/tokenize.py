@@ -296,10 +296,13 @@ def _say(made: TokenizedDataset, *, quiet: bool) -> None:
         streams.say(f"{counted(read.n_empty_documents, 'empty document')} left out")
     if made.n_resumed_shards:
         streams.say(f"{counted(made.n_resumed_shards, 'shard')} of an earlier run kept")
-    before, behind = (" ".join(names) for names in made.around)
-    around = f"{before} ... {behind}".strip() if before or behind else "no special tokens"
+    if made.is_transcoded:
+        end = "documents keep their ids"
+    else:
+        before, behind = (" ".join(names) for names in made.around)
+        around = f"{before} ... {behind}".strip() if before or behind else "no special tokens"
+        end = f"around each document: {around}"
     streams.say(
         f"{counted(made.n_tokens, 'token')} ({made.dtype}) of "
-        f"{counted(made.n_documents, 'document')} in {counted(len(made.shards), 'shard')}; "
-        f"around each document: {around}"
+        f"{counted(made.n_documents, 'document')} in {counted(len(made.shards), 'shard')}; {end}"
     )

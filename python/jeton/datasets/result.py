@@ -27,7 +27,9 @@ class TokenizedDataset:
         read: Counts of the documents that were read.
         skipped: Files that were not read: (path, reason).
         n_resumed_shards: Shards that an earlier run had finished.
-        around: The special tokens before and behind each document, as text.
+        around: The special tokens before and behind each document, as text; none where ids were
+            copied.
+        is_transcoded: Ids were copied from another data set.
     """
 
     folder: Path
@@ -40,6 +42,7 @@ class TokenizedDataset:
     skipped: tuple[tuple[str, str], ...] = ()
     n_resumed_shards: int = 0
     around: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    is_transcoded: bool = False
 
     @classmethod
     def of(cls, folder: Path, manifest: DatasetManifest, **facts: Any) -> TokenizedDataset:

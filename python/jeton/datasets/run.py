@@ -231,7 +231,9 @@ def tokenize_dataset(
     tokenizer = resolve(tokenizer)
     folder = local_folder(output)
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"the output {output} is a file; expected a folder")
+        raise NotADirectoryError(
+            f"the output {output} is a file; expected a folder\nhint: name another place"
+        )
     around = find_boundaries(tokenizer, options)
     kind = shard_format(options.format)
     options = replace(options, shard_tokens=options.shard_tokens or kind.default_shard_tokens)

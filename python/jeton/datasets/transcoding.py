@@ -119,7 +119,9 @@ def transcode_dataset(
     given = None if tokenizer is None else resolve(tokenizer)
     folder = local_folder(output)
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"the output {output} is a file; expected a folder")
+        raise NotADirectoryError(
+            f"the output {output} is a file; expected a folder\nhint: name another place"
+        )
     sources = _sources([Path(item) for item in inputs], given)
     paths = [shard.layout.folder / shard.record.files[0].name for shard in sources.shards]
     states = tuple(state_of(str(path)) for path in paths)
@@ -153,7 +155,7 @@ def transcode_dataset(
         on_progress=on_progress,
         n_special=0,
     )
-    return TokenizedDataset.of(folder, manifest, n_resumed_shards=n_resumed)
+    return TokenizedDataset.of(folder, manifest, n_resumed_shards=n_resumed, is_transcoded=True)
 
 
 def _pieces_of(shard: _SourceShard, number: int, first_document: int) -> Iterator[TokenPiece]:
@@ -204,12 +206,13 @@ def _own(folder: Path) -> tuple[list[_SourceShard], DatasetIdentity]:
 def _foreign(
     folder: Path, tokenizer: Tokenizer | None
 ) -> tuple[list[_SourceShard], DatasetIdentity]:
+    pairs = find_pairs(folder)
     if tokenizer is None:
         raise UsageError(
             f"{folder} does not say which tokenizer made it\nhint: name it with --tokenizer"
         )
     found = []
-    for path in find_pairs(folder):
+    for path in pairs:
         index = read_megatron_index(path.with_suffix(".idx"))
         if index.dtype.kind == "f":
             raise FormatError(f"{path}: its ids are {index.dtype.name}", path=str(path))
