@@ -48,7 +48,7 @@ def test_figures_are_differences_on_the_same_bytes() -> None:
     }  # fmt: skip
     figures = page.figures_of(found)
     assert figures["old"]["medical"]["bits_per_byte"] == 0.9
-    mean, zero, copy = figures["before"]
+    mean, copy, zero = figures["before"]
     assert (mean["way"], zero["way"], copy["equal_to"]) == ("mean", "zero", "mean")
     assert mean["texts"]["domain"]["bits_per_byte"] == 0.94
     assert mean["texts"]["domain"]["more"] == 0.04
