@@ -83,8 +83,8 @@ impl Kernel {
         (kinds, leads(around))
     }
 
-    /// Gives the bytes of longer characters around a block their kinds. `leads`: a bit for each byte
-    /// that begins one.
+    /// Gives the bytes of longer characters around a block their kinds. `leads`: a bit for each
+    /// byte that begins one.
     #[inline]
     pub(super) fn spread(
         self,

@@ -117,7 +117,7 @@ impl Bytes {
             if !is_two {
                 here = _mm256_and_si256(here, _mm256_cmpeq_epi8(first, all(leaf.lead)));
             }
-            // The lowest bit of the last byte but one tells the row, six bits of the last the place.
+            // The lowest bit of the last byte but one tells the row.
             let row = _mm256_and_si256(_mm256_slli_epi16::<6>(middle), all(0x40));
             let place = _mm256_or_si256(_mm256_and_si256(last, all(0x3F)), row);
             told |= self.note(part, look_up(table, MAX_SLICES, place), here);
