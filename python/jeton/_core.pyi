@@ -142,10 +142,10 @@ class DocumentReader:
     Compression (zstd, gzip, none) is detected from the first bytes. ``format="text"``: the file is
     one document (``documents="file"``) or one document a line (``documents="line"``; empty lines
     are skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots
-    descend: ``"message.content"``); blank lines are skipped, and so are texts that are null (counted
-    in ``n_null_documents``). ``skip_bad_records`` leaves out lines that do not parse or have no text
-    (``n_bad_records``). A text document above ``max_document_bytes`` is cut at line ends (counted in
-    ``n_cut_documents``).
+    descend: ``"message.content"``); blank lines are skipped, and so are texts that are null
+    (counted in ``n_null_documents``). ``skip_bad_records`` leaves out lines that do not parse or
+    have no text (``n_bad_records``). A text document above ``max_document_bytes`` is cut at line
+    ends (counted in ``n_cut_documents``).
 
     Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file
     that decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size,

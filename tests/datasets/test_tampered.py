@@ -115,10 +115,12 @@ def test_a_data_set_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_what_a_copy_says(made: Path, tmp_path: Path) -> None:
-    if "nanochat" in (made / "manifest.json").read_text(encoding="utf-8"):
-        pytest.skip("it has no ids")
     words = ["tokenize", "--transcode", str(made), "--format", "numpy", "-o", str(tmp_path / "o")]
     result = CliRunner().invoke(app, words)
+    if "nanochat" in (made / "manifest.json").read_text(encoding="utf-8"):
+        assert result.exit_code == 2
+        assert "files for nanochat hold text, no ids" in result.output
+        return
     assert result.exit_code == 0, result.output
     assert "documents keep their ids" in result.stderr
     result = CliRunner().invoke(app, [*words[:-1], str(tmp_path / "o" / "manifest.json")])

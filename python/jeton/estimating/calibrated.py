@@ -34,6 +34,11 @@ _SIGN_RIDGES: Final = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _LEAST: Final = 40
 """Texts of a kind and size before they have an interval of their own."""
 _ANY: Final = -1
+_LEAST_ERROR: Final = 1e-3
+"""Relative error added to each where its logarithm is taken: some are 0."""
+_MOST_SHRINK: Final = 0.2
+"""Largest exponent that is used. Texts differ as a whole, too, which pieces of few texts hide: of
+0, 0.2, 0.3 and 0.5, this one held closest to 90% on German and Chinese."""
 _FOLDS: Final = 5
 """Parts of the texts, each foreseen from the others: the ranks of an interval want many errors."""
 
@@ -94,6 +99,8 @@ class CountModel:
         n_texts: Texts that it was learned from.
         n_bytes: Their bytes.
         seed: Seed of the split.
+        shrink_exponent: Power of a text's size by which relative errors fall: where a size has no
+            interval of its own, the nearest one is scaled.
     """
 
     counted_by: str
@@ -105,6 +112,7 @@ class CountModel:
     n_texts: int
     n_bytes: int
     seed: int
+    shrink_exponent: float = 0.0
 
     @classmethod
     def fit(
@@ -173,17 +181,23 @@ class CountModel:
             n_texts=len(usable),
             n_bytes=sum(len(texts[place]) for place in usable.tolist()),
             seed=seed,
+            shrink_exponent=_shrink_exponent(
+                ratios[fitted], np.array([max(1, len(texts[row])) for row in fitted.tolist()])
+            ),
         )
 
     def expect(self, features: NDArray[np.float64], n_bytes: int) -> CountRange:
         """Return the count of a text with these counts of bytes."""
         weights = np.array([self.coefficients[name] for name in FEATURES])
         expected = max(float(features @ weights) + self.intercept_tokens, 0.5 if n_bytes else 0.0)
-        found = self._range(kind_of(features), max(1, n_bytes).bit_length() - 1)
+        octave = max(1, n_bytes).bit_length() - 1
+        found = self._range(kind_of(features), octave)
+        beyond = 0 if found.size_octave == _ANY else octave - found.size_octave
+        scale = 2.0 ** (-self.shrink_exponent * beyond)
         return CountRange(
             n_tokens=expected,
-            lower_tokens=expected * found.low,
-            upper_tokens=expected * found.high,
+            lower_tokens=expected * max(0.0, 1 + (found.low - 1) * scale),
+            upper_tokens=expected * (1 + (found.high - 1) * scale),
             coverage=self.coverage,
             kind=found.kind,
         )
@@ -237,6 +251,7 @@ def load_count_model(path: str | os.PathLike[str]) -> CountModel:
         if missing or not any(not item.kind for item in ranges):
             raise ValueError(f"it lacks {missing[:1] or 'the range of all texts'}")
         numbers = [*model.coefficients.values(), model.intercept_tokens, model.coverage]
+        numbers.append(model.shrink_exponent)
         numbers += [end for item in ranges for end in (item.low, item.high)]
         if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers):
             raise ValueError("a number is not finite")
@@ -272,6 +287,15 @@ def _ridge(x: NDArray[np.float64], sign_ridge: float) -> NDArray[np.float64]:
 
 def _error(x: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     return float(np.quantile(np.abs(x @ weights - 1), 0.9)) if len(x) else 0.0
+
+
+def _shrink_exponent(ratios: NDArray[np.float64], sizes: NDArray[np.int64]) -> float:
+    """Slope of the logarithm of errors over that of sizes, within limits."""
+    errors = np.log(np.abs(ratios - 1) + _LEAST_ERROR)
+    spread = np.log(sizes) - np.log(sizes).mean()
+    square = float((spread**2).sum())
+    slope = float((spread * errors).sum()) / square if square else 0.0
+    return min(_MOST_SHRINK, max(0.0, -slope))
 
 
 def _ranges(
