@@ -116,8 +116,8 @@ pub(crate) fn gather_bits(bytes: u64) -> u64 {
     (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// Work that is compiled twice: for every machine, and for machines that count bits in one
-/// instruction.
+/// Work that is compiled more than once: for every machine, and for machines that count bits in one
+/// instruction or have wide vectors.
 pub trait Work {
     /// Result of the work.
     type Output;
@@ -147,13 +147,22 @@ pub(crate) fn run_wide<W: Work>(kernel: Kernel, work: W) -> W::Output {
         // SAFETY: this kernel exists only where the machine has what the function is compiled for.
         #[cfg(target_arch = "x86_64")]
         Kernel::Avx512(_) => unsafe { with_vectors(work) },
-        _ => run_at(kernel, work),
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2(_) => unsafe { with_avx2(work) },
+        Kernel::Portable => work.run(),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt,avx512bw,avx512vbmi,avx512vbmi2")]
 fn with_vectors<W: Work>(work: W) -> W::Output {
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt,avx2")]
+fn with_avx2<W: Work>(work: W) -> W::Output {
     work.run()
 }
 

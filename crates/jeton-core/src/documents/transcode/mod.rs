@@ -11,7 +11,7 @@ mod text;
 
 pub use text::to_text;
 
-use crate::cpu::dispatch::{Kernel, Work, run_at};
+use crate::cpu::dispatch::{Kernel, Work, run_wide};
 use crate::memory::huge_pages::prefer_huge_pages;
 
 /// Characters that are written together.
@@ -128,7 +128,7 @@ fn write_all<U: Unit>(kernel: Kernel, characters: &[U], room: &mut [u8]) -> Writ
         return avx512::call_write(U::kept(characters), room);
     }
     let (blocks, rest) = characters.as_chunks();
-    let mut written = run_at(kernel, Write(blocks, room));
+    let mut written = run_wide(kernel, Write(blocks, room));
     if !rest.is_empty()
         && let Some(room) = room.get_mut(written.n_bytes..)
     {
@@ -137,7 +137,7 @@ fn write_all<U: Unit>(kernel: Kernel, characters: &[U], room: &mut [u8]) -> Writ
         for (number, unit) in block.iter_mut().zip(rest) {
             *number = unit.number();
         }
-        let last = run_at(kernel, Write(&[block], room));
+        let last = run_wide(kernel, Write(&[block], room));
         written.n_bytes += last.n_bytes - (BLOCK_CHARACTERS - rest.len());
         written.is_text &= last.is_text;
     }
@@ -165,7 +165,10 @@ impl<U: Unit> Work for Write<'_, U> {
             }
             // `write` gets the very numbers that were checked, whatever the type: its output is
             // UTF-8 only then.
-            let numbers = block.map(U::number);
+            let mut numbers = [0; BLOCK_CHARACTERS];
+            for (number, unit) in numbers.iter_mut().zip(block) {
+                *number = unit.number();
+            }
             is_text &= are_those_of_text(&numbers);
             at += write(&numbers, place);
         }
@@ -198,9 +201,13 @@ fn write_ascii<U: Unit>(block: &[U; BLOCK_CHARACTERS], place: &mut [u8; MAX_BLOC
 #[inline(always)]
 fn write(block: &[u32; BLOCK_CHARACTERS], place: &mut [u8; MAX_BLOCK_BYTES]) -> usize {
     // First all of them, which vectors do; then only where they go has to wait for the one before.
-    let all = block.map(encoded);
+    // Not by `map`, which is a call of its own, compiled for every machine.
+    let (mut all, mut widths) = ([0; BLOCK_CHARACTERS], [0; BLOCK_CHARACTERS]);
+    for (n, &number) in block.iter().enumerate() {
+        (all[n], widths[n]) = encoded(number);
+    }
     let mut at = 0;
-    for (bytes, width) in all {
+    for (bytes, width) in all.iter().zip(widths) {
         if let Some(place) = place.get_mut(at..at + 4) {
             place.copy_from_slice(&bytes.to_le_bytes());
         }

@@ -4,6 +4,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_wide;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512_wide;
@@ -12,7 +14,9 @@ mod tests;
 
 use std::ops::RangeInclusive;
 
+use super::Boundaries;
 use super::multibyte::{AROUND, leads};
+use super::rows::Recent;
 use super::tables::{BLOCK, BlockBounds, Codes, Tables, WINDOW};
 use crate::cpu::dispatch::Kernel;
 
@@ -77,6 +81,27 @@ impl Kernel {
             _ => tables.single_kinds(around),
         };
         (kinds, leads(around))
+    }
+
+    /// Gives the bytes of longer characters around a block their kinds. `leads`: a bit for each byte
+    /// that begins one.
+    #[inline]
+    pub(super) fn spread(
+        self,
+        rules: &Boundaries,
+        recent: &mut Recent,
+        around: &[u8; AROUND],
+        leads: u128,
+        kinds: &mut [u8; AROUND],
+    ) {
+        // Characters that begin in the last bytes are not looked at, and are not complete.
+        let leads = leads & ((1 << (AROUND - 4)) - 1);
+        let left = match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => avx2_wide::call_spread(rules, recent, around, leads, kinds),
+            _ => leads,
+        };
+        rules.kinds.spread(around, left, kinds);
     }
 
     /// Writes what the characters around the places of a block are looked up by, where characters

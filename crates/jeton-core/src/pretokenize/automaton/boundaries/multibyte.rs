@@ -3,8 +3,8 @@
 //! With AVX-512 a block is looked at character by character ([`super::kernels`]). Elsewhere each
 //! byte of a character gets the kind of the character. The byte before a place then has the kind of
 //! the character before it; the bytes in between tell how far away further characters are. These
-//! steps are the same for all places, so vectors can do them. Only the kinds themselves are looked
-//! up one by one.
+//! steps are the same for all places, so vectors can do them. With AVX2 they also look up the kinds
+//! of most characters; elsewhere the kinds are looked up one by one.
 
 #[cfg(target_arch = "x86_64")]
 use super::kernels::avx512_wide;
@@ -47,11 +47,10 @@ pub(super) fn leads(around: &[u8; AROUND]) -> u128 {
 }
 
 impl Characters {
-    /// Gives the bytes of all longer characters around a block their kinds.
+    /// Gives the bytes of longer characters around a block their kinds, one character at a time.
+    /// `leads`: a bit for each byte that begins one of these.
     #[inline(always)]
     pub(super) fn spread(&self, around: &[u8; AROUND], leads: u128, kinds: &mut [u8; AROUND]) {
-        // Characters that begin in the last bytes are not looked at, and are not complete.
-        let leads = leads & ((1 << (AROUND - 4)) - 1);
         for (mut leads, from) in [(leads as u64, 0), ((leads >> 64) as u64, 64)] {
             while leads != 0 {
                 let at = from + leads.trailing_zeros() as usize;
@@ -139,7 +138,8 @@ impl Boundaries {
             &padded
         });
         let (mut kinds, leads) = self.kernel.single_kinds(&self.tables, around);
-        self.kinds.spread(around, leads, &mut kinds);
+        let recent = &mut progress.recent;
+        self.kernel.spread(self, recent, around, leads, &mut kinds);
         // Before the second character of a text there is only one.
         let second = match text.first() {
             Some(&first) if start == 0 => 1 << width(first),

@@ -63,6 +63,24 @@ pub(super) struct Leaf {
     pub(super) place: usize,
 }
 
+impl Leaf {
+    /// Returns the leaf of the character that begins with these two bytes and has two or three.
+    #[inline(always)]
+    pub(super) fn of(lead: u8, next: u8, characters: &Characters) -> Self {
+        let (number, lead, middle) = if lead < 0xE0 {
+            (u32::from(lead & 0x1F), 0, lead)
+        } else {
+            let number = u32::from(lead & 0x0F) << 6 | u32::from(next & 0x3F);
+            (number, lead, next)
+        };
+        Self {
+            lead,
+            middle: middle | 1,
+            place: characters.leaf_place(number >> 1),
+        }
+    }
+}
+
 impl Recent {
     #[inline(always)]
     pub(super) fn leads(&self) -> &[u8] {

@@ -18,7 +18,7 @@ use super::super::tables::{
 };
 
 /// Bytes of a register.
-const HALF: usize = 32;
+pub(super) const HALF: usize = 32;
 /// Room for the kinds of a window, a whole number of registers.
 const ROOM: usize = 3 * HALF;
 
@@ -79,7 +79,7 @@ fn bytes_within(block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
 /// Loads 32 bytes from a place on, or zeros if fewer are left.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(bytes: &[u8], at: usize) -> __m256i {
+pub(super) fn load(bytes: &[u8], at: usize) -> __m256i {
     let there: Option<&[u8; HALF]> = bytes.get(at..).and_then(<[u8]>::first_chunk);
     there.map_or(_mm256_setzero_si256(), |there| {
         // SAFETY: an unaligned load of 32 bytes that are there.
@@ -89,7 +89,7 @@ fn load(bytes: &[u8], at: usize) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn store(bytes: &mut [u8], at: usize, vector: __m256i) {
+pub(super) fn store(bytes: &mut [u8], at: usize, vector: __m256i) {
     let there: Option<&mut [u8; HALF]> = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
     if let Some(there) = there {
         // SAFETY: an unaligned store to 32 bytes that are there.
@@ -99,7 +99,7 @@ fn store(bytes: &mut [u8], at: usize, vector: __m256i) {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn slice(bytes: &[u8; MAX_KINDS]) -> __m256i {
+pub(super) fn slice(bytes: &[u8; MAX_KINDS]) -> __m256i {
     // SAFETY: an unaligned load of 16 bytes that are there.
     let bytes: __m128i = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
     _mm256_broadcastsi128_si256(bytes)
@@ -107,14 +107,14 @@ fn slice(bytes: &[u8; MAX_KINDS]) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn all(byte: u8) -> __m256i {
+pub(super) fn all(byte: u8) -> __m256i {
     _mm256_set1_epi8(byte.cast_signed())
 }
 
 /// Looks indices below 128 up in the first slices of a table.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn look_up(table: &Table, n_slices: usize, index: __m256i) -> __m256i {
+pub(super) fn look_up(table: &Table, n_slices: usize, index: __m256i) -> __m256i {
     let mut found = _mm256_setzero_si256();
     let (slices, _) = table.as_chunks::<MAX_KINDS>();
     for (high, bytes) in (0u8..).zip(slices).take(n_slices) {

@@ -110,20 +110,7 @@ fn kinds(rules: &Boundaries, recent: &mut Recent, ahead: &[u8; AHEAD]) -> __m512
             recent.take_lead(lead);
             continue;
         }
-        let (number, lead, middle) = if is_two {
-            (u32::from(lead & 0x1F), 0, lead)
-        } else {
-            (
-                u32::from(lead & 0x0F) << 6 | u32::from(next & 0x3F),
-                lead,
-                next,
-            )
-        };
-        let leaf = Leaf {
-            lead,
-            middle: middle | 1,
-            place: characters.leaf_place(number >> 1),
-        };
+        let leaf = Leaf::of(lead, next, characters);
         left &= !look_at_leaf(leaf, &mut kinds);
         recent.take_leaf(leaf);
     }
