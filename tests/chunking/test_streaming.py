@@ -102,9 +102,9 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
 @pytest.mark.conformance
 @pytest.mark.timeout(600)
 def test_peak_memory_is_flat(tmp_path: Path) -> None:
-    """300 MB take as much memory as 30 MB."""
+    """300 MB take as much memory as 120 MB."""
     peaks: list[int] = []
-    for name, n in (("small.jsonl", 1), ("large.jsonl", 10)):
+    for name, n in (("small.jsonl", 4), ("large.jsonl", 10)):
         path = tmp_path / name
         with path.open("wb") as stream:
             for _ in range(n):
@@ -117,4 +117,4 @@ def test_peak_memory_is_flat(tmp_path: Path) -> None:
             [sys.executable, "-c", code, *program], check=True, capture_output=True, text=True
         )
         peaks.append(int(done.stdout.split()[-1]))
-    assert peaks[1] < peaks[0] * 1.3, peaks
+    assert peaks[1] < peaks[0] * 1.1, peaks
