@@ -225,6 +225,8 @@ def test_the_text_is_jinjas_and_no_data_is_trusted(
         assert expected is None or error.reason in ("output", "security"), (source, error)
         return
     check(rendered)
+    if expected is not None and " object at 0x" in expected:
+        return  # Python's own words for a method, with an address: no text of a template
     assert expected is None or rendered.text == expected
 
 

@@ -181,7 +181,7 @@ pub(crate) fn simulate_traffic<'py>(
         given
             .as_array()
             .iter()
-            .map(|&place| place as usize)
+            .map(|&place| usize::try_from(place).unwrap_or(usize::MAX))
             .collect()
     };
     let requests = core::Requests {
@@ -204,6 +204,18 @@ pub(crate) fn simulate_traffic<'py>(
         let reason = "each request must have an arrival, lengths, and one of the groups";
         return quick(py, Err(Error::usage(reason)));
     }
+    let blocks = blocks.map(
+        |(offsets, numbers, block_tokens, block_bytes)| core::PromptBlocks {
+            offsets: places(&offsets),
+            numbers: numbers.as_array().to_vec(),
+            block_tokens,
+            block_bytes,
+        },
+    );
+    if blocks.as_ref().is_some_and(|blocks| !blocks.are_of(n)) {
+        let reason = "the blocks of each prompt must follow those of the prompt before it";
+        return quick(py, Err(Error::usage(reason)));
+    }
     let setup = core::Setup {
         times: times.times(),
         pages: pages.pages(),
@@ -216,14 +228,7 @@ pub(crate) fn simulate_traffic<'py>(
         watermark_share: settings.watermark_share,
         clients: settings.clients,
         bin_seconds,
-        blocks: blocks.map(
-            |(offsets, numbers, block_tokens, block_bytes)| core::PromptBlocks {
-                offsets: places(&offsets),
-                numbers: numbers.as_array().to_vec(),
-                block_tokens,
-                block_bytes,
-            },
-        ),
+        blocks,
     };
     let out = enter(py, |keep_going| {
         core::simulate(requests, setup, keep_going).ok_or(ErrorKind::Interrupted.into())

@@ -23,6 +23,13 @@ pub struct PromptBlocks {
 }
 
 impl PromptBlocks {
+    /// True if there are blocks of `n` prompts, and those of each follow those of the one before.
+    pub fn are_of(&self, n: usize) -> bool {
+        self.offsets.len() == n + 1
+            && self.offsets.is_sorted()
+            && self.offsets.last() == Some(&self.numbers.len())
+    }
+
     fn of(&self, request: usize) -> &[i64] {
         &self.numbers[self.offsets[request]..self.offsets[request + 1]]
     }

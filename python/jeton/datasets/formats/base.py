@@ -66,6 +66,17 @@ class ShardRecord:
     files: tuple[FileRecord, ...]
     inputs: tuple[tuple[str, int, int], ...] = ()
 
+    def file_ending(self, suffix: str) -> str:
+        """Returns the name of the shard's file that ends with ``suffix``.
+
+        Raises:
+            ValueError: The manifest names no such file.
+        """
+        for file in self.files:
+            if file.name.endswith(suffix):
+                return file.name
+        raise ValueError(f"the manifest names no file {suffix} of this shard")
+
     def to_dict(self) -> dict[str, Any]:
         """The record as the manifest has it."""
         return {

@@ -53,7 +53,7 @@ class DatatroveFormat:
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
     ) -> Iterator[ShardIds]:
         """Yield the documents, as the index has them."""
-        name = next(file.name for file in shard.files if file.name.endswith(".ds"))
+        name = shard.file_ending(".ds")
         path = layout.folder / name
         ends = np.fromfile(Path(f"{path}.index"), dtype="<u8").astype(np.int64)
         bounds = np.concatenate([[0], ends]).astype(np.int64)

@@ -71,7 +71,7 @@ class MegatronFormat:
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
     ) -> Iterator[ShardIds]:
         """Yield the documents, about four million tokens at a time."""
-        name = next(file.name for file in shard.files if file.name.endswith(".bin"))
+        name = shard.file_ending(".bin")
         yield from read_pair(layout.folder / name)
 
 

@@ -60,8 +60,10 @@ class NumpyFormat:
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
     ) -> Iterator[ShardIds]:
         """Yield the documents: each up to its end token."""
-        name = next(file.name for file in shard.files if not file.name.endswith(MASK_SUFFIX))
-        path = layout.folder / name
+        ids = [file.name for file in shard.files if not file.name.endswith(MASK_SUFFIX)]
+        if not ids:
+            raise ValueError("the manifest names no file of ids of this shard")
+        path = layout.folder / ids[0]
         if eos_id is None:
             raise FormatError(
                 f"{path}: its documents have no end token, so that nobody can tell them apart",
