@@ -44,7 +44,9 @@ CAVEATS = (
     "all records are of engines before 2026-11-28, which also remembered passages of Thai and "
     "whole texts of few words: warm Thai and Llama 2 over Chinese are lower now "
     "(docs/log/low-id-pairs.md has the other changes); what else the deletions cost was found and "
-    "put back (docs/log/2026-11-28-engine-on-intel.md)",
+    "put back (docs/log/2026-11-28-engine-on-intel.md); processors without AVX-512 VBMI use the "
+    "AVX2 code, and their ratios are lower: 1.06 to 1.36 of the best other library for warm rows "
+    "(docs/log/2026-11-28-scripts-on-avx2.md)",
 )
 
 
