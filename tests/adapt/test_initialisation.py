@@ -242,3 +242,12 @@ def test_a_method_that_is_not_known_is_refused(model: Path, tmp_path: Path) -> N
     ):
         with pytest.raises(UsageError, match=message):
             apply(model, tmp_path / "t", output=tmp_path / "o", **options)
+
+
+def test_a_nearly_zero_row_of_the_donor_is_in_no_sum() -> None:
+    atoms = np.eye(6, dtype=np.float32)
+    target = np.array([0.0, 0.0, 0.0, 0.0, 0.6, 0.8], np.float32)
+    atoms[0] = target * 1e-7
+    [(places, weights)] = matching_pursuit(atoms, target[None])
+    assert sorted(places.tolist()) == [4, 5]
+    assert np.abs(weights).max() < 1.0

@@ -17,11 +17,20 @@ _BATCH_BYTES = 64 << 20
 _CLOSE = 1e-6
 """Residual, as a share of the vector's length, at which a sum is good enough."""
 
+_FAINT = 0.1
+"""Length of an atom, as a share of their median, below which no sum takes it.
+
+Rows of tokens that were hardly trained are nearly zero. Their direction is noise, and a sum would
+need weights of thousands and more to use them.
+"""
+
 
 def matching_pursuit(
     atoms: NDArray[np.float32], targets: NDArray[np.float32], *, n_atoms: int = MAX_ATOMS
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Gives for each target the atoms of its sum and their weights.
+
+    Atoms that are nearly zero are in no sum.
 
     Args:
         atoms: float32 (n, n_columns).
@@ -29,7 +38,10 @@ def matching_pursuit(
         n_atoms: Most atoms of one sum.
     """
     norms = np.linalg.norm(atoms, axis=1, keepdims=True)
-    unit = (atoms / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+    lengths = norms[norms > 0]
+    least = _FAINT * float(np.median(lengths)) if len(lengths) else 0.0
+    unit = np.where(norms > least, atoms / np.where(norms > 0, norms, 1.0), 0.0)
+    unit = unit.astype(np.float32)
     n_columns = atoms.shape[1]
     n_atoms = min(n_atoms, n_columns, len(atoms))
     step = max(1, _BATCH_BYTES // max(4 * n_atoms * n_columns, 1))
