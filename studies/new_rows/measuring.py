@@ -33,7 +33,7 @@ TRAINED = (
     ("legal", 1000, Way("asymmetric", is_untied=True)),
     ("legal", 1000, Way("mean", is_untied=True)),
 )
-"""What is trained a little; the first ones say most."""
+"""Cases that are trained a little; the first ones say most."""
 
 
 KINDS = ("old", "tokens", "before", "after")
