@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
                 work.rows()
             if options.part != "rows":
                 work.training()
-        page.write_figures(Measured(options.place).found)
+        page.write_figures(Measured(options.place).found, part=options.part)
     return page.update(check=options.check)
 
 

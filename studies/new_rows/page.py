@@ -22,15 +22,24 @@ FIGURES = _DOCS / "new-rows.json"
 PART = Part("tables", "python -m studies.new_rows MODEL CORPORA")
 YARDSTICK, TRAINED_YARDSTICK = "mean", "asymmetric+untied"
 """The ways that all others are compared with, before and after training."""
+_PARTS = {"old": "rows", "tokens": "rows", "before": "rows", "after": "training"}
 _NAMES = tuple(way.name for way in WAYS)
 
 Figures = dict[str, Any]
 
 
-def write_figures(found: dict[str, Any]) -> None:
-    """Writes the figures of measured results."""
-    text = json.dumps(figures_of(found), indent=1)
-    write_whole(FIGURES, text + "\n")
+def write_figures(found: dict[str, Any], *, part: str | None = None) -> None:
+    """Writes the figures of measured results.
+
+    Args:
+        found: The results by kind.
+        part: ``rows`` or ``training`` if one part alone was measured: figures of the other stay.
+    """
+    figures = figures_of(found)
+    if part is not None and FIGURES.is_file():
+        kept = json.loads(FIGURES.read_text(encoding="utf-8"))
+        figures = {kind: (figures if part == _PARTS[kind] else kept)[kind] for kind in figures}
+    write_whole(FIGURES, json.dumps(figures, indent=1) + "\n")
 
 
 def update(*, check: bool) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tokenizers import Tokenizer
 
 import jeton
@@ -56,6 +58,25 @@ def test_figures_are_differences_on_the_same_bytes() -> None:
     assert zero["texts"]["general"]["over"] == -0.01
     low, high = zero["texts"]["general"]["over_low"], zero["texts"]["general"]["over_high"]
     assert (low, high) == (-0.02, 0.0)
+
+
+def test_figures_of_one_part_leave_those_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "FIGURES", tmp_path / "figures.json")
+    old = {"medical": {"bits": [80.0], "bytes": [100]}, "general": {"bits": [90.0], "bytes": [100]}}
+    bits = {"medical": [84.0], "general": [90.0]}
+    before = {"medical/1000/mean": {"bits": bits}, "medical/1000/zero": {"bits": bits}}
+    tokens = {"medical/1000": {"learned_bytes": 5}}
+    page.write_figures({"old": old, "tokens": tokens, "before": before, "after": {}})
+    training = {"steps": 3, "tokens_per_step": 8, "loss": [1.0], "seconds": 1}
+    del before["medical/1000/zero"]
+    after = {"medical/1000/mean": {"bits": bits, **training}}
+    found = {"old": old, "tokens": tokens, "before": before, "after": after}
+    page.write_figures(found, part="training")
+    figures = json.loads(page.FIGURES.read_text())
+    assert [row["way"] for row in figures["before"]] == ["mean", "zero"]
+    assert [row["way"] for row in figures["after"]] == ["mean"]
 
 
 def test_an_interval_holds_the_ratio_and_knows_no_spread_of_equal_ones() -> None:
