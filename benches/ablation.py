@@ -28,7 +28,7 @@ from benches.clock import seconds_of
 from benches.isolated import ROOT
 from benches.script_text import LANGUAGES
 
-__all__ = ["Build", "main", "ratios"]
+__all__ = ["CASES", "Build", "ask", "documents_of", "main", "passes", "ratios"]
 
 FIRST_BYTES = 4_000_000
 """Text of a first pass; languages have less."""
@@ -64,11 +64,12 @@ class Build:
         return cls(name, Path(folder).resolve(), dict(pair.split("=", 1) for pair in pairs))
 
 
-def _documents(case: str) -> list[str]:
+def documents_of(case: str, corpora: Path = texts.CORPORA) -> list[str]:
+    """Documents of one of ``CASES``; none where there is no corpus."""
     sample = (
-        texts.language_sample(case, max_bytes=FIRST_BYTES)
+        texts.language_sample(case, max_bytes=FIRST_BYTES, corpora=corpora)
         if case in LANGUAGES
-        else texts.sample(case, max_bytes=FIRST_BYTES)
+        else texts.sample(case, max_bytes=FIRST_BYTES, corpora=corpora)
     )
     return [] if sample is None else list(sample.documents)
 
@@ -81,7 +82,7 @@ def _real_time(cpu: int | None, priority: int | None) -> None:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
-def _passes(tokenizer: Any, documents: list[str], warm_rounds: int) -> dict[str, Any]:
+def passes(tokenizer: Any, documents: list[str], warm_rounds: int) -> dict[str, Any]:
     """Time a first pass, and warm rounds over at least ``WARM_BYTES`` each."""
     import numpy as np
 
@@ -121,13 +122,21 @@ def _work(request: Mapping[str, Any]) -> dict[str, Any]:
         load_s = perf_counter() - start
         answer[case] = {
             "load": load_s,
-            **_passes(tokenizer, documents, request["warm_rounds"]),
+            **passes(tokenizer, documents, request["warm_rounds"]),
         }
         del tokenizer
     return answer
 
 
-def _ask(build: Build, request: Mapping[str, Any], cache: Path) -> dict[str, Any]:
+def ask(
+    module: str,
+    build: Build,
+    request: Mapping[str, Any],
+    cache: Path,
+    *,
+    timeout_s: float = TIMEOUT_S,
+) -> dict[str, Any]:
+    """Have ``module --work`` of a build answer a request, in a fresh process with its own cache."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(build.folder),
@@ -135,12 +144,12 @@ def _ask(build: Build, request: Mapping[str, Any], cache: Path) -> dict[str, Any
         **build.variables,
     }
     finished = subprocess.run(
-        [sys.executable, "-m", "benches.ablation", "--work", json.dumps(request)],
+        [sys.executable, "-m", module, "--work", json.dumps(request)],
         cwd=ROOT,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=timeout_s,
         check=False,
     )
     if finished.returncode != 0:
@@ -174,7 +183,7 @@ def _print_table(
 def _measure(options: argparse.Namespace, folder: Path) -> int:
     files: dict[str, str] = {}
     for case in options.case or CASES:
-        documents = _documents(case)
+        documents = documents_of(case)
         if documents:
             path = folder / f"{case}.json"
             path.write_text(json.dumps(documents), encoding="utf-8")
@@ -204,7 +213,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> int:
             # The first round fills the caches of compiled files, and counts for the ids only.
             for build in options.build if round_number % 2 else reversed(options.build):
                 warm_rounds = WARM_ROUNDS if round_number else 0
-                answer = _ask(build, {**request, "warm_rounds": warm_rounds}, folder)
+                asked = {**request, "warm_rounds": warm_rounds}
+                answer = ask("benches.ablation", build, asked, folder)
                 for case, found in answer.items():
                     digests[case].add(found["digest"])
                     sizes[case] = found["n_bytes"]

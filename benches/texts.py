@@ -14,6 +14,7 @@ from pathlib import Path
 from benches.script_text import language_of, pure_text
 
 __all__ = [
+    "CORPORA",
     "HOSTILE",
     "KINDS",
     "Sample",
