@@ -28,7 +28,7 @@ from benches.clock import seconds_of
 from benches.isolated import ROOT
 from benches.script_text import LANGUAGES
 
-__all__ = ["CASES", "Build", "ask", "documents_of", "main", "passes", "ratios"]
+__all__ = ["CASES", "Build", "ask", "documents_of", "main", "passes", "ratios", "real_time"]
 
 FIRST_BYTES = 4_000_000
 """Text of a first pass; languages have less."""
@@ -74,7 +74,8 @@ def documents_of(case: str, corpora: Path = texts.CORPORA) -> list[str]:
     return [] if sample is None else list(sample.documents)
 
 
-def _real_time(cpu: int | None, priority: int | None) -> None:
+def real_time(cpu: int | None, priority: int | None) -> None:
+    """Stay on one processor, and before all ordinary processes, as far as that is allowed."""
     if cpu is not None:
         os.sched_setaffinity(0, {cpu})
     if priority is not None:
@@ -110,7 +111,7 @@ def passes(tokenizer: Any, documents: list[str], warm_rounds: int) -> dict[str, 
 
 def _work(request: Mapping[str, Any]) -> dict[str, Any]:
     """The seconds of one build, in this process."""
-    _real_time(request["cpu"], request["priority"])
+    real_time(request["cpu"], request["priority"])
     import jeton
 
     answer = {}

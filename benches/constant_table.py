@@ -59,12 +59,11 @@ CONSTANTS = (
             ("doorkeeper.rs", "GROWTH", "times", 1),
         )
     ),
-    Constant("RETRY_AFTER", "jeton-core/src/cache/records.rs", "pretokens", ("no room",)),
     Constant("WINDOW_BYTES", "jeton-core/src/pipeline/segments.rs", "bytes", _PASSES),
     Constant("SAMPLE_INTERVAL", "jeton-core/src/pipeline/segments.rs", "pretokens", _PASSES),
     Constant("TEXT_AHEAD", "jeton-core/src/cpu/prefetch.rs", "bytes", _PASSES),
     Constant(
-        "WORDS_WITHOUT_FILTER",
+        "FREE_WORDS",
         "jeton-core/src/models/bpe/lazy.rs",
         "words",
         ("first sentence", "first encode"),
@@ -85,8 +84,18 @@ CONSTANTS = (
     Constant(
         "CHUNKS_PER_THREAD", "jeton-core/src/documents/parallel.rs", "pieces", ("two threads",)
     ),
-    Constant("LOOK_BYTES", "jeton-core/src/tokenizer/stretches.rs", "bytes", ("one text",)),
-    Constant("PASSED_ENDS", "jeton-core/src/tokenizer/stretches.rs", "ends", ("one text",)),
+    Constant(
+        "LOOK_BYTES",
+        "jeton-core/src/pretokenize/likely_end.rs",
+        "bytes",
+        ("one text", "count one text"),
+    ),
+    Constant(
+        "PASSED_ENDS",
+        "jeton-core/src/pretokenize/likely_end.rs",
+        "ends",
+        ("one text", "count one text"),
+    ),
     Constant("LOOK_BYTES", "jeton-core/src/tokenizer/growing/edit.rs", "bytes", ("edits",)),
     Constant("PART_BYTES", "jeton-core/src/compiled/image.rs", "bytes", ("load compiled",)),
     Constant(
@@ -112,10 +121,7 @@ CONSTANTS = (
     Constant("MIN_TABLE_BYTES", "jeton-py/src/tokenizer/chunk.rs", "bytes", ("chunks",)),
     Constant("BYTES_PER_TASK", "jeton-train/src/counts/job.rs", "bytes", ("count documents",)),
     Constant("BYTES_PER_STRETCH", "jeton-train/src/counts/job.rs", "bytes", ("count one text",)),
-    Constant("LOOK_BYTES", "jeton-train/src/counts/job.rs", "bytes", ("count one text",)),
-    Constant("PASSED_ENDS", "jeton-train/src/counts/job.rs", "ends", ("count one text",)),
     Constant("PREFETCH_PLACES", "jeton-train/src/state.rs", "places", ("train",)),
-    Constant("REFILL_MIN", "jeton-train/src/queue.rs", "entries", ("train",)),
     Constant("REFILL_SHARE", "jeton-train/src/queue.rs", "entries", ("train",)),
 )
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benches import ablation, texts, vocabularies
+from benches import ablation, texts, train_texts, vocabularies
 from benches.clock import seconds_of
 
 __all__ = ["WORKLOADS", "prepare", "work"]
@@ -25,12 +25,17 @@ PASSES = ("english", "code", "logs", "Russian", "Arabic", "Hindi", "Thai", "Chin
 WARM_ROUNDS = 3
 REPEATS = 7
 """Least of as many calls; a round has one process of each build."""
-TRIMMED_KB = (200, 400)
-"""Rank files and texts on either side of the bounds for threads and tables."""
+SIZES = ("all", "200 KB", "400 KB")
+"""Rank files: whole, and cut on either side of the bound for threads."""
+FIRST_KB = (10, 20, 80, 1000)
+"""English that is encoded after a load from the rank file: words before and after the filter."""
 SENTENCE = "The quick brown fox jumps over the lazy dog: 12,345 times."
 N_EDITS = 300
-TRAINED_BYTES = 8_000_000
-VOCAB_SIZE = 16_000
+PROSE_BYTES = 8_000_000
+"""Text that no cache of the processor holds."""
+TRAINED_BYTES = 100_000_000
+"""With less, all that training visits lies in the processor's caches."""
+VOCAB_SIZE = 32_000
 
 Row = tuple[str, float, str]
 """Name, seconds, digest of the result."""
@@ -46,17 +51,22 @@ def prepare(folder: Path, shared: Path) -> dict[str, Any]:
     prepared = vocabularies.prepare(VOCABULARY, target=folder, source=source)
     if prepared is None or prepared.rank_file is None:
         raise FileNotFoundError(f"no rank file of {VOCABULARY} in {source}")
-    ranks = {"all": str(prepared.rank_file)}
+    ranks = {SIZES[0]: str(prepared.rank_file)}
     whole = prepared.rank_file.read_bytes()
-    for kilobytes in TRIMMED_KB:
-        path = folder / f"{VOCABULARY}-{kilobytes}k.tiktoken"
-        path.write_bytes(whole[: whole.rindex(b"\n", 0, kilobytes * 1000) + 1])
-        ranks[f"{kilobytes} KB"] = str(path)
+    for size in SIZES[1:]:
+        n_bytes = int(size.split()[0]) * 1000
+        path = folder / f"{VOCABULARY}-{n_bytes}.tiktoken"
+        path.write_bytes(whole[: whole.rindex(b"\n", 0, n_bytes) + 1])
+        ranks[size] = str(path)
     files = {}
     corpora = shared / "data" / "corpora"
-    prose = texts.sample("english", max_bytes=TRAINED_BYTES, corpora=corpora).documents
-    cases = {case: ablation.documents_of(case, corpora) for case in PASSES}
-    for case, documents in {**cases, "prose": prose}.items():
+    found: dict[str, Sequence[str]] = {
+        case: ablation.documents_of(case, corpora) for case in PASSES
+    }
+    found["prose"] = texts.sample("english", max_bytes=PROSE_BYTES, corpora=corpora).documents
+    trained = train_texts.text("english", max_bytes=TRAINED_BYTES, corpora=corpora)
+    found["trained"] = trained.documents
+    for case, documents in found.items():
         if documents:
             path = folder / f"{case}.json"
             path.write_text(json.dumps(documents), encoding="utf-8")
@@ -116,23 +126,28 @@ def passes(given: Mapping[str, Any]) -> Iterator[Row]:
         tokenizer.set_cache_limit(0)
         found = ablation.passes(tokenizer, _read(given["texts"]["Chinese"]), WARM_ROUNDS)
         yield "no room", found["warm"], found["digest"]
+    found = ablation.passes(_load(given), _read(given["texts"]["prose"]), WARM_ROUNDS)
+    yield "warm prose, 8 MB", found["warm"], found["digest"]
+
+
+def _fresh_loads(given: Mapping[str, Any], *, size: str) -> Iterator[Row]:
+    """Loads of one file by a process that has loaded nothing: later ones find memory, threads."""
+    for kind, cache in (("load compiled", True), ("load rank file", False)):
+        load = partial(_load, given, size=size, cache=cache)
+        yield f"{kind}, {size}", *_least(load, lambda loaded: loaded.encode(SENTENCE), n=1)
 
 
 def loads(given: Mapping[str, Any]) -> Iterator[Row]:
-    """Loads from a rank file, a ``tokenizer.json`` and a compiled form; first texts after them."""
+    """Loads from a ``tokenizer.json``, and first texts after a load from a rank file."""
     import jeton
 
-    for size in given["ranks"]:
-        for kind, cache in (("load rank file", False), ("load compiled", True)):
-            load = partial(_load, given, size=size, cache=cache)
-            load()
-            yield f"{kind}, {size}", *_least(load, lambda loaded: loaded.encode(SENTENCE))
     from_json = _least(
         lambda: jeton.load(given["hf_json"], cache=False), lambda loaded: loaded.encode(SENTENCE)
     )
     yield "load tokenizer.json", *from_json
     documents = _read(given["texts"]["english"])
-    for name, some in (("first sentence", [SENTENCE]), ("first encode, 20 KB", documents[:8])):
+    firsts = {f"first encode, {size} KB": documents[: size * 10 // 24] for size in FIRST_KB}
+    for name, some in {"first sentence": [SENTENCE], **firsts}.items():
 
         def first(some: list[str] = some) -> Any:
             loaded = _load(given, cache=False)
@@ -231,7 +246,7 @@ def training(given: Mapping[str, Any]) -> Iterator[Row]:
     """Counts of many documents and of one text on two threads, and learning of merges."""
     from jeton._core import PretokenCounts, TextBatch, train_bpe
 
-    documents = _read(given["texts"]["prose"])
+    documents = _read(given["texts"]["trained"])
     counted = {}
     for name, some in (("documents", documents), ("one text", ["".join(documents)])):
         batch = TextBatch.from_texts(some)
@@ -242,22 +257,26 @@ def training(given: Mapping[str, Any]) -> Iterator[Row]:
             return counts
 
         seconds, counted[name] = min(
-            (seconds_of(count) for _ in range(REPEATS)), key=lambda timed: timed[0]
+            (seconds_of(count) for _ in range(2)), key=lambda timed: timed[0]
         )
         yield f"count {name}", seconds, str(counted[name].n_pretokens)
 
     def train() -> Any:
         return train_bpe(counted["documents"], vocab_size=VOCAB_SIZE)
 
-    yield "train", *_least(train, lambda trained: trained.encode(SENTENCE * 3), n=2)
+    def tokens(trained: Any) -> list[str]:
+        return [trained.id_to_bytes(id).hex() for id in range(trained.vocab_size)]
+
+    yield "train", *_least(train, tokens, n=1)
 
 
 WORKLOADS: dict[str, Callable[[Mapping[str, Any]], Iterator[Row]]] = {
-    work.__name__: work for work in (passes, loads, threads, calls, chunks, edits, training)
+    **{f"load {size}": partial(_fresh_loads, size=size) for size in SIZES},
+    **{work.__name__: work for work in (passes, loads, threads, calls, chunks, edits, training)},
 }
+"""Each has a process of its own."""
 
 
-def work(given: Mapping[str, Any], names: list[str]) -> dict[str, tuple[float, str]]:
-    """Return row -> (seconds, digest) of some workloads, in this process."""
-    rows = (row for name in names for row in WORKLOADS[name](given))
-    return {name: (seconds, digest) for name, seconds, digest in rows}
+def work(given: Mapping[str, Any], name: str) -> dict[str, tuple[float, str]]:
+    """Return row -> (seconds, digest) of a workload, in this process."""
+    return {name: (seconds, digest) for name, seconds, digest in WORKLOADS[name](given)}

@@ -9,6 +9,7 @@ shows the noise. ``--only NAME`` changes some; ``--only NAME=VALUE`` sets one. I
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import shutil
 import subprocess
@@ -16,12 +17,13 @@ import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benches import constant_table, constant_work
-from benches.ablation import Build, ask
+from benches.ablation import Build, ask, real_time
 from benches.constant_table import Change
 from benches.isolated import ROOT
 from benches.machine import describe_machine
@@ -87,6 +89,8 @@ def build(name: str, changes: Sequence[Change], *, folder: Path = FOLDER) -> Pat
     (wheel,) = wheels.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(target)
+    # Loads are timed with their imports: no build may have its modules compiled and another not.
+    compileall.compile_dir(target, quiet=1)
     return target
 
 
@@ -121,18 +125,22 @@ def summary(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     return "\n".join(lines)
 
 
-def _measure(
-    builds: Sequence[Build], workloads: list[str], rounds: int, shared: Path
-) -> tuple[Seconds, int]:
+def _measure(builds: Sequence[Build], options: argparse.Namespace) -> tuple[Seconds, int]:
     """Take turns in fresh processes; the first round fills caches of files, and is not kept."""
     inputs = FOLDER / "inputs"
     inputs.mkdir(parents=True, exist_ok=True)
-    request = {"given": constant_work.prepare(inputs, shared), "workloads": workloads}
+    request = {
+        "given": constant_work.prepare(inputs, options.shared),
+        "priority": options.priority,
+    }
+    workloads = options.workload or list(constant_work.WORKLOADS)
     found: Seconds = {}
     digests: dict[str, set[str]] = {}
-    for number in range(rounds + 1):
-        for one in builds if number % 2 else reversed(builds):
-            answer = ask("benches.constants", one, request, FOLDER / "caches", timeout_s=TIMEOUT_S)
+    for number in range(options.rounds + 1):
+        turns = builds if number % 2 else builds[::-1]
+        for workload, one in product(workloads, turns):
+            asked = {**request, "workload": workload}
+            answer = ask("benches.constants", one, asked, FOLDER / "caches", timeout_s=TIMEOUT_S)
             for row, (seconds, digest) in answer.items():
                 digests.setdefault(row, set()).add(digest)
                 of_row = found.setdefault(row, {build.name: [] for build in builds})
@@ -144,11 +152,18 @@ def _measure(
     return found, 1 if differing else 0
 
 
+def _figures(seconds: Sequence[float]) -> list[float]:
+    """Return the least and the median, four digits of each."""
+    return [float(f"{value:.4g}") for value in (min(seconds), median(seconds))]
+
+
 def _builds(options: argparse.Namespace) -> list[Build]:
     plain = FOLDER / "builds" / "plain"
     if not options.keep or not plain.is_dir():
         build("plain", [])
     found = [Build("as it is", plain, {}), Build("again", plain, {})]
+    if options.build:
+        return [*found, *options.build]
     is_set = any("=" in words for words in options.only)
     for scale in [1.0] if is_set else options.scale:
         name = "set" if is_set else f"x {scale:g}"
@@ -168,9 +183,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--only", nargs="+", default=[], metavar="NAME[=VALUE]", help="NAME or file:NAME"
     )
     parser.add_argument("--scale", type=float, nargs="+", default=[0.5, 2.0], help="powers of two")
+    parser.add_argument(
+        "--build", action="append", metavar="NAME=FOLDER", help="time this build, make none"
+    )
     parser.add_argument("--name", default="all", help="name of these builds, for --keep")
     parser.add_argument("--keep", action="store_true", help="use builds of that name that exist")
     parser.add_argument("--rounds", type=int, default=9, help="processes of each build")
+    parser.add_argument("--priority", type=int, help="real-time priority, where it is allowed")
     parser.add_argument(
         "--workload", action="append", choices=constant_work.WORKLOADS, help="may be repeated"
     )
@@ -182,25 +201,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.work:
         request = json.loads(options.work)
-        print(json.dumps(constant_work.work(request["given"], request["workloads"])))
+        real_time(None, request["priority"])
+        print(json.dumps(constant_work.work(request["given"], request["workload"])))
         return 0
     if options.table:
         print(constant_table.table())
         return 0
     try:
+        options.build = [Build.parse(words) for words in options.build or ()]
         builds = _builds(options)
     except ValueError as error:
         parser.error(str(error))
-    workloads = options.workload or list(constant_work.WORKLOADS)
-    rows, code = _measure(builds, workloads, options.rounds, options.shared)
+    rows, code = _measure(builds, options)
     print(summary(rows))
     if options.output:
         record: dict[str, Any] = {
             "kind": "constants",
             "date": datetime.now(UTC).date().isoformat(),
             "machine": describe_machine(),
-            "only": options.only,
-            "seconds": rows,
+            "command": " ".join(["python -m benches.constants", *(arguments or sys.argv[1:])]),
+            "rounds": options.rounds,
+            "least_and_median_s": {
+                row: {name: _figures(values) for name, values in seconds.items()}
+                for row, seconds in rows.items()
+            },
         }
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return code

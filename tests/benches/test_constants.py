@@ -67,8 +67,8 @@ def test_constants_are_named_by_name_and_by_file() -> None:
     assert [change.constant for change in changes([], 0.5)] == list(CONSTANTS)
     looks = changes(["LOOK_BYTES"], 2.0)
     assert len(looks) == len({change.constant.file for change in looks}) > 1
-    (one,) = changes(["stretches.rs:LOOK_BYTES=100"], 2.0)
-    assert (one.constant.file, one.value) == ("jeton-core/src/tokenizer/stretches.rs", "100")
+    (one,) = changes(["edit.rs:LOOK_BYTES=100"], 2.0)
+    assert (one.constant.file, one.value) == ("jeton-core/src/tokenizer/growing/edit.rs", "100")
     with pytest.raises(ValueError, match="no constant 'NOTHING'"):
         changes(["NOTHING"], 2.0)
 
@@ -116,7 +116,9 @@ def test_results_that_differ_are_an_error(
     monkeypatch.setattr(constants, "ask", answer)
     monkeypatch.setattr(constant_work, "prepare", lambda *_: {})
     output = tmp_path / "seconds.json"
-    found = constants.main(["--scale", "2", "--rounds", "2", "--output", str(output)])
+    found = constants.main(
+        ["--scale", "2", "--rounds", "2", "--workload", "passes", "--output", str(output)]
+    )
     assert found == code
     assert asked.count("x 2") == 3  # the first fills caches
     assert output.is_file()

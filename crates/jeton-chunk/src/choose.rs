@@ -72,13 +72,13 @@ pub enum Failure<E> {
     },
 }
 
-/// Bytes of text that are planned at a time, at least. Ids and ends of so much stay in a near
-/// cache.
-/// A megabyte was no faster (2026-11-28), and takes more memory.
+/// Bytes of text that are planned at a time, at least: bounds the memory for ends and prices. Cuts
+/// are chosen with what a window knows, so another value can give other chunks.
 const WINDOW_BYTES: usize = 1 << 17;
 /// Bytes that are planned at a time for each token of the budget.
 const BYTES_PER_TOKEN: usize = 64;
-/// Cuts that are looked at for each chunk: the last ones that its budget reaches.
+/// Cuts that are looked at for each chunk: the last ones that its budget reaches. Bounds the time
+/// for text with a cut at each byte. Another value can give other chunks.
 const DEPTH: usize = 256;
 /// Price of a place that no cut within the budget reaches.
 const UNREACHED: u64 = 1 << 20;

@@ -13,8 +13,8 @@ use crate::error::to_python;
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Texts up to this many bytes are encoded without letting other Python threads run: giving the
-/// lock up and taking it back costs more than a short text. The bound is a choice, not
-/// measured yet.
+/// lock up and taking it back costs more than a short text. Half and twice as many do the same,
+/// none makes short texts slower (docs/log/2026-11-28-tuning-constants.md).
 pub(crate) const SHORT_BYTES: usize = 16 << 10;
 
 /// Runs work of the core that may take long: other Python threads run meanwhile, Ctrl-C ends it (if

@@ -29,9 +29,8 @@ pub(crate) trait Order {
 }
 
 const ARITY: usize = 8;
-/// Entries that a refill moves into the heap at least: enough that refills are rare.
-const REFILL_MIN: usize = 4096;
-/// Part of the cold entries that a refill moves, so that refills stay rare when there are many.
+/// Part of the cold entries that a refill moves, so that refills stay rare. Half and twice as many do
+/// the same (docs/log/2026-11-28-tuning-constants.md).
 const REFILL_SHARE: usize = 16;
 
 #[derive(Debug, Default)]
@@ -97,9 +96,7 @@ impl Queue {
         if self.cold.is_empty() {
             return;
         }
-        let n_wanted = REFILL_MIN
-            .max(self.cold.len() / REFILL_SHARE)
-            .min(self.cold.len());
+        let n_wanted = self.cold.len().div_ceil(REFILL_SHARE);
         let (_, last, _) = self
             .cold
             .select_nth_unstable_by(n_wanted - 1, |a, b| b.score.cmp(&a.score));

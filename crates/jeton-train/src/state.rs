@@ -37,7 +37,8 @@ pub(crate) struct Merged {
     pub(crate) n_joined: u64,
 }
 
-/// How far ahead of a visit its cell is asked for: about the time that memory takes.
+/// How far ahead of a visit its cell is asked for: about the time that memory takes. Half and twice
+/// as far do the same (docs/log/2026-11-28-tuning-constants.md).
 const PREFETCH_PLACES: usize = 12;
 
 #[derive(Debug)]

@@ -7,10 +7,12 @@
 use crate::memory::bloom::filter_bits;
 use crate::memory::huge_pages::HugeSlice;
 
-/// Words of the filter at first, and at most.
+/// Words of the filter at first, and at most: bounds of memory. A small budget has room for the
+/// first ones. Beginning with the most is as fast (docs/log/2026-11-28-tuning-constants.md).
 const FIRST_WORDS: usize = 1 << 8;
 const MAX_WORDS: usize = 1 << 14;
-/// Bits for each hash, of which three are set.
+/// Bits for each hash, of which three are set. Half and twice as many do the same
+/// (docs/log/2026-11-28-tuning-constants.md).
 const BITS_PER_HASH: usize = 10;
 /// By how many times it grows.
 const GROWTH: usize = 4;

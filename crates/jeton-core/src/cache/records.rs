@@ -29,13 +29,11 @@ pub(crate) const MAX_RECORD_BYTES: usize = 255;
 const MAX_IDS: usize = MAX_RECORD_BYTES;
 /// Bytes of a cache for one slot: few records have less than 64.
 const BYTES_PER_SLOT: usize = 32;
-/// Slots in use at first.
+/// Slots in use at first. Half and twice as many do the same
+/// (docs/log/2026-11-28-tuning-constants.md), as do probes.
 const FIRST_SLOTS: usize = 256;
 /// Slots that are looked at for a pretoken, from the one that its hash chooses.
 const PROBES: usize = 16;
-/// As many times a cache that may not begin is asked to keep something before it asks again whether
-/// it may.
-const RETRY_AFTER: usize = 512;
 
 /// Pretokens and their ids.
 #[derive(Debug, Default)]
@@ -216,7 +214,9 @@ impl Records {
     #[cold]
     fn make_room(&mut self, len: usize) -> bool {
         if self.refused > 0 {
-            self.refused = (self.refused + 1) % RETRY_AFTER;
+            // A cache that may not begin asks again after as many pretokens as it would have had
+            // slots for at first.
+            self.refused = (self.refused + 1) % FIRST_SLOTS;
             return false;
         }
         let old_bytes = self.n_bytes_of_records();
@@ -445,7 +445,7 @@ mod tests {
         phrases.put(&pretoken, &ids, Role::Pretoken);
         assert_eq!(found(&mut phrases, &pretoken), None);
         budget.set_limit(1 << 20);
-        for _ in 0..=RETRY_AFTER {
+        for _ in 0..=FIRST_SLOTS {
             phrases.put(&pretoken, &ids, Role::Pretoken);
         }
         assert_eq!(found(&mut phrases, &pretoken), Some(ids));

@@ -9,7 +9,8 @@ use crossbeam_utils::atomic::AtomicCell;
 use crate::memory::arena::HugeArena;
 use crate::memory::huge_pages::{HUGE_PAGE, HugeSlice, Zeroed, is_mapped};
 
-/// Bytes of a new cache: a short text does not pay for memory that it will not use.
+/// Bytes of a new cache: a short text does not pay for memory that it will not use. A quarter of it
+/// and four times as much do the same (docs/log/2026-11-28-tuning-constants.md).
 pub(crate) const MIN_BYTES: usize = 64 << 10;
 
 /// The memory of the caches of one tokenizer. A table's bytes are free again when all tables of its

@@ -22,7 +22,8 @@ pub(crate) type ManyIdsTier = TwoWayCache<1, 12>;
 pub(crate) type MediumTier = TwoWayCache<2, 8>;
 
 /// Displaced pretokens for sixteen sets at which a cache grows. It grows early, because a lost
-/// pretoken is merged again. The last step comes late: few texts need its memory.
+/// pretoken is merged again. The last step comes late: few texts need its memory. Half and twice as
+/// many do the same (docs/log/2026-11-28-tuning-constants.md).
 const EARLY_DISPLACED: usize = 2;
 const LATE_DISPLACED: usize = 4;
 /// Displaced pretokens for sixteen sets at which a large cache grows if its entries take a line

@@ -19,15 +19,17 @@ use crate::memory::huge_pages::prepare_pages;
 /// Bytes that have a digest of their own.
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// Bytes of a block that are read and hashed at once, while they are near: with whole blocks
-/// loading takes up to 5% longer.
+/// Bytes of a block that are read and hashed at once, while they are near: whole blocks took longer
+/// on one machine (docs/log/engine-2026-11.md). Half and twice as many do the same
+/// (docs/log/2026-11-28-tuning-constants.md).
 const PART_BYTES: usize = 32 << 10;
 
 /// Bytes of a digest.
 const DIGEST_BYTES: usize = 16;
 
-/// Bytes for which another thread is started: below it that takes as long as it brings.
-const MIN_BYTES_FOR_THREADS: usize = 1 << 20;
+/// Bytes for which another thread is started: it begins too late for a smaller image
+/// (docs/log/2026-11-28-tuning-constants.md).
+const MIN_BYTES_FOR_THREADS: usize = 4 << 20;
 
 /// True if another thread is worth its while.
 pub(super) fn is_large(n_bytes: usize) -> bool {

@@ -15,9 +15,11 @@ use crate::documents::batch::BatchRef;
 use crate::documents::texts::Documents;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Bytes below which a second thread costs more than it brings.
+/// Bytes below which a second thread costs more than it brings. With half of it short batches take
+/// longer, with twice as much none does (docs/log/2026-11-28-tuning-constants.md).
 const MIN_BYTES_FOR_THREADS: usize = 64 << 10;
-/// Smallest and largest piece of work handed to a thread, in bytes.
+/// Smallest and largest piece of work handed to a thread, in bytes. Half and twice as many do the
+/// same (docs/log/2026-11-28-tuning-constants.md), as do pieces per thread.
 const CHUNK_BYTES: Range<usize> = 16 << 10..1 << 20;
 /// Pieces of work per thread: enough to even out documents of different cost.
 const CHUNKS_PER_THREAD: usize = 8;

@@ -10,14 +10,9 @@ use super::Tokenizer;
 use crate::engine::Engine;
 use crate::inputs::template::Part;
 use crate::pipeline::section::ThreadSpan;
+use crate::pretokenize::LOOK_BYTES;
 use crate::special::Allow;
 use crate::text::code_points::floor_boundary;
-
-/// Bytes behind a guess in which ends are looked for.
-const LOOK_BYTES: usize = 4 << 10;
-/// Ends after a guess that are passed over: after some of them, hardly any guess is still out of
-/// step.
-const PASSED_ENDS: usize = 16;
 
 /// A part of a text.
 #[derive(Debug)]
@@ -102,7 +97,8 @@ impl Tokenizer {
         let n_parts = n / target.max(2 * LOOK_BYTES);
         for part in 1..n_parts {
             let guess = floor_boundary(of_section, n / n_parts * part);
-            starts.extend(self.likely_end(of_section, guess));
+            let pretokenizer = self.engine.pretokenizer();
+            starts.extend(pretokenizer.and_then(|steps| steps.likely_end(of_section, guess)));
         }
         starts.extend([n, n]);
         for places in starts.windows(3) {
@@ -113,19 +109,6 @@ impl Tokenizer {
                 limit: places[2],
             }));
         }
-    }
-
-    /// An end of a pretoken, probably, behind a place in a text; none if there is none near.
-    fn likely_end(&self, text: &str, from: usize) -> Option<usize> {
-        let until = floor_boundary(text, from + LOOK_BYTES);
-        let near = text.get(from..until)?;
-        let mut pieces = self.engine.pretokenizer()?.pieces_of_text(near)?;
-        let mut ends = [0; PASSED_ENDS];
-        let n = pieces.ends(&mut ends);
-        // An end of what was looked at is no end.
-        let ends = ends.get(..n)?;
-        let end = ends.iter().rev().find(|&&end| end < near.len())?;
-        Some(from + end)
     }
 }
 

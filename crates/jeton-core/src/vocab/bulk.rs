@@ -10,7 +10,8 @@ use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, MAX_TOKEN_BYTES, Span, Tokens, Vocab
 use crate::memory::arena::HugeArena;
 use crate::memory::huge_pages::prepare_pages;
 
-/// Tokens that are on their way together.
+/// Tokens that are on their way together. Half and twice as many do the same
+/// (docs/log/2026-11-28-tuning-constants.md).
 const TOKENS_IN_FLIGHT: usize = 16;
 
 /// The seed of a table that nobody has made to collide: tokens are hashed when they are read.

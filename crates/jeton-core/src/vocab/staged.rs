@@ -7,7 +7,8 @@
 use super::Vocab;
 use crate::error::Result;
 
-/// Tokens that are on their way together.
+/// Tokens that are on their way together. Half and twice as many do the same
+/// (docs/log/2026-11-28-tuning-constants.md).
 const TOKENS_IN_FLIGHT: usize = 16;
 
 /// A vocabulary that is being filled. Inserted tokens are there after [`Staged::finish`].

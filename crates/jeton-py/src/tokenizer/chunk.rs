@@ -365,7 +365,8 @@ fn divide(
     }
 }
 
-/// Bytes of a text that are worth a table of the tokens' bytes: as long as making it takes, about.
+/// Bytes of a text that are worth a table of the tokens' bytes. Half and twice as many do the same;
+/// for a short text, making the table takes longer (docs/log/2026-11-28-tuning-constants.md).
 const MIN_TABLE_BYTES: usize = 1 << 18;
 /// Numbers of each chunk that holds anything: bytes from and to, characters from and to, tokens.
 const ROW: usize = 5;

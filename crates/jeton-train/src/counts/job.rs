@@ -18,17 +18,13 @@ use super::splitting::{DrainFn, Splitting, Sums, Worker};
 use super::table::Table;
 
 /// Bytes of documents that a thread takes at a time: small enough that threads end together, large
-/// enough that taking costs nothing.
+/// enough that taking costs nothing. Half and twice as many do the same
+/// (docs/log/2026-11-28-tuning-constants.md), as do bytes of a stretch.
 const BYTES_PER_TASK: usize = 1 << 17;
 /// Texts of this many bytes or more are cut into stretches ...
 const LONG_TEXT: usize = 1 << 20;
 /// ... of about this many bytes.
 const BYTES_PER_STRETCH: usize = 1 << 18;
-/// Bytes behind a guess in which ends are looked for, and how many are passed over: after some of
-/// them, hardly any guess is still out of step.
-const LOOK_BYTES: usize = 4 << 10;
-const PASSED_ENDS: usize = 16;
-
 /// How often each document counts.
 #[derive(Clone, Copy, Debug)]
 pub enum Weights<'a> {
@@ -355,7 +351,7 @@ fn cut<'a>(document: usize, text: &'a str, steps: &Steps, tasks: &mut Vec<Task<'
     let mut starts = vec![0];
     for part in 1..text.len() / BYTES_PER_STRETCH {
         let guess = floor_boundary(text, part * BYTES_PER_STRETCH);
-        starts.extend(likely_end(text, guess, steps));
+        starts.extend(steps.pretokenizer().likely_end(text, guess));
     }
     starts.push(text.len());
     for places in starts.windows(2) {
@@ -366,14 +362,4 @@ fn cut<'a>(document: usize, text: &'a str, steps: &Steps, tasks: &mut Vec<Task<'
             until: places[1],
         });
     }
-}
-
-/// An end of a pretoken, probably, behind a place in a text; none if there is none near.
-fn likely_end(text: &str, from: usize, steps: &Steps) -> Option<usize> {
-    let until = floor_boundary(text, from + LOOK_BYTES);
-    let near = text.get(from..until)?;
-    let ends = steps.pieces_of_text(near)?.map(|(_, end)| end);
-    // An end of what was looked at is no end.
-    let ends = ends.take(PASSED_ENDS).take_while(|&end| end < near.len());
-    ends.last().map(|end| from + end)
 }

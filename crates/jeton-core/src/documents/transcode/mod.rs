@@ -19,8 +19,8 @@ const BLOCK_CHARACTERS: usize = 16;
 /// Room for them, whatever their widths.
 const MAX_BLOCK_BYTES: usize = BLOCK_CHARACTERS * 4;
 /// Characters that room is made for at a time. Room for a whole text would be filled with zeros for
-/// three or four bytes a character, though most characters need one. That took a fifth of the time
-/// for a text of 12 MB.
+/// three or four bytes a character, though most characters need one. Half and twice as many do the
+/// same (docs/log/2026-11-28-tuning-constants.md).
 const ROOM_CHARACTERS: usize = 1 << 14;
 /// Characters of a text that is long enough for huge pages.
 const LONG_TEXT: usize = 1 << 20;

@@ -263,7 +263,7 @@ pub(super) fn is_symbol(content: &str, prefix: &str, suffix: &str, byte_fallback
 }
 
 /// Merges that are looked up together: the places of all their tokens are on their way from memory
-/// by then.
+/// by then. Half and twice as many do the same (docs/log/2026-11-28-tuning-constants.md).
 const MERGES_IN_FLIGHT: usize = 16;
 
 fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u32)>> {

@@ -16,7 +16,8 @@ use crate::vocab::{Bulk, Column, Vocab};
 /// place.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Bytes for which another thread is started: below it that takes as long as it brings.
+/// Bytes for which another thread is started: below it that takes as long as it brings. Half and
+/// twice as many do the same (docs/log/2026-11-28-tuning-constants.md).
 const MIN_BYTES_FOR_THREADS: usize = 256 << 10;
 
 /// Bytes of a line, about: only how much room is asked for depends on it.

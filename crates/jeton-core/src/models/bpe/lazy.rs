@@ -28,12 +28,10 @@ use crate::cpu::dispatch::Kernel;
 use crate::cpu::once_per_process::OncePerProcess;
 use crate::vocab::Vocab;
 
-/// Words that are merged without the tables where there is a list, in which pairs are searched for.
+/// Words that are merged without the tables where there is a list, in which pairs are searched for;
+/// without a list, words that are merged before the filter is made. A quarter of it made the filter
+/// too early (docs/log/2026-11-28-tuning-constants.md).
 const FREE_WORDS: u32 = 2048;
-
-/// Words that are merged without the filter. They take about as long as making it (not measured
-/// more closely).
-const WORDS_WITHOUT_FILTER: u32 = 512;
 
 /// Words that a thread takes at a time from the shared count of free words.
 const WORDS_PER_CLAIM: u32 = 32;
@@ -95,7 +93,7 @@ impl LazyTables {
         // The vocabulary finds only one of two tokens with the same bytes.
         let by_pieces = list.is_none() && !every && merge_without_tables::holds(vocab, symbols);
         let (words_without, words_with_filter) = match list {
-            _ if by_pieces => (WORDS_WITHOUT_FILTER, vocab.n_tokens()),
+            _ if by_pieces => (FREE_WORDS, vocab.n_tokens()),
             None if !vocab.is_unique() => (0, 0),
             _ => (FREE_WORDS, 0),
         };
@@ -460,12 +458,12 @@ mod tests {
         let vocab = vocab(&[vec![0, 1]]);
         let model = BpeModel::new(vocab, &Merges::ByRank, true, Missing::Fail).unwrap();
         let scratch = &mut BpeScratch::default();
-        for n in 0..WORDS_WITHOUT_FILTER + model.vocab.n_tokens() {
+        for n in 0..FREE_WORDS + model.vocab.n_tokens() {
             assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
             let has_filter = model.tables.pieces.get().is_some();
             // Some words are taken at once, so that the last of the first ones have it already.
-            assert!(has_filter || n < WORDS_WITHOUT_FILTER);
-            assert!(!has_filter || n >= WORDS_WITHOUT_FILTER - WORDS_PER_CLAIM);
+            assert!(has_filter || n < FREE_WORDS);
+            assert!(!has_filter || n >= FREE_WORDS - WORDS_PER_CLAIM);
         }
         assert!(model.tables.made().is_none());
         // A thread of a process that was forked away makes them no more.

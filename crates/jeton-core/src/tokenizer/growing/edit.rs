@@ -8,7 +8,8 @@ use crate::special::Allow;
 use crate::tokenizer::{Scratch, Tokenizer};
 
 /// Text behind an old cut that is read to find out whether it is one of the new text: what an
-/// ordinary pretoken and what follows it take. If it is too little, the next one is tried.
+/// ordinary pretoken and what follows it take. If it is too little, the next one is tried. Half and
+/// twice as many do the same (docs/log/2026-11-28-tuning-constants.md).
 const LOOK_BYTES: usize = 256;
 /// How far behind a change an old cut must be: the character before it may be looked at.
 const APART_BYTES: usize = 4;
