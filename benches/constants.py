@@ -219,7 +219,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "kind": "constants",
             "date": datetime.now(UTC).date().isoformat(),
             "machine": describe_machine(),
-            "command": " ".join(["python -m benches.constants", *(arguments or sys.argv[1:])]),
+            "command": "python -m benches.constants",
+            "only": options.only,
+            "workloads": options.workload,
+            "priority": options.priority,
             "rounds": options.rounds,
             "least_and_median_s": {
                 row: {name: _figures(values) for name, values in seconds.items()}

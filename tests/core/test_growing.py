@@ -179,6 +179,17 @@ def test_a_change_in_the_middle_keeps_what_is_far() -> None:
     assert len(changed) - grow.n_stable_chars < 100
 
 
+def test_places_in_a_long_text_are_code_points() -> None:
+    text = "aé中\U0001f600b" * 120
+    grow = makers.tiny("tiny-gpt2").grow(text)
+    for place in (*range(0, len(text), 7), len(text) - 1, len(text)):
+        changed = grow.fork()
+        changed.replace(place, place, "x")
+        assert changed.text == text[:place] + "x" + text[place:]
+    with pytest.raises(ValueError, match="start is 601; the text has 600 characters"):
+        grow.replace(601, 601, "")
+
+
 def test_places_are_code_points() -> None:
     grow = makers.tiny("tiny-gpt2").grow("aé中\U0001f600b")
     grow.replace(3, 4, "c")

@@ -29,8 +29,8 @@ pub(crate) trait Order {
 }
 
 const ARITY: usize = 8;
-/// Part of the cold entries that a refill moves, so that refills stay rare. Half and twice as many do
-/// the same (docs/log/2026-11-28-tuning-constants.md).
+/// Part of the cold entries that a refill moves, so that refills stay rare. Half and twice as many
+/// do the same (docs/log/2026-11-28-tuning-constants.md).
 const REFILL_SHARE: usize = 16;
 
 #[derive(Debug, Default)]

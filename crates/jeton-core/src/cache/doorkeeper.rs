@@ -11,8 +11,8 @@ use crate::memory::huge_pages::HugeSlice;
 /// first ones. Beginning with the most is as fast (docs/log/2026-11-28-tuning-constants.md).
 const FIRST_WORDS: usize = 1 << 8;
 const MAX_WORDS: usize = 1 << 14;
-/// Bits for each hash, of which three are set. Half and twice as many do the same
-/// (docs/log/2026-11-28-tuning-constants.md).
+/// Bits for each hash, of which three are set. Half of them in half the words is slower, twice as
+/// many do the same (docs/log/2026-11-28-tuning-constants.md).
 const BITS_PER_HASH: usize = 10;
 /// By how many times it grows.
 const GROWTH: usize = 4;

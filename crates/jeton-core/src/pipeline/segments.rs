@@ -18,8 +18,8 @@ const MIN_CUT_BYTES: usize = 7;
 const MAX_MERGED_BYTES: usize = 64;
 /// Largest mean length of short units, in bytes.
 const SHORT_SEGMENT_BYTES: u32 = 8;
-/// Bytes of pretokens, about, after which half of what is known of them is forgotten. Half and twice
-/// as many do the same (docs/log/2026-11-28-tuning-constants.md), as do intervals.
+/// Bytes of pretokens, about, after which half of what is known of them is forgotten. Half and
+/// twice as many do the same (docs/log/2026-11-28-tuning-constants.md), as do intervals.
 const WINDOW_BYTES: u32 = 1 << 14;
 /// Where units are long, one pretoken in this many is cut, to see whether they still are.
 const SAMPLE_INTERVAL: u32 = 16;

@@ -36,18 +36,30 @@ pub(crate) struct GrowingText {
     growing: Growing<Arc<CoreTokenizer>>,
 }
 
-/// Characters of UTF-8: bytes that continue none.
-fn chars(text: &str) -> usize {
-    text.bytes().filter(|&byte| byte & 0xC0 != 0x80).count()
+/// Bytes whose characters are counted at once.
+const BLOCK_BYTES: usize = 256;
+
+/// Characters that begin in bytes of UTF-8: bytes that continue none.
+fn chars(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }
 
-/// The byte at which a character begins; None if the text has fewer.
+/// The byte at which a character begins; None if the text has fewer. Blocks before it are counted,
+/// not walked.
 fn byte_of(text: &str, char: usize) -> Option<usize> {
     if char <= text.len() && text.is_ascii() {
         return Some(char);
     }
-    let mut starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-    starts.nth(char)
+    let (mut before, mut from) = (0, 0);
+    for block in text.as_bytes().chunks(BLOCK_BYTES) {
+        let n = chars(block);
+        if before + n > char {
+            break;
+        }
+        (before, from) = (before + n, from + block.len());
+    }
+    let mut starts = (from..=text.len()).filter(|&at| text.is_char_boundary(at));
+    starts.nth(char - before)
 }
 
 impl GrowingText {
@@ -76,7 +88,7 @@ impl GrowingText {
             byte_of(text, char).ok_or_else(|| {
                 PyValueError::new_err(format!(
                     "{what} is {char}; the text has {} characters",
-                    chars(text)
+                    chars(text.as_bytes())
                 ))
             })
         };
@@ -157,7 +169,7 @@ impl GrowingText {
     #[getter]
     fn n_stable_chars(&self) -> usize {
         let stable = self.growing.text().get(..self.growing.stable().1);
-        chars(stable.unwrap_or_default())
+        chars(stable.unwrap_or_default().as_bytes())
     }
 
     /// The tokenizer whose ids these are.
@@ -182,7 +194,7 @@ impl GrowingText {
     fn __repr__(&self) -> String {
         format!(
             "<jeton.GrowingText: {} characters, {} ids, {} of them stable>",
-            chars(self.growing.text()),
+            chars(self.growing.text().as_bytes()),
             self.growing.ids().len(),
             self.n_stable()
         )
