@@ -8,7 +8,7 @@ use crate::memory::bloom::filter_bits;
 use crate::memory::huge_pages::HugeSlice;
 
 /// Words of the filter at first, and at most: bounds of memory. A small budget has room for the
-/// first ones. Beginning with the most is as fast (docs/log/2026-11-28-tuning-constants.md).
+/// first ones. Beginning with the most is no faster (docs/log/2026-11-28-tuning-constants.md).
 const FIRST_WORDS: usize = 1 << 8;
 const MAX_WORDS: usize = 1 << 14;
 /// Bits for each hash, of which three are set. Half of them in half the words is slower, twice as

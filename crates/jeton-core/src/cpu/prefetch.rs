@@ -29,7 +29,7 @@ fn prefetch_far(address: usize) {
 
 /// Bytes between the place that is read and the place that is prefetched. Text is read in bursts of
 /// a few blocks with other work between them. The hardware's own prefetching sees too few reads in
-/// a row, on Intel's processors (docs/log/engine-2026-11.md). On AMD's, it brings nothing
+/// a row, on Intel's processors (docs/log/engine-2026-11.md). On AMD's, it brings little
 /// (docs/log/2026-11-28-tuning-constants.md).
 pub(crate) const TEXT_AHEAD: usize = 1 << 10;
 
