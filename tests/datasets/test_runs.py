@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import random
 import resource
 import signal
@@ -343,6 +345,36 @@ def test_a_full_disk_is_an_error_and_the_run_resumes(tmp_path: Path) -> None:
     assert "Traceback" not in failed.stderr
     assert not list((tmp_path / "o").glob("*.bin*"))
     assert subprocess.run([*program, "--resume"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("shuffle", [None, 3])
+def test_a_full_disk_names_the_place_and_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shuffle: int | None
+) -> None:
+    from jeton._os_errors import os_message
+    from jeton.datasets import shuffling
+
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(jsonl(corpus(60)))
+    whole = run(path, tmp_path / "whole", shuffle=shuffle)
+    folder = tmp_path / "o"
+
+    def full(*_: Any) -> None:
+        # As a buffered stream tells it: without a name.
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for owner, name in ((shuffling, "write_arrays"), (shards.ShardCutter, "_write")):
+        if owner is shuffling and shuffle is None:
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, full)
+            with pytest.raises(OSError, match="left on") as caught:
+                run(path, folder, shuffle=shuffle, resume=True)
+        assert os_message(caught.value) == (
+            f"{folder}: no space left on device; 0 shards are finished\n"
+            "hint: make room there, then --resume (resume=True) goes on"
+        )
+    assert run(path, folder, shuffle=shuffle, resume=True).shards == whole.shards
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
