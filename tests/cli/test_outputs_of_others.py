@@ -1,13 +1,15 @@
-"""An output that belongs to another user: an error before the work, and nothing is left."""
+"""Outputs that cannot be: a folder of another user, the address of an object store."""
 
 from __future__ import annotations
 
 import ctypes
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 _DROP = 24
 """PR_CAPBSET_DROP of prctl(2)."""
@@ -68,3 +70,29 @@ def test_a_folder_of_another_user(tmp_path: Path, name: str) -> None:
     assert folder.stat().st_ino == before.st_ino
     assert sorted(path.name for path in place.iterdir()) == ["a.jsonl", "theirs"]
     assert [path.name for path in folder.iterdir()] == kept
+
+
+ADDRESSES: dict[str, list[str]] = {
+    "tokenize": ["-t", "small", "-o", "s3://bucket/o"],
+    "chunk": ["-t", "small", "--max-tokens", "9", "-o", "s3://bucket/o.jsonl"],
+    "preprocess": ["-t", "small", "--steps", "whitespace", "-o", "s3://bucket/o"],
+    "preprocess, its report": [
+        *("-t", "small", "--steps", "whitespace", "-o", "new", "--report", "s3://bucket/o")
+    ],
+    "count-pretokens": ["-o", "s3://bucket/o"],
+    "train": ["--vocab-size", "300", "-o", "s3://bucket/o"],
+    "audit": ["-t", "small", "--json", "s3://bucket/o"],
+    "audit, its gate": ["-t", "small", "--gate-json", "s3://bucket/o"],
+}
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_an_address_is_no_output(run: Callable[..., Result], name: str) -> None:
+    Path("a.txt").write_text("one boat")
+    done = run(name.split(",")[0], "a.txt", *ADDRESSES[name])
+    assert done.exit_code == 2
+    assert " s3://bucket/o" in done.stderr
+    assert " is an address; " in done.stderr
+    assert "hint: " in done.stderr
+    assert "copy it when the command has ended" in done.stderr
+    assert [path.name for path in Path().iterdir()] == ["a.txt"]

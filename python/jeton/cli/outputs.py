@@ -148,9 +148,10 @@ def check_folder(option: str, path: Path) -> None:
 def _missing_folder(option: str, path: Path) -> OSError:
     """The error for an output whose folder is not there, or is a file."""
     folder = path.parent
-    if re.match(r"[A-Za-z][A-Za-z0-9+]+:/", str(path)):
+    if address := re.match(r"([A-Za-z][A-Za-z0-9+]+:)/+(.*)", str(path), re.DOTALL):
+        # A path has one slash where the address had two.
         return FileNotFoundError(
-            f"{option} {path} is an address; outputs are local\n"
+            f"{option} {address[1]}//{address[2]} is an address; outputs are local\n"
             "hint: name a file, and copy it when the command has ended"
         )
     if folder.exists():
