@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jeton.preprocess.sequences import N_WORDS, sequence_loss, words_of
+from jeton.preprocess.substrings import strings_within
 
 __all__ = ["LOSS_KINDS", "LossCount", "LossTally", "things_of"]
 
@@ -135,8 +136,9 @@ class LossTally:
             gone = [thing for thing in old[kind] if thing not in new[kind]]
             if gone and kind in ("code", "links", "names"):
                 # A span without its marks, or a name that now begins a line, is still there.
-                plain = _plain(after)
-                gone = [thing for thing in gone if _plain(thing) not in plain]
+                plain = [_plain(thing) for thing in gone]
+                there = strings_within(plain, _plain(after))
+                gone = [thing for thing, one in zip(gone, plain, strict=True) if one not in there]
             self._lost[kind] += len(gone)
             room = MAX_EXAMPLES - len(self._examples[kind])
             self._examples[kind] += [_plain(thing)[:MAX_EXAMPLE_CHARS] for thing in gone[:room]]
