@@ -17,6 +17,8 @@ other programs disturb less. The number of ids of each is compared with that of 
 
 The rivals get a part of the text (``--rival-mb``), and speeds are compared. ``--memory-gb`` then
 tokenizes so much text, the file again and again, and looks at the memory of the process.
+``--stages`` does nothing but divide the processor time of one compressed file by its threads: the
+text three times, stored as it is, with zstd 3 and with gzip 6.
 """
 
 from __future__ import annotations
@@ -291,6 +293,51 @@ def memory(source: str, folder: Path, gigabytes: float) -> dict[str, Any]:
     }
 
 
+def stages(source: str, folder: Path) -> dict[str, Any]:
+    """Processor seconds of one compressed file: decompression, parsing, all; least of rounds."""
+    import gzip
+
+    import jeton
+    from jeton._core import DocumentReader, compress_zstd, decompress
+
+    tokenizer = jeton.load(TOKENIZER)
+    stored = Path(source).read_bytes()
+    lines = decompress(stored) * 3
+    packed = {
+        "as-it-is.zst": stored * 3,
+        "zstd-3.zst": compress_zstd(lines, level=3),
+        "gzip-6.gz": gzip.compress(lines, 6),
+    }
+    found: dict[str, Any] = {}
+    for name, data in packed.items():
+        path = folder / name.replace(".", ".jsonl.")
+        path.write_bytes(data)
+        rows: list[dict[str, float]] = []
+        for _ in range(ROUNDS + 1):
+            row: dict[str, float] = {}
+            for ahead in (False, True):
+                busy, own = time.process_time(), time.thread_time()
+                for _ in DocumentReader(str(path), format="jsonl", decompress_ahead=ahead):
+                    pass
+                own = time.thread_time() - own
+                if ahead:
+                    row |= {"parse": own, "decompress": time.process_time() - busy - own}
+                else:
+                    row["read_by_one_thread"] = own
+            output = folder / "out"
+            busy = time.process_time()
+            jeton.tokenize_dataset(path, tokenizer=tokenizer, output=output, workers=WORKERS)
+            row["all"] = time.process_time() - busy
+            shutil.rmtree(output)
+            rows.append(row)
+        least = {key: min(row[key] for row in rows[1:]) for key in rows[0]}
+        slowest = max(least["parse"], least["decompress"])
+        least["cores_busy"] = least["all"] / slowest
+        least["cores_busy_with_one_reader"] = least["all"] / least["read_by_one_thread"]
+        found[name] = least
+    return found
+
+
 def main() -> None:
     """Run every contender, print a table, keep the record."""
     from benches.machine import header
@@ -303,6 +350,7 @@ def main() -> None:
     parser.add_argument("--rivals", metavar="PYTHON")
     parser.add_argument("--rival-mb", type=int, default=8)
     parser.add_argument("--memory-gb", type=float, default=0.0)
+    parser.add_argument("--stages", action="store_true", help="processor time by thread")
     parser.add_argument("--folder", help="where files go; by default the system's temporary ones")
     parser.add_argument("--record", action="store_true", help="keep the figures")
     parser.add_argument("--serve", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS)
@@ -313,6 +361,11 @@ def main() -> None:
     if not options.text:
         parser.error("name a file of records")
     load_before = os.getloadavg()[0]
+    if options.stages:
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            print(json.dumps(stages(options.text, Path(folder)), indent=1))
+        print(f"load before and after: {load_before:.1f}, {os.getloadavg()[0]:.1f}")
+        return
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         place = Path(folder)
         n_bytes = make_inputs(options.text, place / "own", None)

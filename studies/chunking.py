@@ -22,6 +22,7 @@ import numpy as np
 import jeton
 from benches.chunkers import CHUNKERS, Chunker, installed
 from jeton.chunking import Question, Retention, evaluate_chunks, read_questions
+from jeton.chunking.evaluation import MeanInterval
 from scripts.marked import Part
 
 __all__ = ["main"]
@@ -32,9 +33,6 @@ PART = Part("tables", "python -m studies.chunking FOLDER")
 TOKENIZER = "cl100k_base"
 BUDGETS = (200, 400)
 K = 5
-
-VECTOR_CHARS = 100_000
-"""Texts above this size are ranked by BM25 alone: embedding them takes hours."""
 
 PACKAGES = (
     "semchunk",
@@ -62,8 +60,7 @@ class Row:
 class Embedder:
     """MiniLM in eight bits, by ONNX Runtime; ranks chunks by cosine.
 
-    Vectors are kept in a file from run to run, if one is named: a core embeds eight chunks in a
-    second.
+    Vectors are kept in a file from run to run, if one is named: the first run is long.
     """
 
     def __init__(self, kept: Path | None = None) -> None:
@@ -119,7 +116,6 @@ def measure(
     budgets: Sequence[int],
     *,
     embed: bool,
-    vector_chars: int = VECTOR_CHARS,
     kept: Path | None = None,
 ) -> list[Row]:
     """All rows."""
@@ -132,8 +128,9 @@ def measure(
         for budget in budgets:
             for name, (module, divide) in CHUNKERS.items():
                 if installed(module):
-                    used = embedder if len(text) <= vector_chars else None
-                    row = _row(path.stem, text, questions, tokenizer, budget, name, divide, used)
+                    row = _row(
+                        path.stem, text, questions, tokenizer, budget, name, divide, embedder
+                    )
                     print(row.text, row.budget, row.chunker, f"{row.words.whole_share.mean:.3f}")
                     rows.append(row)
     return rows
@@ -175,12 +172,7 @@ def tables(rows: Sequence[Row]) -> str:
     versions = ", ".join(
         f"{name} {metadata.version(name)}" for name in PACKAGES if _has_version(name)
     )
-    with_vectors = ", ".join(dict.fromkeys(row.text for row in rows if row.vectors))
-    lines = [
-        f"Versions: {versions}. Budget in {TOKENIZER}, no overlap, k = {K}. "
-        f"Ranked by vectors, too: {with_vectors or 'no text'}.",
-        "",
-    ]
+    lines = [f"Versions: {versions}. Budget in {TOKENIZER}, no overlap, k = {K}.", ""]
     for budget in dict.fromkeys(row.budget for row in rows):
         lines += [
             f"### {budget} tokens, mean of {len(texts)} texts",
@@ -192,26 +184,32 @@ def tables(rows: Sequence[Row]) -> str:
         for name in dict.fromkeys(row.chunker for row in rows):
             chosen = [row for row in rows if row.budget == budget and row.chunker == name]
             lines.append(_mean_line(name, chosen))
+        at_budget = [row for row in rows if row.budget == budget]
         lines += [
             "",
             f"References whole at {budget} tokens, by text, with 95% intervals by question:",
-            "",
-            f"| chunker | {' | '.join(texts)} |",
-            f"| --- |{' ---: |' * len(texts)}",
         ]
-        for name in dict.fromkeys(row.chunker for row in rows):
-            cells = []
-            for text in texts:
-                (row,) = (
-                    row
-                    for row in rows
-                    if (row.budget, row.chunker, row.text) == (budget, name, text)
-                )
-                share = row.words.whole_share
-                cells.append(f"{share.mean:.1%} ({share.low:.1%} to {share.high:.1%})")
-            lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines += _by_text(at_budget, lambda row: row.words.whole_share)
+        if any(row.vectors for row in at_budget):
+            lines += ["", f"Recall by vectors at {budget} tokens, in the same way:"]
+            lines += _by_text(at_budget, lambda row: row.vectors.recall if row.vectors else None)
         lines.append("")
     return "\n".join(lines).strip()
+
+
+def _by_text(rows: list[Row], get: Callable[[Row], MeanInterval | None]) -> list[str]:
+    texts = list(dict.fromkeys(row.text for row in rows))
+    lines = ["", f"| chunker | {' | '.join(texts)} |", f"| --- |{' ---: |' * len(texts)}"]
+    for name in dict.fromkeys(row.chunker for row in rows):
+        shares = [
+            get(row) for text in texts for row in rows if (row.chunker, row.text) == (name, text)
+        ]
+        cells = [
+            "" if share is None else f"{share.mean:.1%} ({share.low:.1%} to {share.high:.1%})"
+            for share in shares
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
 
 
 def _has_version(name: str) -> bool:
@@ -250,9 +248,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
-    parser.add_argument(
-        "--vector-chars", type=int, default=VECTOR_CHARS, help="texts up to this size get vectors"
-    )
     parser.add_argument("--vectors", type=Path, help="file that keeps vectors from run to run")
     parser.add_argument("--no-vectors", action="store_true", help="BM25 alone")
     parser.add_argument("--print", action="store_true", help="print the tables, change no page")
@@ -262,7 +257,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.folder,
             options.budgets,
             embed=not options.no_vectors,
-            vector_chars=options.vector_chars,
             kept=options.vectors,
         )
     )

@@ -131,17 +131,21 @@ def judge_intervals(shared: Path, name: str, tokenx: Path | None) -> None:
             n_bytes += len(text)
             if n_bytes > _MOST_BYTES:
                 break
-        widths, errors, held, sampled, pieces = [], [], [], [], []
+        widths: list[float] = []
+        errors: list[float] = []
+        held: list[bool] = []
+        sampled: list[float] = []
+        pieces: list[str] = []
         for seed in range(_SPLITS):
             random.Random(seed).shuffle(texts)
             half = len(texts) // 2
             known, others = _joined(texts[:half]), _joined(texts[half:])
             model = learn_from_texts(known, tokenizer)
             judged = _pieces(others)
-            for found, more in zip(
-                (widths, errors, held), _judged(model, tokenizer, judged), strict=True
-            ):
-                found.extend(more)
+            more_widths, more_errors, more_held = _judged(model, tokenizer, judged)
+            widths += more_widths
+            errors += more_errors
+            held += more_held
             sampled.append(_sample_coverage(tokenizer, others))
             pieces += judged
         theirs = f" {np.median(_tokenx_errors(tokenizer, pieces, tokenx)):.1%} |" if tokenx else ""

@@ -145,7 +145,8 @@ class DocumentReader:
     descend: ``"message.content"``); blank lines are skipped, and so are texts that are null
     (counted in ``n_null_documents``). ``skip_bad_records`` leaves out lines that do not parse or
     have no text (``n_bad_records``). A text document above ``max_document_bytes`` is cut at line
-    ends (counted in ``n_cut_documents``).
+    ends (counted in ``n_cut_documents``). ``decompress_ahead``: a thread of its own decompresses a
+    large file.
 
     Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file
     that decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size,
@@ -164,6 +165,7 @@ class DocumentReader:
         max_document_bytes: int = 67_108_864,
         max_decompressed_bytes: int | None = None,
         skip_bad_records: bool = False,
+        decompress_ahead: bool = False,
     ) -> Self: ...
     @property
     def n_bytes_read(self) -> int:

@@ -64,7 +64,7 @@ class Network:
 
     def told(self, states: Any, ids: Any, rows: NewRows) -> tuple[Any, Any]:
         """Returns the logit of each id and the logarithm of the sum over the old ones."""
-        logits = states @ self.table.T
+        logits = (states @ self.table.T).float()
         total = logits.logsumexp(-1)
         old = logits.gather(-1, ids.clamp(max=self.n_rows - 1)[..., None])[..., 0]
         is_new = ids >= self.n_rows

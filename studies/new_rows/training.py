@@ -49,10 +49,12 @@ def trained(
         share = step / len(windows)
         for group in optimizer.param_groups:
             group["lr"] = RATE * min(1.0, (step + 1) / (0.1 * len(windows))) * (1 - share)
-        states = network.states(ids[:, :-1], now)
-        logits, total = network.told(states, ids[:, 1:], now)
-        total = torch.logaddexp(total, (states @ head.T).logsumexp(-1))
-        loss = (total - logits).mean()
+        # Products in 16 bits take a quarter of the time; rows and sums keep 32.
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            states = network.states(ids[:, :-1], now)
+            logits, total = network.told(states, ids[:, 1:], now)
+            total = torch.logaddexp(total, (states @ head.T).float().logsumexp(-1))
+            loss = (total - logits).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

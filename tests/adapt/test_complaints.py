@@ -218,7 +218,8 @@ def test_gguf_without_an_output_layer_has_one_table(is_tied: bool, tmp_path: Pat
         tensors["output.weight"] = blocks(KIND["F32"], [len(BASE), 64], 4)
     write_gguf(tmp_path / "m.gguf", tensors)
     new_tokenizer(tmp_path / "t", [*BASE, "abcdxy"], [*MERGES, "abcd xy"])
-    done = apply_gguf(tmp_path / "m.gguf", tmp_path / "t", output=tmp_path / "o.gguf")
+    output = tmp_path / "o.gguf"
+    done = apply_gguf(tmp_path / "m.gguf", tmp_path / "t", output=output, init="asymmetric")
     assert set(done.tables) == set(tensors)
     rows = table(read_gguf_file(tmp_path / "o.gguf"), "token_embd.weight").view("<f4")
     mean = rows[[28, 29]].mean(axis=0)

@@ -153,6 +153,19 @@ FIELDS = (
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("id", [1 << 25, 1 << 63, (1 << 64) - 1, 1 << 200])
+def test_an_id_that_no_table_can_have_owns_no_row(id: int, tmp_path: Path) -> None:
+    model = tmp_path / "m"
+    old = tiny.write_tokenizer(model, tiny.old_tokens())
+    values = tiny.random_values(np.random.default_rng(1), [N, 4])
+    tensors = {"model.embed_tokens.weight": tiny.stored("F32", values)}
+    tiny.write_safetensors(model / "model.safetensors", tensors, None)
+    config = {"model_type": "llama", "vocab_size": N, "pad_token_id": id}
+    (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    tiny.extension(tmp_path / "t", old)
+    work_or_refuse(lambda: apply(model, tmp_path / "t", output=tmp_path / "o"))
+
+
 @given(fields=st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=4), data=st.data())
 @settings(max_examples=8)
 def test_configuration(fields: dict[str, Any], data: st.DataObject) -> None:

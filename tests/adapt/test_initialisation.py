@@ -62,8 +62,16 @@ def made(
     return change, tables(model), tables(tmp_path / "o")
 
 
-def test_asymmetric_is_the_default(model: Path, tmp_path: Path) -> None:
-    change, (e, h, b), (new_e, new_h, new_b) = made(model, tmp_path)
+def test_the_mean_of_the_parts_is_the_default(model: Path, tmp_path: Path) -> None:
+    change, old, now = made(model, tmp_path)
+    for new in change.added_ids.tolist():
+        parts = change.made_of(new)
+        for before, after in zip(old, now, strict=True):
+            assert np.allclose(after[new], before[parts].mean(axis=0), atol=1e-6)
+
+
+def test_asymmetric_makes_each_side_in_its_own_way(model: Path, tmp_path: Path) -> None:
+    change, (e, h, b), (new_e, new_h, new_b) = made(model, tmp_path, init="asymmetric")
     median = np.median(np.linalg.norm(e, axis=1))
     for i, new in enumerate(change.added_ids.tolist()):
         parts = change.made_of(new)
@@ -91,7 +99,7 @@ def test_a_table_that_is_both_sides_is_not_made_longer(stored: str, tmp_path: Pa
     config["tie_word_embeddings"] = stored != "a flag says untied"
     (model / "config.json").write_text(json.dumps(config))
     change = tiny.extension(tmp_path / "t", jeton.load(model / "tokenizer.json"))
-    apply(model, tmp_path / "t", output=tmp_path / "o")
+    apply(model, tmp_path / "t", output=tmp_path / "o", init="asymmetric")
     after = tiny.read_tensors(tmp_path / "o")
     old, new = (
         decoded("F32", part[2]).reshape(part[1])

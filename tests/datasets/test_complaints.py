@@ -82,6 +82,7 @@ TOKENIZING: dict[str, tuple[str, ...]] = {
     "a line of hundreds of megabytes": (
         f"{RUNS}::test_lines_longer_than_ranges",
         "datasets/test_complaints.py::test_a_line_beyond_the_limit_is_named",
+        "datasets/test_long_lines.py::test_tokenize",
     ),
     "a worker of a cluster dies": (
         "cluster/test_ray.py::"

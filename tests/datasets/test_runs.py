@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import random
 import resource
 import signal
@@ -99,6 +101,26 @@ def test_same_bytes_for_any_number_of_workers(
     assert jeton.verify_dataset(tmp_path / "1", sample=50).to_dict()["faults"] == []
 
 
+@pytest.mark.parametrize("kind", ["zst", "gz"])
+def test_a_large_compressed_file_is_the_same_decompressed_ahead(tmp_path: Path, kind: str) -> None:
+    """A file beyond the 8 MiB from which on the core takes a thread for it."""
+    data = jsonl([f"{i} on the lake " * 200 for i in range(3000)])
+    assert len(data) > 8 << 20
+    packed = compress_zstd(data, level=1) if kind == "zst" else gzip.compress(data, 1)
+    path = tmp_path / f"a.jsonl.{kind}"
+    path.write_bytes(packed)
+    for workers in (1, 3):
+        made = run(path, tmp_path / str(workers), workers=workers, shard_tokens=10**6)
+        assert made.n_documents == 3000
+    assert contents(tmp_path / "1") == contents(tmp_path / "3")
+    path.write_bytes(packed + (compress_zstd(b"{bad") if kind == "zst" else gzip.compress(b"{bad")))
+    with pytest.raises(RecordError, match=r"a\.jsonl\.\w+, line 3001: not valid JSON"):
+        run(path, tmp_path / "bad", workers=3, shard_tokens=10**6)
+    path.write_bytes(packed[:-9])
+    with pytest.raises(CorpusError, match="the compressed data is damaged or incomplete"):
+        run(path, tmp_path / "cut", workers=3, shard_tokens=10**6)
+
+
 @pytest.mark.usefixtures("_small_units")
 def test_shards_name_their_documents(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     texts = corpus(60)
@@ -151,12 +173,14 @@ def test_a_run_that_died_after_any_shard_goes_on_with_the_same_bytes(
     assert again.shards == whole.shards
 
 
-def test_kill_9_and_resume(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shuffle", [None, 7])
+def test_kill_9_and_resume(tmp_path: Path, shuffle: int | None) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(jsonl(corpus(2000)))
-    run(path, tmp_path / "whole", shard_tokens=2000)
+    run(path, tmp_path / "whole", shard_tokens=2000, shuffle=shuffle)
     program = [sys.executable, "-m", "jeton", "tokenize", str(path), "-t", TOKENIZER]
     program += ["--append-eos", "--shard-tokens", "2000", "-o", str(tmp_path / "o"), "-q"]
+    program += [] if shuffle is None else ["--shuffle", str(shuffle)]
     process = subprocess.Popen(program, stdout=subprocess.DEVNULL)
     journal = tmp_path / "o" / ".jeton-journal.jsonl"
     deadline = time.monotonic() + 60
@@ -165,7 +189,7 @@ def test_kill_9_and_resume(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
             break
         time.sleep(0.002)
-    process.wait()
+    assert process.wait() == -signal.SIGKILL
     subprocess.run([*program, "--resume"], check=True, stdout=subprocess.DEVNULL)
     assert contents(tmp_path / "o") == contents(tmp_path / "whole")
 
@@ -321,6 +345,36 @@ def test_a_full_disk_is_an_error_and_the_run_resumes(tmp_path: Path) -> None:
     assert "Traceback" not in failed.stderr
     assert not list((tmp_path / "o").glob("*.bin*"))
     assert subprocess.run([*program, "--resume"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("shuffle", [None, 3])
+def test_a_full_disk_names_the_place_and_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shuffle: int | None
+) -> None:
+    from jeton._os_errors import os_message
+    from jeton.datasets import shuffling
+
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(jsonl(corpus(60)))
+    whole = run(path, tmp_path / "whole", shuffle=shuffle)
+    folder = tmp_path / "o"
+
+    def full(*_: Any) -> None:
+        # As a buffered stream tells it: without a name.
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for owner, name in ((shuffling, "write_arrays"), (shards.ShardCutter, "_write")):
+        if owner is shuffling and shuffle is None:
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, full)
+            with pytest.raises(OSError, match="left on") as caught:
+                run(path, folder, shuffle=shuffle, resume=True)
+        assert os_message(caught.value) == (
+            f"{folder}: no space left on device; 0 shards are finished\n"
+            "hint: make room there, then --resume (resume=True) goes on"
+        )
+    assert run(path, folder, shuffle=shuffle, resume=True).shards == whole.shards
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -179,6 +179,16 @@ impl Source {
         &self.path
     }
 
+    /// True if the first bytes told so; they are read with the first others.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.compression != Compression::None
+    }
+
+    /// Bytes handed out so far, decompressed.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+
     /// Stored bytes taken so far; the counter lives on with the stream.
     pub(crate) fn n_bytes_read(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.stored.n_bytes)

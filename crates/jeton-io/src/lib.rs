@@ -7,6 +7,7 @@
 //! from the name. Memory is bounded by options, not by the input: hostile files meet a limit, and
 //! say so as an [`IoError`].
 
+mod ahead;
 pub mod compress;
 pub mod counts;
 pub mod error;
@@ -20,4 +21,4 @@ mod window;
 pub use compress::{compress_zstd, decompress};
 pub use error::IoError;
 pub use places::Places;
-pub use reader::{DocumentReader, Documents, Format, LeftOut, ReaderOptions};
+pub use reader::{AHEAD_FROM_BYTES, DocumentReader, Documents, Format, LeftOut, ReaderOptions};

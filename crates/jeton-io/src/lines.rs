@@ -104,7 +104,7 @@ impl Lines {
         self.number += u64::from(starts_cut);
         if self.long_line == LongLine::Refuse {
             return Err(IoError::Limit {
-                path: self.window.source().path().to_owned(),
+                path: self.window.path().to_owned(),
                 what: format!("line {}", self.number),
                 limit: self.max_line_bytes as u64,
                 hint: "a record is kept in memory as a whole: split it, or write its text to a plain text file, whose \

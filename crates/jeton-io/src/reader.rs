@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use jeton_core::documents::batch::DocumentBatch;
 use jeton_core::error::ErrorKind;
 
+use crate::ahead::Feed;
 use crate::compress::Source;
 use crate::error::{IoError, Result};
 use crate::jsonl::{BadLine, Field};
@@ -61,7 +62,14 @@ pub struct ReaderOptions {
     pub skip_bad_records: bool,
     /// Compressed files that become larger are an error.
     pub max_decompressed_bytes: Option<u64>,
+    /// A thread of its own decompresses what comes behind so many bytes; none: no thread does. An
+    /// interruption is not told then, so that it is for files whose bytes come without waiting.
+    pub decompress_ahead_from: Option<u64>,
 }
+
+/// Decompressed bytes (8 MiB) from which on a thread pays. Smaller files are read in some
+/// milliseconds.
+pub const AHEAD_FROM_BYTES: u64 = 8 << 20;
 
 impl Default for ReaderOptions {
     /// Batches of 8 MiB (enough work for many threads, small beside any memory), documents up to 64
@@ -77,6 +85,7 @@ impl Default for ReaderOptions {
             max_line_bytes: 1 << 30,
             skip_bad_records: false,
             max_decompressed_bytes: None,
+            decompress_ahead_from: None,
         }
     }
 }
@@ -132,8 +141,12 @@ enum Records {
 
 impl DocumentReader {
     /// Open a file; `-` is standard input. Nothing is read before the first batch is asked for.
+    /// What is no regular file is waited for, and never decompressed ahead.
     #[allow(clippy::needless_pass_by_value)] // options are made for the call
-    pub fn open(path: &str, options: ReaderOptions) -> Result<Self> {
+    pub fn open(path: &str, mut options: ReaderOptions) -> Result<Self> {
+        if !std::fs::metadata(path).is_ok_and(|kind| kind.is_file()) {
+            options.decompress_ahead_from = None;
+        }
         let source = Source::open(path, options.max_decompressed_bytes)?;
         Ok(Self::from_source(source, &options))
     }
@@ -151,7 +164,7 @@ impl DocumentReader {
 
     fn from_source(source: Source, options: &ReaderOptions) -> Self {
         let n_bytes_read = source.n_bytes_read();
-        let window = Window::new(source);
+        let window = Window::new(Feed::new(source, options.decompress_ahead_from));
         let max_document_bytes = options.max_document_bytes.max(MIN_DOCUMENT_BYTES);
         let records = match (options.format, options.documents) {
             (Format::Text, Documents::File) => {
@@ -228,7 +241,7 @@ impl DocumentReader {
                     .map_err(|error| {
                         let byte_offset = piece.position + valid_bytes(&error);
                         IoError::InvalidText {
-                            path: window.source().path().to_owned(),
+                            path: window.path().to_owned(),
                             line: None,
                             byte_offset,
                         }
@@ -247,7 +260,7 @@ impl DocumentReader {
                 self.batch
                     .push(bytes, self.strict)
                     .map_err(|error| IoError::InvalidText {
-                        path: window.source().path().to_owned(),
+                        path: window.path().to_owned(),
                         line: Some(line.number),
                         byte_offset: valid_bytes(&error),
                     })?;
@@ -265,7 +278,7 @@ impl DocumentReader {
                 if bytes.iter().all(u8::is_ascii_whitespace) {
                     return Ok(true);
                 }
-                let path = || window.source().path().to_owned();
+                let path = || window.path().to_owned();
                 match field.push_text(bytes, self.strict, scratch, &mut self.batch) {
                     Ok(is_text) => self.left_out.n_nulls += u64::from(!is_text),
                     Err(BadLine::Reason(reason)) => {

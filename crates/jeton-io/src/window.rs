@@ -5,7 +5,7 @@
 
 use memchr::{memchr, memrchr};
 
-use crate::compress::Source;
+use crate::ahead::Feed;
 use crate::error::Result;
 
 /// Bytes asked of the source at a time, and the smallest buffer (256 KiB: fits the L2 cache, few
@@ -17,7 +17,7 @@ const READ_BYTES: usize = 256 << 10;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) struct Window {
-    source: Source,
+    feed: Feed,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -28,9 +28,9 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub(crate) fn new(source: Source) -> Self {
+    pub(crate) fn new(feed: Feed) -> Self {
         Self {
-            source,
+            feed,
             buffer: Vec::new(),
             start: 0,
             end: 0,
@@ -40,8 +40,9 @@ impl Window {
         }
     }
 
-    pub(crate) fn source(&self) -> &Source {
-        &self.source
+    /// The file, as errors name it.
+    pub(crate) fn path(&self) -> &str {
+        self.feed.path()
     }
 
     /// Bytes read from the source and not taken yet.
@@ -83,7 +84,7 @@ impl Window {
     /// Read more, once; at the end of the stream this sets `at_end`.
     pub(crate) fn fill(&mut self) -> Result<()> {
         self.make_room();
-        let n = self.source.read(&mut self.buffer[self.end..])?;
+        let n = self.feed.read(&mut self.buffer[self.end..])?;
         self.end += n;
         self.at_end = n == 0;
         if !self.mark_checked && (self.at_end || self.end >= BYTE_ORDER_MARK.len()) {

@@ -4,6 +4,7 @@
 //! changes. Counting looks at every character of a corpus, and a binary search for each would cost
 //! more than encoding does.
 
+use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use jeton_core::pretokenize::scripts::SCRIPTS;
@@ -260,6 +261,17 @@ pub(crate) fn character(bytes: &[u8]) -> (char, usize) {
     (char::from_u32(code).unwrap_or_default(), length)
 }
 
+/// One character of a text with its count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CharacterCount {
+    /// The character.
+    pub character: char,
+    /// Its occurrences.
+    pub count: u64,
+    /// Number of its script in [`script_names`].
+    pub script: u8,
+}
+
 /// How often each character occurs.
 #[derive(Clone, Debug, Default)]
 pub struct CharacterCounts {
@@ -291,21 +303,24 @@ impl CharacterCounts {
         self.n_bad_bytes
     }
 
-    /// Characters with a count and the number of their script, by falling count, then by rising
-    /// code point.
-    pub fn sorted(&self) -> Vec<(char, u64, u8)> {
+    /// Returns all characters by falling count, then by rising code point.
+    pub fn sorted(&self) -> Vec<CharacterCount> {
         let mut found = Vec::new();
         for (page, counts) in (0_u32..).zip(&self.pages) {
             let counts = counts.iter().flat_map(|counts| counts.iter());
             for (place, &count) in (page * PAGE as u32..).zip(counts) {
                 if count > 0
-                    && let Some(c) = char::from_u32(place)
+                    && let Some(character) = char::from_u32(place)
                 {
-                    found.push((c, count, table().of(c).script));
+                    found.push(CharacterCount {
+                        character,
+                        count,
+                        script: table().of(character).script,
+                    });
                 }
             }
         }
-        found.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        found.sort_unstable_by_key(|one| (Reverse(one.count), one.character));
         found
     }
 }
@@ -376,10 +391,14 @@ mod tests {
         let mut counts = CharacterCounts::default();
         counts.add("aé中a".as_bytes(), 3);
         counts.add(b"a\xff\xfe", 2);
-        let found: Vec<(char, u64)> = counts.sorted().iter().map(|&(c, n, _)| (c, n)).collect();
+        let found: Vec<(char, u64)> = counts
+            .sorted()
+            .iter()
+            .map(|one| (one.character, one.count))
+            .collect();
         assert_eq!(found, [('a', 8), ('é', 3), ('中', 3)]);
         assert_eq!(counts.n_bad_bytes(), 4);
-        assert_eq!(NAMES[usize::from(counts.sorted()[2].2)], "Han");
+        assert_eq!(NAMES[usize::from(counts.sorted()[2].script)], "Han");
     }
 
     #[test]

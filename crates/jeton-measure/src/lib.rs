@@ -16,7 +16,7 @@ mod text;
 mod tokens;
 mod words;
 
-pub use characters::{CharacterCounts, ScriptCounts, script_names};
+pub use characters::{CharacterCount, CharacterCounts, ScriptCounts, script_names};
 pub use digests::{digests, pair_digests};
 pub use markers::{MarkerCounts, Markers};
 pub use near_duplicates::{BETWEEN, NearDuplicateOptions, NearDuplicates, Placed};

@@ -23,7 +23,8 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// descend: ``"message.content"``); blank lines are skipped, and so are texts that are null
 /// (counted in ``n_null_documents``). ``skip_bad_records`` leaves out lines that do not parse or
 /// have no text (``n_bad_records``). A text document above ``max_document_bytes`` is cut at line
-/// ends (counted in ``n_cut_documents``).
+/// ends (counted in ``n_cut_documents``). ``decompress_ahead``: a thread of its own decompresses a
+/// large file.
 ///
 /// Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file
 /// that decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size,
@@ -47,6 +48,7 @@ impl DocumentReader {
     #[pyo3(signature = (
         path, *, format, field="text", documents="file", strict=false, batch_bytes=8_388_608,
         max_document_bytes=67_108_864, max_decompressed_bytes=None, skip_bad_records=false,
+        decompress_ahead=false,
     ))]
     #[allow(clippy::too_many_arguments)] // keyword-only in Python
     fn new(
@@ -60,6 +62,7 @@ impl DocumentReader {
         max_document_bytes: usize,
         max_decompressed_bytes: Option<u64>,
         skip_bad_records: bool,
+        decompress_ahead: bool,
     ) -> PyResult<Self> {
         let format = match format {
             "text" => Format::Text,
@@ -88,6 +91,7 @@ impl DocumentReader {
             max_document_bytes,
             max_decompressed_bytes,
             skip_bad_records,
+            decompress_ahead_from: decompress_ahead.then_some(jeton_io::AHEAD_FROM_BYTES),
             ..ReaderOptions::default()
         };
         let reader = open(py, path, options)?;

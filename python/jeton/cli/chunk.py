@@ -267,15 +267,14 @@ def _warn(found: ChunkedDocuments) -> None:
 def _check_output(output: str | None) -> None:
     if output is None:
         return
-    from jeton.cli.outputs import missing_folder
+    from jeton.cli.outputs import check_folder
 
     if not output.endswith((".jsonl", ".parquet")):
         raise UsageError(f"{output}: expected a name that ends with .jsonl or .parquet")
     path = Path(output)
     if path.is_dir():
         raise UsageError(f"-o {output} is a folder; expected a file")
-    if not path.parent.is_dir():
-        raise missing_folder("-o", path)
+    check_folder("-o", path)
     if output.endswith(".parquet"):
         try:
             import pyarrow  # noqa: F401 - asked before the work

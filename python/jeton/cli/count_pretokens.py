@@ -112,13 +112,12 @@ def count_pretokens(
     from jeton import training
     from jeton._files import write_whole
     from jeton._plain import counted, strict_json
-    from jeton.cli.outputs import missing_folder
+    from jeton.cli.outputs import check_folder
     from jeton.corpus import CharacterStatistics
     from jeton.corpus.own_output import inputs_without_output
 
-    if not Path(output).resolve().parent.is_dir():
-        # Found before the work, not after it.
-        raise missing_folder("--output", Path(output))
+    # Found before the work, not after it.
+    check_folder("--output", Path(output))
     if base is not None:
         training_corpus.refuse_given(
             ("algorithm", "option_pairs", "pattern", "rules", "indents", "normalizers"),

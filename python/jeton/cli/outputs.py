@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -23,12 +25,12 @@ if TYPE_CHECKING:
 __all__ = [
     "SavedTokenizer",
     "check_can_hold",
+    "check_folder",
     "check_outputs",
     "command_line",
     "is_rank_file",
     "json_file_option",
     "markdown_option",
-    "missing_folder",
     "save_trained",
     "say_written",
     "trained_target",
@@ -112,6 +114,7 @@ def check_outputs(
     Raises:
         UsageError: Two outputs want standard output, a page wants it, or a name is a folder.
         FileNotFoundError: The folder of an output does not exist.
+        PermissionError: Nothing may be written to it.
     """
     if json_file == "-" and markdown == "-":
         raise UsageError("--json - and --markdown - both want standard output; give one a file")
@@ -123,16 +126,32 @@ def check_outputs(
         path = Path(str(name))
         if path.is_dir():
             raise UsageError(f"{option} {name} is a folder; expected a file")
-        if not path.parent.is_dir():
-            raise missing_folder(option, path)
+        check_folder(option, path)
 
 
-def missing_folder(option: str, path: Path) -> OSError:
+def check_folder(option: str, path: Path) -> None:
+    """Refuse an output whose folder is not there, or belongs to somebody else.
+
+    Raises:
+        FileNotFoundError: The folder is missing; NotADirectoryError: it is a file.
+        PermissionError: Nothing may be written to it.
+    """
+    folder = Path(os.path.realpath(path)).parent
+    if not (path.parent.is_dir() and folder.is_dir()):
+        raise _missing_folder(option, path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        return  # a pipe, or a device
+    if not os.access(path if path.is_dir() else folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def _missing_folder(option: str, path: Path) -> OSError:
     """The error for an output whose folder is not there, or is a file."""
     folder = path.parent
-    if re.match(r"[A-Za-z][A-Za-z0-9+]+:/", str(path)):
+    if address := re.match(r"([A-Za-z][A-Za-z0-9+]+:)/+(.*)", str(path), re.DOTALL):
+        # A path has one slash where the address had two.
         return FileNotFoundError(
-            f"{option} {path} is an address; outputs are local\n"
+            f"{option} {address[1]}//{address[2]} is an address; outputs are local\n"
             "hint: name a file, and copy it when the command has ended"
         )
     if folder.exists():

@@ -230,8 +230,7 @@ def _check_output(source: str, output: str | None, *, emit: str, method: str) ->
     path = Path(output)
     if path.is_dir():
         raise UsageError(f"-o {output} is a folder; expected a file")
-    if not path.parent.is_dir():
-        raise outputs.missing_folder("-o", path)
+    outputs.check_folder("-o", path)
     if source != "-" and path.exists() and Path(source).exists() and path.samefile(source):
         raise UsageError(f"-o {output} is the input\nhint: name another file")
     if emit == "tokens" and method in ("sorted-batches", "buckets"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton._plain import counted
-from jeton.cli import options, streams, tables
+from jeton.cli import options, outputs, streams, tables
 from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
@@ -133,11 +133,10 @@ def preprocess(
     """
     from jeton.preprocess import PreprocessOptions, preprocess_files
 
-    if report is not None and report != "-" and not Path(report).parent.is_dir():
-        raise FileNotFoundError(f"--report {report}: the folder {Path(report).parent} is missing")
     if report is not None and Path(report).is_dir():
         raise UsageError(f"--report {report} is a folder; expected a file")
     if report is not None and report != "-":
+        outputs.check_folder("--report", Path(report))
         from jeton.corpus.own_output import inputs_without_output
 
         inputs_without_output(inputs, files={"--report": report})

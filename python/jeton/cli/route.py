@@ -208,8 +208,7 @@ def _check(inputs: tuple[str, ...], given: dict[str, Any]) -> None:
             raise UsageError("--output wants a file; a page on standard output helps nobody")
         if path.is_dir():
             raise UsageError(f"{option} {name} is a folder; expected a file")
-        if not path.parent.is_dir():
-            raise outputs.missing_folder(option, path)
+        outputs.check_folder(option, path)
         for source in (*inputs, given["endpoints_file"]):
             if path.exists() and Path(source).exists() and path.samefile(source):
                 raise UsageError(f"{option} {name} is an input\nhint: name another file")

@@ -197,8 +197,7 @@ def train(
         raise click.UsageError("give --special-token or --no-special-tokens, not both")
     target = Path(output)
     place = outputs.trained_target(output, algorithm)
-    if not target.resolve().parent.is_dir():
-        raise outputs.missing_folder("--output", target)
+    outputs.check_folder("--output", target)
     check_held_out(care)
     corpus_options.check_resume(care)
     reading = {

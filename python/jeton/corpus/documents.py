@@ -275,7 +275,7 @@ def open_documents(
         max_decompressed_bytes: A compressed file that becomes larger is an error.
         on_progress: Called after each batch and each file.
         read_ahead: Read the next batch of a large file in another thread while the caller works on
-            this one: a batch more in memory.
+            this one: a batch more in memory. A third thread decompresses.
         row_groups: Parquet: read these row groups only.
 
     Raises:
@@ -367,6 +367,7 @@ def open_documents(
                 max_decompressed_bytes=max_decompressed_bytes,
                 # Below dots, records are looked into more closely than the core does.
                 skip_bad_records=is_skipping and "." not in field,
+                decompress_ahead=read_ahead,
             )
             before = _left_out(stream)
             is_worth_it = read_ahead and (file.n_bytes or 0) > MIN_BATCHES_AHEAD * batch_bytes

@@ -6,6 +6,7 @@ since its reader wants a file; the copy is gone with the unit.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -160,7 +161,14 @@ def copy_to(address: str, target: Path) -> None:
     """
     fs, name = _filesystem(address)
     with _explained(address), target.open("wb") as stream, fs.open(name, "rb") as source:
-        shutil.copyfileobj(source, stream, COPY_BYTES)
+        try:
+            shutil.copyfileobj(source, stream, COPY_BYTES)
+            stream.flush()
+        except OSError as error:
+            # The disk of temporary files is full, not that of the output.
+            if error.errno == errno.ENOSPC and error.filename is None:
+                error.filename = str(target)
+            raise
 
 
 @contextmanager

@@ -57,10 +57,12 @@ def read_unit(
     *,
     texts: Any = None,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    read_ahead: bool = False,
 ) -> Iterator[TextPiece]:
     """Yield the texts of a unit; ``texts`` are Python objects instead of files.
 
-    A text document (or line) of more than ``max_document_bytes`` comes in pieces.
+    A text document (or line) of more than ``max_document_bytes`` comes in pieces. With
+    ``read_ahead`` a file that is a unit of its own is decompressed and parsed by two threads.
 
     Raises:
         CorpusError: A file changed since the run began, a record is unusable, ...
@@ -77,7 +79,12 @@ def read_unit(
     if len(unit.files) == 1:
         number = unit.files[0]
         yield from _whole_file(
-            files[number], number, options, unit.row_groups or None, max_document_bytes
+            files[number],
+            number,
+            options,
+            unit.row_groups or None,
+            max_document_bytes,
+            read_ahead=read_ahead,
         )
         _check_unchanged(files[number].path, states[number])
         return
@@ -131,10 +138,14 @@ def _whole_file(
     options: DatasetOptions,
     row_groups: Sequence[int] | None,
     max_document_bytes: int,
+    *,
+    read_ahead: bool = False,
 ) -> Iterator[TextPiece]:
     with local_copy(file.path) as copy:
         copied = replace(file, path=copy)
-        yield from _documents(copied, number, options, row_groups, max_document_bytes)
+        yield from _documents(
+            copied, number, options, row_groups, max_document_bytes, read_ahead=read_ahead
+        )
 
 
 def _documents(
@@ -143,6 +154,8 @@ def _documents(
     options: DatasetOptions,
     row_groups: Sequence[int] | None,
     max_document_bytes: int,
+    *,
+    read_ahead: bool = False,
 ) -> Iterator[TextPiece]:
     stream = open_documents(
         [source] if isinstance(source, InputFile) else source,
@@ -153,6 +166,7 @@ def _documents(
         batch_bytes=BATCH_BYTES,
         max_document_bytes=max_document_bytes,
         row_groups=row_groups,
+        read_ahead=read_ahead,
     )
     n_nulls = n_bad = n_cut = 0
     for _, batch in stream:

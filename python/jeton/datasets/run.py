@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -332,12 +333,19 @@ def run_job(
         else:
             ordered = _in_order(pieces, at, options.shuffle_seed, folder, n_special, progress)
             counts = _write_shards(job, cut, n_resumed, at, ordered, journal.add)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt(
-                f"{len(journal.shards):,} shards are finished; --resume goes on"
-            ) from None
-        raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"{len(journal.shards):,} shards are finished; --resume goes on"
+        ) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise OSError(
+            error.errno,
+            f"{os.strerror(error.errno)}; {len(journal.shards):,} shards are finished\n"
+            "hint: make room there, then --resume (resume=True) goes on",
+            error.filename or str(folder),
+        ) from error
     try:
         require_text(
             n_documents=counts.n_documents,

@@ -138,19 +138,18 @@ class _Pool:
             number,
             first_document=first_document if number == first_unit else 0,
             num_threads=lambda: max(1, self._workers // max(1, self._n_active)),
-            prefetch=self._read_ahead,
+            prefetch=self._read_ahead if self._has_spare_threads() else None,
         )
         for piece in pieces:
             spool.put(piece)
 
-    def _read_ahead(self, texts: Iterator[TextPiece]) -> Iterator[TextPiece]:
-        """Read in another thread while there are threads to spare."""
+    def _has_spare_threads(self) -> bool:
+        """True if no other unit could use a thread that reads ahead."""
         with self._condition:
-            is_alone = self._n_active < self._workers and self._next >= len(self._job.units)
-        if not is_alone:
-            yield from texts
-            return
-        yield from _ahead_of(texts, self._stop)
+            return self._n_active < self._workers and self._next >= len(self._job.units)
+
+    def _read_ahead(self, texts: Iterator[TextPiece]) -> Iterator[TextPiece]:
+        return _ahead_of(texts, self._stop)
 
 
 def _ahead_of(texts: Iterator[TextPiece], stop: threading.Event) -> Iterator[TextPiece]:

@@ -48,7 +48,7 @@ class TokenizeJob:
         *,
         first_document: int = 0,
         num_threads: Callable[[], int] = lambda: 1,
-        prefetch: Callable[[Iterator[TextPiece]], Iterator[TextPiece]] = lambda texts: texts,
+        prefetch: Callable[[Iterator[TextPiece]], Iterator[TextPiece]] | None = None,
     ) -> Iterator[TokenPiece]:
         """Yield the ids of a unit.
 
@@ -56,7 +56,7 @@ class TokenizeJob:
             number: The unit.
             first_document: Documents that are not wanted: they are read and not tokenized.
             num_threads: Asked before each batch for the threads that it may use.
-            prefetch: Wraps the texts, to read ahead.
+            prefetch: Wraps the texts, to read ahead; None: one thread reads and tokenizes.
 
         Raises:
             CorpusError: A file cannot be read as documents, or changed.
@@ -66,9 +66,14 @@ class TokenizeJob:
         assert tokenizer is not None
         n_before = 0
         texts = read_unit(
-            self.units[number], self.files, self.states, self.options, texts=self.texts
+            self.units[number],
+            self.files,
+            self.states,
+            self.options,
+            texts=self.texts,
+            read_ahead=prefetch is not None,
         )
-        for text in prefetch(texts):
+        for text in texts if prefetch is None else prefetch(texts):
             n = len(text.texts)
             if n_before + n <= first_document and first_document:
                 n_before += n

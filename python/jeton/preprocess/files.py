@@ -123,28 +123,27 @@ def preprocess_files(
                 on_progress(read_progress(files, n_bytes=n_bytes, n_documents=pipeline.n_documents))
         return total
 
-    if pipeline.wants_first_pass:
-        if any(target.file.n_bytes is None for target in targets):
-            raise UsageError(
-                "the step boilerplate reads the inputs twice, which a pipe cannot be\n"
-                "hint: name a file"
-            )
+    if pipeline.wants_first_pass and any(target.file.n_bytes is None for target in targets):
+        raise UsageError(
+            "the step boilerplate reads the inputs twice, which a pipe cannot be\nhint: name a file"
+        )
 
-        def observe(texts: list[str]) -> list[str]:
-            pipeline.observe(texts)
-            return texts
+    def observe(texts: list[str]) -> list[str]:
+        pipeline.observe(texts)
+        return texts
 
-        def only_read(target: _Target, counts: FileCounts) -> None:
-            if target.file.format == "parquet":
-                with Path(os.devnull).open("wb") as nowhere:
-                    changed_parquet(target.file, nowhere, settings, observe, counts)
-                return
-            for _ in changed_file(target.file, settings, observe, counts):
-                pass
-
-        run(observe, only_read)
+    def only_read(target: _Target, counts: FileCounts) -> None:
+        if target.file.format == "parquet":
+            with Path(os.devnull).open("wb") as nowhere:
+                changed_parquet(target.file, nowhere, settings, observe, counts)
+            return
+        for _ in changed_file(target.file, settings, observe, counts):
+            pass
 
     with folder_of_files(folder, [target.name for target in targets]) as places:
+        # A folder that cannot be written to shows before the inputs are read.
+        if pipeline.wants_first_pass:
+            run(observe, only_read)
 
         def write(target: _Target, counts: FileCounts) -> None:
             with places[target.name].open("wb") as stream:

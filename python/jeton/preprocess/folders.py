@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -24,12 +25,18 @@ def folder_of_files(folder: Path, names: Sequence[str]) -> Iterator[dict[str, Pa
     ones; then the two exchange their names in one step of the system. So a process that is killed
     leaves the folder as it was, or with all files. Where the system cannot exchange names, or the
     folder is the one in which the process works, files take their names one by one, and an error
-    gives back those that were there.
+    gives back those that were there. A folder that may not be written to stays, though another
+    could take its name.
+
+    Raises:
+        OSError: The folder cannot be made or written to.
     """
     is_new = not folder.exists() or not any(folder.iterdir())
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     real = folder.resolve()
+    if not os.access(real, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
     above = real.parent if is_new or os.access(real.parent, os.W_OK) else real
     hidden = above / f".jeton-{secrets.token_hex(8)}.tmp"
     is_done = False

@@ -10,16 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LOSS_KINDS", "LossCount", "LossTally", "things_of"]
+from jeton.preprocess.sequences import N_WORDS, sequence_loss, words_of
+from jeton.preprocess.substrings import strings_within
 
-N_WORDS: Final = 5
-"""Words of a sequence (n-gram)."""
+__all__ = ["LOSS_KINDS", "LossCount", "LossTally", "things_of"]
 
 MAX_EXAMPLES: Final = 5
 MAX_EXAMPLE_CHARS: Final = 80
 
 _NUMBER = re.compile(r"\d(?:[\d.,]*\d)?(?:[eE][-+]?\d+)?")
-_WORD = re.compile(r"\w+")
 # A capital that begins no sentence, or several capitalised words.
 _CAPITAL = r"[^\W\d_a-z][\w'\u2019-]*"
 _NAME = re.compile(rf"{_CAPITAL}(?:[ \t\u00a0]+{_CAPITAL})+|(?<=[a-z,;] ){_CAPITAL}")
@@ -30,6 +29,9 @@ _BLANKS = re.compile(r"\s+")
 
 MAX_CODE_CHARS: Final = 1_000_000
 """Characters of a document in which fences are looked for."""
+
+MIN_NUMBERED_CHARS: Final = 100_000
+"""Characters from which on word sequences are compared as numbers."""
 
 
 def _plain(text: str) -> str:
@@ -61,7 +63,7 @@ def _links(text: str) -> Iterable[str]:
 
 
 def _sequences(text: str) -> Iterable[str]:
-    words = _WORD.findall(text.lower())
+    words = words_of(text)
     for start in range(len(words) - N_WORDS + 1):
         yield " ".join(words[start : start + N_WORDS])
 
@@ -78,7 +80,7 @@ LOSS_KINDS: Final = tuple(_FINDERS)
 """Kinds of things that are looked for."""
 
 
-def things_of(text: str) -> dict[str, dict[str, None]]:
+def things_of(text: str, kinds: Iterable[str] = LOSS_KINDS) -> dict[str, dict[str, None]]:
     """The different things of a text by kind, each kind in the order of the text.
 
     Example:
@@ -86,7 +88,7 @@ def things_of(text: str) -> dict[str, dict[str, None]]:
         >>> list(found["numbers"]), list(found["names"]), list(found["links"])
         (['12'], ['Mail Ada Lovelace'], ['https://a.org/x'])
     """
-    return {kind: dict.fromkeys(find(text)) for kind, find in _FINDERS.items()}
+    return {kind: dict.fromkeys(_FINDERS[kind](text)) for kind in kinds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +123,32 @@ class LossTally:
 
     def add(self, before: str, after: str) -> None:
         """Add a document."""
-        old = things_of(before)
-        new = old if after == before else things_of(after)
-        for kind in LOSS_KINDS:
+        kinds = LOSS_KINDS
+        if len(before) >= MIN_NUMBERED_CHARS:
+            kinds = tuple(kind for kind in LOSS_KINDS if kind != "n_grams")
+            self._add_sequences(before, after)
+        old = things_of(before, kinds)
+        new = old if after == before else things_of(after, kinds)
+        for kind in kinds:
             self._before[kind] += len(old[kind])
             if new is old:
                 continue
             gone = [thing for thing in old[kind] if thing not in new[kind]]
             if gone and kind in ("code", "links", "names"):
                 # A span without its marks, or a name that now begins a line, is still there.
-                plain = _plain(after)
-                gone = [thing for thing in gone if _plain(thing) not in plain]
+                plain = [_plain(thing) for thing in gone]
+                there = strings_within(plain, _plain(after))
+                gone = [thing for thing, one in zip(gone, plain, strict=True) if one not in there]
             self._lost[kind] += len(gone)
             room = MAX_EXAMPLES - len(self._examples[kind])
             self._examples[kind] += [_plain(thing)[:MAX_EXAMPLE_CHARS] for thing in gone[:room]]
+
+    def _add_sequences(self, before: str, after: str) -> None:
+        examples = self._examples["n_grams"]
+        found = sequence_loss(before, after, n_examples=MAX_EXAMPLES - len(examples))
+        self._before["n_grams"] += found.n_before
+        self._lost["n_grams"] += found.n_lost
+        examples += [example[:MAX_EXAMPLE_CHARS] for example in found.examples]
 
     def counts(self) -> tuple[LossCount, ...]:
         """The sums, one for each kind."""

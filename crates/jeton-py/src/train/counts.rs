@@ -382,9 +382,9 @@ impl PretokenCounts {
             })
         })?;
         let sorted = characters.sorted();
-        let points: Vec<u32> = sorted.iter().map(|&(c, ..)| u32::from(c)).collect();
-        let counts: Vec<u64> = sorted.iter().map(|&(_, n, _)| n).collect();
-        let scripts: Vec<u8> = sorted.iter().map(|&(.., script)| script).collect();
+        let points: Vec<u32> = sorted.iter().map(|one| u32::from(one.character)).collect();
+        let counts: Vec<u64> = sorted.iter().map(|one| one.count).collect();
+        let scripts: Vec<u8> = sorted.iter().map(|one| one.script).collect();
         Ok(CharacterTable {
             code_points: points.into_pyarray(py).unbind(),
             counts: counts.into_pyarray(py).unbind(),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.adapt.change import VocabularyChange
+from jeton.adapt.change import MAX_IDS, VocabularyChange
 from jeton.adapt.weights.guesses import roles_by_ids, without_guesses
 from jeton.adapt.weights.matrices import OpenFiles
 from jeton.adapt.weights.methods import DEFAULT_METHOD, METHODS, Recipes, recipes_of
@@ -353,13 +353,13 @@ def _recipes(
 
 
 def _owned_ids(model: Path, change: VocabularyChange) -> NDArray[np.int64]:
-    """Ids beyond the tokenizer's that settings name; their rows have an owner."""
+    """Ids beyond the tokenizer's that settings name and a table may have; they own their rows."""
     owned: set[int] = set()
     for name in _OWNING_FILES:
         document = read_object(model / name)
         if document is not None:
             owned |= {place.id for place in id_places(ids_document(name, document))}
-    return np.array(sorted(id for id in owned if id >= change.n_old_ids), dtype=np.int64)
+    return np.array(sorted(id for id in owned if change.n_old_ids <= id < MAX_IDS), dtype=np.int64)
 
 
 def _trained_ids(model: Path) -> dict[str, list[int]]:

@@ -86,7 +86,7 @@ def apply_gguf(
         OSError: A file cannot be read or written.
     """
     if init not in METHODS or init in ("focus", "omp"):
-        raise UsageError(f"initialisation {init!r} of a GGUF file\nhint: 'asymmetric' or 'mean'")
+        raise UsageError(f"initialisation {init!r} of a GGUF file\nhint: 'mean' or 'asymmetric'")
     sides = read_sides(Path(model), Path(tokenizer), is_file=True)
     change = change_of_sides(sides, by_bytes=True)
     file = read_gguf_file(model)

@@ -44,7 +44,7 @@ INIT_NAMES = (
 @click.option(
     "--init",
     type=click.Choice(INIT_NAMES),
-    default="asymmetric",
+    default="mean",
     show_default=True,
     help="Way to make the rows of added tokens; docs/guides/applying.md has their papers.",
 )

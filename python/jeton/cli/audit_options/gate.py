@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jeton.cli import streams
+from jeton.cli import outputs, streams
 from jeton.cli.option_groups import OptionGroup
 from jeton.errors import UsageError
 
@@ -195,8 +195,7 @@ class AuditGate:
             path = Path(name)
             if path.is_dir():
                 raise UsageError(f"{option} {name} is a folder; expected a file")
-            if not path.parent.is_dir():
-                raise FileNotFoundError(f"{option} {name}: the folder {path.parent} does not exist")
+            outputs.check_folder(option, path)
 
 
 GATE = OptionGroup(
