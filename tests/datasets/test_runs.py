@@ -333,7 +333,7 @@ def test_a_file_that_changes_or_goes_while_it_is_read(
 def test_a_full_disk_is_an_error_and_the_run_resumes(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(jsonl(corpus(3000)))
-    program = [sys.executable, "-m", "jeton", "tokenize", str(path), "-t", TOKENIZER]
+    program = [sys.executable, "-B", "-m", "jeton", "tokenize", str(path), "-t", TOKENIZER]
     program += ["-o", str(tmp_path / "o"), "-q"]
 
     def limit() -> None:

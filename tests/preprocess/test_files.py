@@ -156,7 +156,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
 
     words = ["preprocess", "in", "--steps", "whitespace", "-t", "jeton-general-32k", "-o", "out"]
     done = subprocess.run(
-        [sys.executable, "-m", "jeton", *words],
+        [sys.executable, "-B", "-m", "jeton", *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -79,7 +79,7 @@ def test_a_real_full_file_system(tmp_path: Path) -> None:
         "sys.exit(4)\n"
     )
     path = tmp_path / "big"
-    result = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    result = subprocess.run([sys.executable, "-B", "-c", code, str(path)], check=False)
     assert result.returncode == 0
     assert list(tmp_path.iterdir()) == []
 
