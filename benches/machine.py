@@ -23,9 +23,10 @@ CAVEATS = (
     "differ is listed apart, and its speed is not compared",
     "each library runs in a process of its own, asked in turn; with one thread, on one core of "
     "its own",
-    "our wheel is compiled by a profile, of text that is not timed here (docs/concepts/engine.md: "
-    "1.0 to 1.1 times as fast); of one compiled once are the records before 2026-11-26; the "
-    "profile of Intel's of that day had not seen rank files (load and first encode, from the file)",
+    "our wheel is compiled by a profile, of text that is not timed here "
+    "(docs/log/engine-2026-11.md: 1.0 to 1.1 times as fast); of one compiled once are the records "
+    "before 2026-11-26; the profile of Intel's of that day had not seen rank files (load and first "
+    "encode, from the file)",
     "warm: the same text has been encoded before in the same process, so caches are as full as "
     "they get; first pass: the first call of a process after loading, start-up of threads "
     "included; Jeton has loaded what an earlier process kept in the user's cache, as by default",
@@ -41,12 +42,13 @@ CAVEATS = (
     "all warm rounds of a library are of one process, and processes differ: Thai under cl100k_base "
     "took ours 6.5 to 7.0 ms in ten of them, 11.2 in another and 7.6 in the record (AMD, "
     "2026-11-26, a throwaway script that asks the same workers)",
-    "all records are of engines before 2026-11-28, which also remembered passages of Thai and "
-    "whole texts of few words: warm Thai and Llama 2 over Chinese are lower now "
-    "(docs/log/low-id-pairs.md has the other changes); what else the deletions cost was found and "
-    "put back (docs/log/2026-11-28-engine-on-intel.md); processors without AVX-512 VBMI use the "
-    "AVX2 code, and their ratios are lower: 1.06 to 1.36 of the best other library for warm rows "
-    "(docs/log/2026-11-28-scripts-on-avx2.md)",
+    "records before 2026-11-28 are of engines which also remembered passages of Thai and whole "
+    "texts of few words: warm Thai and Llama 2 over Chinese are lower now "
+    "(docs/log/low-id-pairs.md has the other changes); what else the deletions cost was found and"
+    " put back (docs/log/2026-11-28-engine-on-intel.md); AMD's records of that day are of a "
+    "faster machine: warm passes of other libraries take 0.6 to 0.9 of the time before; "
+    "processors without AVX-512 VBMI use the AVX2 code, and their ratios are lower: 1.06 to 1.36 "
+    "of the best other library for warm rows (docs/log/2026-11-28-scripts-on-avx2.md)",
 )
 
 
