@@ -141,7 +141,7 @@ enum Records {
 
 impl DocumentReader {
     /// Open a file; `-` is standard input. Nothing is read before the first batch is asked for.
-    /// What is no regular file is waited for, and never decompressed ahead.
+    /// Pipes and devices are waited for, and never decompressed ahead.
     #[allow(clippy::needless_pass_by_value)] // options are made for the call
     pub fn open(path: &str, mut options: ReaderOptions) -> Result<Self> {
         if !std::fs::metadata(path).is_ok_and(|kind| kind.is_file()) {
