@@ -36,8 +36,9 @@ class RouteGrid:
 
 def route_grid(numbers: Numbers) -> RouteGrid:
     """Return the outcomes as a table."""
-    rows = []
     outcomes = numbers.data["outcomes"]
+    logged = numbers.show("as_logged.usd", "usd")
+    rows: list[tuple[Shown | None, ...]] = [(logged, *[None] * 9)]
     for index in range(len(outcomes)):
         path = f"outcomes[{index}]"
         rows.append(
@@ -59,7 +60,7 @@ def route_grid(numbers: Numbers) -> RouteGrid:
             "Bill", "Regret", "95% from", "to", "Mean time", "95th percentile", "Quality",
             "Missed", "Too long", "Refused",
         ),
-        tuple(_name(outcome) for outcome in outcomes),
+        ("As logged", *(_name(outcome) for outcome in outcomes)),
         tuple(rows),
     )  # fmt: skip
 
@@ -73,7 +74,7 @@ def route_words(found: RouteReplay) -> tuple[str, ...]:
     """Describe the replay in sentences for people."""
     data = found.to_dict()
     n = data["n_requests"]
-    words = [f"{counted(n, 'request')} {'was' if n == 1 else 'were'} replayed"]
+    words = [_today(found), f"{counted(n, 'request')} {'was' if n == 1 else 'were'} replayed"]
     words += [f"{n:,} left out: {reason}" for reason, n in data["left_out"].items()]
     words += [f"{counted(n, 'request')}, {what}" for what, n in data["assumptions"].items()]
     routed = data["outcomes"][0]
@@ -83,11 +84,36 @@ def route_words(found: RouteReplay) -> tuple[str, ...]:
         if share
     ]
     words.append(f"the router sends {', '.join(shares) or 'nothing'}")
+    if routed["mean_quality"] is None and data["policy"]["rule"] == "cheapest":
+        words.append(
+            "no endpoint has a score of quality, so each request goes to the cheapest that takes "
+            "it: state [endpoint.quality]"
+        )
     words += _unknown_limits(data)
     if routed["regret_low"] is None:
         words.append("fewer than 20 conversations: no intervals")
     words += [f"{one['n']:,} {one['meaning']}" for one in data["issues"]]
     return tuple(words)
+
+
+def _today(found: RouteReplay) -> str:
+    """Today's bill beside the router's."""
+    numbers = Numbers(found.to_dict())
+    logged, routed = numbers.show("as_logged.usd", "usd"), numbers.show("outcomes[0].usd", "usd")
+    words = f"as logged {logged.text}; routed {routed.text}" if logged and routed else ""
+    share = found.saved_share
+    if share is not None:
+        return f"{words}, {abs(share):.0%} {'less' if share >= 0 else 'more'}"
+    missing = [
+        f"{counted(n, 'request')} {what}"
+        for n, what in (
+            (found.as_logged.n_not_priced, "of the log without a price"),
+            (found.outcomes[0].n_refused, "that the router refuses"),
+            (found.outcomes[0].n_not_priced, "routed without a price"),
+        )
+        if n
+    ]
+    return f"{words}; not comparable: {', '.join(missing)}" if missing else words
 
 
 def _unknown_limits(data: dict[str, Any]) -> list[str]:

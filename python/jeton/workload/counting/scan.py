@@ -18,6 +18,7 @@ from jeton.workload.counting.groups import groups_of
 from jeton.workload.counting.joining import Observed, joined
 from jeton.workload.counting.observing import Observer
 from jeton.workload.counting.prefix_sketch import first_block_keys
+from jeton.workload.counting.sources import MAX_SKIPPED, SkippedFile
 from jeton.workload.digests import packed_digests
 from jeton.workload.inputs.portions import Portion, Portions
 
@@ -51,6 +52,9 @@ def scan(
     counts.n_null_documents = portions.n_null_documents
     counts.n_bad_records = portions.n_bad_records
     counts.n_skipped_files = len(portions.skipped)
+    counts.sources.skipped = tuple(
+        SkippedFile(file.path, file.skipped_because) for file in portions.skipped[:MAX_SKIPPED]
+    )
     if not portions.may_lack_text:
         require_text(
             n_documents=counts.text_stats.n_documents,
