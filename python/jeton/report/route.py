@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from jeton._plain import counted, strict_json
+from jeton._plain import counted, less, strict_json
 from jeton.report.axes import Scale, linear_ticks
 from jeton.report.json_report import embed_json, safe_json
 from jeton.report.numbers import Numbers, Shown
@@ -101,9 +101,8 @@ def _today(found: RouteReplay) -> str:
     numbers = Numbers(found.to_dict())
     logged, routed = numbers.show("as_logged.usd", "usd"), numbers.show("outcomes[0].usd", "usd")
     words = f"as logged {logged.text}; routed {routed.text}" if logged and routed else ""
-    share = found.saved_share
-    if share is not None:
-        return f"{words}, {abs(share):.0%} {'less' if share >= 0 else 'more'}"
+    if found.saved_share is not None:
+        return f"{words}, {less(found.as_logged.usd, found.outcomes[0].usd)}"
     missing = [
         f"{counted(n, 'request')} {what}"
         for n, what in (

@@ -16,7 +16,12 @@ MAX_SKIPPED = 20
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file that was not read, and why."""
+    """A file found in a folder that was not read.
+
+    Attributes:
+        path: Its path.
+        reason: Why it was not read.
+    """
 
     path: str
     reason: str
