@@ -90,16 +90,16 @@ def _rates(report: AuditReport, n_tokens: int) -> dict[str, Fraction]:
 def domain_values(statistics: Statistics, domain: str | None = None) -> dict[str, Fraction]:
     """The figures that the gate's own sums give, of one domain or of all."""
     whole = statistics.total(domain)
-    if not whole.n_documents:
+    if not whole.n:
         return {}
     n_tokens, n_bytes, n_chars = whole.n_tokens[0], whole.n_bytes[0], whole.n_chars[0]
     values = {
-        "n_documents": Fraction(whole.n_documents),
+        "n_documents": Fraction(whole.n),
         "n_bytes": Fraction(n_bytes),
         "n_chars": Fraction(n_chars),
         "n_tokens": Fraction(n_tokens),
-        "tokens_per_document": Fraction(n_tokens, whole.n_documents),
-        "bytes_per_document": Fraction(n_bytes, whole.n_documents),
+        "tokens_per_document": Fraction(n_tokens, whole.n),
+        "bytes_per_document": Fraction(n_bytes, whole.n),
     }
     if n_tokens:
         values["bytes_per_token"] = Fraction(n_bytes, n_tokens)

@@ -98,6 +98,7 @@ def _show(observer: Observer, portion: Portion, names: Sequence[str]) -> None:
         domains=domains,
         overhead_tokens=portion.overhead_tokens,
         places=portion.places,
+        blocks=portion.blocks,
     )
 
 
