@@ -162,7 +162,6 @@ def output_long(evidence: Evidence) -> Iterator[Finding]:
             "p50": found.p50,
             "p95": found.p95,
             "share": share,
-            "remedy": {"token_factor": 1 - share, "applies_to": "output"},
         },
     )
 
@@ -213,7 +212,6 @@ def output_echo(evidence: Evidence) -> Iterator[Finding]:
             "n_answers_concerned": len(changed),
             "share": share,
             "examples": [" ".join(text[:80].split()) for text in changed[:_N_SHOWN]],
-            "remedy": {"token_factor": 1 - share, "applies_to": "output"},
         },
     )
 
@@ -315,6 +313,5 @@ def price_step(evidence: Evidence) -> Iterator[Finding]:
         evidence={
             "n_requests_above": n_above,
             "share": share,
-            "remedy": {"cost_factor": 1 - share, "applies_to": "input"},
         },
     )
