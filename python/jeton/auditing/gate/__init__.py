@@ -17,13 +17,16 @@ from jeton.auditing.gate.changes import ChangedDocument, Status
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.intervals import ChangeInterval, IntervalKind
 from jeton.auditing.gate.judging import judge
+from jeton.auditing.gate.levels import FIGURES, Effect, Levels, explain
 from jeton.auditing.gate.results import GATE_SCHEMA, BudgetResult, Cause, GateResult
+from jeton.auditing.gate.side import PriceCell, PriceKey, Side, price_cells
 from jeton.auditing.gate.sides import COMPARED_FIGURES, in_order, look_like_two_states
 
 __all__ = [
     "BASELINE_SCHEMA",
     "CAUSES",
     "COMPARED_FIGURES",
+    "FIGURES",
     "GATE_SCHEMA",
     "Baseline",
     "Budget",
@@ -33,12 +36,19 @@ __all__ = [
     "ChangeInterval",
     "ChangedDocument",
     "Collector",
+    "Effect",
     "GateResult",
     "IntervalKind",
+    "Levels",
+    "PriceCell",
+    "PriceKey",
+    "Side",
     "Status",
     "TokenizerIdentity",
+    "explain",
     "in_order",
     "judge",
     "look_like_two_states",
+    "price_cells",
     "read_budgets",
 ]

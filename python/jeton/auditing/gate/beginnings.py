@@ -7,6 +7,7 @@ O(n log n) comparisons of the first requests seen.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -69,7 +70,7 @@ class Beginnings:
     def add(self, batch: TextBatch) -> None:
         """Take requests, up to a limit."""
         data, offsets = batch.data.data, batch.offsets.tolist()
-        for start, end in zip(offsets, offsets[1:], strict=False):
+        for start, end in itertools.pairwise(offsets):
             if len(self._heads) == _MAX_REQUESTS:
                 return
             self._heads.append(bytes(data[start : min(end, start + _HEAD_BYTES)]))
@@ -77,7 +78,7 @@ class Beginnings:
     def _shared(self) -> list[tuple[int, bytes, bytes]]:
         """For each request the bytes that it shares with its nearest one, and both."""
         ordered = sorted(set(self._heads))
-        lengths = [_common(a, b) for a, b in zip(ordered, ordered[1:], strict=False)]
+        lengths = [_common(a, b) for a, b in itertools.pairwise(ordered)]
         found = []
         for i, head in enumerate(ordered):
             ways = [(lengths[i - 1], ordered[i - 1])] if i else []

@@ -38,6 +38,7 @@ _BLOCK_BYTES = 4 << 20
 _MAX_SOURCES = 10_000
 """Sources whose numbering is remembered. A source comes in one piece, or beside a few others."""
 
+
 class Collected:
     """Statistics and documents under one tokenizer."""
 

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Final, Literal, TypeVar
 
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.side import PRICED_KINDS, PriceCell, PriceKey, Side
+from jeton.auditing.gate.side import PRICED_KINDS, PriceKey, Side
 from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.economics.billed import INPUT_PARTS, KINDS, OUTPUT_PARTS
 
@@ -60,7 +60,7 @@ FIGURES: Final = (
 _ZERO = Fraction(0)
 _Key = tuple[str, str]
 _Effects = dict[_Key, Fraction]
-_T = TypeVar("_T", bound="str | PriceKey")
+_K = TypeVar("_K", str, _Key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,11 @@ def figure_of(figure: str, side: Side, *, requests_per_day: Fraction = _ZERO) ->
     if figure == "usd_per_request" or figure in PERIODS:
         if not side.n_priced:
             return None
-        return side.usd / side.n_priced * PERIODS.get(figure, 1) * (
-            requests_per_day if figure in PERIODS else 1
+        return (
+            side.usd
+            / side.n_priced
+            * PERIODS.get(figure, 1)
+            * (requests_per_day if figure in PERIODS else 1)
         )
     if not n:
         return None
@@ -402,9 +405,7 @@ class _Work:
             mean = (totals[0][part] + totals[1][part]) / 2
             moved = sum(((q1[k] - q0[k]) * rates[k] for k in KINDS), _ZERO)
             _add(effects, ("", CACHE), mean * moved)
-        whole = [
-            {p: sum(own[p].values(), _ZERO) for p in INPUT_PARTS} for own in parts
-        ]
+        whole = [{p: sum(own[p].values(), _ZERO) for p in INPUT_PARTS} for own in parts]
         change = {p: whole[1][p] - whole[0][p] for p in INPUT_PARTS}
         tokens = self._billed(*whole)
         for (part, cause), value in tokens.items():
@@ -495,8 +496,7 @@ def _of_blocks(old: _Blocks, new: _Blocks) -> dict[str, Fraction]:
     for language in dict.fromkeys((*old, *new)):
         a, b = old.get(language), new.get(language)
         shares = [
-            Fraction(own[0].n, n) if own else _ZERO
-            for own, n in zip((a, b), totals, strict=True)
+            Fraction(own[0].n, n) if own else _ZERO for own, n in zip((a, b), totals, strict=True)
         ]
         means = [own[1][0] / own[0].n for own in (a or b, b or a) if own]
         _add(effects, LANGUAGE_MIX, (shares[1] - shares[0]) * sum(means) / 2)
@@ -548,7 +548,9 @@ def _priced_parts(side: Side) -> dict[str, dict[str, Fraction]]:
         billed = {part: side.billed.cell(part, kind) for part in INPUT_PARTS}
         whole = sum(billed.values())
         if not whole:
-            found["prompt" if not side.billed.n_requests else "unlogged"][kind] += Fraction(total, n)
+            found["prompt" if not side.billed.n_requests else "unlogged"][kind] += Fraction(
+                total, n
+            )
             continue
         for part, tokens in billed.items():
             found[part][kind] = Fraction(total * tokens, whole * n)
@@ -588,9 +590,7 @@ def _rate_effects(kind: str, before: Side, after: Side) -> dict[str, Fraction]:
     old, new = _rates(before, kind), _rates(after, kind)
     if not old or not new:
         return {}
-    tokens = [
-        Fraction(_tokens_of(side, kind), max(1, side.n_priced)) for side in (before, after)
-    ]
+    tokens = [Fraction(_tokens_of(side, kind), max(1, side.n_priced)) for side in (before, after)]
     mean = (tokens[0] + tokens[1]) / 2
     return {cause: value * mean for cause, value in _of_rates(old, new, 0).items()}
 
@@ -638,6 +638,3 @@ def _either(one: Fraction | None, other: Fraction | None) -> Fraction:
 def _add(effects: dict[_K, Fraction], key: _K, value: Fraction) -> None:
     if value:
         effects[key] = effects.get(key, _ZERO) + value
-
-
-_K = TypeVar("_K", str, _Key)

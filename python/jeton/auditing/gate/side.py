@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, localcontext
+from decimal import localcontext
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +27,7 @@ PRICED_KINDS: Final = ("fresh", "written", "cached", "output", "other")
 """Kinds of a price: those of prompt tokens, output, and everything else that is billed."""
 
 _KIND = {"full": "fresh", "write": "written", "read": "cached", "output": "output"}
-_REGION = re.compile(r"^(us|us-gov|eu|apac|ap|jp|au|ca|global)\.")
+_REGION = re.compile(r"^(us|us-gov|eu|apac|ap|jp|au|ca|global|regional)\.")
 _DIGITS = 60
 
 
@@ -71,7 +71,7 @@ def price_cells(ledger: Ledger) -> dict[PriceKey, PriceCell]:
             is_own = use.provider in ("", "user")
             region = _REGION.match(use.logged_as)
             key = PriceKey(
-                "" if is_own else use.model,
+                "" if is_own else _REGION.sub("", use.model),
                 "" if is_own else use.provider,
                 region[1] if region else "",
                 use.tariff,

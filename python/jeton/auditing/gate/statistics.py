@@ -145,6 +145,14 @@ class Statistics:
                 total.add(own)
         return total
 
+    def without_domains(self) -> Statistics:
+        """The sums of all domains together; histograms and digest are left out."""
+        found = Statistics()
+        for (_, part, language), cell in self.cells.items():
+            found.cell(ALL, part, language).add(cell)
+        found.whole(ALL).add(self.total())
+        return found
+
     def of_part(self, part: str, domain: str | None = None) -> BlockSums:
         """The sums over the blocks of a part, of one domain or of all."""
         total = BlockSums()

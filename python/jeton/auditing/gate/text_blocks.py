@@ -188,9 +188,7 @@ class TextBlocks:
             by_domain[document.domain].append(i)
         for domain, members in by_domain.items():
             statistics.whole(domain).add(
-                BlockSums(
-                    len(members), *(_sums(v, members) for v in (n_bytes, n_chars, n_tokens))
-                )
+                BlockSums(len(members), *(_sums(v, members) for v in (n_bytes, n_chars, n_tokens)))
             )
             for histogram, lengths in zip(
                 statistics.lengths_of(domain), n_tokens[:, members], strict=True
