@@ -40,7 +40,7 @@ def seen(changes: str) -> tuple[Baseline, Collector]:
 
 def judged(case: dict[str, Any]) -> BudgetResult:
     before, (after, collector) = seen(case["before"])[0], seen(case["after"])
-    budget = read_budgets([f"{case['figure']}>+-1%"])
+    budget = read_budgets([f"{case['figure']}>+-0%"])
     return judge(after, collector, before, budget).results[0]
 
 
