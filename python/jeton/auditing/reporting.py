@@ -264,6 +264,7 @@ def report_of(
         ledger=evidence.ledger,
         timeline=_timeline(counts, evidence.ledger),
         models=model_costs(counts, facts, reports),
+        billed=evidence.decomposition.table,
     )
 
 
