@@ -94,10 +94,14 @@ class TrafficCost:
     @property
     def text_usd_per_year(self) -> Decimal | None:
         """Cost of the text of prompts in a year; None where that is not known."""
+        return self.share_of_year(self.text_usd)
+
+    def share_of_year(self, usd: Decimal) -> Decimal | None:
+        """Return dollars of the ledger's time as dollars of a year; None without a price."""
         year = None if self.ledger is None else self.ledger.per_year()
         if self.ledger is None or year is None or not self.ledger.usd:
             return None
-        return year * self.text_usd / self.ledger.usd
+        return year * usd / self.ledger.usd
 
     @property
     def output_usd_per_year(self) -> Decimal | None:
