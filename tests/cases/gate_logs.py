@@ -43,6 +43,9 @@ _EXAMPLE = (
     "Question: may I send glass? Answer: yes, in double cartons and marked as fragile [1].",
     "Question: who pays for the way back? Answer: the sender, unless the goods are broken [3].",
     "Question: how heavy may a parcel be? Answer: the passages do not say.",
+    "Question: can I change the street? Answer: until the evening before delivery [1].",
+    "Question: the seal was open, and now? Answer: send a photograph within two days [2].",
+    "Question: do you deliver to islands? Answer: twice a week, by the first ferry [3].",
 )
 _GERMAN = (
     "Bitte prüfen Sie, ob die Sendung schon im Lager angekommen ist und wer sie abholt.",
@@ -250,7 +253,7 @@ CHANGES: dict[str, Change] = {
     "rules added": _texts(
         lambda t: f"{t}\n" + "\n".join(f"In case {i}: {r}" for i, r in enumerate(_RULES)), "system"
     ),
-    "few-shot": _texts(lambda t: "\n".join((t, *_EXAMPLE * 2)), "system"),
+    "few-shot": _texts(lambda t: "\n".join((t, *_EXAMPLE)), "system"),
     "history 8": partial(_history, 8),
     "history 0": partial(_history, 0),
     "long turns": _texts(lambda t: f"{t} {_sentences(random.Random(t), 4)}", "earlier"),
@@ -343,7 +346,8 @@ PAIRS: tuple[tuple[str, str, str, str, str], ...] = (
 )
 
 DOUBLES = (
-    ("k 6", "priority"), ("k 6", "cache lost"), ("history 8", "tools described"), ("history 8", "reasoning"),
+    ("k 6", "priority"), ("k 6", "cache lost"), ("history 8", "tools described"),
+    ("history 8", "reasoning"),
     ("image detail", "history 8"), ("image detail", "half mini"), ("json indented", "k 6"),
     ("json indented", "hidden prompt"), ("system twice", "k 6"), ("tools added", "reasoning"),
     ("tools described", "long answers"), ("base64", "gpt-4-turbo"), ("escapes", "reasoning"),

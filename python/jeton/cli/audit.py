@@ -98,7 +98,7 @@ def audit(
 
     after, before = gate.audit_before(inputs, lambda paths, seen: run(paths, (seen,)))
     report = run(after, gate.observers)
-    result = gate.judge(report)
+    result = gate.judge(report, may_quote=output.samples)
     report = output.shared(report, after)
     if before is not None and result is not None:
         _write_side_by_side(output.shared(before, inputs), report, result, output)

@@ -305,8 +305,8 @@ def _decide(question: str, trials: Sequence[Trial]) -> Decision:
     reason = (
         f"nothing else was tried than {default.value}"
         if near is None
-        else f"of the others {near.value} needs least, {_measured(near)}; a change from the default "
-        f"takes at least {LEAST_SAVING:.1%} fewer tokens, and a whole interval of fewer"
+        else f"of the others {near.value} needs least, {_measured(near)}; a change from the "
+        f"default takes at least {LEAST_SAVING:.1%} fewer tokens, and a whole interval of fewer"
     )
     return Decision(question, default.value, reason, tuple(trials))
 

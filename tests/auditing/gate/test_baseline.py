@@ -121,7 +121,7 @@ def damaged(plain: dict[str, Any], *path: str | int, value: Any) -> bytes:
 def test_damage_is_a_clear_error(good: Tokenizer, tmp_path: Path) -> None:
     data = run(corpus(), good)[0].to_bytes()
     plain = json.loads(decompress(data))
-    cells = ("statistics", "cells", 0)
+    cells = ("side", "text", "cells", 0)
     cases = [
         b"",
         b"no baseline",
@@ -134,14 +134,17 @@ def test_damage_is_a_clear_error(good: Tokenizer, tmp_path: Path) -> None:
         damaged(plain, "tokenizer", "canonical", value="&&&"),
         damaged(plain, "values", "n_tokens", value=["1", "0"]),
         damaged(plain, "values", "n_tokens", value="12"),
-        damaged(plain, "statistics", value=None),
-        damaged(plain, "statistics", "cells", value=[]),
+        damaged(plain, "side", value=None),
+        damaged(plain, "side", "text", "wholes", value=[]),
         damaged(plain, *cells, "n_tokens", value=[1, 2]),
-        damaged(plain, *cells, "n_documents", value=-1),
-        damaged(plain, *cells, "n_documents", value=True),
+        damaged(plain, *cells, "n", value=-1),
+        damaged(plain, *cells, "n", value=True),
         damaged(plain, *cells, "n_bytes", 0, value=1e3),
         damaged(plain, *cells, "domain", value=3),
-        damaged(plain, "statistics", "lengths", 0, "steps", 0, value=[[2, 1], [1, 1]]),
+        damaged(plain, "side", "prices", value=[{}]),
+        damaged(plain, "side", "billed", value=None),
+        damaged(plain, "side", "beginning", value=[1]),
+        damaged(plain, "side", "text", "lengths", 0, "steps", 0, value=[[2, 1], [1, 1]]),
         damaged(plain, "documents", "source", 0, value=10**6),
         damaged(plain, "documents", "text", 0, value="xyz"),
         damaged(plain, "documents", "n_tokens", value=[]),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
 from jeton.auditing.gate.budgets import Budget, read_budgets
-from jeton.auditing.gate.causes import CAUSES, CauseEffect
+from jeton.auditing.gate.causes import CAUSES, DOCUMENT_LABELS, CauseEffect
 from jeton.auditing.gate.changes import ChangedDocument, Status
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.intervals import ChangeInterval, IntervalKind
@@ -26,6 +26,7 @@ __all__ = [
     "BASELINE_SCHEMA",
     "CAUSES",
     "COMPARED_FIGURES",
+    "DOCUMENT_LABELS",
     "FIGURES",
     "GATE_SCHEMA",
     "Baseline",

@@ -31,6 +31,7 @@ from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.side import Side, price_cells
 from jeton.auditing.gate.values import domain_values, report_values, side_values
 from jeton.auditing.result import AuditReport
+from jeton.economics.billed import BilledTable
 from jeton.errors import FormatError, JetonError, RecordError, UsageError
 from jeton.probe import probe_digest
 from jeton.registry import load
@@ -116,7 +117,8 @@ class Baseline:
         ledger = report.ledger
         side = Side(
             seen.statistics,
-            report.billed,
+            # Documents are sent once each: their tokens are those that are counted.
+            BilledTable() if report.requests is None else report.billed,
             {} if ledger is None else price_cells(ledger),
             "" if ledger is None else ledger.price_source,
             collector.beginnings.shared(seen.tokenizer),

@@ -25,6 +25,7 @@ from jeton.findings import Basis
 
 __all__ = [
     "CAUSES",
+    "DOCUMENT_LABELS",
     "KINDS",
     "PART_LABELS",
     "CauseEffect",
@@ -62,11 +63,16 @@ CAUSES = {
 }
 """Every cause by its stable name, with its name in sentences."""
 
+DOCUMENT_LABELS = {**CAUSES, of.WORDING: "other words, or more of them"}
+"""Causes of a single document's change, in sentences."""
+
 _CONTENT_CAUSES = (of.LENGTH, of.WORDING, of.LANGUAGE_MIX, of.DOMAIN_MIX, CONTENT)
 
 KINDS = {
     **dict.fromkeys((*STEPS, of.LENGTH, of.WORDING, CONTENT, of.NUMBER), "text"),
-    **dict.fromkeys((of.FRAME, of.UNLOGGED, "answer", "reasoning"), "text"),
+    of.FRAME: "text",
+    of.UNLOGGED: "unlogged",
+    **dict.fromkeys(("answer", "reasoning"), "output"),
     **dict.fromkeys((of.DOMAIN_MIX, of.LANGUAGE_MIX), "mix"),
     **dict.fromkeys((of.DOCUMENTS, of.TRAFFIC), "volume"),
     **dict.fromkeys(
@@ -75,7 +81,8 @@ KINDS = {
     of.TOKENIZER: "tokenizer",
     UNRESOLVED: "unresolved",
 }
-"""Causes of a change: the text, the mix, the volume, the price, the tokenizer."""
+"""Causes of a change: the text, what no log shows, the output, the mix, the volume, the price, the
+tokenizer."""
 
 PART_LABELS = {
     "tools": "tool definitions",
@@ -299,12 +306,11 @@ class _Risen:
             )
             self._sums[part.where] = (old, new)
         step = STEPS.index(part.cause)
-        old, new = (
+        before, after = (
             Fraction(s.n_tokens[step] - s.n_tokens[step + 1], max(1, s.n_chars[-1]))
             for s in self._sums[part.where]
         )
-        rise = new - old
-        return abs(rise) > _MIN_FEATURE_RISE * abs(old)
+        return abs(after - before) > _MIN_FEATURE_RISE * abs(before)
 
 
 def _ordered(

@@ -51,6 +51,7 @@ def judge(
     *,
     figures: Sequence[str] = (),
     sides: tuple[str, str] | None = None,
+    may_quote: bool = True,
 ) -> GateResult:
     """Judge an audit.
 
@@ -61,6 +62,7 @@ def judge(
         budgets: The budgets that must hold.
         figures: Figures that are compared beside the budgets, where both sides have them.
         sides: Names of the baseline and of today's corpus; None: they have none.
+        may_quote: True if the verdict may quote the place at which requests begin to differ.
 
     Raises:
         UsageError: A budget names a figure or a domain that is not there, or wants a baseline.
@@ -75,7 +77,7 @@ def judge(
             other=collector.other,
             is_same_tokenizer=baseline.tokenizer.fingerprint == current.tokenizer.fingerprint,
         )
-    judged = _Judge(current, baseline, compared, collector)
+    judged = _Judge(current, baseline, compared, collector if may_quote else None)
     results: list[BudgetResult] = []
     for budget in budgets:
         results += judged.results(budget)
@@ -123,7 +125,7 @@ class _Judge:
         current: Baseline,
         baseline: Baseline | None,
         sides: Compared | None,
-        collector: Collector,
+        collector: Collector | None,
     ) -> None:
         self._collector = collector
         self._current = current
@@ -235,7 +237,7 @@ class _Judge:
 
     def _divergence(self, cause: str) -> Divergence | None:
         """Where requests of today begin to differ, for a cache that serves less."""
-        if cause != CACHE:
+        if cause != CACHE or self._collector is None:
             return None
         return self._collector.beginnings.divergence(self._collector.current.tokenizer)
 

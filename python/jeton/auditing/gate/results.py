@@ -9,7 +9,15 @@ from fractions import Fraction
 from typing import Any
 
 from jeton.auditing.gate.budgets import Budget
-from jeton.auditing.gate.causes import CAUSES, KINDS, PART_LABELS, CauseEffect, label_of, shares_of
+from jeton.auditing.gate.causes import (
+    CAUSES,
+    DOCUMENT_LABELS,
+    KINDS,
+    PART_LABELS,
+    CauseEffect,
+    label_of,
+    shares_of,
+)
 from jeton.auditing.gate.changes import ChangedDocument
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.intervals import ChangeInterval
@@ -46,7 +54,7 @@ class Cause:
 
     @property
     def kind(self) -> str:
-        """``text``, ``mix``, ``tokenizer``, ``volume``, ``price`` or ``unresolved``."""
+        """One of `KINDS`."""
         return KINDS[self.part.cause]
 
 
@@ -244,7 +252,7 @@ def _result(result: BudgetResult) -> dict[str, Any]:
                 "n_tokens_before": document.n_tokens_before,
                 "n_tokens_after": document.n_tokens_after,
                 "cause": document.cause,
-                "label": CAUSES.get(document.cause, ""),
+                "label": DOCUMENT_LABELS.get(document.cause, ""),
                 "effect_tokens": float(document.effect_tokens),
             }
             for document in result.documents

@@ -27,6 +27,7 @@ PRICED_KINDS: Final = ("fresh", "written", "cached", "output", "other")
 """Kinds of a price: those of prompt tokens, output, and everything else that is billed."""
 
 _KIND = {"full": "fresh", "write": "written", "read": "cached", "output": "output"}
+_CACHED = {"cached": "cache_read_tokens", "written": "cache_write_tokens"}
 _REGION = re.compile(r"^(us|us-gov|eu|apac|ap|jp|au|ca|global|regional)\.")
 _DIGITS = 60
 
@@ -84,6 +85,13 @@ def price_cells(ledger: Ledger) -> dict[PriceKey, PriceCell]:
                 tokens[kind] += int(dimension.amount) if kind != "other" else 0
             # What no dimension holds is still billed.
             usd["other"] += Fraction(use.usd) - sum(usd.values())
+            for kind, amount in _CACHED.items():
+                # Where a price has no rate for a cache, its tokens stand among the fresh ones.
+                moved = min(use.amounts.get(amount, 0) - tokens[kind], tokens["fresh"])
+                if moved > 0:
+                    part = usd["fresh"] * moved / tokens["fresh"]
+                    tokens["fresh"], tokens[kind] = tokens["fresh"] - moved, tokens[kind] + moved
+                    usd["fresh"], usd[kind] = usd["fresh"] - part, usd[kind] + part
             cell = PriceCell(use.n_requests, tuple(tokens.values()), tuple(usd.values()))
             found[key] = found.get(key, PriceCell()).merge(cell)
     return found
@@ -115,7 +123,7 @@ class Side:
     @property
     def usd(self) -> Fraction:
         """Dollars of all requests."""
-        return sum((sum(cell.usd) for cell in self.prices.values()), Fraction(0))
+        return sum((usd for cell in self.prices.values() for usd in cell.usd), Fraction(0))
 
     def merge(self, other: Side) -> Side:
         """The sums of both sides."""

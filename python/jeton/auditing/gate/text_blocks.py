@@ -204,8 +204,10 @@ class TextBlocks:
         for key, members in groups.items():
             statistics.cell(*key).add(
                 BlockSums(
-                    len(members),
-                    *(_sums(v, members) for v in (self._n_bytes, self._n_chars, n_tokens)),
+                    n=len(members),
+                    n_bytes=_sums(self._n_bytes, members),
+                    n_chars=_sums(self._n_chars, members),
+                    n_tokens=_sums(n_tokens, members),
                     n_class_bytes=self._classes[members].sum(axis=0).tolist(),
                 )
             )
