@@ -18,7 +18,7 @@ from jeton.auditing.gate.causes import CAUSES, shares_of
 from jeton.auditing.gate.levels import FIGURES, PERIODS, figure_of
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.side import PRICED_KINDS, PriceCell, PriceKey
-from jeton.auditing.gate.statistics import CLASSES, BlockSums, Statistics
+from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.economics.billed import INPUT_PARTS, KINDS, BilledTable, ModelBilled
 
 COUNT = st.integers(0, 500)
@@ -29,7 +29,7 @@ def sums(draw: Any, n: int) -> BlockSums:
     """Sums of blocks or documents; each rewriting leaves at most what the last one left."""
     lists = [sorted(draw(st.lists(COUNT, min_size=len(STEPS) + 1, max_size=len(STEPS) + 1)))[::-1]
              for _ in range(3)]  # fmt: skip
-    return BlockSums(n, *lists, [0] * len(CLASSES))
+    return BlockSums(n, lists[0], lists[1], lists[2])
 
 
 @st.composite

@@ -117,8 +117,9 @@ class Baseline:
         ledger = report.ledger
         side = Side(
             seen.statistics,
-            # Documents are sent once each: their tokens are those that are counted.
-            BilledTable() if report.requests is None else report.billed,
+            # Documents are sent once each: their tokens are those that are counted. A merge leaves
+            # out the dollars of the parts, which the prices have.
+            BilledTable() if report.requests is None else report.billed.merge(BilledTable()),
             {} if ledger is None else price_cells(ledger),
             "" if ledger is None else ledger.price_source,
             collector.beginnings.shared(seen.tokenizer),

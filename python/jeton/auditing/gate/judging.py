@@ -293,8 +293,8 @@ class _Judge:
     ) -> Decimal | None:
         """Yearly input cost of the difference of tokens a document, at today's price."""
         tokens = ("tokens_per_document", "bytes_per_token", "chars_per_token", "n_tokens")
-        if domain is not None or metric not in tokens:
-            return None
+        if domain is not None or metric not in tokens or self._current.side.billed.n_requests:
+            return None  # of logs the dollars are a figure of their own, with other causes too
         rate, traffic = after.get("usd_per_mtok_input"), after.get("requests_per_day")
         if rate is None or traffic is None or "tokens_per_document" not in before:
             return None
