@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from jeton.auditing.gate import levels as of
+from jeton.auditing.gate import cause_names as of
 from jeton.auditing.gate.collector import Collected
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES
@@ -35,8 +35,6 @@ __all__ = [
     "shares_of",
 ]
 
-UNRESOLVED, CONTENT = "tokenizer_or_text", "content"
-
 CAUSES = {
     of.NUMBER: "their number",
     of.LENGTH: "length",
@@ -44,7 +42,7 @@ CAUSES = {
     of.DOMAIN_MIX: "mix of domains",
     of.LANGUAGE_MIX: "mix of languages",
     **{name: feature.label for name, feature in FEATURES.items()},
-    CONTENT: "mix, length and wording",
+    of.CONTENT: "mix, length and wording",
     of.TOKENIZER: "tokenizer",
     of.UNLOGGED: "not in the log",
     of.FRAME: "chat format",
@@ -59,17 +57,17 @@ CAUSES = {
     of.LIST_PRICE: "list price",
     of.FEES: "searches, media and fees",
     of.TRAFFIC: "requests a day",
-    UNRESOLVED: "tokenizer or text",
+    of.UNRESOLVED: "tokenizer or text",
 }
 """Every cause by its stable name, with its name in sentences."""
 
 DOCUMENT_LABELS = {**CAUSES, of.WORDING: "other words, or more of them"}
 """Causes of a single document's change, in sentences."""
 
-_CONTENT_CAUSES = (of.LENGTH, of.WORDING, of.LANGUAGE_MIX, of.DOMAIN_MIX, CONTENT)
+_CONTENT_CAUSES = (of.LENGTH, of.WORDING, of.LANGUAGE_MIX, of.DOMAIN_MIX, of.CONTENT)
 
 KINDS = {
-    **dict.fromkeys((*STEPS, of.LENGTH, of.WORDING, CONTENT, of.NUMBER), "text"),
+    **dict.fromkeys((*STEPS, of.LENGTH, of.WORDING, of.CONTENT, of.NUMBER), "text"),
     of.FRAME: "text",
     of.UNLOGGED: "unlogged",
     **dict.fromkeys(("answer", "reasoning"), "output"),
@@ -79,7 +77,7 @@ KINDS = {
         (of.CACHE, of.MODEL, of.PROVIDER, of.REGION, of.TARIFF, of.LIST_PRICE, of.FEES), "price"
     ),
     of.TOKENIZER: "tokenizer",
-    UNRESOLVED: "unresolved",
+    of.UNRESOLVED: "unresolved",
 }
 """Causes of a change: the text, what no log shows, the output, the mix, the volume, the price, the
 tokenizer."""
@@ -205,7 +203,7 @@ def causes_of(
     difference = after[metric] - before[metric]
     known = sides.bridge()
     if known is None:
-        return (CauseEffect(UNRESOLVED, difference, Basis.ESTIMATED),)
+        return (CauseEffect(of.UNRESOLVED, difference, Basis.ESTIMATED),)
     bridge, scale = known
     basis = Basis.EXACT if scale == 1 else Basis.ESTIMATED
     parts = _parts(metric, sides, bridge, scale, domain, before, after)
@@ -281,7 +279,7 @@ def _of_quantile(
 
     old, new = along(sides.before.text, Fraction(1)), along(bridge, scale)
     parts = {step: (new[i] - new[i + 1]) - (old[i] - old[i + 1]) for i, step in enumerate(STEPS)}
-    parts[CONTENT] = new[-1] - old[-1]
+    parts[of.CONTENT] = new[-1] - old[-1]
     after = quantile(sides.after.text.histogram(domain=domain), share)
     parts[of.TOKENIZER] = after - new[0]
     return [CauseEffect(cause, value) for cause, value in parts.items()]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from jeton.auditing.gate.causes import UNRESOLVED, Compared
+from jeton.auditing.gate.cause_names import TOKENIZER, UNRESOLVED, WORDING
+from jeton.auditing.gate.causes import Compared
 from jeton.auditing.gate.documents import Document
-from jeton.auditing.gate.levels import TOKENIZER, WORDING
 from jeton.auditing.gate.matching import Matches
 from jeton.auditing.gate.rewriting import STEPS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from jeton.auditing.gate import levels as of
+from jeton.auditing.gate import cause_names as of
 from jeton.auditing.gate.beginnings import Divergence
-from jeton.auditing.gate.causes import CONTENT, UNRESOLVED, CauseEffect, Compared
+from jeton.auditing.gate.causes import CauseEffect, Compared
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.side import PRICED_KINDS, PriceKey, Side
@@ -38,7 +38,7 @@ def detail(
 ) -> str:
     """Say what shows a cause; lower case start, no full stop."""
     cause, known = part.cause, sides.bridge()
-    if known is None or cause == UNRESOLVED:
+    if known is None or cause == of.UNRESOLVED:
         return (
             "the tokenizer was exchanged, the baseline's is not at hand, and no document is the "
             "same on both sides"
@@ -69,7 +69,7 @@ def detail(
         return _shares(sides.before.text, bridge, position, domain, part.where)
     if cause == of.FRAME:
         return "role markers, and the line ends between messages"
-    if cause == CONTENT:
+    if cause == of.CONTENT:
         return "of the wording alone, without all features above"
     if part.where:
         old, new = (side.of_part(part.where, domain) for side in (sides.before.text, bridge))

@@ -9,9 +9,15 @@ from fractions import Fraction
 from jeton.auditing.gate.baseline import Baseline
 from jeton.auditing.gate.beginnings import Divergence
 from jeton.auditing.gate.budgets import EVERY_DOMAIN, Budget
-from jeton.auditing.gate.causes import (
+from jeton.auditing.gate.cause_names import (
+    CACHE,
     CONTENT,
+    DOCUMENTS,
+    DOMAIN_MIX,
+    TOKENIZER,
     UNRESOLVED,
+)
+from jeton.auditing.gate.causes import (
     CauseEffect,
     Compared,
     causes_of,
@@ -22,7 +28,6 @@ from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.details import detail
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.intervals import ChangeInterval, change_interval
-from jeton.auditing.gate.levels import CACHE, DOCUMENTS, DOMAIN_MIX, TOKENIZER
 from jeton.auditing.gate.matching import Matches, match_documents
 from jeton.auditing.gate.names import unknown_domain, unknown_figure
 from jeton.auditing.gate.results import BudgetResult, Cause, FeaturePlace, GateResult

@@ -16,28 +16,34 @@ nothing explains is tokens that are not in the log, never a price.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
-from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.side import PRICED_KINDS, PriceKey, Side
+from jeton.auditing.gate.cause_names import (
+    CACHE,
+    DOCUMENTS,
+    DOMAIN_MIX,
+    FEES,
+    FRAME,
+    LENGTH,
+    LIST_PRICE,
+    NUMBER,
+    OF_PRICE,
+    TOKENIZER,
+    TRAFFIC,
+    UNLOGGED,
+)
+from jeton.auditing.gate.rate_effects import mean_rate, rate_effects, tokens_of
+from jeton.auditing.gate.side import PRICED_KINDS, Side
 from jeton.auditing.gate.statistics import BlockSums, Statistics
+from jeton.auditing.gate.text_effects import ZERO, Documents, Effects, add, either, within
 from jeton.economics.billed import INPUT_PARTS, KINDS, OUTPUT_PARTS
 
 __all__ = ["FIGURES", "Effect", "Levels", "explain", "figure_of"]
 
 Level = Literal["where", "what", "price"]
-
-NUMBER, LENGTH, WORDING = "number", "length", "wording"
-DOMAIN_MIX, LANGUAGE_MIX, TOKENIZER = "domain_mix", "language_mix", "tokenizer"
-UNLOGGED, FRAME, DOCUMENTS = "unlogged", "frame", "number_of_documents"
-CACHE, MODEL, PROVIDER, REGION, TARIFF = "cache", "model", "provider", "region", "tariff"
-LIST_PRICE, TRAFFIC, FEES = "list_price", "traffic", "fees"
-
-_OF_PRICE = (MODEL, PROVIDER, REGION, TARIFF)
-"""Causes of a rate by what decides it, in the order of `PriceKey`."""
 
 _TEXT_PARTS: Final = INPUT_PARTS[:-1]
 
@@ -56,11 +62,6 @@ FIGURES: Final = (
     *(f"{part}_tokens_per_request" for part in INPUT_PARTS),
 )  # fmt: skip
 """Figures that `explain` takes apart."""
-
-_ZERO = Fraction(0)
-_Key = tuple[str, str]
-_Effects = dict[_Key, Fraction]
-_K = TypeVar("_K", str, _Key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,11 @@ class Levels:
         found: dict[str, Fraction] = {}
         for effect in self.effects:
             name = effect.part or effect.cause
-            found[name] = found.get(name, _ZERO) + effect.value
+            found[name] = found.get(name, ZERO) + effect.value
         return {name: value for name, value in found.items() if value}
 
 
-def figure_of(figure: str, side: Side, *, requests_per_day: Fraction = _ZERO) -> Fraction | None:
+def figure_of(figure: str, side: Side, *, requests_per_day: Fraction = ZERO) -> Fraction | None:
     """Return the value of a figure; None where a side does not have it."""
     whole = side.text.total()
     billed = side.billed
@@ -153,7 +154,7 @@ def explain(
     bridge: Statistics | None = None,
     scale: Fraction = Fraction(1),
     domain: str | None = None,
-    requests_per_day: tuple[Fraction, Fraction] = (_ZERO, _ZERO),
+    requests_per_day: tuple[Fraction, Fraction] = (ZERO, ZERO),
 ) -> Levels | None:
     """Take the difference of a figure apart.
 
@@ -194,11 +195,11 @@ def explain(
     if old is None or new is None:
         return None
     effects = work.effects(figure, requests_per_day)
-    rest = new - old - sum(effects.values(), _ZERO)
+    rest = new - old - sum(effects.values(), ZERO)
     if rest:
         # What nothing explains is not in the log; it is never a price.
         key = ("unlogged", UNLOGGED)
-        effects[key] = effects.get(key, _ZERO) + rest
+        effects[key] = effects.get(key, ZERO) + rest
     return Levels(
         figure,
         old,
@@ -212,7 +213,7 @@ def explain(
 
 
 def _level(part: str, cause: str) -> Level:
-    if cause in (CACHE, *_OF_PRICE, LIST_PRICE, TRAFFIC, FEES):
+    if cause in (CACHE, *OF_PRICE, LIST_PRICE, TRAFFIC, FEES):
         return "price"
     if not part or cause in (NUMBER, UNLOGGED, FRAME, *OUTPUT_PARTS):
         return "where"
@@ -237,7 +238,7 @@ class _Work:
     scale: Fraction
     domain: str | None
 
-    def effects(self, figure: str, rates: tuple[Fraction, Fraction]) -> _Effects:
+    def effects(self, figure: str, rates: tuple[Fraction, Fraction]) -> Effects:
         if figure in ("tokens_per_document", "n_tokens"):
             return self._tokens(is_total=figure == "n_tokens")
         if figure in ("bytes_per_token", "chars_per_token"):
@@ -262,42 +263,42 @@ class _Work:
 
     def _text(
         self, counted: Callable[[BlockSums], list[int]], scale: Fraction
-    ) -> tuple[_Effects, Fraction, Fraction]:
+    ) -> tuple[Effects, Fraction, Fraction]:
         """Effects on so much a document, and the values before and after."""
         sides = []
         for text, factor in ((self.before.text, Fraction(1)), (self.bridge, scale)):
             names = [d for d in text.wholes if self.domain is None or d == self.domain]
-            sides.append({d: _Documents(text, d, counted, factor) for d in names})
+            sides.append({d: Documents(text, d, counted, factor) for d in names})
         old, new = sides
         n_old, n_new = (sum(d.n for d in side.values()) for side in sides)
-        effects: _Effects = {}
+        effects: Effects = {}
         for name in dict.fromkeys((*old, *new)):
             a, b = old.get(name), new.get(name)
-            shares = [Fraction(d.n, n) if d else _ZERO for d, n in ((a, n_old), (b, n_new))]
+            shares = [Fraction(d.n, n) if d else ZERO for d, n in ((a, n_old), (b, n_new))]
             values = [d.per_document for d in (a or b, b or a) if d]
-            _add(effects, ("", DOMAIN_MIX), (shares[1] - shares[0]) * sum(values) / 2)
+            add(effects, ("", DOMAIN_MIX), (shares[1] - shares[0]) * sum(values) / 2)
             if a and b:
-                for key, value in _within(a, b).items():
-                    _add(effects, key, value * (shares[0] + shares[1]) / 2)
+                for key, value in within(a, b).items():
+                    add(effects, key, value * (shares[0] + shares[1]) / 2)
         means = [
-            sum((d.per_document * d.n for d in side.values()), _ZERO) / n if n else _ZERO
+            sum((d.per_document * d.n for d in side.values()), ZERO) / n if n else ZERO
             for side, n in ((old, n_old), (new, n_new))
         ]
         return effects, means[0], means[1]
 
-    def _tokens(self, *, is_total: bool) -> _Effects:
+    def _tokens(self, *, is_total: bool) -> Effects:
         effects, old, bridged = self._text(lambda cell: cell.n_tokens, self.scale)
         whole = self.after.text.total(self.domain)
-        new = Fraction(whole.n_tokens[0], whole.n) if whole.n else _ZERO
-        _add(effects, ("", TOKENIZER), new - bridged)
+        new = Fraction(whole.n_tokens[0], whole.n) if whole.n else ZERO
+        add(effects, ("", TOKENIZER), new - bridged)
         if not is_total:
             return effects
         n = [side.text.total(self.domain).n for side in (self.before, self.after)]
         effects = {key: value * Fraction(sum(n), 2) for key, value in effects.items()}
-        _add(effects, ("", DOCUMENTS), (n[1] - n[0]) * (old + new) / 2)
+        add(effects, ("", DOCUMENTS), (n[1] - n[0]) * (old + new) / 2)
         return effects
 
-    def _text_per_token(self, unit: str) -> _Effects:
+    def _text_per_token(self, unit: str) -> Effects:
         """Text a document over tokens a document: both fall apart by the same causes."""
         tokens, n0, n1 = self._text(lambda cell: cell.n_tokens, self.scale)
         text, m0, m1 = self._text(lambda cell: list(getattr(cell, unit)), Fraction(1))
@@ -305,10 +306,10 @@ class _Work:
         of_text, of_tokens = (1 / n0 + 1 / n1) / 2, -(m0 + m1) / 2 / (n0 * n1)
         effects = {key: value * of_text for key, value in text.items()}
         for key, value in tokens.items():
-            _add(effects, key, value * of_tokens)
+            add(effects, key, value * of_tokens)
         whole = self.after.text.total(self.domain)
         after = Fraction(getattr(whole, unit)[0], whole.n_tokens[0])
-        _add(effects, ("", TOKENIZER), after - m1 / n1)
+        add(effects, ("", TOKENIZER), after - m1 / n1)
         return effects
 
     # -- billed tokens --------------------------------------------------------------------------
@@ -320,18 +321,18 @@ class _Work:
         )
         return new - old
 
-    def _billed(self, old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> _Effects:
+    def _billed(self, old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Effects:
         """Effects on billed prompt tokens a request, by part.
 
         Billed tokens of a part are those that we count times a factor; a change of the factor alone
         is another way to count, or else text that the log no longer shows.
         """
         text, _, _ = self._text(lambda cell: cell.n_tokens, self.scale)
-        of_part: dict[str, _Effects] = {}
+        of_part: dict[str, Effects] = {}
         for (part, cause), value in text.items():
             of_part.setdefault(part, {})[part, cause] = value
         # The mix of domains moves all parts at once.
-        mix = text.get(("", DOMAIN_MIX), _ZERO)
+        mix = text.get(("", DOMAIN_MIX), ZERO)
         counted = [
             {p: Fraction(t.of_part(p).n_tokens[0]) * f / max(1, t.total().n) for p in _TEXT_PARTS}
             for t, f in ((self.before.text, Fraction(1)), (self.bridge, self.scale))
@@ -339,9 +340,9 @@ class _Work:
         is_recounted = self.bridge is not self.after.text or self.scale != 1
         if self.before.billed.by_model.keys() != self.after.billed.by_model.keys():
             is_recounted = True
-        effects: _Effects = {}
+        effects: Effects = {}
         for part in _TEXT_PARTS:
-            a, b = old.get(part, _ZERO), new.get(part, _ZERO)
+            a, b = old.get(part, ZERO), new.get(part, ZERO)
             if a == b:
                 continue
             own = of_part.get(part, {})
@@ -351,46 +352,46 @@ class _Work:
                 continue
             factors = [b / t1 if t1 else a / t0, a / t0 if t0 else b / t1]
             for key, value in own.items():
-                _add(effects, key, value * sum(factors) / 2)
-            left = t1 - t0 - sum(own.values(), _ZERO)
-            _add(effects, ("", DOMAIN_MIX) if mix else (part, LENGTH), left * sum(factors) / 2)
+                add(effects, key, value * sum(factors) / 2)
+            left = t1 - t0 - sum(own.values(), ZERO)
+            add(effects, ("", DOMAIN_MIX) if mix else (part, LENGTH), left * sum(factors) / 2)
             recounted = (factors[0] - factors[1]) * (t0 + t1) / 2
             if abs(recounted) * 200 < abs(b - a):
                 # Texts counted apart do not add up to a request to the last token.
                 largest = max(own, key=lambda key: abs(own[key]), default=(part, LENGTH))
-                _add(effects, largest, recounted)
+                add(effects, largest, recounted)
             elif is_recounted:
-                _add(effects, ("", TOKENIZER), recounted)
+                add(effects, ("", TOKENIZER), recounted)
             else:
-                _add(effects, ("unlogged", UNLOGGED), recounted)
-        _add(
+                add(effects, ("unlogged", UNLOGGED), recounted)
+        add(
             effects,
             ("unlogged", UNLOGGED),
-            new.get("unlogged", _ZERO) - old.get("unlogged", _ZERO),
+            new.get("unlogged", ZERO) - old.get("unlogged", ZERO),
         )
         return effects
 
-    def _cached_share(self) -> _Effects:
+    def _cached_share(self) -> Effects:
         sides = [(s.billed.kind("cached"), s.billed.n_requests) for s in (self.before, self.after)]
         c0, c1 = (Fraction(c, n) for c, n in sides)
         parts = [_billed_parts(side) for side in (self.before, self.after)]
-        n0, n1 = (sum(p.values(), _ZERO) for p in parts)
+        n0, n1 = (sum(p.values(), ZERO) for p in parts)
         # c1/n1 - c0/n0 = (c1 - c0) (1/n0 + 1/n1) / 2 + (1/n1 - 1/n0) (c0 + c1) / 2
         effects = {("", CACHE): (c1 - c0) * (1 / n0 + 1 / n1) / 2}
         for key, value in self._billed(*parts).items():
-            _add(effects, key, -value * (c0 + c1) / 2 / (n0 * n1))
+            add(effects, key, -value * (c0 + c1) / 2 / (n0 * n1))
         return effects
 
     # -- dollars --------------------------------------------------------------------------------
 
-    def _usd(self) -> _Effects:
+    def _usd(self) -> Effects:
         """Dollars a request: tokens by part at mean rates, then what moved the rates."""
         sides = (self.before, self.after)
-        rates = {kind: _mean_rate(kind, *sides) for kind in PRICED_KINDS[:-1]}
+        rates = {kind: mean_rate(kind, *sides) for kind in PRICED_KINDS[:-1]}
         parts = [_priced_parts(side) for side in sides]
-        totals = [{p: sum(own.values(), _ZERO) for p, own in side.items()} for side in parts]
+        totals = [{p: sum(own.values(), ZERO) for p, own in side.items()} for side in parts]
         price: dict[str, Fraction] = {}
-        effects: _Effects = {}
+        effects: Effects = {}
         for part in INPUT_PARTS:
             shares = [
                 {k: own[part][k] / total[part] if total[part] else None for k in KINDS}
@@ -398,124 +399,45 @@ class _Work:
             ]
             # A part that was not there had the shares that it has now.
             q0, q1 = (
-                {k: _either(one[k], other[k]) for k in KINDS}
+                {k: either(one[k], other[k]) for k in KINDS}
                 for one, other in (shares, shares[::-1])
             )
-            price[part] = sum(((q0[k] + q1[k]) / 2 * rates[k] for k in KINDS), _ZERO)
+            price[part] = sum(((q0[k] + q1[k]) / 2 * rates[k] for k in KINDS), ZERO)
             mean = (totals[0][part] + totals[1][part]) / 2
-            moved = sum(((q1[k] - q0[k]) * rates[k] for k in KINDS), _ZERO)
-            _add(effects, ("", CACHE), mean * moved)
-        whole = [{p: sum(own[p].values(), _ZERO) for p in INPUT_PARTS} for own in parts]
+            moved = sum(((q1[k] - q0[k]) * rates[k] for k in KINDS), ZERO)
+            add(effects, ("", CACHE), mean * moved)
+        whole = [{p: sum(own[p].values(), ZERO) for p in INPUT_PARTS} for own in parts]
         change = {p: whole[1][p] - whole[0][p] for p in INPUT_PARTS}
         tokens = self._billed(*whole)
         for (part, cause), value in tokens.items():
             # Causes of the whole prompt cost what the parts that moved cost on average.
             rate = price[part] if part in price else _average(price, change)
-            _add(effects, (part, cause), value * rate)
-        spent = sum((change[p] * price[p] for p in INPUT_PARTS), _ZERO)
-        told = sum((v for (p, c), v in effects.items() if c != CACHE), _ZERO)
+            add(effects, (part, cause), value * rate)
+        spent = sum((change[p] * price[p] for p in INPUT_PARTS), ZERO)
+        told = sum((v for (p, c), v in effects.items() if c != CACHE), ZERO)
         if spent != told:
             largest = max(
                 (key for key in effects if key[1] != CACHE),
                 key=lambda key: abs(effects[key]),
                 default=("unlogged", UNLOGGED),
             )
-            _add(effects, largest, spent - told)
+            add(effects, largest, spent - told)
         outputs = [_priced_output(side) for side in sides]
         for part in OUTPUT_PARTS:
-            _add(effects, (part, part), (outputs[1][part] - outputs[0][part]) * rates["output"])
+            add(effects, (part, part), (outputs[1][part] - outputs[0][part]) * rates["output"])
         for kind in PRICED_KINDS[:-1]:
-            for cause, value in _rate_effects(kind, *sides).items():
-                _add(effects, ("", cause), value)
+            for cause, value in rate_effects(kind, *sides).items():
+                add(effects, ("", cause), value)
         fees = [_per_request(side, "other") for side in sides]
-        _add(effects, ("", FEES), fees[1] - fees[0])
+        add(effects, ("", FEES), fees[1] - fees[0])
         return effects
 
-    def _period(self, days: Fraction, rates: tuple[Fraction, Fraction]) -> _Effects:
+    def _period(self, days: Fraction, rates: tuple[Fraction, Fraction]) -> Effects:
         usd = [side.usd / side.n_priced for side in (self.before, self.after)]
-        factor = sum(rates, _ZERO) / 2 * days
+        factor = sum(rates, ZERO) / 2 * days
         effects = {key: value * factor for key, value in self._usd().items()}
-        _add(effects, ("", TRAFFIC), (rates[1] - rates[0]) * days * (usd[0] + usd[1]) / 2)
+        add(effects, ("", TRAFFIC), (rates[1] - rates[0]) * days * (usd[0] + usd[1]) / 2)
         return effects
-
-
-# -- text ---------------------------------------------------------------------------------------
-
-
-class _Documents:
-    """The documents of one domain of one side, counted in one unit."""
-
-    def __init__(
-        self,
-        text: Statistics,
-        domain: str,
-        counted: Callable[[BlockSums], list[int]],
-        scale: Fraction,
-    ) -> None:
-        whole = text.wholes[domain]
-        self.n = whole.n
-        self.scale = scale
-        self.parts: dict[str, dict[str, tuple[BlockSums, list[Fraction]]]] = {}
-        in_blocks = 0
-        for (name, part, language), cell in text.cells.items():
-            if name == domain:
-                values = [scale * n for n in counted(cell)]
-                self.parts.setdefault(part, {})[language] = (cell, values)
-                in_blocks += counted(cell)[0]
-        self.per_document = scale * Fraction(counted(whole)[0], self.n)
-        self.frame = scale * Fraction(counted(whole)[0] - in_blocks, self.n)
-
-    def blocks(self, part: str) -> int:
-        return sum(cell.n for cell, _ in self.parts.get(part, {}).values())
-
-
-def _within(a: _Documents, b: _Documents) -> _Effects:
-    """Effects within one domain, on so much a document."""
-    effects: _Effects = {("frame", FRAME): b.frame - a.frame}
-    for part in dict.fromkeys((*a.parts, *b.parts)):
-        n = [Fraction(side.blocks(part), side.n) for side in (a, b)]
-        means = []
-        for side in (a, b):
-            total = sum((values[0] for _, values in side.parts.get(part, {}).values()), _ZERO)
-            means.append(total / side.blocks(part) if side.blocks(part) else None)
-        old, new = _either(means[0], means[1]), _either(means[1], means[0])
-        _add(effects, (part, NUMBER), (n[1] - n[0]) * (old + new) / 2)
-        if means[0] is not None and means[1] is not None:
-            for cause, value in _of_blocks(a.parts[part], b.parts[part]).items():
-                _add(effects, (part, cause), value * (n[0] + n[1]) / 2)
-    return effects
-
-
-_Blocks = Mapping[str, tuple[BlockSums, Sequence[Fraction]]]
-
-
-def _of_blocks(old: _Blocks, new: _Blocks) -> dict[str, Fraction]:
-    """Effects on so much a block: languages, features, and the wording's length and rate."""
-    totals = [sum(cell.n for cell, _ in side.values()) for side in (old, new)]
-    effects: dict[str, Fraction] = {}
-    for language in dict.fromkeys((*old, *new)):
-        a, b = old.get(language), new.get(language)
-        shares = [
-            Fraction(own[0].n, n) if own else _ZERO for own, n in zip((a, b), totals, strict=True)
-        ]
-        means = [own[1][0] / own[0].n for own in (a or b, b or a) if own]
-        _add(effects, LANGUAGE_MIX, (shares[1] - shares[0]) * sum(means) / 2)
-        if not a or not b:
-            continue
-        weight = (shares[0] + shares[1]) / 2
-        (cell0, v0), (cell1, v1) = a, b
-        for step, name in enumerate(STEPS):
-            change = (v1[step] - v1[step + 1]) / cell1.n - (v0[step] - v0[step + 1]) / cell0.n
-            _add(effects, name, weight * change)
-        chars = [Fraction(cell.n_chars[-1], cell.n) for cell in (cell0, cell1)]
-        rates = [v[-1] / c.n_chars[-1] if c.n_chars[-1] else None for c, v in (a, b)]
-        r0, r1 = _either(rates[0], rates[1]), _either(rates[1], rates[0])
-        _add(effects, LENGTH, weight * (chars[1] - chars[0]) * (r0 + r1) / 2)
-        _add(effects, WORDING, weight * (chars[0] + chars[1]) / 2 * (r1 - r0))
-        # Tokens of an empty wording (a control token, say) belong to no character.
-        rest = (v1[-1] / cell1.n - chars[1] * r1) - (v0[-1] / cell0.n - chars[0] * r0)
-        _add(effects, WORDING, weight * rest)
-    return effects
 
 
 # -- bills --------------------------------------------------------------------------------------
@@ -528,12 +450,7 @@ def _billed_parts(side: Side) -> dict[str, Fraction]:
 
 def _per_request(side: Side, kind: str) -> Fraction:
     place = PRICED_KINDS.index(kind)
-    return sum((cell.usd[place] for cell in side.prices.values()), _ZERO) / max(1, side.n_priced)
-
-
-def _tokens_of(side: Side, kind: str) -> int:
-    place = PRICED_KINDS.index(kind)
-    return sum(cell.tokens[place] for cell in side.prices.values())
+    return sum((cell.usd[place] for cell in side.prices.values()), ZERO) / max(1, side.n_priced)
 
 
 def _priced_parts(side: Side) -> dict[str, dict[str, Fraction]]:
@@ -541,10 +458,10 @@ def _priced_parts(side: Side) -> dict[str, dict[str, Fraction]]:
 
     Without billed tokens (documents) all of them are text of unknown parts.
     """
-    found = {part: dict.fromkeys(KINDS, _ZERO) for part in INPUT_PARTS}
+    found = {part: dict.fromkeys(KINDS, ZERO) for part in INPUT_PARTS}
     n = max(1, side.n_priced)
     for kind in KINDS:
-        total = _tokens_of(side, kind)
+        total = tokens_of(side, kind)
         billed = {part: side.billed.cell(part, kind) for part in INPUT_PARTS}
         whole = sum(billed.values())
         if not whole:
@@ -558,83 +475,15 @@ def _priced_parts(side: Side) -> dict[str, dict[str, Fraction]]:
 
 
 def _priced_output(side: Side) -> dict[str, Fraction]:
-    total, n = _tokens_of(side, "output"), max(1, side.n_priced)
+    total, n = tokens_of(side, "output"), max(1, side.n_priced)
     billed = side.billed.output_tokens
     if not billed:
-        return {"answer": Fraction(total, n), "reasoning": _ZERO}
+        return {"answer": Fraction(total, n), "reasoning": ZERO}
     return {part: Fraction(total * side.billed.part(part), billed * n) for part in OUTPUT_PARTS}
 
 
-def _rates(side: Side, kind: str) -> dict[PriceKey, tuple[int, Fraction]]:
-    """Tokens of a kind by price, with their rate."""
-    place = PRICED_KINDS.index(kind)
-    return {
-        key: (cell.tokens[place], cell.usd[place] / cell.tokens[place])
-        for key, cell in side.prices.items()
-        if cell.tokens[place]
-    }
-
-
-def _mean_rate(kind: str, *sides: Side) -> Fraction:
-    """The mean of both sides' rates; a side without such tokens has the other's."""
-    found = []
-    for side in sides:
-        own = _rates(side, kind)
-        n = sum(tokens for tokens, _ in own.values())
-        found.append(sum((t * rate for t, rate in own.values()), _ZERO) / n if n else None)
-    return (_either(found[0], found[1]) + _either(found[1], found[0])) / 2
-
-
-def _rate_effects(kind: str, before: Side, after: Side) -> dict[str, Fraction]:
-    """Dollars a request by what moved the rate of a kind of tokens."""
-    old, new = _rates(before, kind), _rates(after, kind)
-    if not old or not new:
-        return {}
-    tokens = [Fraction(_tokens_of(side, kind), max(1, side.n_priced)) for side in (before, after)]
-    mean = (tokens[0] + tokens[1]) / 2
-    return {cause: value * mean for cause, value in _of_rates(old, new, 0).items()}
-
-
-def _of_rates(
-    old: Mapping[PriceKey, tuple[int, Fraction]],
-    new: Mapping[PriceKey, tuple[int, Fraction]],
-    depth: int,
-) -> dict[str, Fraction]:
-    """The change of a mean rate: first by model, within it by provider, region and tariff."""
-    if depth == len(_OF_PRICE):
-        return {LIST_PRICE: _mean(new) - _mean(old)}
-    effects: dict[str, Fraction] = {}
-    totals = [sum(n for n, _ in side.values()) for side in (old, new)]
-    for name in dict.fromkeys(key[depth] for key in (*old, *new)):
-        own = [{k: v for k, v in side.items() if k[depth] == name} for side in (old, new)]
-        shares = [
-            Fraction(sum(n for n, _ in side.values()), total)
-            for side, total in zip(own, totals, strict=True)
-        ]
-        means = [_mean(side) for side in (own[0] or own[1], own[1] or own[0])]
-        _add(effects, _OF_PRICE[depth], (shares[1] - shares[0]) * sum(means) / 2)
-        if own[0] and own[1]:
-            for cause, value in _of_rates(own[0], own[1], depth + 1).items():
-                _add(effects, cause, value * (shares[0] + shares[1]) / 2)
-    return effects
-
-
-def _mean(rates: Mapping[PriceKey, tuple[int, Fraction]]) -> Fraction:
-    n = sum(tokens for tokens, _ in rates.values())
-    return sum((tokens * rate for tokens, rate in rates.values()), _ZERO) / n
-
-
 def _average(price: Mapping[str, Fraction], change: Mapping[str, Fraction]) -> Fraction:
-    weight = sum((abs(value) for value in change.values()), _ZERO)
+    weight = sum((abs(value) for value in change.values()), ZERO)
     if not weight:
-        return _ZERO
-    return sum((price[part] * abs(value) for part, value in change.items()), _ZERO) / weight
-
-
-def _either(one: Fraction | None, other: Fraction | None) -> Fraction:
-    return one if one is not None else other if other is not None else _ZERO
-
-
-def _add(effects: dict[_K, Fraction], key: _K, value: Fraction) -> None:
-    if value:
-        effects[key] = effects.get(key, _ZERO) + value
+        return ZERO
+    return sum((price[part] * abs(value) for part, value in change.items()), ZERO) / weight
