@@ -182,6 +182,28 @@ BILLED = _object(
         "n_messages": (_COUNT, "Messages of earlier turns in all requests."),
         "n_passages": (_COUNT, "Retrieved passages in all requests."),
         "is_complete": ({"type": "boolean"}, "True if every request of the workload is in it."),
+        "input_tokens": (_COUNT, "Billed input tokens, cached ones included."),
+        "output_tokens": (_COUNT, "Billed output tokens, reasoning included."),
+        "parts": (
+            _list(
+                _object(
+                    "A part of the requests over all models.",
+                    {
+                        "part": (
+                            _TEXT,
+                            "Its name: tools, system, earlier, passages, question, "
+                            "prompt, unlogged, answer or reasoning.",
+                        ),
+                        "n_tokens": (_COUNT, "Billed tokens."),
+                        "fresh": (_COUNT, "Prompt tokens at the full rate."),
+                        "written": (_COUNT, "Prompt tokens written to a cache."),
+                        "cached": (_COUNT, "Prompt tokens read from a cache."),
+                        "usd": (_or_null(_MONEY), "Their cost; null: not priced."),
+                    },
+                )
+            ),
+            "Parts that have tokens, in the order in which they are sent.",
+        ),
         "by_model": (
             {
                 "type": "object",

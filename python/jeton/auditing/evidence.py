@@ -14,6 +14,7 @@ from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.result import TermReport, TokenizerReport, Workload
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
+from jeton.economics.billing.bill import BillReport
 from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
 from jeton.economics.serving.memory_plan import MemoryPlan
@@ -201,6 +202,7 @@ class Evidence:
         replay: A trace replayed on the GPU; None: none was given.
         plan: How the model is held on the GPU; None: as published, on the engine's defaults.
         decomposition: Billed tokens and dollars by part of the request.
+        bill: A provider's bill, reconciled with the ledger; None: none was given.
     """
 
     corpus: CorpusSummary
@@ -233,6 +235,7 @@ class Evidence:
     replay: TrafficReport | None = None
     plan: MemoryPlan | None = None
     decomposition: Decomposition = field(default_factory=Decomposition)
+    bill: BillReport | None = None
 
     @property
     def ledger(self) -> Ledger | None:

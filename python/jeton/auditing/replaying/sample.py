@@ -115,7 +115,8 @@ def documents_as_requests(
 
     # Without times the stated traffic comes evenly.
     rate = evidence.traffic.requests_per_day
-    times = np.full(n, np.nan) if not rate else np.arange(n) * float(_DAY_S / rate)
+    gap = float(_DAY_S / rate) if rate else np.nan
+    times = np.arange(n, dtype=np.float64) * gap
 
     def ledger_of(changed: UsageRows, domains: Sequence[str]) -> Ledger:
         builder = LedgerBuilder(prices=lambda model, day, tariff: price, on=price.valid_on)

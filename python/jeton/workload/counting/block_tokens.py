@@ -40,7 +40,7 @@ def block_numbers(
     counts = tokenizer.count_batch(
         blocks.texts(texts),
         num_threads=num_threads,
-        allow_special=allow_special,  # type: ignore[arg-type]
+        allow_special=allow_special,
     )
     n = len(blocks)
     row = np.repeat(np.arange(n), np.diff(blocks.offsets))
