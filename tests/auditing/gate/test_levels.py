@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton._core import TextBatch
-from jeton.auditing.gate import Side, explain
+from jeton.auditing.gate import BilledSide, explain
 from jeton.auditing.gate.beginnings import Beginnings
 from jeton.auditing.gate.causes import CAUSES, shares_of
 from jeton.auditing.gate.levels import FIGURES, PERIODS, figure_of
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.side import PRICED_KINDS, PriceCell, PriceKey
+from jeton.auditing.gate.side import PRICED_KINDS, GatePriceCell, GatePriceKey
 from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.economics.billed import INPUT_PARTS, KINDS, BilledTable, ModelBilled
 
@@ -33,7 +33,7 @@ def sums(draw: Any, n: int) -> BlockSums:
 
 
 @st.composite
-def sides(draw: Any) -> Side:
+def sides(draw: Any) -> BilledSide:
     text = Statistics()
     for domain in draw(st.sampled_from([["a"], ["a", "b"], ["b", "c"]])):
         whole = BlockSums(draw(st.integers(1, 9)))
@@ -60,10 +60,10 @@ def sides(draw: Any) -> Side:
             amounts = tuple(draw(st.lists(COUNT, min_size=4, max_size=4)))
             usd = tuple(Fraction(n * draw(st.integers(1, 9)), 1000) for n in amounts)
             fees = Fraction(draw(COUNT), 1000)
-            prices[PriceKey(model, "p", "", tariff)] = PriceCell(
+            prices[GatePriceKey(model, "p", "", tariff)] = GatePriceCell(
                 draw(st.integers(1, 9)), (*amounts, 0), (*usd, fees)
             )
-    return Side(text, billed, prices)
+    return BilledSide(text, billed, prices)
 
 
 RATES = (Fraction(3), Fraction(5))
@@ -71,7 +71,7 @@ RATES = (Fraction(3), Fraction(5))
 
 @given(before=sides(), after=sides())
 @settings(max_examples=25, deadline=None)
-def test_the_effects_add_up_to_every_difference(before: Side, after: Side) -> None:
+def test_the_effects_add_up_to_every_difference(before: BilledSide, after: BilledSide) -> None:
     for figure in FIGURES:
         found = explain(figure, before, after, requests_per_day=RATES)
         assert found is not None
@@ -91,7 +91,7 @@ def test_the_effects_add_up_to_every_difference(before: Side, after: Side) -> No
 
 @given(a=sides(), b=sides())
 @settings(max_examples=12, deadline=None)
-def test_sides_merge_and_are_read_back(a: Side, b: Side) -> None:
+def test_sides_merge_and_are_read_back(a: BilledSide, b: BilledSide) -> None:
     merged = a.merge(b)
     assert merged.to_plain() == b.merge(a).to_plain()
     assert merged.usd == a.usd + b.usd
@@ -100,16 +100,16 @@ def test_sides_merge_and_are_read_back(a: Side, b: Side) -> None:
 
 
 def test_the_same_rates_are_no_price_whatever_the_tokens() -> None:
-    def side(system: int, cached: int, passages: int) -> Side:
+    def side(system: int, cached: int, passages: int) -> BilledSide:
         tokens = np.zeros((len(INPUT_PARTS), len(KINDS)), np.int64)
         tokens[1] = (system - cached, 0, cached)
         tokens[3, 0] = passages
         amounts = (system - cached + passages, 0, cached, 10, 0)
         usd = tuple(n * Fraction(r) for n, r in zip(amounts, (10, 0, 1, 40, 0), strict=True))
         assert len(usd) == len(PRICED_KINDS)
-        key = PriceKey("m", "p", "", "standard")
+        key = GatePriceKey("m", "p", "", "standard")
         billed = BilledTable({"m": ModelBilled(1, 0, 3, tokens, np.array([10, 0]))})
-        return Side(billed=billed, prices={key: PriceCell(1, amounts, usd)})
+        return BilledSide(billed=billed, prices={key: GatePriceCell(1, amounts, usd)})
 
     found = explain("usd_per_request", side(100, 80, 50), side(100, 80, 90))
     assert found is not None

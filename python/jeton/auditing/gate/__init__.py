@@ -17,9 +17,9 @@ from jeton.auditing.gate.changes import ChangedDocument, Status
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.intervals import ChangeInterval, IntervalKind
 from jeton.auditing.gate.judging import judge
-from jeton.auditing.gate.levels import FIGURES, Effect, Levels, explain
+from jeton.auditing.gate.levels import FIGURES, ChangeEffect, Levels, explain
 from jeton.auditing.gate.results import GATE_SCHEMA, BudgetResult, Cause, GateResult
-from jeton.auditing.gate.side import PriceCell, PriceKey, Side, price_cells
+from jeton.auditing.gate.side import BilledSide, GatePriceCell, GatePriceKey, price_cells
 from jeton.auditing.gate.sides import COMPARED_FIGURES, in_order, look_like_two_states
 
 __all__ = [
@@ -30,20 +30,20 @@ __all__ = [
     "FIGURES",
     "GATE_SCHEMA",
     "Baseline",
+    "BilledSide",
     "Budget",
     "BudgetResult",
     "Cause",
     "CauseEffect",
+    "ChangeEffect",
     "ChangeInterval",
     "ChangedDocument",
     "Collector",
-    "Effect",
+    "GatePriceCell",
+    "GatePriceKey",
     "GateResult",
     "IntervalKind",
     "Levels",
-    "PriceCell",
-    "PriceKey",
-    "Side",
     "Status",
     "TokenizerIdentity",
     "explain",

@@ -1,7 +1,7 @@
 """A baseline: what a later audit is compared with. No text is in it.
 
 A file of JSON, compressed with zstd (about 10 KB for a small corpus, about 1 MB for a large one,
-and the tokenizer on top where it came from a file). It holds a `Side` (the sums of the text
+and the tokenizer on top where it came from a file). It holds a `BilledSide` (the sums of the text
 by part, language and feature, the billed tokens and the dollars), places and digests of documents
 (`documents`), the figures of the report, and what the tokenizer was: its name, fingerprint, probe
 digest and, where it was loaded from a file and not by a name that means the same everywhere, its
@@ -28,7 +28,7 @@ from jeton._files import write_whole
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.side import Side, price_cells
+from jeton.auditing.gate.side import BilledSide, price_cells
 from jeton.auditing.gate.values import domain_values, report_values, side_values
 from jeton.auditing.result import AuditReport
 from jeton.economics.billed import BilledTable
@@ -94,7 +94,7 @@ class Baseline:
 
     tokenizer: TokenizerIdentity
     values: Mapping[str, Fraction]
-    side: Side
+    side: BilledSide
     documents: DocumentTable
     jeton_version: str = jeton_version
 
@@ -115,7 +115,7 @@ class Baseline:
                 "the same pass\nhint: hand the collector to the audit as one of its observers"
             )
         ledger = report.ledger
-        side = Side(
+        side = BilledSide(
             seen.statistics,
             # Documents are sent once each: their tokens are those that are counted. A merge leaves
             # out the dollars of the parts, which the prices have.
@@ -225,7 +225,7 @@ class Baseline:
             return cls(
                 tokenizer=_identity(plain["tokenizer"]),
                 values={str(name): _fraction(pair) for name, pair in plain["values"].items()},
-                side=Side.from_plain(plain["side"]),
+                side=BilledSide.from_plain(plain["side"]),
                 documents=DocumentTable.from_plain(plain["documents"]),
                 jeton_version=str(plain["jeton_version"]),
             )

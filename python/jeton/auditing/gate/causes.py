@@ -18,7 +18,7 @@ from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.levels import FIGURES, Level, explain
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.side import Side
+from jeton.auditing.gate.side import BilledSide
 from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.auditing.gate.values import QUANTILES, quantile
 from jeton.findings import Basis
@@ -149,9 +149,9 @@ def shares_of(values: Sequence[Fraction], difference: Fraction) -> list[float]:
 class Compared:
     """Both sides of a comparison, and what is known of their tokenizers."""
 
-    before: Side
+    before: BilledSide
     before_documents: DocumentTable
-    after: Side
+    after: BilledSide
     current: Collected
     other: Collected | None
     is_same_tokenizer: bool

@@ -10,7 +10,7 @@ from jeton.auditing.gate.beginnings import Divergence
 from jeton.auditing.gate.causes import CauseEffect, Compared
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.side import PRICED_KINDS, PriceKey, Side
+from jeton.auditing.gate.side import PRICED_KINDS, BilledSide, GatePriceKey
 from jeton.auditing.gate.statistics import CLASSES, BlockSums, Statistics
 from jeton.economics.billed import OUTPUT_PARTS
 from jeton.findings import Basis
@@ -50,7 +50,7 @@ def detail(
     if cause == of.CACHE:
         return _cache(sides, divergence)
     if cause == of.FEES:
-        return "what is billed beside text tokens"
+        return "searches, pictures and other units that are billed beside text tokens"
     if cause == of.TRAFFIC:
         return (
             f"{_of(before, 'requests_per_day')} -> {_of(after, 'requests_per_day')} requests a day"
@@ -170,7 +170,7 @@ def _rates(sides: Compared) -> str:
     return "; ".join(sorted(found)[:_MAX_SHARES])
 
 
-def _rate(side: Side, key: PriceKey, place: int) -> Fraction | None:
+def _rate(side: BilledSide, key: GatePriceKey, place: int) -> Fraction | None:
     cell = side.prices[key]
     return cell.usd[place] / cell.tokens[place] * 1_000_000 if cell.tokens[place] else None
 

@@ -1,17 +1,17 @@
 """Why a figure moved, in three levels: where, what, price. Each adds up exactly.
 
-`explain` takes two mergeable `Side` values and the name of a figure, and returns its difference as
-a sum of `Effect` values (rational numbers):
+`explain` takes two mergeable `BilledSide` values and the name of a figure, and returns its difference as
+a sum of `ChangeEffect` values (rational numbers):
 
 1. *Where*: by part of the request. Tools, earlier turns and passages are a number times a length.
-2. *What*, inside a part of text that moved: by domain, by language within it, then by what each
-   feature (`rewriting`) adds to a block, and by the length and the tokens a character of the
-   wording. Features are differences of counts, never rates.
-3. *Price*: what the same tokens cost more: cached share, model, provider, region, tariff, list
+2. The content (*what*) of a part of text that moved: domains, languages within them, tokens that
+   each feature (`rewriting`) adds to a block, then length and tokens a character of the wording.
+   Features are differences of counts, never rates.
+3. *Price* of the same tokens: cached share, model, provider, region, tariff, list
    price; and traffic.
 
-A product of two changes is shared between both: d(a b) = da (b0 + b1) / 2 + db (a0 + a1) / 2. What
-nothing explains is tokens that are not in the log, never a price.
+A product of two changes is shared between both: d(a b) = da (b0 + b1) / 2 + db (a0 + a1) / 2. A
+rest is tokens that are not in the log, never a price.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from jeton.auditing.gate.cause_names import (
     UNLOGGED,
 )
 from jeton.auditing.gate.rate_effects import mean_rate, rate_effects, tokens_of
-from jeton.auditing.gate.side import PRICED_KINDS, Side
+from jeton.auditing.gate.side import PRICED_KINDS, BilledSide
 from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.auditing.gate.text_effects import ZERO, Documents, Effects, add, either, within
 from jeton.economics.billed import INPUT_PARTS, KINDS, OUTPUT_PARTS
 
-__all__ = ["FIGURES", "Effect", "Levels", "explain", "figure_of"]
+__all__ = ["FIGURES", "ChangeEffect", "Levels", "explain", "figure_of"]
 
 Level = Literal["where", "what", "price"]
 
@@ -65,7 +65,7 @@ FIGURES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ChangeEffect:
     """One part of a difference.
 
     Attributes:
@@ -95,7 +95,7 @@ class Levels:
     figure: str
     before: Fraction
     after: Fraction
-    effects: tuple[Effect, ...]
+    effects: tuple[ChangeEffect, ...]
 
     @property
     def by_part(self) -> dict[str, Fraction]:
@@ -110,7 +110,9 @@ class Levels:
         return {name: value for name, value in found.items() if value}
 
 
-def figure_of(figure: str, side: Side, *, requests_per_day: Fraction = ZERO) -> Fraction | None:
+def figure_of(
+    figure: str, side: BilledSide, *, requests_per_day: Fraction = ZERO
+) -> Fraction | None:
     """Return the value of a figure; None where a side does not have it."""
     whole = side.text.total()
     billed = side.billed
@@ -148,8 +150,8 @@ def figure_of(figure: str, side: Side, *, requests_per_day: Fraction = ZERO) -> 
 
 def explain(
     figure: str,
-    before: Side,
-    after: Side,
+    before: BilledSide,
+    after: BilledSide,
     *,
     bridge: Statistics | None = None,
     scale: Fraction = Fraction(1),
@@ -176,7 +178,7 @@ def explain(
         >>> def side(n_tokens):
         ...     tokens = np.zeros((7, 3), np.int64)
         ...     tokens[1, 0] = n_tokens
-        ...     return Side(billed=BilledTable({"m": ModelBilled(1, tokens=tokens)}))
+        ...     return BilledSide(billed=BilledTable({"m": ModelBilled(1, tokens=tokens)}))
         >>> found = explain("input_tokens_per_request", side(100), side(150))
         >>> found.by_part
         {'system': Fraction(50, 1)}
@@ -189,7 +191,7 @@ def explain(
         ]
     else:
         values = [
-            figure_of(figure, Side(text=_only(side.text, domain))) for side in (before, after)
+            figure_of(figure, BilledSide(text=_only(side.text, domain))) for side in (before, after)
         ]
     old, new = values
     if old is None or new is None:
@@ -197,7 +199,7 @@ def explain(
     effects = work.effects(figure, requests_per_day)
     rest = new - old - sum(effects.values(), ZERO)
     if rest:
-        # What nothing explains is not in the log; it is never a price.
+        # A rest is not in the log; it is never a price.
         key = ("unlogged", UNLOGGED)
         effects[key] = effects.get(key, ZERO) + rest
     return Levels(
@@ -205,7 +207,7 @@ def explain(
         old,
         new,
         tuple(
-            Effect(_level(*key), *key, value)
+            ChangeEffect(_level(*key), *key, value)
             for key, value in sorted(effects.items(), key=lambda one: (-abs(one[1]), one[0]))
             if value
         ),
@@ -232,8 +234,8 @@ def _only(text: Statistics, domain: str) -> Statistics:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    before: Side
-    after: Side
+    before: BilledSide
+    after: BilledSide
     bridge: Statistics
     scale: Fraction
     domain: str | None
@@ -443,17 +445,17 @@ class _Work:
 # -- bills --------------------------------------------------------------------------------------
 
 
-def _billed_parts(side: Side) -> dict[str, Fraction]:
+def _billed_parts(side: BilledSide) -> dict[str, Fraction]:
     n = max(1, side.billed.n_requests)
     return {part: Fraction(side.billed.part(part), n) for part in INPUT_PARTS}
 
 
-def _per_request(side: Side, kind: str) -> Fraction:
+def _per_request(side: BilledSide, kind: str) -> Fraction:
     place = PRICED_KINDS.index(kind)
     return sum((cell.usd[place] for cell in side.prices.values()), ZERO) / max(1, side.n_priced)
 
 
-def _priced_parts(side: Side) -> dict[str, dict[str, Fraction]]:
+def _priced_parts(side: BilledSide) -> dict[str, dict[str, Fraction]]:
     """Priced prompt tokens a request by part and kind: the ledger's, in the proportion billed.
 
     Without billed tokens (documents) all of them are text of unknown parts.
@@ -474,7 +476,7 @@ def _priced_parts(side: Side) -> dict[str, dict[str, Fraction]]:
     return found
 
 
-def _priced_output(side: Side) -> dict[str, Fraction]:
+def _priced_output(side: BilledSide) -> dict[str, Fraction]:
     total, n = tokens_of(side, "output"), max(1, side.n_priced)
     billed = side.billed.output_tokens
     if not billed:

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from jeton.auditing.gate.cause_names import LIST_PRICE, OF_PRICE
-from jeton.auditing.gate.side import PRICED_KINDS, PriceKey, Side
+from jeton.auditing.gate.side import PRICED_KINDS, BilledSide, GatePriceKey
 from jeton.auditing.gate.text_effects import ZERO, add, either
 
 __all__ = ["mean_rate", "rate_effects", "tokens_of"]
 
 
-def tokens_of(side: Side, kind: str) -> int:
+def tokens_of(side: BilledSide, kind: str) -> int:
     """Priced tokens of a kind."""
     place = PRICED_KINDS.index(kind)
     return sum(cell.tokens[place] for cell in side.prices.values())
 
 
-def _rates(side: Side, kind: str) -> dict[PriceKey, tuple[int, Fraction]]:
+def _rates(side: BilledSide, kind: str) -> dict[GatePriceKey, tuple[int, Fraction]]:
     """Tokens of a kind by price, with their rate."""
     place = PRICED_KINDS.index(kind)
     return {
@@ -28,7 +28,7 @@ def _rates(side: Side, kind: str) -> dict[PriceKey, tuple[int, Fraction]]:
     }
 
 
-def mean_rate(kind: str, *sides: Side) -> Fraction:
+def mean_rate(kind: str, *sides: BilledSide) -> Fraction:
     """The mean of both sides' rates; a side without such tokens has the other's."""
     found = []
     for side in sides:
@@ -38,7 +38,7 @@ def mean_rate(kind: str, *sides: Side) -> Fraction:
     return (either(found[0], found[1]) + either(found[1], found[0])) / 2
 
 
-def rate_effects(kind: str, before: Side, after: Side) -> dict[str, Fraction]:
+def rate_effects(kind: str, before: BilledSide, after: BilledSide) -> dict[str, Fraction]:
     """Dollars a request by what moved the rate of a kind of tokens."""
     old, new = _rates(before, kind), _rates(after, kind)
     if not old or not new:
@@ -49,8 +49,8 @@ def rate_effects(kind: str, before: Side, after: Side) -> dict[str, Fraction]:
 
 
 def _of_rates(
-    old: Mapping[PriceKey, tuple[int, Fraction]],
-    new: Mapping[PriceKey, tuple[int, Fraction]],
+    old: Mapping[GatePriceKey, tuple[int, Fraction]],
+    new: Mapping[GatePriceKey, tuple[int, Fraction]],
     depth: int,
 ) -> dict[str, Fraction]:
     """The change of a mean rate: first by model, within it by provider, region and tariff."""
@@ -72,6 +72,6 @@ def _of_rates(
     return effects
 
 
-def _mean(rates: Mapping[PriceKey, tuple[int, Fraction]]) -> Fraction:
+def _mean(rates: Mapping[GatePriceKey, tuple[int, Fraction]]) -> Fraction:
     n = sum(tokens for tokens, _ in rates.values())
     return sum((tokens * rate for tokens, rate in rates.values()), ZERO) / n

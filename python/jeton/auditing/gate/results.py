@@ -60,7 +60,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class PartMove:
-    """What a part of the request did to a figure.
+    """Movement of a figure by a part of the request.
 
     Attributes:
         part: Its name, or that of a cause that belongs to no part.
@@ -127,7 +127,7 @@ class BudgetResult:
     def by_part(self) -> tuple[PartMove, ...]:
         """The first level: the causes by part of the request, the largest first.
 
-        What belongs to no part (a price, traffic, the tokenizer) stands by its own name.
+        A cause that belongs to no part (a price, traffic, the tokenizer) stands by its own name.
         """
         sums: dict[str, Fraction] = {}
         for cause in self.causes:

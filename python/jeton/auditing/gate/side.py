@@ -1,7 +1,7 @@
 """One side of a comparison: everything that the causes of a change are reckoned from, mergeable.
 
-A `Side` holds three statistics that add up: the text by part and feature (`Statistics`), the billed
-tokens by part and kind (`jeton.economics.billed`), and the dollars by price (`PriceCell`).
+A `BilledSide` holds three statistics that add up: the text by part and feature (`Statistics`), the billed
+tokens by part and kind (`jeton.economics.billed`), and the dollars by price (`GatePriceCell`).
 `levels.explain` takes two of them.
 """
 
@@ -21,7 +21,7 @@ from jeton.economics.ledger import Ledger
 from jeton.economics.waterfall import kind_of
 from jeton.errors import FormatError
 
-__all__ = ["PRICED_KINDS", "PriceCell", "PriceKey", "Side", "price_cells"]
+__all__ = ["PRICED_KINDS", "BilledSide", "GatePriceCell", "GatePriceKey", "price_cells"]
 
 PRICED_KINDS: Final = ("fresh", "written", "cached", "output", "other")
 """Kinds of a price: those of prompt tokens, output, and everything else that is billed."""
@@ -32,8 +32,8 @@ _REGION = re.compile(r"^(us|us-gov|eu|apac|ap|jp|au|ca|global|regional)\.")
 _DIGITS = 60
 
 
-class PriceKey(NamedTuple):
-    """What decides a price. Empty: not stated, or the user's own price."""
+class GatePriceKey(NamedTuple):
+    """Facts that decide a price. Empty: not stated, or the user's own price."""
 
     model: str
     provider: str
@@ -42,7 +42,7 @@ class PriceKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PriceCell:
+class GatePriceCell:
     """Requests of one price: tokens and dollars by `PRICED_KINDS`.
 
     Attributes:
@@ -55,23 +55,23 @@ class PriceCell:
     tokens: tuple[int, ...] = (0,) * len(PRICED_KINDS)
     usd: tuple[Fraction, ...] = (Fraction(0),) * len(PRICED_KINDS)
 
-    def merge(self, other: PriceCell) -> PriceCell:
+    def merge(self, other: GatePriceCell) -> GatePriceCell:
         """The sums of both."""
-        return PriceCell(
+        return GatePriceCell(
             self.n_requests + other.n_requests,
             tuple(a + b for a, b in zip(self.tokens, other.tokens, strict=True)),
             tuple(a + b for a, b in zip(self.usd, other.usd, strict=True)),
         )
 
 
-def price_cells(ledger: Ledger) -> dict[PriceKey, PriceCell]:
+def price_cells(ledger: Ledger) -> dict[GatePriceKey, GatePriceCell]:
     """Return the dollars of a ledger by price: exactly its own, by kind of token."""
-    found: dict[PriceKey, PriceCell] = {}
+    found: dict[GatePriceKey, GatePriceCell] = {}
     with localcontext(prec=_DIGITS):
         for use in ledger.by_model:
             is_own = use.provider in ("", "user")
             region = _REGION.match(use.logged_as)
-            key = PriceKey(
+            key = GatePriceKey(
                 "" if is_own else _REGION.sub("", use.model),
                 "" if is_own else use.provider,
                 region[1] if region else "",
@@ -83,7 +83,7 @@ def price_cells(ledger: Ledger) -> dict[PriceKey, PriceCell]:
                 kind = _KIND.get(kind_of(dimension.name), "other")
                 usd[kind] += Fraction(dimension.usd)
                 tokens[kind] += int(dimension.amount) if kind != "other" else 0
-            # What no dimension holds is still billed.
+            # Dollars without a dimension are still billed.
             usd["other"] += Fraction(use.usd) - sum(usd.values())
             for kind, amount in _CACHED.items():
                 # Where a price has no rate for a cache, its tokens stand among the fresh ones.
@@ -92,13 +92,13 @@ def price_cells(ledger: Ledger) -> dict[PriceKey, PriceCell]:
                     part = usd["fresh"] * moved / tokens["fresh"]
                     tokens["fresh"], tokens[kind] = tokens["fresh"] - moved, tokens[kind] + moved
                     usd["fresh"], usd[kind] = usd["fresh"] - part, usd[kind] + part
-            cell = PriceCell(use.n_requests, tuple(tokens.values()), tuple(usd.values()))
-            found[key] = found.get(key, PriceCell()).merge(cell)
+            cell = GatePriceCell(use.n_requests, tuple(tokens.values()), tuple(usd.values()))
+            found[key] = found.get(key, GatePriceCell()).merge(cell)
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BilledSide:
     """One side of a comparison; `merge` adds two up.
 
     Attributes:
@@ -111,7 +111,7 @@ class Side:
 
     text: Statistics = field(default_factory=Statistics)
     billed: BilledTable = field(default_factory=BilledTable)
-    prices: Mapping[PriceKey, PriceCell] = field(default_factory=dict)
+    prices: Mapping[GatePriceKey, GatePriceCell] = field(default_factory=dict)
     price_list: str = ""
     beginning: SharedBeginning = field(default_factory=SharedBeginning)
 
@@ -125,12 +125,12 @@ class Side:
         """Dollars of all requests."""
         return sum((usd for cell in self.prices.values() for usd in cell.usd), Fraction(0))
 
-    def merge(self, other: Side) -> Side:
+    def merge(self, other: BilledSide) -> BilledSide:
         """The sums of both sides."""
         prices = dict(self.prices)
         for key, cell in other.prices.items():
-            prices[key] = prices.get(key, PriceCell()).merge(cell)
-        return Side(
+            prices[key] = prices.get(key, GatePriceCell()).merge(cell)
+        return BilledSide(
             self.text.merge(other.text),
             self.billed.merge(other.billed),
             prices,
@@ -157,7 +157,7 @@ class Side:
         }
 
     @classmethod
-    def from_plain(cls, plain: Any) -> Side:
+    def from_plain(cls, plain: Any) -> BilledSide:
         """From JSON values.
 
         Raises:
@@ -169,12 +169,12 @@ class Side:
         try:
             prices = {}
             for entry in plain["prices"]:
-                key = PriceKey(*(str(entry[name]) for name in PriceKey._fields))
+                key = GatePriceKey(*(str(entry[name]) for name in GatePriceKey._fields))
                 usd = tuple(Fraction(int(a), int(b)) for a, b in entry["usd"])
                 if len(usd) != len(PRICED_KINDS):
                     raise FormatError("a price of the baseline has the wrong number of kinds")
                 tokens = tuple(counts(entry["tokens"], len(PRICED_KINDS)))
-                prices[key] = PriceCell(counts([entry["n_requests"]], 1)[0], tokens, usd)
+                prices[key] = GatePriceCell(counts([entry["n_requests"]], 1)[0], tokens, usd)
             return cls(
                 text,
                 BilledTable.from_dict(plain["billed"]),

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from jeton.auditing.gate.levels import FIGURES, PERIODS, figure_of
-from jeton.auditing.gate.side import Side
+from jeton.auditing.gate.side import BilledSide
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.result import AuditReport
 from jeton.errors import UsageError
@@ -68,7 +68,7 @@ def report_values(report: AuditReport) -> dict[str, Fraction]:
     return values
 
 
-def side_values(side: Side, known: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def side_values(side: BilledSide, known: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """The figures of billed tokens and dollars, exact; those of a period where traffic is known.
 
     Args:
