@@ -1,7 +1,7 @@
 """Why a figure moved, in three levels: where, what, price. Each adds up exactly.
 
-`explain` takes two mergeable `BilledSide` values and the name of a figure, and returns its difference as
-a sum of `ChangeEffect` values (rational numbers):
+`explain` takes two mergeable `BilledSide` values and the name of a figure, and returns its
+difference as a sum of `ChangeEffect` values (rational numbers):
 
 1. *Where*: by part of the request. Tools, earlier turns and passages are a number times a length.
 2. The content (*what*) of a part of text that moved: domains, languages within them, tokens that

@@ -1,8 +1,8 @@
 """One side of a comparison: everything that the causes of a change are reckoned from, mergeable.
 
-A `BilledSide` holds three statistics that add up: the text by part and feature (`Statistics`), the billed
-tokens by part and kind (`jeton.economics.billed`), and the dollars by price (`GatePriceCell`).
-`levels.explain` takes two of them.
+A `BilledSide` holds three statistics that add up: the text by part and feature (`Statistics`), the
+billed tokens by part and kind (`jeton.economics.billed`), and the dollars by price
+(`GatePriceCell`). `levels.explain` takes two of them.
 """
 
 from __future__ import annotations
