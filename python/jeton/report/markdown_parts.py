@@ -117,7 +117,7 @@ def billed(numbers: Numbers) -> list[str]:
         [text(row.name), *(escaped(signed(v)) for v in (row.tokens, row.cached, row.usd))]
         for row in view.rows
     ]
-    return ["## What the requests are made of", rows(["Part", *view.labels], body)]
+    return ["## Tokens by part of the request", rows(["Part", *view.labels], body)]
 
 
 def spending(numbers: Numbers) -> list[str]:
