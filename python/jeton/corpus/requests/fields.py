@@ -84,6 +84,12 @@ PROVIDER_FIELDS: Final = (
 
 TIER_FIELDS: Final = ("service_tier", "traffic_type", "processing_tier", "tier")
 SPEED_FIELDS: Final = ("speed",)
+COST_FIELDS: Final = (
+    "spend", "response_cost", "total_cost_usd", "cost_usd", "total_cost", "calculated_total_cost",
+    "cost_details", "cost",
+)  # fmt: skip
+"""Where the cost that the log states is looked for, in this order; in USD."""
+
 GATEWAY_CACHE_FIELDS: Final = (
     "cache_hit", "cache_status", "gateway_cache_hit", "gateway_cache", "helicone_cache",
     "cf_aig_cache_status", "x_portkey_cache_status", "response_cache_hit", "from_cache",
@@ -124,6 +130,7 @@ FIELD_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "the provider": PROVIDER_FIELDS,
     "the tariff": (*TIER_FIELDS, *SPEED_FIELDS),
     "an answer of the gateway's cache": GATEWAY_CACHE_FIELDS,
+    "the stated cost": COST_FIELDS,
     "the conversation": CONVERSATION_FIELDS,
     "the time": TIME_FIELDS,
     "the id": ID_FIELDS,
@@ -235,6 +242,7 @@ class Fields(NamedTuple):
         speed: Of ``SPEED_FIELDS``.
         gateway_cache: Of ``GATEWAY_CACHE_FIELDS``.
         conversation: Of ``CONVERSATION_FIELDS``.
+        cost: Of ``COST_FIELDS``.
         usage: Places of a usage.
         beside: Places of what adds to a usage.
         is_usage: True if token counts are among the fields themselves.
@@ -261,6 +269,7 @@ class Fields(NamedTuple):
     speed: tuple[str, ...]
     gateway_cache: tuple[str, ...]
     conversation: tuple[str, ...]
+    cost: tuple[str, ...]
     usage: tuple[Place, ...]
     beside: tuple[str, ...]
     is_usage: bool
@@ -320,7 +329,7 @@ def _fields(given: tuple[Any, ...]) -> Fields:
         of(ID_FIELDS), of(STATUS_FIELDS), of(REQUEST_PLACES), of(RESPONSE_PLACES),
         of(STREAM_FIELDS), of(ANSWER_FIELDS), of(WRAPPING_FIELDS), of(PROVIDER_FIELDS),
         of(TIER_FIELDS), of(SPEED_FIELDS), of(GATEWAY_CACHE_FIELDS), of(CONVERSATION_FIELDS),
-        tuple(places), of(_BESIDE), is_usage, is_export, _special(has, given, n_unknown),
+        of(COST_FIELDS), tuple(places), of(_BESIDE), is_usage, is_export, _special(has, given, n_unknown),
         next(_serials),
     )  # fmt: skip
 

@@ -48,7 +48,9 @@ class RecordParser:
         self.conventions: Counter[str] = Counter()
         """Requests by the convention of their usage."""
         self.unread: Counter[str] = Counter()
-        """Unknown names of amounts."""
+        """Unknown names of amounts, with how often each was met."""
+        self.unread_units: Counter[str] = Counter()
+        """Units that stand under those names."""
         self.uses_overhead = False
         """True if the published overhead was added to a request."""
         self.joiner = Joiner(self._report)
@@ -107,9 +109,11 @@ class RecordParser:
 
     def _report(self, kind: str, detail: str = "", n: int = 1) -> None:
         if kind == "unread_usage":
-            if detail not in self.unread and len(self.unread) >= MAX_UNREAD_NAMES:
-                detail = "(others)"
-            self.unread[detail] += n
+            name, _, number = detail.rpartition("=")
+            if name not in self.unread and len(self.unread) >= MAX_UNREAD_NAMES:
+                name = "(others)"
+            self.unread[name] += n
+            self.unread_units[name] += n * int(number)
         elif kind == JOINED_PIECES:
             self.joiner.join(kind, n)
         elif self._issues.wants_example(kind):

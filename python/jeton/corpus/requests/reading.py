@@ -210,6 +210,8 @@ class RecordReader:
                 earlier,
             )
         )
+        for other in parsed.more:
+            self.add(other)
 
     def _oddities(self, parsed: ParsedRequest, row: Row) -> tuple[Reported, ...]:
         """Issues of a request, for when it counts."""

@@ -163,7 +163,11 @@ class RequestStream(Iterator[RequestBatch]):
         unread = self._parser.unread
         if unread:
             ranked = sorted(unread.items(), key=lambda item: (-item[1], item[0]))
-            shown = tuple(f"{printable(name)}: {n:,} requests" for name, n in ranked[:10])
+            units = self._parser.unread_units
+            shown = tuple(
+                f"{printable(name)}: {n:,} requests, {units[name]:,} in all"
+                for name, n in ranked[:10]
+            )
             found["unread_usage"] = LogIssue("unread_usage", sum(unread.values()), shown)
         return found
 
@@ -285,7 +289,7 @@ class RequestStream(Iterator[RequestBatch]):
             overhead_tokens=overheads,
             has_text=has_text,
             usage=[usage[:6] for usage in usages],
-            extras=[usage.extras for usage in usages],
+            extras=[usage.columns for usage in usages],
         )
         texts = TextBatch.from_texts(sent)
         has_response = np.array([response is not None for response in received], dtype=np.bool_)
