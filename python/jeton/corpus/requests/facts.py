@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jeton.corpus.lookup import lookup, parsed_json, text_or_none
-from jeton.corpus.requests.counts import MAX_SUMMED, Watch
+from jeton.corpus.requests.counts import MAX_SUMMED, MAX_TOKENS, Watch
 from jeton.corpus.requests.facts_plan import FactsPlan, Places, plan_of
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
 from jeton.corpus.requests.messages import text_of
@@ -179,17 +179,32 @@ def usage_of_amounts(
     return usage
 
 
-def usage_of_mapping(usage: Mapping[str, Any], report: Report, parsed: ParsedRequest) -> Usage:
-    """Amounts of one usage that was found already; its words decide the tariff."""
+def usage_of_mapping(
+    usage: Mapping[str, Any],
+    report: Report,
+    parsed: ParsedRequest,
+    cost: Any = None,
+    *,
+    most: int = MAX_TOKENS,
+) -> Usage:
+    """Amounts of one usage that was found already; its words decide the tariff.
+
+    Args:
+        usage: As the log has it.
+        report: Called with the kind of an issue and its detail.
+        parsed: Its request, of which model, provider and identity are known.
+        cost: The cost that the log states for it, USD; None: the usage may state one.
+        most: Counts above this are absurd.
+    """
     amounts, watch = UsageAmounts(), Watch(report)
-    collect(usage, amounts, watch)
+    collect(usage, amounts, watch, most=most)
     words = amounts.words
     parsed.tariff, unknown = tariff_of(words.get("tier"), None, words.get("speed"), is_batch=False)
     parsed.tariff = with_geo(parsed.tariff, words.get("geo", ""))
     if unknown:
         watch("unknown_tariff", unknown)
     found = usage_of_amounts(amounts, watch, parsed)
-    return with_facts(found, watch, None, amounts, parsed.n_requests)
+    return with_facts(found, watch, cost, amounts, parsed.n_requests)
 
 
 def _with_steps(usage: Usage, steps: list[Any], report: Report, parsed: ParsedRequest) -> Usage:

@@ -48,8 +48,8 @@ ISSUE_KINDS: dict[str, str] = {
     "estimate",
     "unknown_tariff": "words for a tariff that are not known: taken as standard, and the price is "
     "an estimate",
-    "cache_not_logged": "requests of agents whose log leaves out what was read from a cache: priced "
-    "as if nothing was, and the price is an estimate",
+    "cache_not_logged": "requests of agents that log no reads of a cache: priced as if there were "
+    "none, and the price is an estimate",
     "bad_cost": "stated costs that are no amounts of USD: not compared",
     "refused_unbilled": "requests that the provider refused before any output: not billed",
     "usage_exceeds_text": "requests with more input tokens than their text has bytes: "

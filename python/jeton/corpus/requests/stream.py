@@ -230,7 +230,7 @@ class RequestStream(Iterator[RequestBatch]):
         self, file: InputFile, records: Iterator[tuple[int, Any]]
     ) -> Iterator[RequestBatch]:
         self._file = file
-        self._parser.start_file()
+        self._parser.start_file(file.path)
         self._file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
         for rows, changes in self._batches_of_rows(records):
             batch = self._batch(file, rows, changes)
@@ -264,7 +264,7 @@ class RequestStream(Iterator[RequestBatch]):
             # Characters stand in for bytes: batches need only be about as large.
             if joiner.n_chars >= self._batch_bytes or len(joiner.pending) >= MAX_TEXTS_PER_BATCH:
                 return False
-        parser.end_file()
+        parser.end_file(is_last=self._file is self.files[-1])
         return True
 
     def _batch(self, file: InputFile, rows: list[Row], changes: list[ReplacedRow]) -> RequestBatch:

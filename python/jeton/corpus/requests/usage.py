@@ -257,7 +257,7 @@ def _general(amounts: UsageAmounts, report: Report, provider: str, model: str) -
         )
     if not is_decided:
         stated = amounts.outputs.get(scheme, _UNKNOWN)
-        if 0 <= stated < reasoning and not citations:
+        if 0 <= stated < reasoning and not citations and REASONING_BESIDE not in amounts.rest:
             report(
                 "inconsistent_usage",
                 f"{reasoning:,} reasoning tokens of {stated:,} output tokens; taken as beside them",

@@ -355,14 +355,13 @@ _NOT_CHARGED: Final = (
     r"|timestamp|created(_at)?|version|index|(.*_)?id|num_turns|(.*_)?rank"
 )
 _SPEED: Final = (
-    r".*duration(_ms|_api_ms)?|.*_time(_.*)?|time_to_.*|.*latency.*|.*_per_sec(ond)?(_.*)?|.*_ms|.*_rate"
+    r".*duration(_ms|_api_ms)?|.*_time(_.*)?|time_to_.*|.*latency.*|.*_per_sec(ond)?(_.*)?"
+    r"|.*_ms|.*_rate"
 )
 _MONEY: Final = r"cost.*|.*_costs?|cost_usd|credits"
 """A part of a cost, or one in a unit of its own; the whole is read (`COSTS`)."""
 
-IGNORED: Final = re.compile(
-    rf"(^|\.)({_COUNTED_ALREADY}|{_NOT_CHARGED}|{_SPEED}|{_MONEY})$"
-)
+IGNORED: Final = re.compile(rf"(^|\.)({_COUNTED_ALREADY}|{_NOT_CHARGED}|{_SPEED}|{_MONEY})$")
 """Paths that hold no tokens and no money that is not counted elsewhere. Every other number under a
 name that is not known makes a request's price an estimate, and is named."""
 

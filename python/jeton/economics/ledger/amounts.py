@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.dimensions import DIMENSIONS, MODALITIES
+from jeton.dimensions import DIMENSIONS, FACTS, MODALITIES
 from jeton.economics.ledger.rows import UNKNOWN, UsageColumns
 
 __all__ = ["MOST_UNITS", "Amounts", "amounts_of"]
@@ -32,7 +32,9 @@ class Amounts:
         contradicts: True if a part is larger than its whole, or a count is no count.
         assumes_overlap: True if cached input of one kind (audio, images) had to be assumed.
         prompt_tokens: Length of prompt that decides the step of a price.
-        is_mean_prompt: True if that is a mean over several requests.
+        is_mean_prompt: True if that is a mean over several requests, or not known of a sum of them.
+        all_prompts: Input tokens of all requests of the row together.
+        facts: Facts beside the units (`jeton.dimensions.FACTS`), 0 where not stated.
     """
 
     units: dict[str, _Ints]
@@ -42,6 +44,13 @@ class Amounts:
     assumes_overlap: _Bools
     prompt_tokens: _Ints
     is_mean_prompt: _Bools
+    all_prompts: _Ints
+    facts: dict[str, _Ints]
+
+    def fact(self, name: str) -> _Ints:
+        """Return a fact of each row; zeros where none has it."""
+        values = self.facts.get(name)
+        return np.zeros(len(self.prompt_tokens), dtype=np.int64) if values is None else values
 
 
 def amounts_of(columns: UsageColumns) -> Amounts:
@@ -92,6 +101,13 @@ def amounts_of(columns: UsageColumns) -> Amounts:
     if stated is not None:
         prompt = np.where(stated >= 0, stated, prompt)
         is_mean = several & (stated < 0)
+    facts = {
+        k: np.asarray(v, np.int64) for k, v in columns.extras.items() if k in FACTS and v.any()
+    }
+    if "summed_requests" in facts:
+        # How many requests the row adds up is not known: no prompt is taken to be a long one.
+        is_sum = (facts["summed_requests"] > 0) & ~several
+        prompt, is_mean = np.where(is_sum, 0, prompt), is_mean | is_sum
     units["requests"] = n_requests
     return Amounts(
         units={name: values for name, values in units.items() if values.any()},
@@ -101,6 +117,8 @@ def amounts_of(columns: UsageColumns) -> Amounts:
         assumes_overlap=assumes,
         prompt_tokens=prompt,
         is_mean_prompt=is_mean,
+        all_prompts=get("input_tokens"),
+        facts=facts,
     )
 
 
