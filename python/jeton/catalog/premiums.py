@@ -48,7 +48,7 @@ def premium_of(provider: str, model: str, context: Mapping[str, str]) -> Premium
     Args:
         provider: Id in the price list.
         model: Id in the price list.
-        context: What the request's tariff says, by the names of the list.
+        context: The request's tariff, by the names of the list.
     """
     if provider != "anthropic" or context.get("inference_geo") != "us":
         return None

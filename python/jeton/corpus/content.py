@@ -62,7 +62,7 @@ _MARKS: Final = (
         re.compile(rb"SQLite format 3\x00"),
         "an SQLite database",
         "export a table as JSON Lines, or as sqlite3 -json writes it: of Goose 'select * from "
-        "sessions', of OpenCode and Kilo 'select * from message'; Cursor has an export of its usage",
+        "sessions', of OpenCode and Kilo 'select * from message'",
     ),
     (re.compile(rb"(?:ARROW1|FEA1)"), "an Arrow file", "write it as Parquet"),
     (re.compile(rb"Obj\x01"), "an Avro file", "write it as JSON Lines or Parquet"),

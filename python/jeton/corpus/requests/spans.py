@@ -330,8 +330,8 @@ def _usage(
             if name in rest:
                 rest[inside] = max(rest.pop(name), rest.get(inside, 0))
     usage = usage_of_amounts(amounts, report, parsed, has_no_output=has_no_output)
-    given = next((attributes[name] for name in _COST_FIELDS if name in attributes), None)
-    return with_facts(usage, watch, given, amounts)
+    cost = next((attributes[name] for name in _COST_FIELDS if name in attributes), None)
+    return with_facts(usage, watch, cost, amounts)
 
 
 def _is_model_call(attributes: Mapping[str, Any], plan: _Plan) -> bool:

@@ -22,7 +22,6 @@ _SUMMED: Final = ("message", "fallback_message")
 """Kinds of steps that the sum above the list has in it."""
 
 _KNOWN: Final = (*_SUMMED, "compaction", "advisor_message")
-_COUNTS: Final = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 
 
 def with_steps(
@@ -69,8 +68,9 @@ def with_steps(
     every = _sum([messages, *beside])
     if (usage.input, usage.output) == (every.input, every.output):
         return usage, others  # it was added up already
-    whole = Usage(*(max(a, b) for a, b in zip(usage.counts, messages.counts, strict=True)))
-    return usage._replace(**dict(zip(_COUNTS, _sum([whole, *beside]).counts, strict=True))), others
+    whole = _usage([max(a, b) for a, b in zip(usage.counts, messages.counts, strict=True)])
+    counts = _sum([whole, *beside])
+    return counts._replace(convention=usage.convention, extras=usage.extras), others
 
 
 def _base(model: str) -> str:
@@ -79,7 +79,14 @@ def _base(model: str) -> str:
 
 def _sum(parts: list[Usage]) -> Usage:
     counts = []
-    for place in range(len(_COUNTS)):
+    for place in range(len(parts[0].counts) if parts else 0):
         stated = [part.counts[place] for part in parts if part.counts[place] >= 0]
         counts.append(sum(stated) if stated else -1)
-    return Usage(*counts)
+    return _usage(counts)
+
+
+def _usage(counts: list[int]) -> Usage:
+    if not counts:
+        return Usage()
+    given, read, written, hour, output, reasoning = counts
+    return Usage(given, read, written, hour, output, reasoning)

@@ -66,7 +66,7 @@ class PriceKey:
         assumed: Assumptions that had to be made.
         rates: The rates that hold; None for answers that cost nothing.
         logged_provider: Provider as logged.
-        payer: Who pays the cost that the log states: ``log``, or ``own key`` where a gateway calls
+        payer: Account that pays the stated cost: ``log``, or ``own key`` where a gateway calls
             with a key of one's own; empty: the log states none.
     """
 

@@ -161,9 +161,8 @@ _ASSUMED = (
     (
         Assumed.STEP,
         "step_by_mean_prompt",
-        "the price of {models} steps with the prompt's length: rows that stand for several "
-        "requests were priced by their mean prompt, or as short ones where their number is "
-        "not known",
+        "the price of {models} steps with the prompt's length: rows of several requests were "
+        "priced by their mean prompt, or as short ones where their number is not known",
     ),
     (
         Assumed.OVERLAP,
@@ -185,7 +184,7 @@ _ASSUMED = (
         Assumed.USAGE,
         "usage_not_sure",
         "{models}: a field of the usage was not read, or counts contradict each other; "
-        "what was read is priced, and the log's issues name the field",
+        "the other counts are priced, and an issue of the log names the field",
     ),
 )
 

@@ -186,7 +186,7 @@ def _since_before(
         step = {name: _count(own, name) - _count(earlier, name) for name in _SUMS}
         costs = own.get("costUSD"), earlier.get("costUSD", 0)
         if all(isinstance(cost, int | float) for cost in costs):
-            step["costUSD"] = max(costs[0] - costs[1], 0)  # type: ignore[operator]
+            step["costUSD"] = max(costs[0] - costs[1], 0)
         step["webSearchRequests"] = max(
             _count(own, "webSearchRequests") - _count(earlier, "webSearchRequests"), 0
         )

@@ -51,8 +51,7 @@ def _line(
     usage, role = message.get("usage"), message.get("role")
     if not isinstance(role, str):
         return None
-    is_usage = isinstance(usage, dict) and not {"input", "output"}.isdisjoint(usage)
-    if not is_usage or role != "assistant":
+    if not isinstance(usage, dict) or "output" not in usage or role != "assistant":
         if "pi" in state.own or "parentId" in record:
             report("not_a_model_call", f"a message of role {role}")
             return []
