@@ -90,6 +90,15 @@ def amounts_of(columns: UsageColumns) -> Amounts:
             units[whole] = np.where(get(whole) > 0, get(whole), sum(stated, zeros))
 
     _fill_wholes(at_least)
+    # A whole that is not known holds its stated parts at least.
+    for whole, is_known, ways in (
+        ("input_tokens", knows_input, _WAYS_IN), ("output_tokens", knows_output, _WAYS_OUT),
+    ):  # fmt: skip
+        least = zeros
+        for parts in ways:
+            least = np.maximum(least, sum((get(part) for part in parts), zeros))
+        if (least[~is_known] > 0).any():
+            units[whole] = np.where(is_known, get(whole), least)
     assumes = _fill_cached_kinds(units, get)
     contradicts |= _contradictions(get, knows_input, knows_output)
     prompt = get("input_tokens")
@@ -120,6 +129,17 @@ def amounts_of(columns: UsageColumns) -> Amounts:
         all_prompts=get("input_tokens"),
         facts=facts,
     )
+
+
+_WAYS_IN = (
+    ("cache_read_tokens", "cache_write_tokens", "input_tool_tokens"),
+    tuple(f"input_{kind}_tokens" for kind in MODALITIES),
+)
+_WAYS_OUT = (
+    ("output_reasoning_tokens", "output_citation_tokens"),
+    tuple(f"output_{kind}_tokens" for kind in MODALITIES),
+)
+"""Ways in which the input and the output are split; each may be stated in part."""
 
 
 def _fill_wholes(at_least: Callable[..., None]) -> None:
@@ -176,10 +196,7 @@ def _contradictions(
         total = sum((get(part) for part in parts), np.zeros_like(get(whole)))
         return np.asarray(total > get(whole))
 
-    wrong = knows_input & (
-        over("input_tokens", "cache_read_tokens", "cache_write_tokens", "input_tool_tokens")
-        | over("input_tokens", *(f"input_{kind}_tokens" for kind in MODALITIES))
-    )
+    wrong = knows_input & (over("input_tokens", *_WAYS_IN[0]) | over("input_tokens", *_WAYS_IN[1]))
     wrong |= over("cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
     for cached in ("read", "write"):
         kinds = [f"cache_{kind}_{cached}_tokens" for kind in MODALITIES]
@@ -188,8 +205,7 @@ def _contradictions(
         name = f"input_{kind}_tokens"
         wrong |= over(name, f"cache_{kind}_read_tokens", f"cache_{kind}_write_tokens")
     wrong |= knows_output & (
-        over("output_tokens", "output_reasoning_tokens", "output_citation_tokens")
-        | over("output_tokens", *(f"output_{kind}_tokens" for kind in MODALITIES))
+        over("output_tokens", *_WAYS_OUT[0]) | over("output_tokens", *_WAYS_OUT[1])
     )
     wrong |= over("input_document_pages", "input_annotated_document_pages")
     return wrong

@@ -148,7 +148,7 @@ def _run(
     parsed = ParsedRequest(_SHAPE, is_session=True, model=model, conversation=session)
     parsed.provider = provider_of_model(model)
     parsed.time = first(record, ("timestamp", "time"))
-    own = text(record.get("uuid"))
+    own = text(record.get("uuid")) or session
     if own:
         parsed.id, parsed.is_own_id = f"{own}/{model}", True
     if cost is None and "modelUsage" not in record:

@@ -118,8 +118,8 @@ def _rollout(
     parsed.usage = usage_of_mapping(_amounts(usage, file.tier), report, parsed)
     if not isinstance(total, dict) or parsed.time is None:
         return [parsed]
-    step = tuple(total.get(name) for name in _COUNTS)
-    parsed.id = "codex/" + "/".join(str(n) for n in step if type(n) is int)
+    step = tuple(n if type(n) is int else -1 for n in map(total.get, _COUNTS))
+    parsed.id = "codex/" + "/".join(str(n) for n in step)
     # Copies of a file keep the times of its lines.
     parsed.scope, parsed.is_own_id, parsed.is_strict_scope = str(parsed.time), True, True
     steps: _Steps = state.shared.setdefault(_SHAPE, _Steps())

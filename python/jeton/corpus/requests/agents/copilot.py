@@ -27,7 +27,7 @@ _EVENTS: Final = (
 
 
 def _is_event(names: frozenset[str]) -> bool:
-    return {"type", "data"} <= names and bool(names & {"id", "timestamp", "parent_id"})
+    return {"type", "data"} <= names
 
 
 def _event(

@@ -32,7 +32,7 @@ _OWN_ANSWERS: Final = ("openclaw", "delivery-mirror", "synthetic")
 
 
 def _is_line(names: frozenset[str]) -> bool:
-    return "message" in names and not names & {"uuid", "request_id", "session_id", "messages"}
+    return "message" in names and "messages" not in names
 
 
 def _is_other(names: frozenset[str]) -> bool:
@@ -89,7 +89,7 @@ def _other(
     record: Mapping[str, Any], state: FileState, report: Report
 ) -> list[ParsedRequest] | None:
     """The head of a session, and lines without a message."""
-    kind = record.get("type")
+    kind = text(record.get("type"))
     if kind not in _LINES or child(record, "usage"):
         return None
     if kind == "session":
