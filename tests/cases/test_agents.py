@@ -30,7 +30,9 @@ def write(case: dict[str, Any], folder: Path) -> list[Path]:
         if "text" in file:
             place.write_text(file["text"], encoding="utf-8")
         elif place.suffix == ".json":
-            place.write_text(json.dumps(file["records"], indent=1), encoding="utf-8")
+            # As agents write them: some with line breaks, most without.
+            indent = 1 if file.get("is_indented") else None
+            place.write_text(json.dumps(file["records"], indent=indent), encoding="utf-8")
         else:
             place.write_text("".join(json.dumps(r) + "\n" for r in file["records"]), "utf-8")
         paths.append(place)

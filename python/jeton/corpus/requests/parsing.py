@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, Final
 
 from jeton.corpus.places import record_id
-from jeton.corpus.requests.agents import FileState
+from jeton.corpus.requests.agents import TAKEN_APART, FileState
 from jeton.corpus.requests.fields import Fields, fields_of
 from jeton.corpus.requests.issues import IssueLog
 from jeton.corpus.requests.joining import Joiner
@@ -99,6 +100,9 @@ class RecordParser:
                     self._add(event)
                 else:
                     self._report(*event)
+        elif type(record) is list and PurePath(self._state.path).name in TAKEN_APART:
+            for part in record:
+                self.reader.read(part, line)
         else:
             self.reader.read(record, line)
 

@@ -345,7 +345,8 @@ _COUNTED_ALREADY: Final = (
     # the rest of the tokens, the same tokens in other units, and parts of the output
     r"text(_tokens)?|.*text_tokens|total_input_tokens_text|.*billable_characters|modality"
     r"|(accepted|rejected)_prediction(_tokens)?|prediction_tokens|tokens_cached"
-    r"|tokens\.(input|output)_tokens|total_input_tokens|raw(\..*)?"
+    r"|tokens\.(input|output)_tokens|total_input_tokens|raw(\..*)?|x_details"
+    r"|billable_prompt_usage(\..*)?"
     r"|details\.(input|output|thoughts|tool_use_prompt|cached_content)_tokens"
     r"|details\.(audio|text|image|video)_\w+_tokens"
 )

@@ -47,7 +47,7 @@ class Assumed(IntFlag):
     OVERLAP = 16
     """Cached input of one kind is not stated: the least that the counts allow was taken."""
     INPUT = 32
-    """The input is not known: only the output is priced."""
+    """The input is not known: only the output is priced, and the stated parts of the input."""
     OUTPUT = 64
     """The output is not known: only the input is priced."""
     USAGE = 128

@@ -173,7 +173,8 @@ _ASSUMED = (
     (
         Assumed.INPUT,
         "input_not_known",
-        "{models}: the output is known and the input is not; only the output is in the sum",
+        "{models}: the output is known and the input is not; the output is in the sum, and the "
+        "stated parts of the input",
     ),
     (
         Assumed.OUTPUT,

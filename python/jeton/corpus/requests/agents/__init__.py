@@ -24,7 +24,7 @@ from jeton.corpus.requests.agents import (
 )
 from jeton.corpus.requests.agents.base import Agent, FileState
 
-__all__ = ["AGENTS", "SHAPES_OF_AGENTS", "FileState"]
+__all__ = ["AGENTS", "SHAPES_OF_AGENTS", "TAKEN_APART", "FileState"]
 
 AGENTS: Final[tuple[Agent, ...]] = (
     *codex.AGENTS,
@@ -39,6 +39,9 @@ AGENTS: Final[tuple[Agent, ...]] = (
     *goose.AGENTS,
     *cursor.AGENTS,
 )
+
+TAKEN_APART: Final = frozenset({cline.HISTORY})
+"""Names of files whose list holds records; elsewhere a list of messages is one chat."""
 
 SHAPES_OF_AGENTS: Final[Mapping[str, str]] = {agent.shape: agent.told for agent in AGENTS}
 """Shapes of logs by what their records are told."""

@@ -30,7 +30,7 @@ from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest
 from jeton.corpus.requests.providers import provider_id
 
-__all__ = ["AGENTS"]
+__all__ = ["AGENTS", "HISTORY"]
 
 _SHAPE: Final = "cline"
 _TOLD: Final = (
@@ -41,7 +41,9 @@ _CALLS: Final = ("api_req_started",)
 _SUMS: Final = ("deleted_api_reqs", "subagent_usage")
 """Messages that add up calls, of which the number is not known."""
 
-_HISTORY: Final = "api_conversation_history.json"
+HISTORY: Final = "api_conversation_history.json"
+"""File of a task with the conversation, which is no request of its own."""
+
 _MODEL: Final = re.compile(r"<model>\s*([^<\s]{1,120})\s*</model>")
 _MAX_TEXT: Final = 1 << 20
 
@@ -89,7 +91,7 @@ def _history(
     record: Mapping[str, Any], state: FileState, report: Report
 ) -> list[ParsedRequest] | None:
     """A message of the conversation's own file: it tells the model, and repeats no counts."""
-    if PurePath(state.path).name != _HISTORY:
+    if PurePath(state.path).name != HISTORY:
         return None
     content = record.get("content")
     parts = content if isinstance(content, list) else [content]
@@ -127,7 +129,7 @@ def _message(
     parsed.model = text(info.get("modelId")) or text(record.get("model")) or model
     parsed.provider = provider_id(text(info.get("providerId")) or provider)
     parsed.conversation = PurePath(state.path).parent.name if state.path else ""
-    parsed.id, parsed.scope = f"cline/{record.get('ts')}", parsed.conversation
+    parsed.id = f"cline/{parsed.conversation}/{record.get('ts')}"
     parsed.is_own_id = True
     if isinstance(counts, dict):
         _count(parsed, counts, report)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from jeton.corpus.requests.agents.base import MAX_KEPT, Agent, FileState, child, summed, text
 from jeton.corpus.requests.counts import Report
@@ -60,6 +60,7 @@ class _File:
     tier: str = ""
     totals: dict[str, int] = field(default_factory=dict)
     is_copying: bool = False
+    may_copy: bool = False
     began_s: float = 0.0
     last_s: float = 0.0
 
@@ -92,8 +93,8 @@ def _rollout(
         _begin(file, payload, record, state)
     elif line == "turn_context":
         file.model = text(payload.get("model")) or file.model
-        if file.is_copying and _is_own_turn(file, payload):
-            file.is_copying = False
+        if file.may_copy and _is_own_turn(file, payload):
+            file.is_copying = file.may_copy = False
     elif kind == "thread_settings_applied":
         settings = child(payload, "thread_settings")
         if "service_tier" in settings or "serviceTier" in settings:
@@ -123,29 +124,65 @@ def _rollout(
     # Copies of a file keep the times of its lines.
     parsed.scope, parsed.is_own_id, parsed.is_strict_scope = str(parsed.time), True, True
     steps: _Steps = state.shared.setdefault(_SHAPE, _Steps())
-    if not file.is_copying:
-        if len(steps.own) < MAX_STEPS:
-            steps.own.add(hash((file.session, step)))
-        return [parsed]
-    if not steps.keep_copy(file.parent, step, state.in_domain(parsed, record)):
-        state.join("same_answer_again", 1)
-    return []
+    state.in_domain(parsed, record)
+    if file.is_copying:
+        if not steps.keep_copy(file.parent, step, parsed):
+            state.join("same_answer_again", 1)
+        return []
+    if file.may_copy and steps.has_any_of(file.parent):
+        if steps.is_known(file.parent, step):
+            state.join("same_answer_again", 1)
+            return []
+        file.may_copy = False
+    steps.add(file.session, step)
+    if file.may_copy and steps.defer(file.session, file.parent, step, parsed):
+        return []
+    return [parsed]
+
+
+_Step: TypeAlias = tuple[int, ...]
+"""Totals of a session after a step."""
 
 
 class _Steps:
     """Steps of all sessions by their totals, and copies of steps whose session was not read."""
 
     def __init__(self) -> None:
-        self.own: set[int] = set()
         self.parents: dict[str, str] = {}
-        self._copies: dict[tuple[str, tuple[Any, ...]], ParsedRequest] = {}
+        self._own: set[int] = set()
+        self._sessions: set[str] = set()
+        self._copies: dict[tuple[str, _Step], tuple[str, ParsedRequest]] = {}
+        self._deferred: dict[str, list[tuple[str, _Step, ParsedRequest]]] = {}
+        self._n_deferred = 0
 
-    def keep_copy(self, parent: str, step: tuple[Any, ...], parsed: ParsedRequest) -> bool:
-        """Keep a step that a fork has from its parent; False: it is known already."""
-        line = self._line(parent)
-        if any(hash((session, step)) in self.own for session in line):
+    def add(self, session: str, step: _Step) -> None:
+        """Take a step as a session's own."""
+        if len(self._own) < MAX_STEPS:
+            self._own.add(hash((session, step)))
+            self._sessions.add(session)
+
+    def has_any_of(self, session: str) -> bool:
+        """True if a step of a session, or of one that it was forked from, was read."""
+        return not self._sessions.isdisjoint(self._line(session))
+
+    def is_known(self, session: str, step: _Step) -> bool:
+        """True if a session has a step, as its own or from the one that it was forked from."""
+        return any(hash((one, step)) in self._own for one in self._line(session))
+
+    def defer(self, session: str, parent: str, step: _Step, parsed: ParsedRequest) -> bool:
+        """Keep a step that may be a copy of a parent that was not read yet; False: too many."""
+        if self._n_deferred >= MAX_KEPT:
             return False
-        return self._copies.setdefault((line[-1], step), parsed) is parsed
+        self._n_deferred += 1
+        self._deferred.setdefault(session, []).append((parent, step, parsed))
+        return True
+
+    def keep_copy(self, parent: str, step: _Step, parsed: ParsedRequest) -> bool:
+        """Keep a step that a fork has from its parent; False: it is known already."""
+        if self.is_known(parent, step):
+            return False
+        kept = self._copies.setdefault((self._line(parent)[-1], step), (parent, parsed))
+        return kept[1] is parsed
 
     def _line(self, session: str) -> list[str]:
         """A session, its parent and so on."""
@@ -158,14 +195,21 @@ class _Steps:
         return found
 
     def orphans(self) -> list[ParsedRequest]:
-        """The copied steps that no file has as its own, each once."""
+        """The copied steps that no file has as its own, each once, and what was deferred."""
         copies, self._copies = self._copies, {}
-        found: dict[tuple[str, tuple[Any, ...]], ParsedRequest] = {}
-        for (session, step), parsed in copies.items():
-            line = self._line(session)
-            if not any(hash((one, step)) in self.own for one in line):
-                found.setdefault((line[-1], step), parsed)
-        return list(found.values())
+        found: dict[tuple[str, _Step], ParsedRequest] = {}
+        for (_, step), (parent, parsed) in copies.items():
+            if not self.is_known(parent, step):
+                found.setdefault((self._line(parent)[-1], step), parsed)
+        deferred, self._deferred = self._deferred, {}
+        own: list[ParsedRequest] = []
+        for rows in deferred.values():
+            # Copies stand at the beginning.
+            at = 0
+            while at < len(rows) and self.is_known(rows[at][0], rows[at][1]):
+                at += 1
+            own += [parsed for _, _, parsed in rows[at:]]
+        return [*found.values(), *own]
 
 
 def _follow_time(file: _File, record: Mapping[str, Any]) -> None:
@@ -200,7 +244,7 @@ def _begin(
     file.session, file.parent, file.totals, file.tier = session or file.session, parent, {}, ""
     file.model = text(payload.get("model")) or ("" if session else file.model)
     file.provider = text(payload.get("model_provider")) or file.provider
-    file.is_copying = bool(parent) and parent != session
+    file.is_copying = file.may_copy = bool(parent) and parent != session
     file.began_s = file.last_s = _seconds(record.get("timestamp"))
 
 
