@@ -47,6 +47,7 @@ COMMANDS = {
         "Divide documents into chunks that fit a token budget, or measure what that tears.",
     ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
+    "trace": ("trace", "trace", "Show each step of encoding or training."),
     "count-pretokens": (
         "count_pretokens",
         "count_pretokens",
