@@ -1,4 +1,4 @@
-"""Slow, readable twins of the core's algorithms, to learn from, to trace and to test against.
+"""Slow, readable twins of the core's algorithms, to learn from and to test against.
 
 Each file teaches one algorithm in the plainest form that gives the right answer, with worked
 examples that a test runs:

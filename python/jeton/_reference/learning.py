@@ -76,7 +76,7 @@ class LearnStep(Generic[S]):
     Attributes:
         pair: The two symbols.
         made: The new symbol.
-        score: What the pair was worth: its count, or its likelihood.
+        score: Worth of the pair: its count, or its likelihood.
         count: How often it occurred.
         n_saved: Symbols that the text has fewer after it. Below ``count`` where windows overlap.
         ranking: The best pairs before it, with score and count; the first was taken.
@@ -144,7 +144,7 @@ def learn(
         make: The symbol that two make.
         n_merges: Stop after this many merges ...
         min_count: ... or when no pair occurs this often.
-        score: What a pair is worth.
+        score: Worth of a pair.
         ties: The order of pairs that are worth the same; a more frequent pair goes first.
         allow: False: this symbol must not be made.
         n_shown: Pairs of the ranking in each step.

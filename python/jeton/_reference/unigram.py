@@ -101,7 +101,7 @@ def best_path(
 ) -> tuple[list[Arc], list[Best | None]]:
     """The best way through a lattice of ``n`` characters, and the best way to every place.
 
-    Of equal ways the one whose last arc begins first wins.
+    Ties go to the way whose last arc begins first.
 
     Example:
         Two pieces of -1 each lose against one of -1.5:
@@ -140,7 +140,7 @@ def best_path(
 def best_paths(arcs: Sequence[Arc], n: int, *, n_best: int) -> list[tuple[float, list[Arc]]]:
     """The best ways with their scores, best first: a search from the end of the text.
 
-    What is left of an unfinished way is estimated by the best score of the beginning, which is
+    The rest of an unfinished way is estimated by the best score of the beginning. That is
     exact, so ways come out in order.
 
     Example:

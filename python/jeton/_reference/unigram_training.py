@@ -41,7 +41,7 @@ class Round:
     Attributes:
         kind: ``"candidates"``, ``"em"``, ``"prune"``, ``"choose"`` or ``"refit"``.
         scores: Log probability of every piece after it.
-        log_likelihood: Of the text before it, all ways to cut it together; only of EM and refit.
+        log_likelihood: Log likelihood of the text before it, all cuts together; None: not computed.
         removed: Pieces that went, with the loss (pruning) or expected count (EM) that decided.
     """
 

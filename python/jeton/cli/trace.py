@@ -140,8 +140,8 @@ def _encode_lines(found: EncodeTrace, n_steps: int) -> Iterator[str]:
 
 def _part_lines(part: TracedPart, n_steps: int) -> Iterator[str]:
     if part.is_added:
-        id = part.tokens[0].id
-        yield f"{_seen(part.text)}  is an added token, id {id}: the model never sees it"
+        token = part.tokens[0]
+        yield f"{_seen(part.text)}  is an added token, id {token.id}: the model never sees it"
         return
     yield f"{_seen(part.text)}"
     if part.letters and list(part.letters) != list(part.symbols):
@@ -169,9 +169,9 @@ def _step_lines(step: TracedStep, number: int) -> Iterator[str]:
         for arc in step.arcs[:_MAX_ARCS]:
             best = "" if arc.best is None else f"  best so far {arc.best:9.3f}"
             mark = "*" if arc.on_path else " "
-            id = "no piece" if arc.id is None else f"id {arc.id}"
+            name = "no piece" if arc.id is None else f"id {arc.id}"
             place = f"{arc.start:>4}-{arc.end:<4}"
-            yield f"    {mark} {place}{arc.score:9.3f}{best}  {_seen(arc.text)}  ({id})"
+            yield f"    {mark} {place}{arc.score:9.3f}{best}  {_seen(arc.text)}  ({name})"
         if step.n_arcs > _MAX_ARCS:
             yield f"      ... {step.n_arcs - _MAX_ARCS:,} more: --json has all"
         for place, (score, way) in enumerate(step.ways, start=1):

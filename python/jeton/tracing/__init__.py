@@ -1,4 +1,4 @@
-"""Seeing it happen: how a text is cut, and how a vocabulary is learned, step by step.
+"""Each step of encoding and training as data.
 
 ``trace_encode`` follows one text through a tokenizer: normalization, pretokens, and every step of
 the model, with the pairs that could have merged and lost, the candidates that did not match, or the

@@ -33,7 +33,7 @@ class TracedPart:
     Attributes:
         text: The pretoken as the model gets it.
         is_added: True for an added or special token: the model never sees it.
-        symbols: What the model begins with: bytes, characters or words.
+        symbols: Beginning of the model's work: bytes, characters or words.
         letters: Bytes as files of byte-level models spell them (a space is ``Ġ``); empty for
             others.
         steps: Every step of the model.

@@ -37,7 +37,7 @@ class LearnedMerge:
         made: The new token, as it can be seen.
         left: Its left part.
         right: Its right part.
-        score: What the pair was worth: its count, or its likelihood.
+        score: Worth of the pair: its count, or its likelihood.
         count: How often the pair stood in the text.
         n_saved: Tokens that the text has fewer by it; below ``count`` where pairs overlap.
         n_tokens: Tokens of the text after it.
@@ -65,7 +65,7 @@ class UnigramRound:
     Attributes:
         kind: ``"candidates"``, ``"em"``, ``"prune"``, ``"choose"`` or ``"refit"``.
         n_pieces: Pieces after it.
-        log_likelihood: Of the text, natural logarithm; only of ``"em"`` and ``"refit"``.
+        log_likelihood: Natural logarithm of the text's likelihood; None: not computed.
         best: The likeliest pieces of two characters and more, with their log probabilities.
         removed: Pieces that went, with the loss or the expected count that decided.
         n_removed: All of them, those that are not listed too.

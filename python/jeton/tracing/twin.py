@@ -1,4 +1,4 @@
-"""What the twins of all kinds of models have in common."""
+"""The types that the twins of all kinds of models share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Traced:
     """A pretoken on its way.
 
     Attributes:
-        symbols: What the model begins with.
+        symbols: Beginning of the model's work.
         letters: The symbols as files of byte-level models spell them; empty for others.
         steps: Every step.
         tokens: The result.
