@@ -174,8 +174,8 @@ def _step_lines(step: TracedStep, number: int) -> Iterator[str]:
             yield f"    {mark} {place}{arc.score:9.3f}{best}  {_seen(arc.text)}  ({name})"
         if step.n_arcs > _MAX_ARCS:
             yield f"      ... {step.n_arcs - _MAX_ARCS:,} more: --json has all"
-        for place, (score, way) in enumerate(step.ways, start=1):
-            yield f"    {place:>3}. {score:9.3f}  {_row(way)}"
+        for nth, (score, way) in enumerate(step.ways, start=1):
+            yield f"    {nth:>3}. {score:9.3f}  {_row(way)}"
     else:
         lost = [f"{_seen(p.left)}+{_seen(p.right)} ({p.rank:,})" for p in step.lost[:_MAX_LOST]]
         more = step.n_lost - len(lost)
