@@ -21,7 +21,8 @@ __all__ = ["PICTURES", "drawn", "main"]
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "handbook" / "pictures"
-WIDTH, ROW, LABEL = 720, 26, 210
+# A phone shows pictures at nearly this width, so that labels stay above 12 pixels.
+WIDTH, ROW, LABEL = 400, 26, 165
 
 _STYLE = (
     "<style>text{font:14px system-ui,sans-serif;fill:#1f2933}.v{fill:#52606d}"
@@ -52,7 +53,8 @@ SOURCE = """def first_even(numbers):
 
 def _svg(title: str, height: int, body: str) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
+        f'viewBox="0 0 {WIDTH} {height}" role="img">'
         f"<title>{html.escape(title)}</title>{_STYLE}\n{body}</svg>\n"
     )
 
@@ -60,7 +62,7 @@ def _svg(title: str, height: int, body: str) -> str:
 def bars(title: str, rows: Bars) -> str:
     """Bars with a label on the left and the figure behind each."""
     most = max(value for _, value, _ in rows) or 1
-    room = WIDTH - LABEL - 110
+    room = WIDTH - LABEL - 80
     lines = []
     for place, (label, value, shown) in enumerate(rows):
         y = 8 + place * ROW
@@ -74,23 +76,28 @@ def bars(title: str, rows: Bars) -> str:
 
 
 def cuts(title: str, rows: Cuts) -> str:
-    """Rows of pieces in boxes; a piece that begins with ~ is drawn grey."""
+    """Rows of pieces in boxes below their label; a piece that begins with ~ is drawn grey."""
     lines = []
-    for place, (label, pieces) in enumerate(rows):
-        y = 8 + place * (ROW + 8)
-        lines.append(f'<text x="8" y="{y + 17}">{html.escape(label)}</text>')
-        x = float(LABEL)
+    y = 0
+    for label, pieces in rows:
+        if label:
+            lines.append(f'<text x="4" y="{y + 17}">{html.escape(label)}</text>')
+            y += 24
+        x = 4.0
         for piece in pieces:
             kind, text = ("q", piece[1:]) if piece.startswith("~") else ("p", piece)
             wide = 14 + 8.4 * sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+            if x + wide > WIDTH - 4:
+                x, y = 4.0, y + 28
             shown = "·" + text[1:] if text[0] == " " else text
             lines.append(
                 f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{wide:.1f}" height="24" rx="4"/>'
                 f'<text x="{x + 7:.1f}" y="{y + 17}">{html.escape(shown)}</text>'
             )
             x += wide + 4
+        y += 34
         lines.append("\n")
-    return _svg(title, 12 + len(rows) * (ROW + 8), "".join(lines))
+    return _svg(title, y + 2, "".join(lines))
 
 
 def _pieces(tok: jeton.Tokenizer, text: str) -> list[str]:
