@@ -137,8 +137,7 @@ def write_site(site: Path) -> int:
             "contents": "\n".join(_contents(parts, page)),
             "body": body,
         }
-        text = re.sub(r"\{\{(\w+)\}\}", lambda match, values=values: values[match[1]], frame)
-        place.write_text(text, encoding="utf-8")
+        place.write_text(_filled(frame, values), encoding="utf-8")
     for path, built in [(site / _place(page), Page(site / _place(page))) for page in known]:
         for link in [*built.links, *built.loaded]:
             parts_of = urlsplit(link)
@@ -157,6 +156,11 @@ def write_site(site: Path) -> int:
     link = f'<title>Jeton</title><a href="{_place(opening)}">I want to ...</a>\n'
     (site / "index.html").write_text(first + link, encoding="utf-8")
     return len(known)
+
+
+def _filled(frame: str, values: dict[str, str]) -> str:
+    """The frame of a page with its values in it."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], frame)
 
 
 class Page(HTMLParser):
