@@ -15,7 +15,7 @@ __all__ = ["serve"]
 _SECTIONS = {
     "Most used": ("tokenizers", "compat", "host", "port", "config"),
     "Limits": ("keys_file", "requests_per_minute", "max_body_bytes", "threads", "uploads"),
-    "More": ("endpoints", "count_models", "templates", "drain_seconds", "reload_seconds"),
+    "More": ("endpoints", "count_models", "templates", "models", "drain_seconds", "reload_seconds"),
 }
 
 
@@ -101,6 +101,14 @@ _SECTIONS = {
     help="Chat template for a tokenizer whose folder has none. Repeatable.",
 )
 @click.option(
+    "--model",
+    "models",
+    metavar="PATTERN=NAME",
+    multiple=True,
+    help="Tokenizer of the models of a pattern (claude-*=main), for other servers' routes. "
+    "Repeatable.",
+)
+@click.option(
     "--drain-seconds",
     type=click.FloatRange(min=0),
     metavar="S",
@@ -160,9 +168,12 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
         fields["compat"] = tuple(name for names in given["compat"] for name in names.split(","))
     if given["keys_file"]:
         fields["keys"] = read_keys(given["keys_file"])
-    for name in ("count_models", "templates"):
+    for name, option in (
+        ("count_models", "--count-model"),
+        ("templates", "--template"),
+        ("models", "--model"),
+    ):
         if given[name]:
-            option = "--count-model" if name == "count_models" else "--template"
             fields[name] = _pairs(given[name], option, names_itself=False)
     for name in ("host", "port", "endpoints", "drain_seconds", "reload_seconds"):
         if given[name] is not None:

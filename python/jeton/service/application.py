@@ -12,11 +12,13 @@ from litestar.exceptions import HTTPException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Tag
+from litestar.params import JSONBody
 from litestar.static_files import create_static_files_router
 from prometheus_client import CollectorRegistry
 
 from jeton._core import __version__
 from jeton.errors import UsageError
+from jeton.service.compat import compat_routes
 from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
 from jeton.service.gate import Gate, headers_of, log_fault
 from jeton.service.metrics import ServiceMetrics
@@ -192,11 +194,15 @@ async def _unset(*_: Any) -> None:
 
 
 def _table(settings: ServiceSettings) -> dict[str, ServiceRoute]:
-    routes: dict[str, ServiceRoute] = {}
-    for route in OWN_ROUTES:
-        if route.path in routes:
-            raise UsageError(f"two routes have the path {route.path}")
-        routes[route.path] = route
+    routes: dict[str, ServiceRoute] = {route.path: route for route in OWN_ROUTES}
+    for name in settings.compat:
+        for route in compat_routes(name):
+            if route.path in routes:
+                raise UsageError(
+                    f"{name} and {routes[route.path].tag} both want the path {route.path}\n"
+                    f"hint: {name}=/PREFIX puts the routes of one elsewhere"
+                )
+            routes[route.path] = route
     return routes
 
 
@@ -209,24 +215,25 @@ def _handler(route: ServiceRoute, gate: Gate, pool: WorkPool) -> Any:
         headers = {name.decode(): value.decode() for name, value in headers_of(worked)}
         return Response(worked.answer, headers=headers)
 
-    handle.__annotations__ = {"data": route.request, "return": route.answer}
+    handle.__annotations__ = {"data": JSONBody[route.request], "return": route.answer}
     handle.__doc__ = (route.work.__doc__ or route.summary).strip()
-    failures = {
-        status: ResponseSpec(FailureBody, description=words) for status, words in _FAILURES.items()
-    }
-    if route.shape is not own_shape:
-        failures = {
-            status: ResponseSpec(dict[str, Any], description=words)
-            for status, words in _FAILURES.items()
-        }
+    body = FailureBody if route.shape is own_shape else dict[str, Any]
     return post(
         route.path,
         status_code=200,
         summary=route.summary,
         tags=[route.tag],
         operation_id=route.path.strip("/").replace("/", "_").replace(".", "_"),
-        responses=failures,
+        responses=_failures(body),
     )(handle)
+
+
+def _failures(body: Any) -> dict[int, ResponseSpec]:
+    """Document the answers of a route that are no success."""
+    return {
+        status: ResponseSpec(body, description=words, generate_examples=False)
+        for status, words in _FAILURES.items()
+    }
 
 
 def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
@@ -241,7 +248,11 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
         "/readyz",
         summary="Say if requests are welcome; 503 while the service stops.",
         tags=["service"],
-        responses={503: ResponseSpec(dict[str, str], description="The service stops.")},
+        responses={
+            503: ResponseSpec(
+                dict[str, str], description="The service stops.", generate_examples=False
+            )
+        },
         sync_to_thread=False,
     )
     def readyz() -> dict[str, str]:
@@ -279,10 +290,7 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
         tags=["own"],
         operation_id="v1_tokenizers",
         status_code=200,
-        responses={
-            status: ResponseSpec(FailureBody, description=words)
-            for status, words in _FAILURES.items()
-        },
+        responses=_failures(FailureBody),
     )
     async def upload(request: Request[Any, Any, Any]) -> TokenizerInfo:
         if not state.limits.max_uploads:

@@ -17,7 +17,7 @@ from jeton.service.settings import ServiceLimits, ServiceSettings
 __all__ = ["read_keys", "read_service_fields", "settings_from"]
 
 _MAX_BYTES = 1 << 20
-_TABLES = ("tokenizers", "count_models", "templates", "context_tokens", "limits")
+_TABLES = ("tokenizers", "count_models", "templates", "models", "context_tokens", "limits")
 _LISTS = ("compat", "template_arguments")
 _FIELDS = tuple(
     item.name for item in fields(ServiceSettings) if item.name not in ("keys", "limits")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from jeton.service.gate import Gate
 
-__all__ = ["bound_socket", "serve"]
+__all__ = ["ServiceServer", "bound_socket", "make_server", "serve"]
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 30
@@ -92,7 +92,7 @@ class _HeaderLimits(HttpToolsProtocol):
             self.transport.close()
 
 
-class _Server(uvicorn.Server):
+class ServiceServer(uvicorn.Server):
     """uvicorn that waits between failing readiness and the end of listening."""
 
     def __init__(
@@ -104,6 +104,7 @@ class _Server(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and begin to look for changed tokenizers."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         with suppress(ValueError, RuntimeError):  # not the main thread
@@ -114,6 +115,7 @@ class _Server(uvicorn.Server):
             self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop as a signal says: SIGTERM in peace, SIGINT or a second signal at once."""
         del frame
         self.begin_stop(at_once=not self._gate.state.is_ready or sig == signal.SIGINT)
 
@@ -131,6 +133,7 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the socket, then let requests that were accepted end."""
         for server in self.servers:
             server.close()
         # A connection closes itself after its answer now; one that waits for nothing is cut.
@@ -179,6 +182,12 @@ def serve(
         listening: Its socket, from `bound_socket`.
         on_start: Called when requests are answered.
     """
+    with listening:
+        make_server(gate, on_start=on_start).run([listening])
+
+
+def make_server(gate: Gate, *, on_start: Callable[[], None] | None = None) -> ServiceServer:
+    """Return the server of an application, for programs that run it in a thread of their own."""
     settings, limits = gate.state.settings, gate.state.limits
     logging.getLogger("jeton.service").setLevel(logging.WARNING)
     protocol = type(
@@ -201,6 +210,4 @@ def serve(
         timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
         backlog=_BACKLOG,
     )
-    server = _Server(config, gate, on_start)
-    with listening:
-        server.run([listening])
+    return ServiceServer(config, gate, on_start)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike
@@ -77,6 +76,7 @@ class ServiceSettings:
         endpoints: File of endpoints for ``/v1/route``; None: the route answers 404.
         templates: Files of chat templates by the name of the tokenizer that they belong to.
         template_arguments: Variables of templates that requests may set.
+        models: Tokenizer by pattern of a model's name (``gpt-*``), for other servers' routes.
         context_tokens: Context of the model by name of tokenizer, for answers that state it.
         drain_seconds: Time between a failing readiness and the end of listening.
         stop_seconds: Time that running requests have after that.
@@ -91,6 +91,7 @@ class ServiceSettings:
     endpoints: str | Path | None = None
     templates: Mapping[str, str | Path] = field(default_factory=dict)
     template_arguments: frozenset[str] = TEMPLATE_ARGUMENTS
+    models: Mapping[str, str] = field(default_factory=dict)
     context_tokens: Mapping[str, int] = field(default_factory=dict)
     drain_seconds: float = 2.0
     stop_seconds: float = 30.0
@@ -103,6 +104,7 @@ class ServiceSettings:
             ("count model", self.count_models),
             ("template", self.templates),
             ("context", self.context_tokens),
+            ("model", self.models.values()),
         ):
             for name in names:
                 if name not in self.tokenizers:
@@ -110,9 +112,3 @@ class ServiceSettings:
                         f"the {what} {name!r} belongs to no tokenizer; "
                         f"they are {', '.join(self.tokenizers)}"
                     )
-
-    def with_fields(self, **changes: Any) -> ServiceSettings:
-        """Return the settings with some fields changed."""
-        from dataclasses import replace
-
-        return replace(self, **changes)
