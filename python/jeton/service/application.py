@@ -179,6 +179,7 @@ def create_app(
         on_startup=[quick.start, heavy.start, lambda: _write_document(framework, gate)],
         on_shutdown=[quick.stop, heavy.stop],
         request_max_body_size=None,
+        logging_config=None,
     )
     gate.framework = framework
     return gate

@@ -46,7 +46,7 @@ _CLOSE = (b"connection", b"close")
 _LARGE_BODY = 1 << 20
 """Bodies from this size on wait in the queue of heavy work, not before small ones."""
 _MAX_DISCARDED = 64 << 20
-_DISCARD_SECONDS = 2.0
+_DISCARD_SECONDS = 1.0
 _NOT_METERED = frozenset({"/healthz", "/readyz"})
 _NO_KEY = frozenset({"/healthz", "/readyz", "/", "/openapi.json"})
 
