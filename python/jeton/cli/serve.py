@@ -10,12 +10,20 @@ from jeton.cli import streams
 from jeton.cli.option_groups import SectionedCommand
 from jeton.errors import MissingExtraError
 
-__all__ = ["serve"]
+__all__ = ["pairs", "serve"]
 
 _SECTIONS = {
     "Most used": ("tokenizers", "compat", "host", "port", "config"),
     "Limits": ("keys_file", "requests_per_minute", "max_body_bytes", "threads", "uploads"),
-    "More": ("endpoints", "count_models", "templates", "models", "drain_seconds", "reload_seconds"),
+    "More": (
+        "endpoints",
+        "count_models",
+        "templates",
+        "models",
+        "shadow",
+        "drain_seconds",
+        "reload_seconds",
+    ),
 }
 
 
@@ -109,6 +117,13 @@ _SECTIONS = {
     "Repeatable.",
 )
 @click.option(
+    "--shadow",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="F",
+    help="Plan of a mirror (TOML): requests of OpenAI's shape go to endpoint A, a share of them "
+    "also to B; /v1/shadow has the verdicts.",
+)
+@click.option(
     "--drain-seconds",
     type=click.FloatRange(min=0),
     metavar="S",
@@ -162,7 +177,7 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
 
     fields = read_service_fields(given["config"]) if given["config"] else {}
     if given["tokenizers"]:
-        fields["tokenizers"] = _pairs(given["tokenizers"], "--tokenizer", names_itself=True)
+        fields["tokenizers"] = pairs(given["tokenizers"], "--tokenizer", names_itself=True)
     fields.setdefault("tokenizers", {})
     if given["compat"]:
         fields["compat"] = tuple(name for names in given["compat"] for name in names.split(","))
@@ -174,8 +189,8 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
         ("models", "--model"),
     ):
         if given[name]:
-            fields[name] = _pairs(given[name], option, names_itself=False)
-    for name in ("host", "port", "endpoints", "drain_seconds", "reload_seconds"):
+            fields[name] = pairs(given[name], option, names_itself=False)
+    for name in ("host", "port", "endpoints", "shadow", "drain_seconds", "reload_seconds"):
         if given[name] is not None:
             fields[name] = given[name]
     limits = {
@@ -189,7 +204,8 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _pairs(items: tuple[str, ...], option: str, *, names_itself: bool) -> dict[str, str]:
+def pairs(items: tuple[str, ...], option: str, *, names_itself: bool) -> dict[str, str]:
+    """Read ``NAME=VALUE``; ``names_itself``: a value alone is its own name."""
     found: dict[str, str] = {}
     for item in items:
         name, equals, value = item.partition("=")

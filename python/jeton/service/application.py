@@ -20,7 +20,8 @@ from jeton._core import __version__
 from jeton.errors import UsageError
 from jeton.service.compat import compat_routes
 from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
-from jeton.service.gate import Gate, headers_of, log_fault
+from jeton.service.faults import log_fault
+from jeton.service.gate import Gate, headers_of
 from jeton.service.metrics import ServiceMetrics
 from jeton.service.pool import PoolIsFull, WorkPool
 from jeton.service.routes import OWN_ROUTES
@@ -155,6 +156,13 @@ def create_app(
     metrics.running.set_function(lambda: gate.n_running)
     metrics.held_bytes.set_function(lambda: gate.held_bytes)
     metrics.waiting.set_function(lambda: quick.n_waiting + heavy.n_waiting)
+    on_shutdown: list[Any] = [quick.stop, heavy.stop]
+    if settings.shadow is not None:
+        from jeton.service.mirror.forwarding import Mirror
+        from jeton.service.mirror.plan import read_mirror_plan
+
+        gate.mirror = Mirror(read_mirror_plan(settings.shadow), metrics.registry, quick)
+        on_shutdown.insert(0, gate.mirror.stop)
     handlers: list[Any] = [
         *(_handler(route, gate, heavy if route.is_heavy else quick) for route in routes.values()),
         *_fixed(gate, heavy),
@@ -177,7 +185,7 @@ def create_app(
         ),
         exception_handlers={Exception: _shown(routes)},
         on_startup=[quick.start, heavy.start, lambda: _write_document(framework, gate)],
-        on_shutdown=[quick.stop, heavy.stop],
+        on_shutdown=on_shutdown,
         request_max_body_size=None,
         logging_config=None,
     )
@@ -299,7 +307,20 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
         served = await heavy.run(state.tokenizers.upload, await request.body())
         return _info(state, served)
 
-    return [healthz, readyz, show_metrics, openapi, info, upload]
+    @get(
+        "/v1/shadow",
+        summary="Show the mirror's stages and verdicts.",
+        tags=["own"],
+        operation_id="v1_shadow",
+        sync_to_thread=False,
+        responses=_failures(FailureBody),
+    )
+    def shadow() -> dict[str, Any]:
+        if gate.mirror is None:
+            raise ServiceFailure(HttpFailure(404, "no_mirror", "this service has no mirror"))
+        return gate.mirror.report()
+
+    return [healthz, readyz, show_metrics, openapi, info, upload, shadow]
 
 
 def _info(state: ServiceState, served: ServedTokenizer) -> TokenizerInfo:

@@ -26,7 +26,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
         ("port", "drain_seconds", "stop_seconds", "reload_seconds"), ((int, float), "a number")
     ),
-    **dict.fromkeys(("host", "endpoints", "keys_file"), ((str,), "a text")),
+    **dict.fromkeys(("host", "endpoints", "shadow", "keys_file"), ((str,), "a text")),
 }
 _FIELDS = tuple(
     item.name for item in fields(ServiceSettings) if item.name not in ("keys", "limits")
@@ -64,8 +64,9 @@ def read_service_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     for name in ("count_models", "templates", "tokenizers"):
         if name in found:
             found[name] = {key: _placed(folder, value) for key, value in found[name].items()}
-    if "endpoints" in found:
-        found["endpoints"] = _placed(folder, found["endpoints"])
+    for name in ("endpoints", "shadow"):
+        if name in found:
+            found[name] = _placed(folder, found[name])
     if "keys_file" in found:
         found["keys"] = read_keys(_placed(folder, found.pop("keys_file")))
     found["compat"] = tuple(found.get("compat", ()))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from jeton.service.gate import LOGGER
+from jeton.service.faults import LOGGER
 
 if TYPE_CHECKING:
     from types import FrameType

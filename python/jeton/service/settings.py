@@ -78,6 +78,7 @@ class ServiceSettings:
         template_arguments: Variables of templates that requests may set.
         models: Tokenizer by pattern of a model's name (``gpt-*``), for other servers' routes.
         context_tokens: Context of the model by name of tokenizer, for answers that state it.
+        shadow: Plan of a mirror (`jeton.service.mirror.plan`); None: nothing is forwarded.
         drain_seconds: Time between a failing readiness and the end of listening.
         stop_seconds: Time that running requests have after that.
         reload_seconds: Time between looks at the tokenizers' files; None: only on SIGHUP.
@@ -93,6 +94,7 @@ class ServiceSettings:
     template_arguments: frozenset[str] = TEMPLATE_ARGUMENTS
     models: Mapping[str, str] = field(default_factory=dict)
     context_tokens: Mapping[str, int] = field(default_factory=dict)
+    shadow: str | Path | None = None
     drain_seconds: float = 2.0
     stop_seconds: float = 30.0
     reload_seconds: float | None = None
