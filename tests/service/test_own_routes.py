@@ -163,6 +163,14 @@ def test_route_without_endpoints(served: Live) -> None:
     assert (refused.status_code, refused.json()["error"]["type"]) == (404, "no_endpoints")
 
 
+def test_many_ids_are_written_as_few_are(served: Live, main: jeton.Tokenizer) -> None:
+    text = "\x00\x01\x02" * 20_000
+    ids = good(served.post("/v1/encode", {"text": text}))["ids"]
+    assert ids == main.encode(text)
+    table = _ask(served, "/v1/encode", _stream("texts", [text, "a"]))
+    assert table.column("ids").to_pylist() == [ids, main.encode("a")]
+
+
 @given(st.lists(st.text(max_size=60), max_size=6))
 @settings(max_examples=15)
 def test_counts_are_the_library_s(served: Live, main: jeton.Tokenizer, texts: list[str]) -> None:

@@ -44,7 +44,7 @@ _Header = tuple[bytes, bytes]
 _JSON = (b"content-type", b"application/json")
 _ARROW = (b"content-type", ARROW_TYPE.encode())
 _CLOSE = (b"connection", b"close")
-_LARGE_BODY = 1 << 20
+_LARGE_BODY = 1 << 18
 """Bodies from this size on wait in the queue of heavy work, not before small ones."""
 _MAX_DISCARDED = 64 << 20
 _DISCARD_SECONDS = 1.0

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 30
 _LAST_ARRIVALS_SECONDS = 0.5
 """Time for requests on connections that were accepted just before the socket closed."""
+_SWITCH_SECONDS = 0.0005
+"""Time after which a thread lets another have the interpreter. Python's own 5 ms, once for each
+thread that encodes, would be the lag of the event loop."""
 _HEADER_TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
@@ -182,6 +186,7 @@ def serve(
         listening: Its socket, from `bound_socket`.
         on_start: Called when requests are answered.
     """
+    sys.setswitchinterval(_SWITCH_SECONDS)
     with listening:
         make_server(gate, on_start=on_start).run([listening])
 
