@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 import jeton
+from jeton.cli.app import app
 from jeton.service.agents.server import agent_server
 from jeton.service.agents.tools import AgentTools
 from jeton.service.tokenizers import ServedTokenizers
@@ -160,6 +162,12 @@ def test_the_command_over_http() -> None:
         finally:
             running.terminate()
             running.wait(30)
+
+
+def test_the_command_lists_its_tools() -> None:
+    result = CliRunner().invoke(app, ["mcp", "-t", "jeton-general-32k", "--json"])
+    assert result.exit_code == 0, result.output
+    assert {tool["name"] for tool in json.loads(result.stdout)["tools"]} == TOOLS
 
 
 def _environment() -> dict[str, str]:

@@ -136,7 +136,8 @@ def test_compare_counts_as_each_tokenizer(
 
 
 def test_compare_of_nothing(served: Live) -> None:
-    for body in ({"text": ""}, {"texts": []}):
+    bodies: list[dict[str, Any]] = [{"text": ""}, {"texts": []}]
+    for body in bodies:
         assert served.post("/v1/compare", body).status_code in (200, 400)
 
 

@@ -28,17 +28,18 @@ from tests.formats import small
 def process(*words: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run ``jeton serve`` on a free port; give it and its address."""
     with subprocess.Popen(
-        [sys.executable, "-m", "jeton", "serve", "--port", "0", *words],
+        [sys.executable, "-m", "jeton", "serve", "--json", "--port", "0", *words],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **environment},
     ) as running:
+        assert running.stdout is not None
         assert running.stderr is not None
         try:
-            line = running.stderr.readline()
-            found = re.search(r"http://\S+", line)
-            assert found, line + running.stderr.read()
-            yield running, found.group()
+            line = running.stdout.readline()
+            assert line, running.stderr.read()
+            yield running, json.loads(line)["url"]
         finally:
             with suppress(ProcessLookupError):
                 running.kill()

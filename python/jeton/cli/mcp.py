@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from jeton.cli import streams
+from jeton.cli import options, streams
 from jeton.errors import MissingExtraError
 
 __all__ = ["mcp"]
@@ -42,11 +42,13 @@ __all__ = ["mcp"]
     show_default=True,
     help="Port to listen at.",
 )
+@options.json_option
 def mcp(**given: Any) -> None:
     """Give counts, prices and audits to coding agents (Model Context Protocol).
 
     Tools count and compare tokens, price a prompt, audit a file or log, and explain a
-    difference of two tokenizers. They read no file outside of --root and ask no network.
+    difference of two tokenizers. They read no file outside of --root and ask no network. --json
+    lists them with their schemas and leaves.
 
     \b
     Examples:
@@ -68,6 +70,13 @@ def mcp(**given: Any) -> None:
     tokenizers = ServedTokenizers(pairs(given["tokenizers"], "--tokenizer", names_itself=True))
     roots = tuple(Path(root) for root in given["roots"]) or (Path.cwd(),)
     server = agent_server(AgentTools(tokenizers, roots))
+    if given["as_json"]:
+        import asyncio
+
+        tools = asyncio.run(server.list_tools())
+        listed = [tool.model_dump(mode="json", exclude_none=True) for tool in tools]
+        streams.write_json({"schema_version": "jeton.mcp/1", "tools": listed})
+        return
     if given["is_http"]:
         streams.say(f"jeton: tools at http://{given['host']}:{given['port']}/mcp")
     run_agent_server(

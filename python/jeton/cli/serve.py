@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
-from jeton.cli import streams
+from jeton._plain import strict_json
+from jeton.cli import options, streams
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.errors import MissingExtraError
 
@@ -125,21 +128,23 @@ _SECTIONS = {
 )
 @click.option(
     "--drain-seconds",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="S",
     help="Time between failing readiness and the end of listening.  [default: 2]",
 )
 @click.option(
     "--reload-seconds",
-    type=click.FloatRange(min=1),
+    type=FiniteRange(min=1),
     metavar="S",
     help="Look at the tokenizers' files this often; SIGHUP looks at once.",
 )
+@options.json_option
 def serve(**given: Any) -> None:
     """Serve counts, ids, chunks and comparisons over HTTP.
 
     The document of all routes is at /openapi.json, metrics at /metrics, health at /healthz and
-    readiness at /readyz. SIGTERM fails readiness, answers what still comes, then stops.
+    readiness at /readyz. SIGTERM fails readiness, answers what still comes, then stops. --json
+    writes the address and the tokenizers as one line of JSON when requests are answered.
 
     \b
     Examples:
@@ -164,8 +169,17 @@ def serve(**given: Any) -> None:
     listening = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}"
-    names = ", ".join(gate.state.tokenizers.names)
-    run(gate, listening, on_start=lambda: streams.say(f"jeton: serving {names} at {address}"))
+    tokenizers = {item.name: item.fingerprint for item in gate.state.tokenizers.all()}
+
+    def started() -> None:
+        if given["as_json"]:
+            found = {"schema_version": "jeton.serve/1", "url": address, "tokenizers": tokenizers}
+            click.echo(strict_json(found))
+            sys.stdout.flush()
+        else:
+            streams.say(f"jeton: serving {', '.join(tokenizers)} at {address}")
+
+    run(gate, listening, on_start=started)
 
 
 def _fields(given: dict[str, Any]) -> dict[str, Any]:

@@ -224,16 +224,17 @@ def _handler(route: ServiceRoute, gate: Gate, pool: WorkPool) -> Any:
         headers = {name.decode(): value.decode() for name, value in headers_of(worked)}
         return Response(worked.answer, headers=headers)
 
-    handle.__annotations__ = {"data": JSONBody[route.request], "return": route.answer}
+    body: Any = JSONBody
+    handle.__annotations__ = {"data": body[route.request], "return": route.answer}
     handle.__doc__ = (route.work.__doc__ or route.summary).strip()
-    body = FailureBody if route.shape is own_shape else dict[str, Any]
+    failure: Any = FailureBody if route.shape is own_shape else dict[str, Any]
     return post(
         route.path,
         status_code=200,
         summary=route.summary,
         tags=[route.tag],
         operation_id=route.path.strip("/").replace("/", "_").replace(".", "_"),
-        responses=_failures(body),
+        responses=_failures(failure),
     )(handle)
 
 

@@ -122,7 +122,7 @@ class AgentTools:
             name, counted, basis = own, load(own), "exact"
         else:
             served = self.tokenizers.get(tokenizer)
-            # Whether it is the model's, nobody said.
+            # The tokenizer may be another one than the model's.
             name, counted, basis = served.name, served.tokenizer, "estimated"
         n_tokens = counted.count(given)
         usd = price.usd_for(n_tokens, output_tokens)

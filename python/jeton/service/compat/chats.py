@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from jeton.service.tokenizers import ServedTokenizer
 __all__ = ["ChatTokens", "check_arguments", "count_chat", "plain_chat", "rendered_ids"]
 
 _MAX_ARGUMENT_CHARS = 256
+_LOOPS_OVER_PARTS = re.compile(r"\bin\s+\w+(?:\.content|\[['\"]content['\"]\])")
+"""A template that takes a content of several parts goes through them; another would print them."""
 
 
 class ChatTokens(NamedTuple):
@@ -92,8 +95,9 @@ def rendered_ids(
             f"hint: its templates are {', '.join(template.names)}"
         )
     options.setdefault("add_generation_prompt", True)
+    source = template.source(template_name, with_tools=bool(tools))
     encoded = encode_chat(
-        messages,
+        messages if _LOOPS_OVER_PARTS.search(source) else [_joined(one) for one in messages],
         tokenizer=served.tokenizer,
         template=template,
         tools=tools or None,
@@ -103,6 +107,21 @@ def rendered_ids(
     )
     state.check_tokens(len(encoded.ids))
     return encoded.ids.tolist(), encoded.rendered.text
+
+
+def _joined(message: Any) -> Any:
+    """Return a message whose parts are one text, as vLLM joins them.
+
+    Raises:
+        UsageError: A part is no text: the template cannot write it.
+    """
+    parts = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(parts, list):
+        return message
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError("a message has a part that is no text, and the chat template writes text")
+    return {**message, "content": "\n".join(texts)}
 
 
 def check_arguments(state: ServiceState, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
