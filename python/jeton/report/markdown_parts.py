@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
+from jeton.report.billed_views import billed_view
 from jeton.report.markdown_text import escaped, rows, signed, text, written
 from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
@@ -12,6 +13,7 @@ from jeton.report.spending_views import spending_view
 
 __all__ = [
     "bill",
+    "billed",
     "comparison",
     "domain_bills",
     "domains",
@@ -104,6 +106,18 @@ def models(numbers: Numbers) -> list[str]:
     ]
     header = ["Model", "Tokenizer", *view.labels]
     return ["## Models by price per document", rows(header, body, n_text=2)]
+
+
+def billed(numbers: Numbers) -> list[str]:
+    """Billed tokens by part of the request."""
+    view = billed_view(numbers)
+    if view is None:
+        return []
+    body = [
+        [text(row.name), *(escaped(signed(v)) for v in (row.tokens, row.cached, row.usd))]
+        for row in view.rows
+    ]
+    return ["## What the requests are made of", rows(["Part", *view.labels], body)]
 
 
 def spending(numbers: Numbers) -> list[str]:

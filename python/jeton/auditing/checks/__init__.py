@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from jeton.auditing.checks.bill import bill_unexplained
 from jeton.auditing.checks.candidates import compression_good, tokenizer_foreign
 from jeton.auditing.checks.content import duplicate_documents, special_lookalikes
 from jeton.auditing.checks.domains import domain_foreign
@@ -70,6 +71,7 @@ def _rewrites(*ids: str) -> dict[str, Check]:
 
 CHECKS: Mapping[str, Check] = MappingProxyType(
     {
+        "bill-unexplained": bill_unexplained,
         "tokenizer-foreign": tokenizer_foreign,
         "domain-foreign": domain_foreign,
         "compression-good": compression_good,
