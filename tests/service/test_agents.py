@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from click.testing import CliRunner
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -139,29 +139,27 @@ def test_the_command_over_standard_input(tmp_path: Path) -> None:
     ask(stdio_client(parameters), work)
 
 
-def test_the_command_over_http() -> None:
+def test_tools_over_http(tokenizers: ServedTokenizers) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = ["mcp", "-t", "main=jeton-general-32k", "--http", "--port", str(port)]
-    with subprocess.Popen(
-        [sys.executable, "-m", "jeton", *words], env=_environment(), stderr=subprocess.DEVNULL
-    ) as running:
-        try:
-            deadline = time.monotonic() + 60
-            while True:
-                with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                    break
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+    server = agent_server(AgentTools(tokenizers))
+    app_of_tools = server.streamable_http_app(stateless_http=True, host="127.0.0.1")
+    http = uvicorn.Server(uvicorn.Config(app_of_tools, port=port, log_level="error"))
+    thread = threading.Thread(target=http.run, daemon=True)
+    thread.start()
+    try:
+        while not http.started:
+            assert thread.is_alive()
+            time.sleep(0.02)
 
-            async def work(client: Client) -> None:
-                found = value(await client.call_tool("count_tokens", {"text": "Hello world"}))
-                assert found["tokens"] == 2
+        async def work(client: Client) -> None:
+            found = value(await client.call_tool("count_tokens", {"text": "Hello world"}))
+            assert found["tokens"] == 2
 
-            ask(f"http://127.0.0.1:{port}/mcp", work)
-        finally:
-            running.terminate()
-            running.wait(30)
+        ask(f"http://127.0.0.1:{port}/mcp", work)
+    finally:
+        http.should_exit = True
+        thread.join(30)
 
 
 def test_the_command_lists_its_tools() -> None:

@@ -18,7 +18,7 @@ from jeton.service.compat import COMPAT
 from jeton.service.routes import OWN_ROUTES
 from tests.service.live import Live
 
-N_EXAMPLES = 8
+N_EXAMPLES = 5
 
 
 @pytest.fixture(scope="session")
@@ -58,8 +58,9 @@ def test_the_document_has_every_route(document: dict[str, Any]) -> None:
     paths = document["paths"]
     for route in OWN_ROUTES:
         assert "post" in paths[route.path]
-    n_compat = sum(map(len, COMPAT.values()))
-    assert len(paths) == len(OWN_ROUTES) + n_compat + 6
+    for name, routes in COMPAT.items():
+        for route in routes:
+            assert any(path.endswith(route.path) for path in paths), (name, route.path)
     ids = [operation["operationId"] for item in paths.values() for operation in item.values()]
     assert len(ids) == len(set(ids))
 

@@ -124,14 +124,14 @@ def test_too_many_ids_texts_and_tokens(tight: Live) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_any_bytes_as_a_body(tight: Live, body: bytes) -> None:
     found = httpx.post(f"{tight.url}/v1/encode", content=body)
     assert found.status_code in (200, 400, 404, 413)
 
 
 @given(st.binary(min_size=1, max_size=300))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_any_bytes_as_a_request(tight: Live, data: bytes) -> None:
     answer = raw(tight, data, close_sending=True)
     assert not answer or 400 <= status(answer) < 500 or status(answer) == 200

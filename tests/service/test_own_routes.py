@@ -173,7 +173,7 @@ def test_many_ids_are_written_as_few_are(served: Live, main: jeton.Tokenizer) ->
 
 
 @given(st.lists(st.text(max_size=60), max_size=6))
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_counts_are_the_library_s(served: Live, main: jeton.Tokenizer, texts: list[str]) -> None:
     found = good(served.post("/v1/count", {"texts": texts}))
     assert found["counts"] == [main.count(text) for text in texts]

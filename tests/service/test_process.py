@@ -22,6 +22,7 @@ from jeton.cli.app import app
 from jeton.errors import RecordError
 from jeton.service.files import read_keys, read_service_fields, settings_from
 from tests.formats import small
+from tests.service.live import Live
 
 
 @contextmanager
@@ -90,10 +91,10 @@ class _Clients:
                     self.failures.append(repr(error))
 
 
-def test_sigterm_under_load_fails_no_request() -> None:
-    words = ("-t", "jeton-general-32k", "--drain-seconds", "1")
-    with process(*words) as (first, url), process(*words) as (_, other):
-        with _Clients([url, other]) as clients:
+def test_sigterm_under_load_fails_no_request(served: Live) -> None:
+    words = ("-t", "main=jeton-general-32k", "--drain-seconds", "1")
+    with process(*words) as (first, url):
+        with _Clients([url, served.url]) as clients:
             time.sleep(0.5)
             first.send_signal(signal.SIGTERM)
             assert first.wait(30) == 0
@@ -104,8 +105,11 @@ def test_sigterm_under_load_fails_no_request() -> None:
             httpx.get(f"{url}/healthz")
 
 
-def test_a_running_request_ends_and_a_second_signal_hurries() -> None:
-    with process("-t", "jeton-general-32k", "--drain-seconds", "30") as (running, url):
+def test_a_tokenizer_is_reloaded_by_its_digest_and_a_second_signal_hurries(tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_bytes(small.tokenizer().to_hf_json())
+    with process("-t", f"own={file}", "--drain-seconds", "30") as (running, url):
+        _reload_by_digest(file, running, url)
         running.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + 10
         while httpx.get(f"{url}/readyz").status_code == 200:
@@ -118,45 +122,42 @@ def test_a_running_request_ends_and_a_second_signal_hurries() -> None:
         assert running.wait(15) == 0
 
 
-def test_a_tokenizer_is_reloaded_by_its_digest(tmp_path: Path) -> None:
-    file = tmp_path / "own.json"
-    file.write_bytes(small.tokenizer().to_hf_json())
-    with process("-t", f"own={file}") as (running, url):
-        assert httpx.get(f"{url}/v1/info").json()["tokenizers"][0]["vocab_size"] == 266
+def _reload_by_digest(file: Path, running: subprocess.Popen[str], url: str) -> None:
+    assert httpx.get(f"{url}/v1/info").json()["tokenizers"][0]["vocab_size"] == 266
 
-        def reload() -> None:
-            running.send_signal(signal.SIGHUP)
+    def reload() -> None:
+        running.send_signal(signal.SIGHUP)
 
-        def outcomes() -> dict[str, float]:
-            text = httpx.get(f"{url}/metrics").text
-            pattern = r'jeton_tokenizer_reloads_total\{outcome="(\w+)",.*\} (\S+)'
-            return {name: float(number) for name, number in re.findall(pattern, text)}
+    def outcomes() -> dict[str, float]:
+        text = httpx.get(f"{url}/metrics").text
+        pattern = r'jeton_tokenizer_reloads_total\{outcome="(\w+)",.*\} (\S+)'
+        return {name: float(number) for name, number in re.findall(pattern, text)}
 
-        def wait_for(name: str) -> None:
-            deadline = time.monotonic() + 20
-            while name not in outcomes():
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+    def wait_for(name: str) -> None:
+        deadline = time.monotonic() + 20
+        while name not in outcomes():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
-        os.utime(file)
-        reload()
-        file.write_text("{", encoding="utf-8")
-        reload()
-        wait_for("failed")
-        # The old one serves on, and the touched file was no change.
-        assert httpx.post(f"{url}/v1/count", json={"text": "hello world"}).json()["count"] == 2
-        assert "loaded" not in outcomes()
-        changed = json.loads(small.tokenizer().to_hf_json())
-        changed["added_tokens"].append(
-            {
-                "id": 266, "content": "<|new|>", "special": True, "single_word": False,
-                "lstrip": False, "rstrip": False, "normalized": False,
-            }
-        )  # fmt: skip
-        file.write_text(json.dumps(changed), encoding="utf-8")
-        reload()
-        wait_for("loaded")
-        assert httpx.get(f"{url}/v1/info").json()["tokenizers"][0]["vocab_size"] == 267
+    os.utime(file)
+    reload()
+    file.write_text("{", encoding="utf-8")
+    reload()
+    wait_for("failed")
+    # The old one serves on, and the touched file was no change.
+    assert httpx.post(f"{url}/v1/count", json={"text": "hello world"}).json()["count"] == 2
+    assert "loaded" not in outcomes()
+    changed = json.loads(small.tokenizer().to_hf_json())
+    changed["added_tokens"].append(
+        {
+            "id": 266, "content": "<|new|>", "special": True, "single_word": False,
+            "lstrip": False, "rstrip": False, "normalized": False,
+        }
+    )  # fmt: skip
+    file.write_text(json.dumps(changed), encoding="utf-8")
+    reload()
+    wait_for("loaded")
+    assert httpx.get(f"{url}/v1/info").json()["tokenizers"][0]["vocab_size"] == 267
 
 
 def test_granian_serves_the_same_application(tmp_path: Path) -> None:
