@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from jeton._core import TextStats, Tokenizer, TokenStats
 from jeton.auditing.measures.preprocessing import StepEffect
-from jeton.auditing.money.decomposition import Decomposition
+from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.result import TermReport, TokenizerReport, Workload
@@ -233,7 +233,7 @@ class Evidence:
     notices: tuple[str, ...] = ()
     replay: TrafficReport | None = None
     plan: MemoryPlan | None = None
-    decomposition: Decomposition = field(default_factory=Decomposition)
+    decomposition: BilledBreakdown = field(default_factory=BilledBreakdown)
     bill: BillReport | None = None
 
     @property

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import click
 
 from jeton._os_errors import os_message
+from jeton.cli.completing import complete_names, is_completing
 from jeton.cli.hints import jeton_message
 from jeton.cli.pipes import told_of_pipes
 from jeton.cli.streams import shown
@@ -47,6 +48,7 @@ COMMANDS = {
         "Divide documents into chunks that fit a token budget, or measure what that tears.",
     ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
+    "trace": ("trace", "trace", "Show each step of encoding or training."),
     "count-pretokens": (
         "count_pretokens",
         "count_pretokens",
@@ -136,6 +138,8 @@ class _Root(click.Group):
             return None
         module, attribute, _ = entry
         command: click.Command = getattr(import_module(f"jeton.cli.{module}"), attribute)
+        if is_completing():
+            complete_names(command)
         return command
 
     def resolve_command(

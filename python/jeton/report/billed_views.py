@@ -1,4 +1,4 @@
-"""Billed tokens by part of the request, as rows: what a prompt is made of, and what that costs."""
+"""Billed tokens by part of the request, as rows: the tokens of each part and their cost."""
 
 from __future__ import annotations
 

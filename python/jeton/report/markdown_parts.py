@@ -117,7 +117,7 @@ def billed(numbers: Numbers) -> list[str]:
         [text(row.name), *(escaped(signed(v)) for v in (row.tokens, row.cached, row.usd))]
         for row in view.rows
     ]
-    return ["## What the requests are made of", rows(["Part", *view.labels], body)]
+    return ["## Tokens by part of the request", rows(["Part", *view.labels], body)]
 
 
 def spending(numbers: Numbers) -> list[str]:
@@ -148,9 +148,22 @@ def spending(numbers: Numbers) -> list[str]:
         f"{escaped(written(row.requests))} requests, {escaped(written(row.share))} of the tokens"
         for row in view.unpriced
     ]
+    stated = [
+        [
+            text(str(lookup(numbers.data, f"{row.path}.logged_as")))
+            + (" (own key)" if row.is_own_key else ""),
+            *(
+                escaped(signed(shown))
+                for shown in (row.requests, row.stated, row.usd, row.difference)
+            ),
+        ]
+        for row in view.stated
+    ]
+    heads = ["Model", "Requests", "Stated by the log", "List price", "Difference"]
     return [
         "## Cost by model",
         rows(["Model", "Requests", "Input tokens", "Output tokens", "Cost", "Share"], body),
+        *([rows(heads, stated)] if stated else []),
         "\n".join([*missing, *changes]),
     ]
 

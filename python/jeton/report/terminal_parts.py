@@ -79,7 +79,7 @@ def billed(numbers: Numbers) -> Grid | None:
     if view is None:
         return None
     return Grid(
-        "What the requests are made of",
+        "Tokens by part of the request",
         ("Part", *view.labels),
         tuple((row.name, *map(signed, (row.tokens, row.cached, row.usd))) for row in view.rows),
     )

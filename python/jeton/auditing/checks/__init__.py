@@ -43,6 +43,7 @@ from jeton.auditing.checks.repetition import (
     overlapping_documents,
 )
 from jeton.auditing.checks.rewrites import rewrite_finding
+from jeton.auditing.checks.stated_cost import stated_cost_differs
 from jeton.auditing.checks.terms import term_shatter
 from jeton.auditing.checks.traffic import gpu_overloaded
 from jeton.auditing.checks.usage import (
@@ -118,6 +119,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "gpu-does-not-fit": gpu_does_not_fit,
         "gpu-overloaded": gpu_overloaded,
         "quadratic-attention": quadratic_attention,
+        "stated-cost-differs": stated_cost_differs,
         "input-overhead": input_overhead,
         "output-long": output_long,
         "output-echo": output_echo,

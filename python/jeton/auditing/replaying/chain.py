@@ -1,8 +1,8 @@
 """Remedies carried out one after another on the same requests, each on what the former left.
 
 The promise of a remedy is the difference of two ledgers: the requests before it, and after it,
-tokenized and priced again. What the whole chain leaves is the bill that an audit of the changed
-log finds.
+tokenized and priced again. An audit of the changed log finds the bill at the end of the
+chain.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jeton.auditing.analyses.cache_rules import CacheRule, rules_for
 from jeton.auditing.evidence import Evidence
-from jeton.auditing.money.decomposition import Decomposition
+from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.replaying.requests import BilledRequests
 from jeton.catalog import ApiPrice
@@ -27,7 +27,7 @@ MAX_DOCUMENT_ROWS = 200_000
 """Rows that stand for copies of drawn documents; more copies are taken in proportion."""
 
 
-def logged_requests(evidence: Evidence, found: Decomposition) -> BilledRequests | None:
+def logged_requests(evidence: Evidence, found: BilledBreakdown) -> BilledRequests | None:
     """Return the sampled requests of a log; None where none of them shows its text.
 
     Args:

@@ -163,7 +163,7 @@ class Blocks:
         """Return the blocks of texts, of which code points are known.
 
         Args:
-            texts: What each request sends.
+            texts: The text of each request.
             blocks: Kind, start and end (code points) of each block, one after another; nothing
                 for a text of unknown parts, which is one block.
         """

@@ -29,7 +29,7 @@ def block_numbers(
 
     Args:
         tokenizer: The tokenizer in use.
-        texts: What the requests send.
+        texts: The texts of the requests.
         blocks: Their blocks.
         num_threads: Threads of the core; None: all.
         allow_special: ``all`` where a chat template wrote control tokens.

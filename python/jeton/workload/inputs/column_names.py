@@ -22,10 +22,10 @@ class ColumnNames(NamedTuple):
     """Names by number.
 
     Attributes:
-        models: Those that ``columns.model`` and ``columns.model_asked`` index.
-        providers: Those that ``columns.provider`` indexes.
-        tariffs: Those that ``columns.tariff`` indexes; the first is ``standard``.
-        domains: Those that ``columns.domain`` indexes.
+        models: Names for ``columns.model`` and ``columns.model_asked``.
+        providers: Names for ``columns.provider``.
+        tariffs: Names for ``columns.tariff``; the first is ``standard``.
+        domains: Names for ``columns.domain``.
     """
 
     models: tuple[str, ...] = ()
