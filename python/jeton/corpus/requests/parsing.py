@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from jeton.corpus.places import record_id
 from jeton.corpus.requests.fields import Fields, fields_of
-from jeton.corpus.requests.issues import IssueLog
+from jeton.corpus.requests.issues import IssueLog, Place
 from jeton.corpus.requests.joining import Joiner
-from jeton.corpus.requests.messages import OVERHEAD_SOURCE, ChatRenderer
+from jeton.corpus.requests.messages import ChatRenderer
 from jeton.corpus.requests.pieces import Answer, unwrapped_piece
 from jeton.corpus.requests.reading import JOINED_PIECES, ReadOptions, RecordReader
 from jeton.corpus.requests.rows import ReadEvents, ReadRequest
@@ -32,6 +33,20 @@ MAX_UNREAD_NAMES: Final = 100
 _EVENTS: Final = ("anthropic", "bedrock", "responses", "cohere")
 
 
+class AskedSessions(set[str]):
+    """Sessions of which an answer was read, and those that were asked for and are not among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lacking: set[str] = set()
+
+    def __contains__(self, session: object) -> bool:
+        is_there = super().__contains__(session)
+        if not is_there and isinstance(session, str):
+            self.lacking.add(session)
+        return is_there
+
+
 class RecordParser:
     """Turns records into rows; knows what came before in the file."""
 
@@ -41,7 +56,8 @@ class RecordParser:
         *,
         template: ChatRenderer | None,
         issues: IssueLog,
-        place: Callable[[int], str],
+        place: Callable[[int], Place],
+        hash_of: Callable[[Any], int] = hash,
     ) -> None:
         self.shapes: Counter[str] = Counter()
         """Requests by shape."""
@@ -51,7 +67,7 @@ class RecordParser:
         """Unknown names of amounts."""
         self.uses_overhead = False
         """True if the published overhead was added to a request."""
-        self.joiner = Joiner(self._report)
+        self.joiner = Joiner(self._report, hash_of)
         """The rows of the next batch."""
         self.reader = RecordReader(
             options,
@@ -62,17 +78,25 @@ class RecordParser:
         )
         """Reads records by themselves."""
         self._names = options.names
-        self._has_template = template is not None
+        self.has_template = template is not None
+        """True if chats are written by a template."""
         self._issues = issues
         self._place = place
-        self._last_time_s = -math.inf
-        self._state = FileState(self.joiner.join)
+        self.first_timed: tuple[float, Place] | None = None
+        """Time and place of the first request with one, in the first file."""
+        self.last_time_s = -math.inf
+        """Time of the last request with one, in the file that is read."""
+        self.sessions = AskedSessions()
+        """Sessions of which an answer was read."""
+        self._n_files = 0
+        self._state = FileState(self.joiner.join, sessions=self.sessions)
         self._open: OrderedDict[tuple[str, str], tuple[Answer, dict[str, Any], int]] = OrderedDict()
 
     def start_file(self) -> None:
         """Times are compared within a file; so are the lines of a session."""
-        self._last_time_s = -math.inf
-        self._state = FileState(self.joiner.join, sessions=self._state.sessions)
+        self._n_files += 1
+        self.last_time_s = -math.inf
+        self._state = FileState(self.joiner.join, sessions=self.sessions)
 
     def end_file(self) -> None:
         """Streamed answers that were waited for are taken as they are."""
@@ -94,16 +118,27 @@ class RecordParser:
         else:
             self.reader.read(record, line)
 
-    def chat_format(self) -> str:
-        """How chats became text, in words."""
-        if self._has_template:
-            return "rendered by the chat template"
-        if self.uses_overhead:
-            return (
-                "messages joined by line breaks; overhead by OpenAI's published formula "
-                f"({OVERHEAD_SOURCE})"
-            )
-        return "messages joined by line breaks; no overhead added"
+    def state_of_file(self, n_lines: int) -> bytes:
+        """Facts that the file has stated for the lines to come; empty: none.
+
+        Args:
+            n_lines: Lines of the part of the file that was read.
+        """
+        state = self._state
+        stated = (state.session, state.model, state.provider, state.totals)
+        if not (any(stated) or self._open):
+            return b""
+        waiting = [(key, answer, around, line - n_lines)
+                   for key, (answer, around, line) in self._open.items()]  # fmt: skip
+        return pickle.dumps((stated, waiting))
+
+    def go_on(self, state: bytes) -> None:
+        """Go on with what the part of the file before stated."""
+        if state:
+            stated, waiting = pickle.loads(state)
+            own = self._state
+            own.session, own.model, own.provider, own.totals = stated
+            self._open.update((key, (answer, around, line)) for key, answer, around, line in waiting)
 
     def _report(self, kind: str, detail: str = "", n: int = 1) -> None:
         if kind == "unread_usage":
@@ -225,7 +260,9 @@ class RecordParser:
         for oddity in request.oddities:
             self._report(*oddity)
         time_s = row.time_s
-        if time_s < self._last_time_s:
-            self._report("time_backwards", f"by {self._last_time_s - time_s:,.3f} s")
+        if time_s < self.last_time_s:
+            self._report("time_backwards", f"by {self.last_time_s - time_s:,.3f} s")
         if time_s == time_s:  # not unknown
-            self._last_time_s = time_s
+            if self.first_timed is None and self._n_files == 1:
+                self.first_timed = time_s, self._place(self.reader.line)
+            self.last_time_s = time_s

@@ -1,0 +1,304 @@
+"""Where parts of a log meet: what each part has to know of the parts before it.
+
+A part is first read as if nothing came before it. It then says what others may have to know: which
+ids and traces it met, the sessions, and what its file has stated for the lines to come. ``entries``
+makes of that what each part should have known; a part that knew something else is read again. The
+result is that of one reader that reads all parts in order.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.corpus.requests import answers, joining
+from jeton.corpus.requests.answers import KnownAnswer
+from jeton.corpus.requests.history import HandedOut, History
+from jeton.corpus.requests.joining import JoinState, KnownTrace
+
+if TYPE_CHECKING:
+    from jeton.corpus.requests.parsing import RecordParser
+    from jeton.corpus.requests.shards import LogShard
+
+__all__ = ["PartEntry", "PartExit", "PartRow", "PartState", "PartSummary", "entries", "stable_hash"]
+
+
+def stable_hash(value: Any) -> int:
+    """64 bits of strings, numbers and tuples of them, the same in every process."""
+    data = repr(value).encode("utf-8", errors="surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """A row of a part of a log, for others to correct.
+
+    Attributes:
+        part: Number of the part.
+        row: Number of the row there.
+        names: Its domain, model, model asked, provider and tariff; None: not stated.
+        now: The row as it stands, with numbers of names that mean nothing elsewhere; None: it went.
+    """
+
+    part: int
+    row: int
+    names: tuple[str | None, ...]
+    now: HandedOut | None
+
+    def renamed(self, numbers: Sequence[int]) -> HandedOut | None:
+        """The row with other numbers for its names, in their order."""
+        if self.now is None:
+            return None
+        columns = self.now.columns
+        given = {
+            name: np.full_like(getattr(columns, name), number)
+            for name, number in zip(_NAMED, numbers, strict=True)
+        }
+        return self.now._replace(columns=replace(columns, **given))
+
+
+_NAMED = ("domain", "model", "model_asked", "provider", "tariff")
+
+
+@dataclass(frozen=True, slots=True)
+class PartEntry:
+    """What a part knows of those before it; numbers of rows and spans are below those of its own.
+
+    Attributes:
+        part: Its number.
+        joins: Answers and spans that it shares with them.
+        rows: Their rows, by the number by which ``joins`` calls them.
+        sessions: Sessions of which they have an answer, of those that it asks for.
+        file: What its file has stated before it (``RecordParser.state_of_file``).
+    """
+
+    part: int = 0
+    joins: JoinState = field(default_factory=lambda: JoinState({}, {}))
+    rows: Mapping[int, PartRow] = field(default_factory=dict)
+    sessions: frozenset[str] = frozenset()
+    file: bytes = b""
+
+    def is_like(self, other: PartEntry, n_tickets: int, n_spans: int) -> bool:
+        """True if a part with that many rows and spans reads the same with either.
+
+        How far back a row lies matters only if it gets out of reach while the part is read.
+        """
+        return self._essence(n_tickets, n_spans) == other._essence(n_tickets, n_spans)
+
+    def _essence(self, n_tickets: int, n_spans: int) -> tuple[Any, ...]:
+        far = answers.MAX_ANSWERS - n_tickets
+
+        def of(ticket: int | None) -> Any:
+            if ticket is None:
+                return None
+            row = self.rows[ticket]
+            return row.part, row.row, row.names, pickle.dumps(row.now), -ticket if -ticket >= far else 0
+
+        return (
+            self.sessions,
+            self.file,
+            {key: [(*known[:-1], of(known.ticket)) for known in own]
+             for key, own in self.joins.answers.items()},
+            {key: (trace.trace, trace.touched if n_spans - trace.touched > joining.MAX_SPANS else 0,
+                   [(*span[:6], of(span.ticket), *span[7:]) for span in trace.spans])
+             for key, trace in self.joins.traces.items()},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PartState:
+    """Knowledge of some ids and traces when a part has been read."""
+
+    joins: JoinState
+    rows: Mapping[int, PartRow]
+
+
+@dataclass(frozen=True, slots=True)
+class PartSummary:
+    """A part in a few numbers, which show what it shares with others.
+
+    Attributes:
+        keys: int64, hashes of the ids that it met.
+        traces: int64, hashes of the traces.
+        sessions: Sessions of which it has an answer.
+        asks_for: Sessions that a record asks for, and of which no answer came before it.
+        n_tickets: Its rows, those included that went.
+        n_spans: Its spans.
+        file: What its file has stated for the lines to come.
+    """
+
+    keys: NDArray[np.int64]
+    traces: NDArray[np.int64]
+    sessions: frozenset[str]
+    asks_for: frozenset[str]
+    n_tickets: int
+    n_spans: int
+    file: bytes
+
+
+class PartExit:
+    """What a part leaves for those behind it; ``state_of`` gives what they ask for."""
+
+    def __init__(
+        self,
+        parser: RecordParser,
+        history: History,
+        names: Sequence[Sequence[str]],
+        entry: PartEntry | None,
+        n_lines: int,
+    ) -> None:
+        """Not for callers: see ``RequestStream.part_exit``."""
+        self._entry = entry or PartEntry()
+        self._joiner, self._history = parser.joiner, history
+        self._names = [list(kind) for kind in names]
+        keys, traces = self._joiner.keys()
+        self.summary = PartSummary(
+            keys=np.array(keys, dtype=np.int64),
+            traces=np.array(traces, dtype=np.int64),
+            sessions=frozenset(parser.sessions),
+            asks_for=frozenset(parser.sessions.lacking),
+            n_tickets=self._joiner.n_tickets,
+            n_spans=self._joiner.n_spans,
+            file=parser.state_of_file(n_lines),
+        )
+
+    def state_of(self, keys: Iterable[int], traces: Iterable[int]) -> PartState:
+        """Knowledge of some ids and traces, by their hashes."""
+        joins = self._joiner.state_of(keys, traces)
+        tickets = {known.ticket for own in joins.answers.values() for known in own}
+        tickets |= {
+            span.ticket
+            for trace in joins.traces.values()
+            for span in trace.spans
+            if span.ticket is not None
+        }
+        return PartState(joins, {ticket: self._row(ticket) for ticket in sorted(tickets)})
+
+    def _row(self, ticket: int) -> PartRow:
+        row = self._joiner.row_of(ticket)
+        now = self._history.row(row)
+        if ticket < 0:
+            place = self._entry.rows[ticket]
+            return replace(place, now=now)
+        names: tuple[str | None, ...] = ()
+        if now is not None:
+            numbers = [int(getattr(now.columns, name)[0]) for name in _NAMED]
+            names = tuple(
+                own[number] if number >= 0 else None
+                for own, number in zip(self._names, numbers, strict=True)
+            )
+        return PartRow(self._entry.part, row, names, now)
+
+
+def entries(
+    shards: Sequence[LogShard],
+    summaries: Sequence[PartSummary],
+    state_of: Callable[[Mapping[int, tuple[list[int], list[int]]]], Mapping[int, PartState]],
+) -> list[PartEntry]:
+    """What each part should know of those before it, as far as these have said it.
+
+    Args:
+        shards: The parts.
+        summaries: What each has said.
+        state_of: Gives the knowledge of parts: for each, of which ids and which traces.
+    """
+    first_ticket = np.concatenate([[0], np.cumsum([one.n_tickets for one in summaries])]).tolist()
+    first_span = np.concatenate([[0], np.cumsum([one.n_spans for one in summaries])]).tolist()
+    shared = [
+        _shared([one.keys for one in summaries], first_ticket, answers.MAX_ANSWERS),
+        _shared([one.traces for one in summaries], first_span, 2 * joining.MAX_SPANS),
+    ]
+    wanted: dict[int, tuple[list[int], list[int]]] = {}
+    for kind, found in enumerate(shared):
+        for own in found:
+            for key, part in own:
+                wanted.setdefault(part, ([], []))[kind].append(key)
+    states = state_of({part: (sorted({*a}), sorted({*b})) for part, (a, b) in sorted(wanted.items())})
+    files = list(_file_states(shards, summaries))
+    known_sessions: set[str] = set()
+    made = []
+    for part, summary in enumerate(summaries):
+        rows: dict[int, PartRow] = {}
+        seen: dict[int, tuple[KnownAnswer, ...]] = {}
+        traces: dict[int, KnownTrace] = {}
+        for key, other in shared[0][part]:
+            moved = _moved(states[other], first_ticket[other] - first_ticket[part], rows)
+            known = states[other].joins.answers.get(key, ())
+            inside = [moved(one) for one in known if moved.is_near(one.ticket)]
+            if inside:
+                seen[key] = tuple(inside)
+        for key, other in shared[1][part]:
+            trace = states[other].joins.traces.get(key)
+            if trace is not None:
+                moved = _moved(states[other], first_ticket[other] - first_ticket[part], rows)
+                traces[key] = trace._replace(
+                    touched=trace.touched + first_span[other] - first_span[part],
+                    spans=tuple(moved(span) for span in trace.spans),
+                )
+        made.append(
+            PartEntry(
+                part=part,
+                joins=JoinState(seen, traces),
+                rows=dict(sorted(rows.items())),
+                sessions=frozenset(summary.asks_for & known_sessions),
+                file=files[part],
+            )
+        )
+        known_sessions |= summary.sessions
+    return made
+
+
+class _moved:  # noqa: N801 - used as a function
+    """Answers and spans of a part with the numbers that their rows have for a later one."""
+
+    def __init__(self, state: PartState, by: int, rows: dict[int, PartRow]) -> None:
+        self._state, self._by, self._rows = state, by, rows
+
+    def is_near(self, ticket: int) -> bool:
+        return -(ticket + self._by) <= answers.MAX_ANSWERS
+
+    def __call__(self, known: Any) -> Any:
+        if known.ticket is None:
+            return known
+        ticket = known.ticket + self._by
+        self._rows[ticket] = self._state.rows[known.ticket]
+        return known._replace(ticket=ticket)
+
+
+def _shared(
+    keys: Sequence[NDArray[np.int64]], first: Sequence[int], reach: int
+) -> list[list[tuple[int, int]]]:
+    """For each part, the keys that an earlier one within reach has, with the last such part."""
+    shared: list[list[tuple[int, int]]] = []
+    for part, own in enumerate(keys):
+        found: dict[int, int] = {}
+        begin = part
+        while begin and first[part] - first[begin] <= reach:
+            begin -= 1
+        if len(own) and begin < part:
+            before = np.concatenate(keys[begin:part])
+            parts = np.repeat(np.arange(begin, part), [len(keys[p]) for p in range(begin, part)])
+            order = np.argsort(before, kind="stable")
+            at = np.searchsorted(before[order], own, side="right") - 1
+            is_there = (at >= 0) & (before[order][np.maximum(at, 0)] == own)
+            found = dict(
+                zip(own[is_there].tolist(), parts[order][at[is_there]].tolist(), strict=True)
+            )
+        shared.append(sorted(found.items()))
+    return shared
+
+
+def _file_states(
+    shards: Sequence[LogShard], summaries: Sequence[PartSummary]
+) -> Iterator[bytes]:
+    """For each part, what its file has stated before it."""
+    state = b""
+    for shard, summary in zip(shards, summaries, strict=True):
+        yield state if shard.start else b""
+        state = summary.file
