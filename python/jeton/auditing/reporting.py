@@ -95,7 +95,10 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
     requests = None
     if counts.requests is not None:
         requests = counts.requests.evidence(
-            counts.request_tokens, counts.request_digests, counts.request_beginnings
+            counts.request_tokens,
+            counts.request_digests,
+            counts.request_beginnings,
+            counts.request_blocks,
         )
     if requests is not None:
         facts = completed(facts, requests.summary, mean_answer(sample, tokenizer))
