@@ -88,9 +88,11 @@ def ledger_of_stream(
             "tariffs": stream.tariffs,
             "domains": stream.domains,
         }
-        builder.add(batch.columns, **names, first_row=batch.first_row)
+        builder.add(batch.columns, **names)
         for correction in batch.corrections:
-            builder.correct(correction.row, correction.columns, **names)
+            builder.add(correction.before, **names, sign=-1)
+            if correction.columns is not None:
+                builder.add(correction.columns, **names)
     found = builder.build(joined=stream.joined, period=period, requests_per_day=requests_per_day)
     issues = tuple(
         LedgerIssue(issue.kind, issue.n, issue.meaning) for issue in stream.issues.values()

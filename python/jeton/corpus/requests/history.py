@@ -15,8 +15,8 @@ from jeton.corpus.requests.usage import Usage
 __all__ = ["MAX_ROWS", "HandedOut", "History", "with_usage"]
 
 MAX_ROWS: Final = 1_000_000
-"""Rows before the last batch that can still be corrected, as many as are joined (``answers``); about
-120 bytes each, shared with who keeps the columns."""
+"""Rows before the last batch that can still be corrected, as many as are joined (``answers``).
+About 120 bytes each, shared with who keeps the columns."""
 
 
 class HandedOut(NamedTuple):

@@ -53,8 +53,8 @@ ISSUE_KINDS: dict[str, str] = {
     "time_backwards": "requests earlier than the one before them in the same file",
     "stray_time": "times far away from all others: not in the requests per day",
     "duplicate_id": "requests with the id of an earlier one and other counts: counted as another",
-    "joining_limited": "requests beyond the number of ids that are kept to be compared: repeats that "
-    "come later than that count",
+    "joining_limited": "requests beyond the number of ids that are compared: repeats of "
+    "earlier ones count",
     "late_span": "spans whose trace began too long ago: a sum around them may count twice",
     "attachment": "images, audio, files and prompts of token ids, which are no text to count",
     "invalid_unicode": "texts with bytes or surrogates that are no Unicode: replaced by U+FFFD",
@@ -152,7 +152,9 @@ class IssueLog:
     def issues(self) -> dict[str, LogIssue]:
         """The issues so far, in the order of ``ISSUE_KINDS``."""
         return {
-            kind: LogIssue(kind, self._counts[kind], tuple(_shown(*e) for e in self._examples[kind]))
+            kind: LogIssue(
+                kind, self._counts[kind], tuple(_shown(*e) for e in self._examples[kind])
+            )
             for kind in ISSUE_KINDS
             if self._counts.get(kind, 0) > 0
         }

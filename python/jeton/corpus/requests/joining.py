@@ -23,7 +23,15 @@ from jeton.corpus.requests.answers import MAX_CHAIN, AnswerIndex, Identity, Know
 from jeton.corpus.requests.parsed import SpanPlace
 from jeton.corpus.requests.rows import ReadRequest, Row
 
-__all__ = ["JOINED_KINDS", "MAX_SPANS", "JoinState", "Joiner", "KnownSpan", "KnownTrace", "ReplacedRow"]
+__all__ = [
+    "JOINED_KINDS",
+    "MAX_SPANS",
+    "JoinState",
+    "Joiner",
+    "KnownSpan",
+    "KnownTrace",
+    "ReplacedRow",
+]
 
 MAX_SPANS: Final = 200_000
 """Spans read since a trace had its last one, until it is given up; about 300 bytes each."""
@@ -378,6 +386,10 @@ class Joiner:
             name = span.parent
 
     # Other parts of the log
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is known; a copy is asked, and takes no more rows."""
+        return {name: value for name, value in self.__dict__.items() if name != "_report"}
 
     def keys(self) -> tuple[list[int], list[int]]:
         """Hashes of the ids and of the traces that were met here."""

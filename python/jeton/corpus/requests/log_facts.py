@@ -12,10 +12,21 @@ from jeton.corpus.requests import answers
 from jeton.corpus.requests.issues import IssueLog, LogIssue, Place
 from jeton.corpus.requests.messages import OVERHEAD_SOURCE
 from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
+from jeton.errors import EmptyCorpusError
 
-__all__ = ["LogFacts", "PartEdges"]
+__all__ = ["UNREADABLE_WORDS", "LogFacts", "PartEdges", "empty_log"]
 
 _MAX_SHOWN: Final = 10
+
+
+UNREADABLE_WORDS: Final = {
+    "not_json": "not valid JSON",
+    "line_too_long": "longer than the limit of a record",
+    "not_a_request": "not a request",
+    "stream_chunk": "pieces of streamed responses",
+    "not_a_model_call": "spans and lines of sessions that call no model",
+}
+"""Records that give no request, in words."""
 
 
 @dataclass(slots=True)
@@ -171,4 +182,27 @@ def _joined_edges(
         first_timed=first.first_timed or (timed if first.is_one_file else None),
         last_time_s=second.last_time_s if has_time else first.last_time_s,
         n_lines=second.n_lines + (first.n_lines if second.is_one_file else 0),
+    )
+
+
+def empty_log(facts: LogFacts, *, n_skipped: int) -> EmptyCorpusError:
+    """The error of a log without a request.
+
+    Args:
+        facts: What was found instead.
+        n_skipped: Files that were not read.
+    """
+    found = "no record" if not facts.n_records else f"no request in {facts.n_records:,} records"
+    details = [
+        f"{issue.n:,} {UNREADABLE_WORDS[kind]}"
+        + (f" ({issue.examples[0]})" if issue.examples else "")
+        for kind, issue in facts.found_issues().items()
+        if kind in UNREADABLE_WORDS
+    ]
+    if n_skipped:
+        details.append(f"{n_skipped:,} files were skipped")
+    message = f"the inputs hold no request: {'; '.join([found, *details])}"
+    return EmptyCorpusError(
+        f"{message}\nhint: a record has a prompt or messages, or a usage; name the fields with "
+        "prompt_field= and response_field= if they are called otherwise"
     )

@@ -34,7 +34,7 @@ _EVENTS: Final = ("anthropic", "bedrock", "responses", "cohere")
 
 
 class AskedSessions(set[str]):
-    """Sessions of which an answer was read, and those that were asked for and are not among them."""
+    """Sessions of which an answer was read, and those that were asked for in vain."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,7 +138,9 @@ class RecordParser:
             stated, waiting = pickle.loads(state)
             own = self._state
             own.session, own.model, own.provider, own.totals = stated
-            self._open.update((key, (answer, around, line)) for key, answer, around, line in waiting)
+            self._open.update(
+                (key, (answer, around, line)) for key, answer, around, line in waiting
+            )
 
     def _report(self, kind: str, detail: str = "", n: int = 1) -> None:
         if kind == "unread_usage":

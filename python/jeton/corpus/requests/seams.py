@@ -24,7 +24,7 @@ from jeton.corpus.requests.joining import JoinState, KnownTrace
 
 if TYPE_CHECKING:
     from jeton.corpus.requests.parsing import RecordParser
-    from jeton.corpus.requests.shards import LogShard
+    from jeton.corpus.requests.shards import LogPart
 
 __all__ = ["PartEntry", "PartExit", "PartRow", "PartState", "PartSummary", "entries", "stable_hash"]
 
@@ -98,7 +98,13 @@ class PartEntry:
             if ticket is None:
                 return None
             row = self.rows[ticket]
-            return row.part, row.row, row.names, pickle.dumps(row.now), -ticket if -ticket >= far else 0
+            return (
+                row.part,
+                row.row,
+                row.names,
+                pickle.dumps(row.now),
+                -ticket if -ticket >= far else 0,
+            )
 
         return (
             self.sessions,
@@ -162,7 +168,7 @@ class PartExit:
             keys=np.array(keys, dtype=np.int64),
             traces=np.array(traces, dtype=np.int64),
             sessions=frozenset(parser.sessions),
-            asks_for=frozenset(parser.sessions.lacking),
+            asks_for=self._entry.sessions | parser.sessions.lacking,
             n_tickets=self._joiner.n_tickets,
             n_spans=self._joiner.n_spans,
             file=parser.state_of_file(n_lines),
@@ -197,14 +203,14 @@ class PartExit:
 
 
 def entries(
-    shards: Sequence[LogShard],
+    parts: Sequence[LogPart],
     summaries: Sequence[PartSummary],
     state_of: Callable[[Mapping[int, tuple[list[int], list[int]]]], Mapping[int, PartState]],
 ) -> list[PartEntry]:
     """What each part should know of those before it, as far as these have said it.
 
     Args:
-        shards: The parts.
+        parts: The parts.
         summaries: What each has said.
         state_of: Gives the knowledge of parts: for each, of which ids and which traces.
     """
@@ -219,8 +225,10 @@ def entries(
         for own in found:
             for key, part in own:
                 wanted.setdefault(part, ([], []))[kind].append(key)
-    states = state_of({part: (sorted({*a}), sorted({*b})) for part, (a, b) in sorted(wanted.items())})
-    files = list(_file_states(shards, summaries))
+    states = state_of(
+        {part: (sorted({*a}), sorted({*b})) for part, (a, b) in sorted(wanted.items())}
+    )
+    files = list(_file_states(parts, summaries))
     known_sessions: set[str] = set()
     made = []
     for part, summary in enumerate(summaries):
@@ -228,7 +236,7 @@ def entries(
         seen: dict[int, tuple[KnownAnswer, ...]] = {}
         traces: dict[int, KnownTrace] = {}
         for key, other in shared[0][part]:
-            moved = _moved(states[other], first_ticket[other] - first_ticket[part], rows)
+            moved = _Moved(states[other], first_ticket[other] - first_ticket[part], rows)
             known = states[other].joins.answers.get(key, ())
             inside = [moved(one) for one in known if moved.is_near(one.ticket)]
             if inside:
@@ -236,7 +244,7 @@ def entries(
         for key, other in shared[1][part]:
             trace = states[other].joins.traces.get(key)
             if trace is not None:
-                moved = _moved(states[other], first_ticket[other] - first_ticket[part], rows)
+                moved = _Moved(states[other], first_ticket[other] - first_ticket[part], rows)
                 traces[key] = trace._replace(
                     touched=trace.touched + first_span[other] - first_span[part],
                     spans=tuple(moved(span) for span in trace.spans),
@@ -254,7 +262,7 @@ def entries(
     return made
 
 
-class _moved:  # noqa: N801 - used as a function
+class _Moved:
     """Answers and spans of a part with the numbers that their rows have for a later one."""
 
     def __init__(self, state: PartState, by: int, rows: dict[int, PartRow]) -> None:
@@ -275,30 +283,21 @@ def _shared(
     keys: Sequence[NDArray[np.int64]], first: Sequence[int], reach: int
 ) -> list[list[tuple[int, int]]]:
     """For each part, the keys that an earlier one within reach has, with the last such part."""
-    shared: list[list[tuple[int, int]]] = []
-    for part, own in enumerate(keys):
-        found: dict[int, int] = {}
-        begin = part
-        while begin and first[part] - first[begin] <= reach:
-            begin -= 1
-        if len(own) and begin < part:
-            before = np.concatenate(keys[begin:part])
-            parts = np.repeat(np.arange(begin, part), [len(keys[p]) for p in range(begin, part)])
-            order = np.argsort(before, kind="stable")
-            at = np.searchsorted(before[order], own, side="right") - 1
-            is_there = (at >= 0) & (before[order][np.maximum(at, 0)] == own)
-            found = dict(
-                zip(own[is_there].tolist(), parts[order][at[is_there]].tolist(), strict=True)
-            )
-        shared.append(sorted(found.items()))
-    return shared
+    found: list[list[tuple[int, int]]] = [[] for _ in keys]
+    together = np.concatenate([np.empty(0, dtype=np.int64), *keys])
+    parts = np.repeat(np.arange(len(keys)), [len(own) for own in keys])
+    order = np.argsort(together, kind="stable")
+    together, parts = together[order], parts[order]
+    for place in np.flatnonzero(together[1:] == together[:-1]).tolist():
+        part, other = int(parts[place + 1]), int(parts[place])
+        if first[part] - first[other + 1] <= reach:
+            found[part].append((int(together[place]), other))
+    return found
 
 
-def _file_states(
-    shards: Sequence[LogShard], summaries: Sequence[PartSummary]
-) -> Iterator[bytes]:
+def _file_states(parts: Sequence[LogPart], summaries: Sequence[PartSummary]) -> Iterator[bytes]:
     """For each part, what its file has stated before it."""
     state = b""
-    for shard, summary in zip(shards, summaries, strict=True):
-        yield state if shard.start else b""
+    for part, summary in zip(parts, summaries, strict=True):
+        yield state if part[0].start else b""
         state = summary.file

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from jeton._core import TextBatch
 from jeton.corpus.inputs import InputFile
@@ -16,10 +16,13 @@ from jeton.corpus.json_records import looks_like_values
 from jeton.corpus.objects import read_range
 from jeton.corpus.requests.records import PIECE_BYTES, RecordFormat, record_format_of
 
-__all__ = ["LogShard", "lines_before", "pieces_of_range", "plan_shards"]
+__all__ = ["LogPart", "LogShard", "lines_before", "parts_of", "pieces_of_range", "plan_shards"]
 
 SHARD_BYTES: Final = 128 << 20
 """128 MiB: some ten seconds of work, which is what a worker that dies loses."""
+
+MAX_FILES: Final = 1_024
+"""Small files of one part."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _UNCUT: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
@@ -48,7 +51,32 @@ class LogShard:
     @property
     def n_bytes(self) -> int:
         """Bytes as stored."""
-        return max(0, (self.file.n_bytes or 0) - self.start if self.end < 0 else self.end - self.start)
+        return max(
+            0, (self.file.n_bytes or 0) - self.start if self.end < 0 else self.end - self.start
+        )
+
+
+LogPart: TypeAlias = tuple[LogShard, ...]
+"""A range of a file, or some whole files."""
+
+
+def parts_of(shards: Sequence[LogShard]) -> list[LogPart]:
+    """Shards as parts of about the same size: small files go together."""
+    parts: list[LogPart] = []
+    waiting: list[LogShard] = []
+    for shard in shards:
+        if waiting and (
+            not shard.is_whole
+            or sum(s.n_bytes for s in waiting) + shard.n_bytes > SHARD_BYTES
+            or len(waiting) >= MAX_FILES
+        ):
+            parts.append(tuple(waiting))
+            waiting = []
+        if shard.is_whole:
+            waiting.append(shard)
+        else:
+            parts.append((shard,))
+    return [*parts, tuple(waiting)] if waiting else parts
 
 
 def plan_shards(files: Sequence[InputFile], *, format: RecordFormat) -> list[LogShard]:  # noqa: A002
@@ -62,7 +90,9 @@ def plan_shards(files: Sequence[InputFile], *, format: RecordFormat) -> list[Log
         starts = [0]
         if (file.n_bytes or 0) > SHARD_BYTES and _has_lines(file, format):
             starts = list(range(0, file.n_bytes or 0, SHARD_BYTES))
-        shards += [LogShard(file, start, end) for start, end in zip(starts, [*starts[1:], -1], strict=True)]
+        shards += [
+            LogShard(file, start, end) for start, end in zip(starts, [*starts[1:], -1], strict=True)
+        ]
     return shards
 
 

@@ -39,7 +39,12 @@ from jeton.corpus.requests.fields import FieldNames, is_known_column
 from jeton.corpus.requests.history import HandedOut, History, with_usage
 from jeton.corpus.requests.issues import IssueLog, LogIssue, Place
 from jeton.corpus.requests.joining import ReplacedRow
-from jeton.corpus.requests.log_facts import LogFacts, PartEdges
+from jeton.corpus.requests.log_facts import (
+    UNREADABLE_WORDS,
+    LogFacts,
+    PartEdges,
+    empty_log,
+)
 from jeton.corpus.requests.messages import ChatRenderer
 from jeton.corpus.requests.parsing import RecordParser
 from jeton.corpus.requests.pool import MAX_PROCESSES, ReadingPool, processes_for
@@ -47,10 +52,16 @@ from jeton.corpus.requests.reading import ReadOptions, Turns
 from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
 from jeton.corpus.requests.rows import Row
 from jeton.corpus.requests.seams import PartEntry, PartExit, stable_hash
-from jeton.corpus.requests.shards import LogShard, lines_before, pieces_of_range, plan_shards
+from jeton.corpus.requests.shards import (
+    LogPart,
+    LogShard,
+    lines_before,
+    pieces_of_range,
+    plan_shards,
+)
 from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
 from jeton.corpus.times import TimeUnit
-from jeton.errors import EmptyCorpusError, RecordError, UsageError
+from jeton.errors import RecordError, UsageError
 from jeton.progress import OnProgress, Progress
 
 __all__ = ["MAX_RECORD_BYTES", "RequestInputs", "RequestStream", "open_requests"]
@@ -199,6 +210,11 @@ class RequestStream(Iterator[RequestBatch]):
             edges=edges,
         )
 
+    @property
+    def part(self) -> int | None:
+        """Number of the part of a log that this is; None: it is read by itself."""
+        return None if self._entry is None else self._entry.part
+
     def part_exit(self) -> PartExit:
         """What parts of the log behind this one have to know, after the last batch."""
         names = (self.domains, self.models, self.models, self.providers, self.tariffs)
@@ -221,7 +237,7 @@ class RequestStream(Iterator[RequestBatch]):
                 place = place._replace(line=line)
             what = f": {detail}" if detail else ""
             raise RecordError(
-                f"{place}: {_WORDS[kind]}{what}\n"
+                f"{place}: {UNREADABLE_WORDS[kind]}{what}\n"
                 "hint: without strict, such records are counted and left out",
                 path=self._file.path,
                 line=line,
@@ -259,7 +275,7 @@ class RequestStream(Iterator[RequestBatch]):
         finally:
             self._on_end()
         if not self.n_requests and self._entry is None:
-            raise self.empty(self.facts())
+            raise empty_log(self.facts(), n_skipped=len(self.skipped))
 
     def _start_file(self, file: InputFile) -> None:
         self._file = file
@@ -274,7 +290,9 @@ class RequestStream(Iterator[RequestBatch]):
         self._parser.sessions.update(entry.sessions)
         kinds = (self._domains, self._models, self._models, self._providers, self._tariffs)
         for ticket, row in entry.rows.items():
-            numbers = [self._number(kind, name) for kind, name in zip(kinds, row.names, strict=True)]
+            numbers = [
+                self._number(kind, name) for kind, name in zip(kinds, row.names, strict=True)
+            ]
             self._history.change(ticket, row.renamed(numbers))
 
     def _iterate_shard(
@@ -421,31 +439,6 @@ class RequestStream(Iterator[RequestBatch]):
         if self._on_progress is not None:
             self._on_progress(self.progress)
 
-    def empty(self, facts: LogFacts) -> EmptyCorpusError:
-        """The error of a log without a request."""
-        found = "no record" if not facts.n_records else f"no request in {facts.n_records:,} records"
-        details = [
-            f"{issue.n:,} {_WORDS[kind]}" + (f" ({issue.examples[0]})" if issue.examples else "")
-            for kind, issue in facts.found_issues().items()
-            if kind in _WORDS
-        ]
-        if self.skipped:
-            details.append(f"{len(self.skipped):,} files were skipped")
-        message = f"the inputs hold no request: {'; '.join([found, *details])}"
-        return EmptyCorpusError(
-            f"{message}\nhint: a record has a prompt or messages, or a usage; name the fields with "
-            "prompt_field= and response_field= if they are called otherwise"
-        )
-
-
-_WORDS: Final = {
-    "not_json": "not valid JSON",
-    "line_too_long": "longer than the limit of a record",
-    "not_a_request": "not a request",
-    "stream_chunk": "pieces of streamed responses",
-    "not_a_model_call": "spans and lines of sessions that call no model",
-}
-
 
 def open_requests(
     inputs: RequestInputs,
@@ -465,7 +458,7 @@ def open_requests(
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_decompressed_bytes: int | None = None,
-    part: LogShard | None = None,
+    part: LogPart | None = None,
     entry: PartEntry | None = None,
     on_progress: OnProgress | None = None,
 ) -> RequestStream:
@@ -500,7 +493,7 @@ def open_requests(
         batch_bytes: Batches are about this large.
         max_record_bytes: A longer record is counted and left out unread.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
-        part: The only part of the inputs that is read (``shards.plan_shards``).
+        part: The part of the inputs that is read (``shards.parts_of``); they are its files.
         entry: What the parts before it say (``seams``); a part without a request is no error.
         on_progress: Called after each batch and each file.
 
@@ -587,9 +580,7 @@ def open_requests(
 
     def parser(place: Callable[[int], Place]) -> RecordParser:
         hash_of = hash if entry is None else stable_hash
-        return RecordParser(
-            options, template=template, issues=issues, place=place, hash_of=hash_of
-        )
+        return RecordParser(options, template=template, issues=issues, place=place, hash_of=hash_of)
 
     return RequestStream(
         files,
@@ -601,7 +592,7 @@ def open_requests(
         strict=strict,
         on_progress=on_progress,
         on_end=pool.close if pool is not None else _nothing,
-        shards=partial(plan_shards, format=format) if part is None else (lambda _: [part]),
+        shards=partial(plan_shards, format=format) if part is None else (lambda _: part),
         entry=entry,
     )
 

@@ -182,7 +182,9 @@ class RequestsTally:
             place = models.number(other_models[index - 1])[0] + 1 if index else 0
             while len(self._by_model) <= place:
                 self._by_model.append([0] * 7)
-            self._by_model[place] = [a + b for a, b in zip(self._by_model[place], entry, strict=True)]
+            self._by_model[place] = [
+                a + b for a, b in zip(self._by_model[place], entry, strict=True)
+            ]
 
     def summary(
         self,

@@ -41,7 +41,6 @@ class Tables:
     nearest: Mapping[Missing, tuple[str, ...]]
     first_s: float | None
     last_s: float | None
-    n_lost_corrections: int
     sources: tuple[str, ...]
     on: date
     noon_s: float
@@ -184,7 +183,6 @@ ISSUE_WORDS = {
     **{kind: words.format(models="the model", tariff="tariff's") for _, kind, words in _ASSUMED},
     "amount_without_price": "an amount that the price of the model does not charge for "
     "is not in the sum",
-    "correction_lost": "records that repeat a request from too far back were counted again",
 }
 """Every kind of issue, in words."""
 
@@ -202,14 +200,6 @@ def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
             text = words.format(models=_listed(models), tariff=_listed(tariffs))
             found.append(LedgerIssue(kind, _n(tables, flag), text))
     found += _unpriced_amounts(tables, priced)
-    if tables.n_lost_corrections:
-        found.append(
-            LedgerIssue(
-                "correction_lost",
-                tables.n_lost_corrections,
-                ISSUE_WORDS["correction_lost"],
-            )
-        )
     return tuple(found)
 
 
