@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
@@ -11,16 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import jeton.auditing.log_counting
 from jeton._core import Tokenizer
 from jeton.auditing import Audit
 from jeton.cluster import count_logs_on_ray, log_counting
 from jeton.corpus import InputFile
-from jeton.corpus.requests import shards, stream
+from jeton.corpus.requests import answers, joining, shards, stream
 from jeton.corpus.requests.shards import LogShard
+from jeton.errors import EmptyCorpusError, RecordError, UsageError
 from jeton.report import to_json
 from tests.auditing.tiny import train_tiny
+from tests.cases.test_ledger_cases import content
 
 CASES = Path(__file__).parents[1] / "cases"
 
@@ -31,7 +36,7 @@ class InThisProcess:
     n_slots = 2
 
     def __init__(self, shared: Any) -> None:
-        self.shared = pickle.dumps(shared)
+        self.shared = pickle.loads(pickle.dumps(shared))
         self.n_counted = 0
 
     def results(
@@ -40,7 +45,7 @@ class InThisProcess:
         for number in reversed(range(len(calls))):
             arguments = [self.result(argument) for argument in calls[number]]
             self.n_counted += function is log_counting.count_part
-            made = function(pickle.loads(self.shared), *arguments)
+            made = function(self.shared, *arguments)
             if n_kept:
                 first, *rest = made
                 yield number, (first, *map(pickle.dumps, rest))
@@ -51,7 +56,7 @@ class InThisProcess:
         return pickle.loads(reference) if isinstance(reference, bytes) else reference
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def sessions(monkeypatch: pytest.MonkeyPatch) -> list[InThisProcess]:
     made: list[InThisProcess] = []
 
@@ -69,33 +74,14 @@ def tiny() -> Tokenizer:
     return train_tiny(vocab_size=300)
 
 
-def files_of(case: dict[str, Any], folder: Path) -> list[str]:
-    suffix = case.get("suffix", ".jsonl")
-    paths = []
-    for number, lines in enumerate(case["files"]):
-        path = folder / f"log{number}{suffix}"
-        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-        path.write_text("\n".join(texts) + "\n", encoding="utf-8")
-        paths.append(str(path))
-    return paths
-
-
-def compare(paths: Sequence[str], tokenizer: Tokenizer, **options: Any) -> tuple[str, str]:
-    audit = Audit(tokenizers=[tokenizer], logs=True, quality=False, **options)
-    whole = to_json(audit.report(audit.count(paths)))
-    audit = Audit(tokenizers=[tokenizer], logs=True, quality=False, **options)
-    parts = to_json(audit.report(count_logs_on_ray(audit, paths)))
-    return whole, parts
-
-
-def cut_between_records(monkeypatch: pytest.MonkeyPatch, n_records: int = 1) -> None:
-    """Parts of so many records, on one machine as well as on many."""
+def cut(monkeypatch: pytest.MonkeyPatch, n_records: int = 1) -> None:
+    """Cut files into parts of a number of records, on one machine as well as on many."""
 
     def plan(files: Sequence[InputFile], *, format: Any) -> list[LogShard]:  # noqa: A002
         found: list[LogShard] = []
         for file in files:
             starts = [0]
-            if shards._has_lines(file, format):
+            if file.format != "memory" and shards._has_lines(file, format):
                 lines = Path(file.path).read_bytes().splitlines(keepends=True)
                 starts = [0, *accumulate(map(len, lines))][:-1:n_records] or [0]
             ends = [*starts[1:], -1]
@@ -105,22 +91,54 @@ def cut_between_records(monkeypatch: pytest.MonkeyPatch, n_records: int = 1) -> 
     monkeypatch.setattr(stream, "plan_shards", plan)
     monkeypatch.setattr(jeton.auditing.log_counting, "plan_shards", plan)
     monkeypatch.setattr(shards, "SHARD_BYTES", 1)
+    monkeypatch.setattr(log_counting, "MERGED_PARTS", 3)
 
 
-COUNTING = sorted((CASES / "counting").glob("*.json"))
+def reports(paths: Any, tokenizer: Tokenizer, **options: Any) -> tuple[str, str]:
+    """The report of one machine and that of the parts."""
+    found = []
+    for is_whole in (True, False):
+        audit = Audit(tokenizers=[tokenizer], logs=True, quality=False, **options)
+        counts = audit.count(paths) if is_whole else count_logs_on_ray(audit, paths)
+        found.append(to_json(audit.report(counts)))
+    return found[0], found[1]
 
 
-@pytest.mark.parametrize("path", COUNTING, ids=lambda path: path.stem)
-def test_cases(
-    path: Path,
+def write_cases(folder: Path) -> list[Path]:
+    """The logs of all cases of counting and of the ledger that need no options."""
+    paths = []
+    for path in sorted((CASES / "counting").glob("*.json")):
+        case = json.loads(path.read_text(encoding="utf-8"))
+        if case.get("options"):
+            continue
+        for number, lines in enumerate(case["files"]):
+            place = folder / f"{path.stem}-{number}{case.get('suffix', '.jsonl')}"
+            texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+            place.write_text("\n".join(texts) + "\n", encoding="utf-8")
+            paths.append(place)
+    for path in sorted((CASES / "ledger").glob("*.json")):
+        case = json.loads(path.read_text(encoding="utf-8"))
+        if case.get("options"):
+            continue
+        for file in case["files"]:
+            place = folder / path.stem / file["name"]
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content(file))
+            paths.append(place)
+    return paths
+
+
+@pytest.mark.parametrize("n_records", [1, 3])
+def test_logs_of_every_shape(
+    n_records: int,
     tmp_path: Path,
-    sessions: list[InThisProcess],
     tiny: Tokenizer,
     monkeypatch: pytest.MonkeyPatch,
+    sessions: list[InThisProcess],
 ) -> None:
-    case = json.loads(path.read_text(encoding="utf-8"))
-    if case.get("options"):
-        pytest.skip("options")
-    cut_between_records(monkeypatch)
-    whole, parts = compare(files_of(case, tmp_path), tiny)
+    paths = write_cases(tmp_path)
+    cut(monkeypatch, n_records)
+    whole, parts = reports(paths, tiny)
+    assert json.loads(whole)["requests"]["n_requests"] > 300
     assert parts == whole
+    assert sessions[0].n_counted > 500 / n_records

@@ -124,7 +124,7 @@ class _Parts:
         waiting = list(range(len(self._known)))
         n_rounds = 0
         while waiting:
-            self._count(waiting if n_rounds <= MAX_ROUNDS else waiting[:1])
+            self._count(waiting)
             n_rounds += 1
             summaries = [self._summaries[number] for number in range(len(self._known))]
             wanted = entries(self._job.parts, summaries, self._states)
@@ -133,6 +133,7 @@ class _Parts:
                 for number, (entry, one) in enumerate(zip(wanted, summaries, strict=True))
                 if not entry.is_like(self._known[number], one.n_tickets, one.n_spans)
             ]
+            waiting = waiting if n_rounds <= MAX_ROUNDS else waiting[:1]
             for number in waiting:
                 self._known[number] = wanted[number]
         return [self._counts[number] for number in range(len(self._known))]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from jeton.corpus.requests import answers, joining
 from jeton.corpus.requests.answers import KnownAnswer
 from jeton.corpus.requests.history import HandedOut, History
-from jeton.corpus.requests.joining import JoinState, KnownTrace
+from jeton.corpus.requests.joining import JoinState, KnownSpan, KnownTrace
 
 if TYPE_CHECKING:
     from jeton.corpus.requests.parsing import RecordParser
@@ -42,12 +42,14 @@ class PartRow:
     Attributes:
         part: Number of the part.
         row: Number of the row there.
+        ticket: The same, with those counted that went before they were handed out.
         names: Its domain, model, model asked, provider and tariff; None: not stated.
         now: The row as it stands, with numbers of names that mean nothing elsewhere; None: it went.
     """
 
     part: int
     row: int
+    ticket: int
     names: tuple[str | None, ...]
     now: HandedOut | None
 
@@ -199,7 +201,7 @@ class PartExit:
                 own[number] if number >= 0 else None
                 for own, number in zip(self._names, numbers, strict=True)
             )
-        return PartRow(self._entry.part, row, names, now)
+        return PartRow(self._entry.part, row, ticket, names, now)
 
 
 def entries(
@@ -232,28 +234,26 @@ def entries(
     known_sessions: set[str] = set()
     made = []
     for part, summary in enumerate(summaries):
-        rows: dict[int, PartRow] = {}
+        moved = _Moved(first_ticket, part)
         seen: dict[int, tuple[KnownAnswer, ...]] = {}
-        traces: dict[int, KnownTrace] = {}
         for key, other in shared[0][part]:
-            moved = _Moved(states[other], first_ticket[other] - first_ticket[part], rows)
             known = states[other].joins.answers.get(key, ())
-            inside = [moved(one) for one in known if moved.is_near(one.ticket)]
+            inside = tuple(moved.near(known, states[other]))
             if inside:
-                seen[key] = tuple(inside)
+                seen[key] = inside
+        traces: dict[int, KnownTrace] = {}
         for key, other in shared[1][part]:
             trace = states[other].joins.traces.get(key)
             if trace is not None:
-                moved = _Moved(states[other], first_ticket[other] - first_ticket[part], rows)
                 traces[key] = trace._replace(
                     touched=trace.touched + first_span[other] - first_span[part],
-                    spans=tuple(moved(span) for span in trace.spans),
+                    spans=tuple(moved.spans(trace.spans, states[other])),
                 )
         made.append(
             PartEntry(
                 part=part,
                 joins=JoinState(seen, traces),
-                rows=dict(sorted(rows.items())),
+                rows=dict(sorted(moved.rows.items())),
                 sessions=frozenset(summary.asks_for & known_sessions),
                 file=files[part],
             )
@@ -263,20 +263,39 @@ def entries(
 
 
 class _Moved:
-    """Answers and spans of a part with the numbers that their rows have for a later one."""
+    """Answers and spans of parts with the numbers that their rows have for a later part."""
 
-    def __init__(self, state: PartState, by: int, rows: dict[int, PartRow]) -> None:
-        self._state, self._by, self._rows = state, by, rows
+    def __init__(self, first_ticket: Sequence[int], part: int) -> None:
+        self.rows: dict[int, PartRow] = {}
+        self._first, self._part = first_ticket, part
 
-    def is_near(self, ticket: int) -> bool:
-        return -(ticket + self._by) <= answers.MAX_ANSWERS
+    def near(self, known: Iterable[KnownAnswer], state: PartState) -> Iterator[KnownAnswer]:
+        """Yield the answers that are still compared."""
+        for answer in known:
+            row = state.rows[answer.ticket]
+            ticket = self._ticket(row)
+            if 0 < -ticket <= answers.MAX_ANSWERS:
+                self.rows[ticket] = row
+                yield answer._replace(ticket=ticket)
 
-    def __call__(self, known: Any) -> Any:
-        if known.ticket is None:
-            return known
-        ticket = known.ticket + self._by
-        self._rows[ticket] = self._state.rows[known.ticket]
-        return known._replace(ticket=ticket)
+    def spans(self, known: Iterable[KnownSpan], state: PartState) -> Iterator[KnownSpan]:
+        """Yield all spans."""
+        for span in known:
+            if span.ticket is None:
+                yield span
+                continue
+            row = state.rows[span.ticket]
+            ticket = self._ticket(row)
+            if ticket >= 0:
+                yield span._replace(ticket=None)
+                continue
+            self.rows[ticket] = row
+            yield span._replace(ticket=ticket)
+
+    def _ticket(self, row: PartRow) -> int:
+        # Zero and above: the part of the row was read again since this was said, and has fewer rows
+        # now. Who says it will be read again, too.
+        return self._first[row.part] + row.ticket - self._first[self._part]
 
 
 def _shared(
