@@ -114,7 +114,8 @@ def test_shards_of_logs_beyond_the_limit_keep_the_first_requests(
     whole = audit.report(audit.count(records))
     for cut in (1, 2, 4, 7):
         merged = audit.count(records[:cut]).merge(audit.count(records[cut:]))
-        assert merged.requests is not None and merged.requests.n_rows == 8
+        assert merged.requests is not None
+        assert merged.requests.n_rows == 8
         assert _without_sources(audit.report(merged)) == _without_sources(whole)
 
 

@@ -24,6 +24,8 @@ from jeton.corpus.requests import answers, joining, shards, stream
 from jeton.corpus.requests.shards import LogShard
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
 from jeton.report import to_json
+from jeton.workload.counting.core_sums import CoreSums
+from jeton.workload.counting.counts import Counts
 from tests.auditing.tiny import train_tiny
 from tests.cases.test_ledger_cases import content
 
@@ -42,15 +44,22 @@ class InThisProcess:
     def results(
         self, function: Any, calls: Sequence[Any], _workers: Any, *, n_kept: int = 0
     ) -> Iterator[tuple[int, Any]]:
+        error: Exception | None = None
         for number in reversed(range(len(calls))):
             arguments = [self.result(argument) for argument in calls[number]]
             self.n_counted += function is log_counting.count_part
-            made = function(self.shared, *arguments)
+            try:
+                made = function(self.shared, *arguments)
+            except Exception as one:
+                error = one  # that of the first call
+                continue
             if n_kept:
                 first, *rest = made
                 yield number, (first, *map(pickle.dumps, rest))
             else:
                 yield number, pickle.loads(pickle.dumps(made))
+        if error is not None:
+            raise error
 
     def result(self, reference: Any) -> Any:
         return pickle.loads(reference) if isinstance(reference, bytes) else reference
@@ -104,41 +113,164 @@ def reports(paths: Any, tokenizer: Tokenizer, **options: Any) -> tuple[str, str]
     return found[0], found[1]
 
 
-def write_cases(folder: Path) -> list[Path]:
-    """The logs of all cases of counting and of the ledger that need no options."""
-    paths = []
+def figures(counts: Counts) -> list[Any]:
+    """What a report is made of, as far as it differs from log to log in these cases."""
+    requests = counts.requests
+    assert requests is not None
+    ledger, n_counted = requests.pricing.ledger(
+        requests.counted(counts.request_tokens),
+        factors={},
+        output_tokens=None,
+        requests_per_day=None,
+    )
+    evidence = requests.evidence(
+        counts.request_tokens,
+        counts.request_digests,
+        counts.request_beginnings,
+        counts.request_blocks,
+    )
+    assert evidence is not None
+    assert evidence.columns is not None
+    columns = [getattr(evidence.columns, name).tolist() for name in ("time_s", "output_tokens")]
+    models = [evidence.models[m] if m >= 0 else "" for m in evidence.model.tolist()]
+    return [
+        requests.summary,
+        counts.corpus(),
+        CoreSums.of(counts.text_stats)._values["script_chars"],
+        ledger.by_model,
+        ledger.by_domain,
+        ledger.issues,
+        ledger.not_priced,
+        n_counted,
+        repr(columns),
+        models,
+        evidence.counted_tokens.tolist(),
+        evidence.block_numbers.tolist(),
+        {key: sums.tolist() for key, sums in sorted(requests.times.cells.items()) if sums.any()},
+    ]
+
+
+def logs_of_cases() -> list[tuple[str, list[tuple[str, bytes]]]]:
+    """Files of the cases of counting and of the ledger that need no options."""
+    found = []
     for path in sorted((CASES / "counting").glob("*.json")):
         case = json.loads(path.read_text(encoding="utf-8"))
-        if case.get("options"):
-            continue
+        files = []
         for number, lines in enumerate(case["files"]):
-            place = folder / f"{path.stem}-{number}{case.get('suffix', '.jsonl')}"
             texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-            place.write_text("\n".join(texts) + "\n", encoding="utf-8")
-            paths.append(place)
+            name = f"log{number}{case.get('suffix', '.jsonl')}"
+            files.append((name, ("\n".join(texts) + "\n").encode()))
+        if not case.get("options"):
+            found.append((path.stem, files))
     for path in sorted((CASES / "ledger").glob("*.json")):
         case = json.loads(path.read_text(encoding="utf-8"))
-        if case.get("options"):
-            continue
-        for file in case["files"]:
-            place = folder / path.stem / file["name"]
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content(file))
-            paths.append(place)
+        if not case.get("options"):
+            found.append((path.stem, [(file["name"], content(file)) for file in case["files"]]))
+    return found
+
+
+def write(folder: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
+    paths = []
+    for name, data in files:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        paths.append(path)
     return paths
 
 
-@pytest.mark.parametrize("n_records", [1, 3])
-def test_logs_of_every_shape(
-    n_records: int,
+def test_logs_of_every_shape_cut_between_all_records(
     tmp_path: Path,
     tiny: Tokenizer,
     monkeypatch: pytest.MonkeyPatch,
     sessions: list[InThisProcess],
 ) -> None:
-    paths = write_cases(tmp_path)
-    cut(monkeypatch, n_records)
-    whole, parts = reports(paths, tiny)
-    assert json.loads(whole)["requests"]["n_requests"] > 300
+    cut(monkeypatch)
+    audit = Audit(tokenizers=[tiny], logs=True)
+    logs = logs_of_cases()
+    for name, files in logs:
+        paths = write(tmp_path / name, files)
+        parts = figures(count_logs_on_ray(audit, paths))
+        assert parts == figures(audit.count(paths)), name
+    assert len(logs) > 150
+    assert sum(session.n_counted for session in sessions) > 700
+
+
+@given(data=st.data())
+@settings(
+    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_mixed_logs_give_the_report_of_one_machine(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory, tiny: Tokenizer
+) -> None:
+    """Records of all shapes, repeated and mixed, with limits that they reach."""
+    lines = [
+        line + b"\n"
+        for _, files in logs_of_cases()
+        for name, text in files
+        if name.endswith(".jsonl") and not text.startswith(b"[")
+        for line in text.splitlines()
+    ]
+    texts = [
+        json.dumps({"prompt": f"the statement {n}", "model": "gpt-4o", **more}).encode() + b"\n"
+        for n in range(3)
+        for more in ({}, {"id": f"r{n}"}, {"id": "r1", "usage": {"input_tokens": 5 + n}})
+    ]
+    rng = random.Random(data.draw(st.integers(0, 10_000)))
+    log = rng.choices(lines, k=30) + rng.choices(texts, k=10)
+    for _ in range(3):
+        place = rng.randrange(len(log))
+        log[place:place] = rng.choices(log, k=4)
+    rng.shuffle(log)
+    folder = tmp_path_factory.mktemp("mixed")
+    middle = data.draw(st.integers(1, len(log)))
+    files = [("a.jsonl", b"".join(log[:middle])), ("b.jsonl", b"".join(log[middle:]))]
+    paths = write(folder, files)
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, data.draw(st.integers(1, 9)))
+        patch.setattr(answers, "MAX_ANSWERS", data.draw(st.sampled_from([3, 10, 1_000])))
+        patch.setattr(joining, "MAX_SPANS", data.draw(st.sampled_from([2, 5, 1_000])))
+        patch.setattr(log_counting, "MAX_ROUNDS", data.draw(st.integers(0, 3)))
+        whole, parts = reports(paths, tiny)
     assert parts == whole
-    assert sessions[0].n_counted > 500 / n_records
+
+
+def test_small_files_go_together(
+    tmp_path: Path, tiny: Tokenizer, monkeypatch: pytest.MonkeyPatch, sessions: list[InThisProcess]
+) -> None:
+    record = json.dumps({"prompt": "the statement", "usage": {"input_tokens": 9}}) + "\n"
+    files = [(f"{n}.jsonl", (record * (1 + 30 * (n == 4))).encode()) for n in range(9)]
+    monkeypatch.setattr(shards, "SHARD_BYTES", 3 * len(record))
+    whole, parts = reports(write(tmp_path, files), tiny, domains="file")
+    assert parts == whole
+    assert 8 <= sessions[0].n_counted <= 15
+
+
+def test_bad_lines_have_the_numbers_of_the_file(
+    tmp_path: Path, tiny: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = json.dumps({"prompt": "the \u6f22 statement", "model": "m"}) + "\n"
+    lines = [record] * 20
+    lines[3], lines[12], lines[17] = "{bad\n", "\n", "7\n"
+    data = "".join(lines).encode().replace(b"statement", b"state\xffment", 7)
+    paths = write(tmp_path, [("log.jsonl", data)])
+    monkeypatch.setattr(shards, "SHARD_BYTES", 100)
+    whole, parts = reports(paths, tiny)
+    assert parts == whole
+    assert "log.jsonl, line 18: it is a number" in whole
+    audit = Audit(tokenizers=[tiny], logs=True, strict=True)
+    with pytest.raises(RecordError, match="line 4"):
+        audit.count(paths)
+    with pytest.raises(RecordError, match="line 4"):
+        count_logs_on_ray(audit, paths)
+
+
+def test_refusals(tmp_path: Path, tiny: Tokenizer) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"a": 1}\n')
+    with pytest.raises(EmptyCorpusError, match="no request in 1 records"):
+        count_logs_on_ray(Audit(tokenizers=[tiny], logs=True), path)
+    with pytest.raises(UsageError, match="only request logs"):
+        count_logs_on_ray(Audit(tokenizers=[tiny]), path)
+    with pytest.raises(UsageError, match="standard input"):
+        count_logs_on_ray(Audit(tokenizers=[tiny], logs=True), [{"prompt": "x"}])

@@ -14,5 +14,6 @@ __all__ = [
     "RayTasks",
     "count_logs_on_ray",
     "count_pretokens_on_ray",
+    "count_tokens_on_ray",
     "pieces_on_ray",
 ]

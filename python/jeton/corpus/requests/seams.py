@@ -191,9 +191,6 @@ class PartExit:
     def _row(self, ticket: int) -> PartRow:
         row = self._joiner.row_of(ticket)
         now = self._history.row(row)
-        if ticket < 0:
-            place = self._entry.rows[ticket]
-            return replace(place, now=now)
         names: tuple[str | None, ...] = ()
         if now is not None:
             numbers = [int(getattr(now.columns, name)[0]) for name in _NAMED]
@@ -201,6 +198,8 @@ class PartExit:
                 own[number] if number >= 0 else None
                 for own, number in zip(self._names, numbers, strict=True)
             )
+        if ticket < 0:
+            return replace(self._entry.rows[ticket], names=names, now=now)
         return PartRow(self._entry.part, row, ticket, names, now)
 
 

@@ -291,7 +291,7 @@ class RequestStream(Iterator[RequestBatch]):
         kinds = (self._domains, self._models, self._models, self._providers, self._tariffs)
         for ticket, row in entry.rows.items():
             numbers = [
-                self._number(kind, name) for kind, name in zip(kinds, row.names, strict=True)
+                self._number(kind, name) for kind, name in zip(kinds, row.names, strict=False)
             ]
             self._history.change(ticket, row.renamed(numbers))
 
