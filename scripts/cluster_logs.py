@@ -3,8 +3,8 @@
     python -m scripts.cluster_logs --requests 10000000 --folder /tmp/logs
 
 The log has files of requests with a text, an id, a time and a usage. One request in fifty is logged
-again later, one in a hundred has an answer in two blocks, and some models have no price. The JSON of
-both reports has to be the same, byte for byte. A log that is there already is used again.
+again later, one in a hundred has an answer in two blocks, and some models have no price. The JSON
+of both reports has to be the same, byte for byte. A log that is there already is used again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jeton.cluster import RayTasks, count_logs_on_ray
 from jeton.report import to_json
 
 MODELS = ("gpt-4o", "gpt-4o-mini", "claude-sonnet-4-5", "gemini-2.5-flash", "house-model")
-WORDS = "invoice order late refund the customer asks when parcel will arrive please answer".split()
+WORDS = ("invoice", "order", "late", "refund", "customer", "asks", "when", "parcel", "arrives")
 FIRST_S = 1_790_000_000
 FILE_REQUESTS = 250_000
 
@@ -84,7 +84,7 @@ def main() -> None:
     reports = {}
     for where in ("ray", "local"):
         audit = Audit(
-            tokenizers=["o200k_base"], logs=True, domain_field="service", quality=False
+            tokenizers=["jeton-general-32k"], logs=True, domain_field="service", quality=False
         )
         begin = time.perf_counter()
         if where == "ray":
@@ -97,12 +97,15 @@ def main() -> None:
         reports[where] = to_json(report)
         assert report.requests is not None
         print(
-            f"{where}: {report.requests.n_requests:,} requests counted in {counted - begin:,.0f} s, "
+            f"{where}: {report.requests.n_requests:,} requests counted in "
+            f"{counted - begin:,.0f} s, "
             f"reported in {time.perf_counter() - counted:,.0f} s",
             flush=True,
         )
     is_same = reports["ray"] == reports["local"]
-    print(f"the reports are {'the same' if is_same else 'different'}: {len(reports['ray']):,} bytes")
+    print(
+        f"the reports are {'the same' if is_same else 'different'}: {len(reports['ray']):,} bytes"
+    )
     if not is_same:
         for where, text in reports.items():
             (given.folder / f"report-{where}.json").write_text(text, encoding="utf-8")
