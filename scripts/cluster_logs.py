@@ -17,6 +17,7 @@ from pathlib import Path
 
 from jeton.auditing import Audit
 from jeton.cluster import RayTasks, count_logs_on_ray
+from jeton.corpus.requests import shards
 from jeton.report import to_json
 
 MODELS = ("gpt-4o", "gpt-4o-mini", "claude-sonnet-4-5", "gemini-2.5-flash", "house-model")
@@ -75,8 +76,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--requests", type=int, default=10_000_000)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--part-mb", type=float, default=shards.SHARD_BYTES / 1e6)
     parser.add_argument("--task-memory-gb", type=float, default=1.5)
     given = parser.parse_args()
+    shards.SHARD_BYTES = int(given.part_mb * 1e6)  # type: ignore[misc]
     write_log(given.folder, given.requests)
     paths = sorted(given.folder.glob("*.jsonl"))
     n_bytes = sum(path.stat().st_size for path in paths)
