@@ -2,8 +2,8 @@
 
     python -m scripts.cluster_log_rates FOLDER
 
-The folder holds a log of ``scripts.cluster_logs``. Seconds are those of the processor, so that other
-programs on the machine disturb little.
+The folder holds a log of ``scripts.cluster_logs``. Seconds are those of the processor, so that
+other programs on the machine disturb little.
 """
 
 from __future__ import annotations

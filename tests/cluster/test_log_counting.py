@@ -114,7 +114,7 @@ def reports(paths: Any, tokenizer: Tokenizer, **options: Any) -> tuple[str, str]
 
 
 def figures(counts: Counts) -> list[Any]:
-    """What a report is made of, as far as it differs from log to log in these cases."""
+    """Figures behind a report that differ from log to log in these cases."""
     requests = counts.requests
     assert requests is not None
     ledger, n_counted = requests.pricing.ledger(
@@ -193,7 +193,7 @@ def test_logs_of_every_shape_cut_between_all_records(
         parts = figures(count_logs_on_ray(audit, paths))
         assert parts == figures(audit.count(paths)), name
     assert len(logs) > 150
-    assert sum(session.n_counted for session in sessions) > 700
+    assert sum(session.n_counted for session in sessions) > 500
 
 
 @given(data=st.data())

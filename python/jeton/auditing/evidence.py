@@ -8,11 +8,12 @@ from typing import TypedDict
 
 from jeton._core import TextStats, Tokenizer, TokenStats
 from jeton.auditing.measures.preprocessing import StepEffect
-from jeton.auditing.money.decomposition import Decomposition
+from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.result import TermReport, TokenizerReport, Workload
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
+from jeton.economics.billing.bill import BillReport
 from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
 from jeton.economics.serving.memory_plan import MemoryPlan
@@ -200,6 +201,7 @@ class Evidence:
         replay: A trace replayed on the GPU; None: none was given.
         plan: How the model is held on the GPU; None: as published, on the engine's defaults.
         decomposition: Billed tokens and dollars by part of the request.
+        bill: A provider's bill, reconciled with the ledger; None: none was given.
     """
 
     corpus: CorpusSummary
@@ -231,7 +233,8 @@ class Evidence:
     notices: tuple[str, ...] = ()
     replay: TrafficReport | None = None
     plan: MemoryPlan | None = None
-    decomposition: Decomposition = field(default_factory=Decomposition)
+    decomposition: BilledBreakdown = field(default_factory=BilledBreakdown)
+    bill: BillReport | None = None
 
     @property
     def ledger(self) -> Ledger | None:

@@ -209,6 +209,9 @@ def report_of(
         measured_reports = tuple(m.report for m in evidence.tokenizers)
         replay = traffic_of(asked.trace, measured_reports, evidence.domains, seed=asked.seed)
         evidence = replace(evidence, replay=replay)
+    summary = None if evidence.requests is None else evidence.requests.summary
+    if bill is not None:
+        evidence = replace(evidence, bill=reconciled(bill, evidence.ledger, summary))
     findings = run_checks(evidence)
     by_name = {m.name: m for m in evidence.tokenizers}
     tokenizers = [by_name[item.name] for item in counts.setup.chosen]
@@ -223,7 +226,6 @@ def report_of(
     waterfall = waterfall_of(evidence, replayed, provider)
     findings = settled(findings, waterfall, evidence)
     reports = tuple(m.report for m in tokenizers)
-    summary = None if evidence.requests is None else evidence.requests.summary
     training: tuple[TokenizerTraining, ...] = ()
     if asked.training is not None and evidence.model is not None and evidence.gpu is not None:
         training = training_of(
@@ -250,7 +252,7 @@ def report_of(
         waterfall=waterfall,
         tradeoff=trade_off_of(tokenizers, limits=asked.limits),
         maturity=maturity_of(evidence),
-        bill=None if bill is None else reconciled(bill, evidence.ledger, summary),
+        bill=evidence.bill,
         pipeline=asked.pipeline,
         what_if=what_if_of(evidence, waterfall),
         sampling=_sampling(evidence, counts, asked.seed),

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
+from jeton._shown import Shown
 from jeton.auditing.measures.timeline import Timeline
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
@@ -384,7 +385,7 @@ class ModelCost:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(Shown):
     """The whole audit. ``findings`` are ranked; the first matter most.
 
     A part that was not asked for or cannot be known is None, or empty.
@@ -423,6 +424,10 @@ class AuditReport:
             their dollars: tokens add up to what providers billed, dollars to the ledger.
         title: Name of the workload as the user gave it; empty: it is named after its inputs.
     """
+
+    _page = "jeton.report.page:to_html"
+    _table = "findings"
+    _line = ("tokenizers", "findings")
 
     schema_version: str
     jeton_version: str

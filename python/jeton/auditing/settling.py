@@ -59,8 +59,20 @@ def settled(
             }
         if cannot:
             changes |= {"severity": min_severity(finding.severity), "remedy": _compare(finding)}
+        if finding.id == "bill-unexplained" and _is_above_savings(finding, bill, evidence):
+            changes["severity"] = Severity.ERROR
         done.append(replace(finding, **changes))
     return tuple(rank(done))
+
+
+def _is_above_savings(finding: Finding, bill: Waterfall | None, evidence: Evidence) -> bool:
+    """True if more is billed without a reason than the largest remedy saves in the log's time."""
+    ledger = evidence.ledger
+    month = None if ledger is None else ledger.per_month()
+    if bill is None or ledger is None or not month:
+        return True
+    largest = max((-step.delta_usd_per_month for step in bill.steps), default=Decimal(0))
+    return abs(Decimal(finding.evidence["usd_difference"])) > largest * ledger.usd / month
 
 
 def min_severity(severity: Severity) -> Severity:

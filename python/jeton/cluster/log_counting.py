@@ -9,13 +9,21 @@ whole numbers and draws of texts by their digests. Further tasks add them up in 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from jeton.auditing import Audit
 from jeton.auditing.log_counting import LogJob
 from jeton.cluster.sessions import RaySession, RayTasks
 from jeton.corpus.requests.log_facts import empty_log
-from jeton.corpus.requests.seams import PartEntry, PartExit, PartState, PartSummary, entries
+from jeton.corpus.requests.seams import (
+    PartEntry,
+    PartExit,
+    PartState,
+    PartSummary,
+    can_be_apart,
+    entries,
+)
 from jeton.progress import OnProgress, Progress
 from jeton.workload.counting.counts import Counts
 
@@ -90,9 +98,14 @@ def count_logs_on_ray(
     """
     job = audit.log_job(inputs)
     tasks = tasks or RayTasks()
-    with RaySession.open(tasks, job, workers=workers, what="--on ray") as session:
-        made = _Parts(session, job, workers, tasks.num_cpus, on_progress).count()
-        counts = _sum(session, job, made, workers)
+    counts = None
+    while counts is None:
+        with RaySession.open(tasks, job, workers=workers, what="--on ray") as session:
+            made = _Parts(session, job, workers, tasks.num_cpus, on_progress).count()
+            if made is None:
+                job = replace(job, parts=(tuple(shard for part in job.parts for shard in part),))
+            else:
+                counts = _sum(session, job, made, workers)
     counts.n_skipped_files += len(job.skipped)
     facts = None if counts.requests is None else counts.requests.facts
     if facts is not None and not facts.tally.n_requests:
@@ -119,14 +132,16 @@ class _Parts:
         self._counts: dict[int, Any] = {}
         self._n_bytes = 0
 
-    def count(self) -> list[Any]:
-        """Return references to the counts of all parts, in order."""
+    def count(self) -> list[Any] | None:
+        """Return references to the counts of all parts, in order; None: it must be one part."""
         waiting = list(range(len(self._known)))
         n_rounds = 0
         while waiting:
             self._count(waiting)
             n_rounds += 1
             summaries = [self._summaries[number] for number in range(len(self._known))]
+            if not can_be_apart(self._job.parts, summaries):
+                return None
             wanted = entries(self._job.parts, summaries, self._states)
             waiting = [
                 number

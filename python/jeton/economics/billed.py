@@ -325,8 +325,24 @@ class BilledTable:
             "n_messages": self.n_messages,
             "n_passages": self.n_passages,
             "is_complete": self.is_complete,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "parts": self._parts(),
             "by_model": {name: _plain(own) for name, own in self.by_model.items()},
         }
+
+    def _parts(self) -> list[dict[str, Any]]:
+        """Return the parts that have tokens, over all models."""
+        rows: list[dict[str, Any]] = []
+        is_priced = any(own.input_usd for own in self.by_model.values())
+        for part in (*INPUT_PARTS, *OUTPUT_PARTS):
+            n_tokens = self.part(part)
+            if n_tokens:
+                is_input = part in INPUT_PARTS
+                kinds = {kind: self.cell(part, kind) if is_input else 0 for kind in KINDS}
+                usd = f"{self.usd(part):.12f}" if is_priced else None
+                rows.append({"part": part, "n_tokens": n_tokens, **kinds, "usd": usd})
+        return rows
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> BilledTable:

@@ -96,3 +96,26 @@ def test_a_fresh_edit_saves_at_the_fresh_rate(tokenizer: jeton.Tokenizer) -> Non
     """MONEY_TRIAL M10: the cache holds the system prompt, the waste is behind it."""
     log = Drawn(3, "gpt-4o", 60, 0, frozenset({"json"}), is_cached=True, instructions=1500)
     _check(log, tokenizer)
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_a_sample_promises_with_an_interval(seed: int, tokenizer: jeton.Tokenizer) -> None:
+    log = replace(draw(seed), n=240)
+    rows = records(log, tokenizer)
+    n_bytes = sum(len(str(row["request"])) for row in rows)
+    report = audit(
+        rows, logs=True, tokenizers=["o200k_base"], quality=False, sample_bytes=n_bytes // 4
+    )
+    assert report.waterfall is not None
+    assert report.ledger is not None
+    assert report.sampling is not None
+    assert not report.sampling.deep_is_whole
+    steps = {step.id: step for step in report.waterfall.steps}
+    told = [name for name in log.wastes if FINDINGS[name] in steps]
+    twin = jeton.ledger(records(replace(log, wastes=log.wastes - set(told)), tokenizer))
+    before, after = report.ledger.per_year(), twin.per_year()
+    assert before is not None
+    assert after is not None
+    promised = -sum(steps[FINDINGS[name]].delta_usd_per_month for name in told) * 12
+    assert float(promised) == pytest.approx(float(before - after), rel=0.03)
+    assert all("95% interval" in steps[FINDINGS[name]].formula for name in told)

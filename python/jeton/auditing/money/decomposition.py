@@ -25,7 +25,7 @@ from jeton.economics.ledger import Ledger
 from jeton.workload.counting.block_tokens import N_KINDS
 from jeton.workload.inputs.requests import RequestEvidence
 
-__all__ = ["Decomposition", "decomposition_of_documents", "decomposition_of_logs"]
+__all__ = ["BilledBreakdown", "decomposition_of_documents", "decomposition_of_logs"]
 
 FRAME_QUANTILE = 0.05
 """Tokens beside the text that all but one request in twenty have are taken for a frame in front of
@@ -36,7 +36,7 @@ _BATCH = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Decomposition:
+class BilledBreakdown:
     """Billed tokens of a workload, and the counts that they rest on.
 
     Attributes:
@@ -50,7 +50,7 @@ class Decomposition:
 
 def decomposition_of_logs(
     requests: RequestEvidence, ledger: Ledger | None, *, name: str, tokenizer: Tokenizer
-) -> Decomposition:
+) -> BilledBreakdown:
     """Return the decomposition of logged requests.
 
     Args:
@@ -70,12 +70,12 @@ def decomposition_of_logs(
             table = table.merge(
                 BilledTable.of([_entry(model, requests, own, count)], is_complete=table.is_complete)
             )
-    return Decomposition(table if ledger is None else table.priced(ledger), counts)
+    return BilledBreakdown(table if ledger is None else table.priced(ledger), counts)
 
 
 def decomposition_of_documents(
     ledger: Ledger | None, *, n_requests: int, is_complete: bool = True
-) -> Decomposition:
+) -> BilledBreakdown:
     """Return the decomposition of documents that are each sent as one request.
 
     Args:
@@ -84,7 +84,7 @@ def decomposition_of_documents(
         is_complete: True if every document is in the ledger.
     """
     if ledger is None:
-        return Decomposition()
+        return BilledBreakdown()
     by_model = {}
     for use in ledger.by_model:
         tokens = np.zeros((len(INPUT_PARTS), 3), dtype=np.int64)
@@ -92,7 +92,7 @@ def decomposition_of_documents(
         output = np.zeros(len(OUTPUT_PARTS), dtype=np.int64)
         output[0] = use.amounts.get("output_tokens", 0)
         by_model[use.logged_as] = ModelBilled(n_requests, tokens=tokens, output=output)
-    return Decomposition(BilledTable(by_model, is_complete).priced(ledger))
+    return BilledBreakdown(BilledTable(by_model, is_complete).priced(ledger))
 
 
 def _entry(

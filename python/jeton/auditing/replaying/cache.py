@@ -148,7 +148,7 @@ def _replay(
     times = requests.times[rows]
     order = np.lexsort((np.arange(len(rows)), np.nan_to_num(times, nan=np.inf))).tolist()
     own = [cuts[prompt] for prompt in requests.prompt[rows].tolist()]
-    # What stands in front of the text is part of every name.
+    # The tokens in front of the text are part of every name.
     heads = requests.head[rows].tolist()
     slopes = requests.slope[rows].tolist()
     shared = Counter(

@@ -1,8 +1,8 @@
 """Remedies carried out one after another on the same requests, each on what the former left.
 
 The promise of a remedy is the difference of two ledgers: the requests before it, and after it,
-tokenized and priced again. What the whole chain leaves is the bill that an audit of the changed
-log finds.
+tokenized and priced again. An audit of the changed log finds the bill at the end of the
+chain.
 """
 
 from __future__ import annotations
@@ -175,9 +175,9 @@ class _Scale:
         n_all = max(1, ledger.n_requests)
         if logged is None:
             whole = evidence.sample.is_whole and len(requests) == ledger.n_requests
-            own = int(requests.columns.input_tokens.sum())
-            total = Decimal(ledger.amounts.get("input_tokens", 0))
-            factor = Decimal(1) if whole or not own else total / own
+            of_sample = int(requests.columns.input_tokens.sum())
+            of_all = Decimal(ledger.amounts.get("input_tokens", 0))
+            factor = Decimal(1) if whole or not of_sample else of_all / of_sample
             return cls({"": factor}, whole, Decimal(1))
         is_whole = evidence.sample.is_whole and logged.is_complete
         n_text = int(logged.has_text.sum())
@@ -185,10 +185,10 @@ class _Scale:
         # Without usage a request is billed by our own count.
         sent = np.where(logged.input_tokens >= 0, logged.input_tokens, logged.counted_tokens)
         for number in np.unique(logged.model).tolist():
-            of_log = (logged.model == number) & logged.has_text
-            of_sample = requests.columns.model == number
-            total = int(np.maximum(sent[of_log], 0).sum())
-            own = int(np.maximum(requests.columns.input_tokens[of_sample], 0).sum())
+            is_logged = (logged.model == number) & logged.has_text
+            is_sampled = requests.columns.model == number
+            total = int(np.maximum(sent[is_logged], 0).sum())
+            own = int(np.maximum(requests.columns.input_tokens[is_sampled], 0).sum())
             factor = Decimal(total) / own if own and total else Decimal(1)
             factors[logged.models[number] if number >= 0 else ""] = factor
         rest = Decimal(n_all) / max(1, len(logged.model)) if not logged.is_complete else Decimal(1)
@@ -224,4 +224,7 @@ def _interval(states: tuple[BilledRequests, BilledRequests], scale: _Scale) -> s
 
 def _usd_of_prompts(state: BilledRequests, n_prompts: int) -> NDArray[np.float64]:
     """float64 (n_prompts,), what the requests of each prompt cost."""
-    return np.bincount(state.prompt, weights=state.usd_of_each(), minlength=n_prompts)
+    sums: NDArray[np.float64] = np.bincount(
+        state.prompt, weights=state.usd_of_each(), minlength=n_prompts
+    ).astype(np.float64)
+    return sums

@@ -71,8 +71,9 @@ class Prompts:
 
     def per_prompt(self) -> NDArray[np.int64]:
         """int64 (n_prompts,), tokens of each prompt."""
-        sums = np.concatenate([[0], np.cumsum(self.tokens)])
-        return sums[self.offsets[1:]] - sums[self.offsets[:-1]]
+        sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.tokens)])
+        tokens: NDArray[np.int64] = sums[self.offsets[1:]] - sums[self.offsets[:-1]]
+        return tokens
 
     def rewritten(
         self,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jeton.auditing.analyses.cache_rules import CacheRule, rules_for
 from jeton.auditing.evidence import Evidence
-from jeton.auditing.money.decomposition import Decomposition
+from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.replaying.requests import BilledRequests
 from jeton.catalog import ApiPrice
@@ -27,7 +27,7 @@ MAX_DOCUMENT_ROWS = 200_000
 """Rows that stand for copies of drawn documents; more copies are taken in proportion."""
 
 
-def logged_requests(evidence: Evidence, found: Decomposition) -> BilledRequests | None:
+def logged_requests(evidence: Evidence, found: BilledBreakdown) -> BilledRequests | None:
     """Return the sampled requests of a log; None where none of them shows its text.
 
     Args:
@@ -115,7 +115,8 @@ def documents_as_requests(
 
     # Without times the stated traffic comes evenly.
     rate = evidence.traffic.requests_per_day
-    times = np.full(n, np.nan) if not rate else np.arange(n) * float(_DAY_S / rate)
+    gap = float(_DAY_S / rate) if rate else np.nan
+    times = np.arange(n, dtype=np.float64) * gap
 
     def ledger_of(changed: UsageRows, domains: Sequence[str]) -> Ledger:
         builder = LedgerBuilder(prices=lambda model, day, tariff: price, on=price.valid_on)

@@ -130,9 +130,9 @@ def _end_of(text: str, start: re.Match[str], following: int | None) -> int:
         return len(text) if end < 0 else end + len(closing)
     if following is not None:
         return following
-    end = _END.search(text, start.end())
-    if end is not None:
-        return end.start() + 1
+    question = _END.search(text, start.end())
+    if question is not None:
+        return question.start() + 1
     # Without a label the question is the last paragraph.
     blank = text.rfind("\n\n", start.end())
     return len(text) if blank < 0 else blank + 2
@@ -163,7 +163,7 @@ class Blocks:
         """Return the blocks of texts, of which code points are known.
 
         Args:
-            texts: What each request sends.
+            texts: The text of each request.
             blocks: Kind, start and end (code points) of each block, one after another; nothing
                 for a text of unknown parts, which is one block.
         """
@@ -220,7 +220,7 @@ class Blocks:
             batch: The texts of the requests.
         """
         first = np.repeat(np.asarray(batch.offsets)[:-1], np.diff(self.offsets))
-        data = memoryview(np.ascontiguousarray(batch.data))
+        data = batch.data.data
         starts, ends = (first + self.starts).tolist(), (first + self.ends).tolist()
         return TextBatch.from_texts([bytes(data[a:b]) for a, b in zip(starts, ends, strict=True)])
 

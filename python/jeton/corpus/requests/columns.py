@@ -59,7 +59,8 @@ class RequestColumns:
             format writes around messages (0 for prompts and for chats rendered by a template).
         has_text: bool, False for a record of usage alone, whose text is empty.
         extras: Every other amount that occurs, by its name (``jeton.dimensions``), int64 each;
-            0 where it is not stated. Parts of the input and output, searches, seconds.
+            0 where it is not stated. Parts of the input and output, searches, seconds; and the
+            facts of ``jeton.dimensions.FACTS`` (the cost that the log states, for one).
     """
 
     domain: NDArray[np.int32]

@@ -388,7 +388,7 @@ class Joiner:
     # Other parts of the log
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is known; a copy is asked, and takes no more rows."""
+        """The knowledge; a copy of it takes no more rows."""
         return {name: value for name, value in self.__dict__.items() if name != "_report"}
 
     def keys(self) -> tuple[list[int], list[int]]:

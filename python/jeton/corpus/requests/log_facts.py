@@ -59,7 +59,8 @@ class LogFacts:
         models: Names of the models, by their numbers in the tally.
         shapes: Requests by shape.
         conventions: Requests by the convention of their usage.
-        unread: Unknown names of amounts.
+        unread: Unknown names of amounts, with how often each was met.
+        unread_units: Units that stand under those names.
         joined: Records that were joined with others, by kind.
         issues: Faults.
         has_template: True if chats were written by a template.
@@ -75,6 +76,7 @@ class LogFacts:
     shapes: Counter[str] = field(default_factory=Counter)
     conventions: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
+    unread_units: Counter[str] = field(default_factory=Counter)
     joined: Counter[str] = field(default_factory=Counter)
     issues: IssueLog = field(default_factory=IssueLog)
     has_template: bool = False
@@ -98,6 +100,7 @@ class LogFacts:
             shapes=self.shapes + other.shapes,
             conventions=self.conventions + other.conventions,
             unread=self.unread + other.unread,
+            unread_units=self.unread_units + other.unread_units,
             joined=self.joined + other.joined,
             issues=issues,
             has_template=self.has_template or other.has_template,
@@ -128,7 +131,10 @@ class LogFacts:
                 found[kind] = LogIssue(kind, sum(n for _, n in ranked[1:]), examples)
         if self.unread:
             ranked = sorted(self.unread.items(), key=lambda item: (-item[1], item[0]))
-            shown = tuple(f"{printable(name)}: {n:,} requests" for name, n in ranked[:_MAX_SHOWN])
+            shown = tuple(
+                f"{printable(name)}: {n:,} requests, {self.unread_units[name]:,} in all"
+                for name, n in ranked[:_MAX_SHOWN]
+            )
             found["unread_usage"] = LogIssue("unread_usage", sum(self.unread.values()), shown)
         return found
 

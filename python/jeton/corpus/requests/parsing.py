@@ -9,17 +9,19 @@ import math
 import pickle
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, Final
 
 from jeton.corpus.places import record_id
+from jeton.corpus.requests.agents import TAKEN_APART, FileState
 from jeton.corpus.requests.fields import Fields, fields_of
 from jeton.corpus.requests.issues import IssueLog, Place
 from jeton.corpus.requests.joining import Joiner
+from jeton.corpus.requests.kinds import AGENTS_BY_KIND
 from jeton.corpus.requests.messages import ChatRenderer
 from jeton.corpus.requests.pieces import Answer, unwrapped_piece
 from jeton.corpus.requests.reading import JOINED_PIECES, ReadOptions, RecordReader
 from jeton.corpus.requests.rows import ReadEvents, ReadRequest
-from jeton.corpus.requests.sessions import SESSION_READERS, FileState
 from jeton.corpus.requests.shapes import parse_record
 
 __all__ = ["RecordParser"]
@@ -31,20 +33,6 @@ MAX_UNREAD_NAMES: Final = 100
 """Names of unknown amounts that are counted apart."""
 
 _EVENTS: Final = ("anthropic", "bedrock", "responses", "cohere")
-
-
-class AskedSessions(set[str]):
-    """Sessions of which an answer was read, and those that were asked for in vain."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lacking: set[str] = set()
-
-    def __contains__(self, session: object) -> bool:
-        is_there = super().__contains__(session)
-        if not is_there and isinstance(session, str):
-            self.lacking.add(session)
-        return is_there
 
 
 class RecordParser:
@@ -64,7 +52,9 @@ class RecordParser:
         self.conventions: Counter[str] = Counter()
         """Requests by the convention of their usage."""
         self.unread: Counter[str] = Counter()
-        """Unknown names of amounts."""
+        """Unknown names of amounts, with how often each was met."""
+        self.unread_units: Counter[str] = Counter()
+        """Units that stand under those names."""
         self.uses_overhead = False
         """True if the published overhead was added to a request."""
         self.joiner = Joiner(self._report, hash_of)
@@ -86,22 +76,25 @@ class RecordParser:
         """Time and place of the first request with one, in the first file."""
         self.last_time_s = -math.inf
         """Time of the last request with one, in the file that is read."""
-        self.sessions = AskedSessions()
-        """Sessions of which an answer was read."""
         self._n_files = 0
-        self._state = FileState(self.joiner.join, sessions=self.sessions)
+        self._state = FileState(self.joiner.join, options.names)
         self._open: OrderedDict[tuple[str, str], tuple[Answer, dict[str, Any], int]] = OrderedDict()
 
-    def start_file(self) -> None:
+    def start_file(self, path: str) -> None:
         """Times are compared within a file; so are the lines of a session."""
         self._n_files += 1
         self.last_time_s = -math.inf
-        self._state = FileState(self.joiner.join, sessions=self.sessions)
+        self._state = self._state.next_file(path)
 
-    def end_file(self) -> None:
-        """Streamed answers that were waited for are taken as they are."""
+    def end_file(self, *, is_last: bool = False) -> None:
+        """Answers and requests that were waited for are taken as they are."""
         while self._open:
             self._close(next(iter(self._open)))
+        waiting, self._state.waiting = self._state.waiting, []
+        if is_last:
+            waiting += [parsed for rest in self._state.at_end.values() for parsed in rest()]
+        for parsed in waiting:
+            self.reader.add(parsed)
 
     def take(self, record: Any, line: int) -> None:
         """Add the requests of a record to the joiner, or those that were read from it already."""
@@ -115,38 +108,52 @@ class RecordParser:
                     self._add(event)
                 else:
                     self._report(*event)
+        elif type(record) is list and PurePath(self._state.path).name in TAKEN_APART:
+            for part in record:
+                self.reader.read(part, line)
         else:
             self.reader.read(record, line)
 
+    @property
+    def knows_agents(self) -> bool:
+        """True if files of coding agents stated facts for those behind them."""
+        return bool(self._state.shared or self._state.at_end)
+
+    @property
+    def is_inside_session(self) -> bool:
+        """True if the file of a coding agent stated facts for its lines to come."""
+        return bool(self._state.own or self._state.waiting)
+
     def state_of_file(self, n_lines: int) -> bytes:
-        """Facts that the file has stated for the lines to come; empty: none.
+        """Streamed answers that go on in the lines to come; empty: none.
 
         Args:
             n_lines: Lines of the part of the file that was read.
         """
-        state = self._state
-        stated = (state.session, state.model, state.provider, state.totals)
-        if not (any(stated) or self._open):
+        if not self._open:
             return b""
-        waiting = [(key, answer, around, line - n_lines)
-                   for key, (answer, around, line) in self._open.items()]  # fmt: skip
-        return pickle.dumps((stated, waiting))
+        return pickle.dumps(
+            [
+                (key, answer, around, line - n_lines)
+                for key, (answer, around, line) in self._open.items()
+            ]
+        )
 
     def go_on(self, state: bytes) -> None:
-        """Go on with what the part of the file before stated."""
+        """Go on with the streamed answers of the part of the file before."""
         if state:
-            stated, waiting = pickle.loads(state)
-            own = self._state
-            own.session, own.model, own.provider, own.totals = stated
+            waiting = pickle.loads(state)
             self._open.update(
                 (key, (answer, around, line)) for key, answer, around, line in waiting
             )
 
     def _report(self, kind: str, detail: str = "", n: int = 1) -> None:
         if kind == "unread_usage":
-            if detail not in self.unread and len(self.unread) >= MAX_UNREAD_NAMES:
-                detail = "(others)"
-            self.unread[detail] += n
+            name, _, number = detail.rpartition("=")
+            if name not in self.unread and len(self.unread) >= MAX_UNREAD_NAMES:
+                name = "(others)"
+            self.unread[name] += n
+            self.unread_units[name] += n * int(number)
         elif kind == JOINED_PIECES:
             self.joiner.join(kind, n)
         elif self._issues.wants_example(kind):
@@ -158,11 +165,11 @@ class RecordParser:
         """Read a record that belongs to those before it; False: it does not, by its values."""
         if kind in ("piece", "bedrock-event"):
             return self._take_piece(record, known)
-        found = SESSION_READERS[kind](record, known, self._state, self._names, self._report)
+        found = AGENTS_BY_KIND[kind].read(record, self._state, self._report)
         if found is None:
             return False
         for parsed in found:
-            self.reader.add(parsed)
+            self.reader.add(self._state.in_domain(parsed, record))
         return True
 
     # Pieces of streams, one a line

@@ -16,6 +16,7 @@ from jeton.corpus.lookup import text_or_none
 from jeton.corpus.places import record_id
 from jeton.corpus.requests.exports import rows_of_bucket
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
+from jeton.corpus.requests.kinds import STATEFUL, kinds_of
 from jeton.corpus.requests.messages import (
     ChatRenderer,
     CountedChat,
@@ -25,7 +26,6 @@ from jeton.corpus.requests.messages import (
 from jeton.corpus.requests.observations import parse_langfuse, parse_langsmith
 from jeton.corpus.requests.parsed import ParsedRequest
 from jeton.corpus.requests.rows import ReadRequest, Reported, Row
-from jeton.corpus.requests.sessions import SESSION_READERS
 from jeton.corpus.requests.shapes import parse_record
 from jeton.corpus.requests.spans import as_span, parse_span
 from jeton.corpus.requests.unwrapping import ASIDE, parts_of
@@ -33,7 +33,7 @@ from jeton.corpus.requests.usage import UNKNOWN_USAGE
 from jeton.corpus.times import TimeUnit, parse_time
 from jeton.errors import JetonError
 
-__all__ = ["JOINED_PIECES", "STATEFUL", "ReadOptions", "RecordReader", "Turns"]
+__all__ = ["JOINED_PIECES", "ReadOptions", "RecordReader", "Turns"]
 
 Turns: TypeAlias = Literal["last", "each"]
 
@@ -50,9 +50,6 @@ JOINED_PIECES: Final = "stream_pieces"
 # Chat formats for which the overhead of OpenAI's would be an invention.
 _UNPUBLISHED: Final = ("anthropic", "google", "gcp", "bedrock", "aws", "mistral", "cohere")
 _ASSISTANTS: Final = ("assistant", "model", "gpt", "bot", "ai", "chatgpt")
-
-STATEFUL: Final = frozenset({"piece", "bedrock-event", *SESSION_READERS})
-"""Kinds of records that are read with what came before in the file."""
 
 
 class ReadOptions(NamedTuple):
@@ -134,7 +131,7 @@ class RecordReader:
     def _read_record(self, record: Mapping[str, Any]) -> None:
         self.record_id = record_id(record)
         known = fields_of(record)
-        for kind in known.kinds:
+        for kind in kinds_of(record, known):
             if self._read_special(kind, record, known):
                 return
         self._read_plain(record, known)
@@ -212,6 +209,10 @@ class RecordReader:
                 earlier,
             )
         )
+        for other in parsed.more:
+            other.time, other.domain = parsed.time, parsed.domain
+            other.conversation = parsed.conversation
+            self.add(other)
 
     def _oddities(self, parsed: ParsedRequest, row: Row) -> tuple[Reported, ...]:
         """Issues of a request, for when it counts."""

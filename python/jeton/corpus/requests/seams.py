@@ -1,4 +1,4 @@
-"""Where parts of a log meet: what each part has to know of the parts before it.
+"""Edges of the parts of a log: the knowledge that each needs of the parts before it.
 
 A part is first read as if nothing came before it. It then says what others may have to know: which
 ids and traces it met, the sessions, and what its file has stated for the lines to come. ``entries``
@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from jeton.corpus.requests.parsing import RecordParser
     from jeton.corpus.requests.shards import LogPart
 
-__all__ = ["PartEntry", "PartExit", "PartRow", "PartState", "PartSummary", "entries", "stable_hash"]
+__all__ = [
+    "PartEntry",
+    "PartExit",
+    "PartRow",
+    "PartState",
+    "PartSummary",
+    "can_be_apart",
+    "entries",
+    "stable_hash",
+]
 
 
 def stable_hash(value: Any) -> int:
@@ -70,20 +79,18 @@ _NAMED = ("domain", "model", "model_asked", "provider", "tariff")
 
 @dataclass(frozen=True, slots=True)
 class PartEntry:
-    """What a part knows of those before it; numbers of rows and spans are below those of its own.
+    """Knowledge that a part has of those before it; numbers of rows and spans are below those of its own.
 
     Attributes:
         part: Its number.
         joins: Answers and spans that it shares with them.
         rows: Their rows, by the number by which ``joins`` calls them.
-        sessions: Sessions of which they have an answer, of those that it asks for.
-        file: What its file has stated before it (``RecordParser.state_of_file``).
+        file: Streamed answers that go on in it (``RecordParser.state_of_file``).
     """
 
     part: int = 0
     joins: JoinState = field(default_factory=lambda: JoinState({}, {}))
     rows: Mapping[int, PartRow] = field(default_factory=dict)
-    sessions: frozenset[str] = frozenset()
     file: bytes = b""
 
     def is_like(self, other: PartEntry, n_tickets: int, n_spans: int) -> bool:
@@ -109,7 +116,6 @@ class PartEntry:
             )
 
         return (
-            self.sessions,
             self.file,
             {key: [(*known[:-1], of(known.ticket)) for known in own]
              for key, own in self.joins.answers.items()},
@@ -134,24 +140,24 @@ class PartSummary:
     Attributes:
         keys: int64, hashes of the ids that it met.
         traces: int64, hashes of the traces.
-        sessions: Sessions of which it has an answer.
-        asks_for: Sessions that a record asks for, and of which no answer came before it.
+        knows_agents: True if files of coding agents stated facts for other files.
+        is_inside_session: True if it ends inside the session of a coding agent.
         n_tickets: Its rows, those included that went.
         n_spans: Its spans.
-        file: What its file has stated for the lines to come.
+        file: Streamed answers that go on behind it.
     """
 
     keys: NDArray[np.int64]
     traces: NDArray[np.int64]
-    sessions: frozenset[str]
-    asks_for: frozenset[str]
+    knows_agents: bool
+    is_inside_session: bool
     n_tickets: int
     n_spans: int
     file: bytes
 
 
 class PartExit:
-    """What a part leaves for those behind it; ``state_of`` gives what they ask for."""
+    """Knowledge that a part leaves for those behind it; ``state_of`` gives what they ask for."""
 
     def __init__(
         self,
@@ -169,8 +175,8 @@ class PartExit:
         self.summary = PartSummary(
             keys=np.array(keys, dtype=np.int64),
             traces=np.array(traces, dtype=np.int64),
-            sessions=frozenset(parser.sessions),
-            asks_for=self._entry.sessions | parser.sessions.lacking,
+            knows_agents=parser.knows_agents,
+            is_inside_session=parser.is_inside_session,
             n_tickets=self._joiner.n_tickets,
             n_spans=self._joiner.n_spans,
             file=parser.state_of_file(n_lines),
@@ -208,7 +214,7 @@ def entries(
     summaries: Sequence[PartSummary],
     state_of: Callable[[Mapping[int, tuple[list[int], list[int]]]], Mapping[int, PartState]],
 ) -> list[PartEntry]:
-    """What each part should know of those before it, as far as these have said it.
+    """Return the knowledge that each part needs of those before it, as these have said it.
 
     Args:
         parts: The parts.
@@ -230,9 +236,8 @@ def entries(
         {part: (sorted({*a}), sorted({*b})) for part, (a, b) in sorted(wanted.items())}
     )
     files = list(_file_states(parts, summaries))
-    known_sessions: set[str] = set()
     made = []
-    for part, summary in enumerate(summaries):
+    for part in range(len(summaries)):
         moved = _Moved(first_ticket, part)
         seen: dict[int, tuple[KnownAnswer, ...]] = {}
         for key, other in shared[0][part]:
@@ -253,11 +258,9 @@ def entries(
                 part=part,
                 joins=JoinState(seen, traces),
                 rows=dict(sorted(moved.rows.items())),
-                sessions=frozenset(summary.asks_for & known_sessions),
                 file=files[part],
             )
         )
-        known_sessions |= summary.sessions
     return made
 
 
@@ -319,3 +322,16 @@ def _file_states(parts: Sequence[LogPart], summaries: Sequence[PartSummary]) -> 
     for part, summary in zip(parts, summaries, strict=True):
         yield state if part[0].start else b""
         state = summary.file
+
+
+def can_be_apart(parts: Sequence[LogPart], summaries: Sequence[PartSummary]) -> bool:
+    """True if parts know enough of one another by ``entries``.
+
+    Files of coding agents state facts for the files behind them (parents of forks, models of a
+    task) that only one reader has: they must not lie in several parts, nor be cut.
+    """
+    is_cut = any(
+        one.is_inside_session and part[-1].end >= 0
+        for part, one in zip(parts, summaries, strict=True)
+    )
+    return not is_cut and sum(one.knows_agents for one in summaries) <= 1

@@ -87,7 +87,7 @@ class RequestStream(Iterator[RequestBatch]):
         files: Sequence[InputFile],
         records: Callable[[RequestStream, LogShard], Iterator[tuple[int, Any]]],
         *,
-        parser: Callable[[Callable[[int], str]], RecordParser],
+        parser: Callable[[Callable[[int], Place]], RecordParser],
         issues: IssueLog,
         batch_bytes: int,
         domains_by: DomainsBy | None,
@@ -184,7 +184,7 @@ class RequestStream(Iterator[RequestBatch]):
         return self.facts().summary()
 
     def facts(self) -> LogFacts:
-        """What the summary is made of; facts of parts of a log add up to those of the whole."""
+        """Figures behind the summary; those of parts of a log add up to those of the whole."""
         parser = self._parser
         edges = PartEdges(
             path=self._shards[0].file.path if self._shards else "",
@@ -200,6 +200,7 @@ class RequestStream(Iterator[RequestBatch]):
             shapes=parser.shapes,
             conventions=parser.conventions,
             unread=parser.unread,
+            unread_units=parser.unread_units,
             joined=Counter(parser.joiner.joined),
             issues=self._issues,
             has_template=parser.has_template,
@@ -216,7 +217,7 @@ class RequestStream(Iterator[RequestBatch]):
         return None if self._entry is None else self._entry.part
 
     def part_exit(self) -> PartExit:
-        """What parts of the log behind this one have to know, after the last batch."""
+        """Facts for the parts of the log behind this one, after the last batch."""
         names = (self.domains, self.models, self.models, self.providers, self.tariffs)
         return PartExit(self._parser, self._history, names, self._entry, self._n_lines)
 
@@ -280,14 +281,13 @@ class RequestStream(Iterator[RequestBatch]):
     def _start_file(self, file: InputFile) -> None:
         self._file = file
         self._n_lines = 0
-        self._parser.start_file()
+        self._parser.start_file(file.path)
         self._file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
 
     def _enter(self, entry: PartEntry) -> None:
         """Know what the parts of the log before this one say."""
         self._parser.joiner.seed(entry.joins)
         self._parser.go_on(entry.file)
-        self._parser.sessions.update(entry.sessions)
         kinds = (self._domains, self._models, self._models, self._providers, self._tariffs)
         for ticket, row in entry.rows.items():
             numbers = [
@@ -319,7 +319,7 @@ class RequestStream(Iterator[RequestBatch]):
             with without_collector():
                 is_end = self._fill(records)
                 if is_end and is_end_of_file:
-                    self._parser.end_file()
+                    self._parser.end_file(is_last=self._file is self.files[-1])
                 rows, changes = self._parser.joiner.take()
             if rows or changes:
                 yield rows, changes
@@ -360,7 +360,7 @@ class RequestStream(Iterator[RequestBatch]):
             overhead_tokens=overheads,
             has_text=has_text,
             usage=[usage[:6] for usage in usages],
-            extras=[usage.extras for usage in usages],
+            extras=[usage.columns for usage in usages],
         )
         texts = TextBatch.from_texts(sent)
         has_response = np.array([response is not None for response in received], dtype=np.bool_)
@@ -591,11 +591,7 @@ def open_requests(
         domains_by=domains_by,
         strict=strict,
         on_progress=on_progress,
-        on_end=pool.close if pool is not None else _nothing,
+        on_end=pool.close if pool is not None else (lambda: None),
         shards=partial(plan_shards, format=format) if part is None else (lambda _: part),
         entry=entry,
     )
-
-
-def _nothing() -> None:
-    """Nothing is to be closed."""

@@ -29,7 +29,7 @@ def block_numbers(
 
     Args:
         tokenizer: The tokenizer in use.
-        texts: What the requests send.
+        texts: The texts of the requests.
         blocks: Their blocks.
         num_threads: Threads of the core; None: all.
         allow_special: ``all`` where a chat template wrote control tokens.
@@ -40,7 +40,7 @@ def block_numbers(
     counts = tokenizer.count_batch(
         blocks.texts(texts),
         num_threads=num_threads,
-        allow_special=allow_special,  # type: ignore[arg-type]
+        allow_special=allow_special,
     )
     n = len(blocks)
     row = np.repeat(np.arange(n), np.diff(blocks.offsets))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,10 @@ class ColumnNames(NamedTuple):
     """Names by number.
 
     Attributes:
-        models: Those that ``columns.model`` and ``columns.model_asked`` index.
-        providers: Those that ``columns.provider`` indexes.
-        tariffs: Those that ``columns.tariff`` indexes; the first is ``standard``.
-        domains: Those that ``columns.domain`` indexes.
+        models: Names for ``columns.model`` and ``columns.model_asked``.
+        providers: Names for ``columns.provider``.
+        tariffs: Names for ``columns.tariff``; the first is ``standard``.
+        domains: Names for ``columns.domain``.
     """
 
     models: tuple[str, ...] = ()
@@ -56,8 +56,9 @@ class ColumnNames(NamedTuple):
             for kind, names in zip(self._fields, self, strict=True)
         }
 
-        def renamed(numbers: NDArray[np.int32], kind: str) -> NDArray[np.int32]:
-            return places[kind][numbers].astype(numbers.dtype)
+        def renamed(numbers: NDArray[Any], kind: str) -> NDArray[Any]:
+            changed: NDArray[Any] = places[kind][numbers].astype(numbers.dtype)
+            return changed
 
         return replace(
             columns,

@@ -261,8 +261,8 @@ class RequestCollector:
             merged._first_rows.update({p: row + first for p, row in part._first_rows.items()})
             merged._is_complete &= part._is_complete
         for part in (self, other):
-            for number, row, columns in part._elsewhere:
-                own = None if columns is None else part._names.renumbered(columns, names)
+            for number, row, changed in part._elsewhere:
+                own = None if changed is None else part._names.renumbered(changed, names)
                 merged._set_elsewhere(number, row, own)
         merged.times = self.times.merge(other.times)
         merged._names = ColumnNames(*(tuple(names[kind].names) for kind in ColumnNames._fields))
