@@ -76,6 +76,8 @@ class RecordParser:
         """Time and place of the first request with one, in the first file."""
         self.last_time_s = -math.inf
         """Time of the last request with one, in the file that is read."""
+        self.knows_agents = False
+        """True if a record of a coding agent was read, which may need those of other files."""
         self._n_files = 0
         self._state = FileState(self.joiner.join, options.names)
         self._open: OrderedDict[tuple[str, str], tuple[Answer, dict[str, Any], int]] = OrderedDict()
@@ -113,11 +115,6 @@ class RecordParser:
                 self.reader.read(part, line)
         else:
             self.reader.read(record, line)
-
-    @property
-    def knows_agents(self) -> bool:
-        """True if files of coding agents stated facts for those behind them."""
-        return bool(self._state.shared or self._state.at_end)
 
     @property
     def is_inside_session(self) -> bool:
@@ -165,6 +162,7 @@ class RecordParser:
         """Read a record that belongs to those before it; False: it does not, by its values."""
         if kind in ("piece", "bedrock-event"):
             return self._take_piece(record, known)
+        self.knows_agents = True
         found = AGENTS_BY_KIND[kind].read(record, self._state, self._report)
         if found is None:
             return False

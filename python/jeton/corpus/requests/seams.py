@@ -79,7 +79,7 @@ _NAMED = ("domain", "model", "model_asked", "provider", "tariff")
 
 @dataclass(frozen=True, slots=True)
 class PartEntry:
-    """Knowledge that a part has of those before it; numbers of rows and spans are below those of its own.
+    """Knowledge that a part has of those before it; their rows and spans have lower numbers.
 
     Attributes:
         part: Its number.
@@ -140,7 +140,7 @@ class PartSummary:
     Attributes:
         keys: int64, hashes of the ids that it met.
         traces: int64, hashes of the traces.
-        knows_agents: True if files of coding agents stated facts for other files.
+        knows_agents: True if it has records of coding agents.
         is_inside_session: True if it ends inside the session of a coding agent.
         n_tickets: Its rows, those included that went.
         n_spans: Its spans.
