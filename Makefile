@@ -192,6 +192,11 @@ dataset-readers: $(VENV)/.built  ## let the training programs' own packages read
 	PYTHONPATH="$(CURDIR)/python:$(CURDIR)" $(READERS_PYTHON) -m scripts.dataset_readers
 	PYTHONPATH="$(CURDIR)/python:$(CURDIR)" $(READERS_PYTHON) -m pytest -m cluster --timeout 600 tests/cluster
 
+REQUESTS ?= 10000000
+LOGS ?= .cluster-logs
+cluster-logs: $(VENV)/.built  ## audit a log of ten million requests on a local cluster of Ray, and compare with one machine (an hour)
+	$(BIN)/python -m scripts.cluster_logs --requests $(REQUESTS) --folder $(LOGS)
+
 vocabularies: setup  ## train the bundled tokenizers again from ../shared
 	$(BIN)/python scripts/build_vocabularies.py
 
@@ -229,4 +234,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup models dataset-readers vocabularies docs book lock clean
+.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup models dataset-readers cluster-logs vocabularies docs book lock clean

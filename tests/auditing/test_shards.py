@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from jeton._core import Tokenizer
 from jeton.auditing import Audit, AuditReport
-from jeton.errors import UsageError
-from jeton.workload.inputs.log_pricing import LogPricing, PricingOptions
+from jeton.workload.counting import counts as counts_module
+from jeton.workload.inputs import requests as requests_module
 from jeton.workload.inputs.requests import RequestCollector
 from jeton.workload.sampling.drawing import Drawer, Unit
 from tests.auditing.tiny import documentation
@@ -103,14 +103,20 @@ def test_shards_of_logs_are_the_whole_log(good: Tokenizer) -> None:
         assert report.bill.usd_billed - report.bill.usd_explained == report.bill.usd_unexplained
 
 
-def test_shards_of_logs_beyond_the_limit_are_refused(good: Tokenizer) -> None:
+def test_shards_of_logs_beyond_the_limit_keep_the_first_requests(
+    good: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (counts_module, requests_module):
+        monkeypatch.setattr(module, "MAX_REQUEST_ROWS", 3)
+    monkeypatch.setitem(RequestCollector.__init__.__kwdefaults__, "max_rows", 3)
     audit = Audit(tokenizers=[good], logs=True)
-    counts = audit.count([{"prompt": f"number {i}"} for i in range(3)])
-    assert counts.requests is not None
-    small = RequestCollector(pricing=LogPricing(PricingOptions()), max_rows=2)
-    small._parts, small._is_complete = counts.requests._parts, False
-    with pytest.raises(UsageError, match="too many to be merged"):
-        small.merge(counts.requests)
+    records = [{"prompt": f"number {i}", "usage": {"input_tokens": 3 + i}} for i in range(8)]
+    whole = audit.report(audit.count(records))
+    for cut in (1, 2, 4, 7):
+        merged = audit.count(records[:cut]).merge(audit.count(records[cut:]))
+        assert merged.requests is not None
+        assert merged.requests.n_rows == 8
+        assert _without_sources(audit.report(merged)) == _without_sources(whole)
 
 
 @given(

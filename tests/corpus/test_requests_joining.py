@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jeton.corpus import open_requests
-from jeton.corpus.requests import joining
+from jeton.corpus.requests import answers, joining
 from tests.cases.test_counting import corrected
 
 MESSAGE: dict[str, Any] = {
@@ -105,7 +105,7 @@ def test_blocks_in_any_order(data: st.DataObject) -> None:
 
 
 def test_ids_beyond_the_limit_are_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "MAX_ANSWERS", 2)
+    monkeypatch.setattr(answers, "MAX_ANSWERS", 2)
     usage = {"input_tokens": 5, "output_tokens": 1}
     records = [{**MESSAGE, "id": f"m{i}", "usage": usage} for i in (0, 1, 2, 0, 2)]
     stream = open_requests(iter(records))

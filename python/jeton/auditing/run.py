@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from jeton.auditing.log_counting import LogJob, LogReading
 from jeton.auditing.measures.measuring import Facts
 from jeton.auditing.measures.traffic import load_trace
 from jeton.auditing.measures.training import checked_training
@@ -18,7 +19,7 @@ from jeton.auditing.options.asked import (
 )
 from jeton.auditing.options.audit_options import AuditOptions
 from jeton.auditing.options.keywords import keywords_of
-from jeton.auditing.options.logs import LogOptions, open_logs
+from jeton.auditing.options.logs import LogOptions
 from jeton.auditing.options.selection import is_given, select
 from jeton.auditing.reporting import Asked, report_of
 from jeton.auditing.result import AuditReport
@@ -26,14 +27,13 @@ from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, open_documents
 from jeton.economics.billing.closed import stand_in
+from jeton.errors import UsageError
 from jeton.progress import OnProgress
 from jeton.registry import load, several
 from jeton.workload.choice import Chosen
 from jeton.workload.counting.counts import Counts, Setup
 from jeton.workload.counting.scan import scan
-from jeton.workload.inputs.log_pricing import LogPricing
-from jeton.workload.inputs.portions import DocumentPortions, Portions, RequestPortions
-from jeton.workload.inputs.requests import RequestCollector
+from jeton.workload.inputs.portions import DocumentPortions, Portions
 from jeton.workload.sampling.sampled import draw
 
 __all__ = ["Audit", "audit"]
@@ -161,7 +161,7 @@ class Audit:
         portions: Portions
         collector, drawn = None, None
         if self._logs is not None:
-            requests, collector = self._open_logs(inputs, self._logs, on_progress)
+            _, requests, collector = self._reading(self._logs).open(inputs, on_progress=on_progress)
             setup = self._setup or self._begin(requests.logged_models())
             portions = requests
         elif self._options.sampling is not None:
@@ -204,23 +204,44 @@ class Audit:
             read_ahead=self._options.num_threads != 1,
         )
 
-    def _open_logs(
-        self, inputs: Any, options: LogOptions, on_progress: OnProgress | None
-    ) -> tuple[RequestPortions, RequestCollector]:
-        requests = open_logs(
-            inputs,
-            options,
+    def _reading(self, logs: LogOptions) -> LogReading:
+        by = self._options.domains
+        return LogReading(
+            logs=logs,
             domain_field=self._options.domain_field,
-            domains_by=self._options.domains
-            if self._options.domains in ("file", "folder")
-            else None,
+            domains_by=by if by in ("file", "folder") else None,
             strict=self._options.strict,
-            on_progress=on_progress,
+            pricing=replace(self._pricing, price=self._facts.price),
         )
-        collector = RequestCollector(
-            pricing=LogPricing(replace(self._pricing, price=self._facts.price))
-        )
-        return RequestPortions(requests, collector), collector
+
+    def log_job(self, inputs: Any) -> LogJob:
+        """Logs as parts that other processes count (``jeton.cluster.count_logs_on_ray``).
+
+        Args:
+            inputs: Files that all of them can read.
+
+        Raises:
+            UsageError: The inputs are no logs in files, or observers look at all texts.
+        """
+        if self._logs is None:
+            raise UsageError("only request logs are counted in parts\nhint: audit logs (--logs)")
+        if self._observers:
+            raise UsageError(
+                "budgets and baselines look at all texts in one place, which a cluster does not\n"
+                "hint: leave them out, or count on this machine"
+            )
+        reading = self._reading(self._logs)
+        stream, portions, _ = reading.open(inputs, num_processes=0)
+        try:
+            if any(file.n_bytes is None for file in stream.files):
+                raise UsageError(
+                    "a cluster cannot read standard input or Python objects\n"
+                    "hint: write the logs to files that all nodes share"
+                )
+            setup = self._setup or self._begin(portions.logged_models())
+        finally:
+            stream.close()
+        return LogJob.of(reading, setup, stream)
 
 
 @keywords_of(AuditOptions)

@@ -14,6 +14,7 @@ from jeton.cli.audit_options import (
     FIRST,
     GROUPS,
     AuditGate,
+    ClusterSettings,
     GpuSettings,
     InputSettings,
     LimitSettings,
@@ -53,6 +54,7 @@ def audit(
     training: TrainingSettings,
     pipeline: PipelineSettings,
     limits: LimitSettings,
+    cluster: ClusterSettings,
     output: OutputSettings,
 ) -> int:
     """Say what tokenization costs a workload, and what to change.
@@ -66,14 +68,16 @@ def audit(
       jeton audit calls.jsonl --field prompt -t o200k_base --price-model gpt-4o \\
           --requests-per-day 50000 --html report.html
       jeton audit gateway/*.jsonl.zst --logs -t o200k_base --bill invoice.csv --html report.html
+      jeton audit /shared/gateway/ --logs -t o200k_base --on ray --json costs.json
       jeton audit before/ --against after/ -t o200k_base --price-model gpt-4o
       jeton audit corpus/ -t llama3 --model llama-3-8b --gpu h100-sxm --json - | jq .findings
       jeton audit prompts/ -t llama3 -t jeton-medical-32k --model llama-3-8b --gpu h100-sxm \\
           --trace AzureLLMInferenceTrace_conv.csv --trace-speed 3 --html traffic.html
     """
-    from jeton.auditing import audit as run_audit
+    from jeton.auditing import Audit
 
     output.check()
+    tasks = cluster.tasks()
     arguments: dict[str, Any] = {}
     for settings in (reading, price, serving, logs, trace, training, pipeline, limits):
         arguments |= settings.arguments()
@@ -87,9 +91,14 @@ def audit(
             options.bad_records_explained(others=others),
             progress_bar(reading="reading", quiet=output.quiet) as on_progress,
         ):
-            report = run_audit(
-                list(paths), on_progress=on_progress, observers=observers, **arguments
-            )
+            steps = Audit(observers=observers, **arguments)
+            if tasks is None:
+                counts = steps.count(list(paths), on_progress=on_progress)
+            else:
+                from jeton.cluster import count_logs_on_ray
+
+                counts = count_logs_on_ray(steps, list(paths), tasks=tasks, on_progress=on_progress)
+            report = steps.report(counts)
         _warn_skipped(report)
         streams.warn_left_out(
             n_null=report.corpus.n_null_documents, n_bad=report.corpus.n_bad_records

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.cluster_options import cluster_options, tasks_of
 from jeton.errors import JetonError
 
 if TYPE_CHECKING:
     from jeton import TextBatch, Tokenizer
+    from jeton.corpus import InputFile
 
 __all__ = ["count"]
 
@@ -61,6 +64,7 @@ class _Count:
 @options.threads_option
 @options.pattern_option
 @options.special_id_option
+@cluster_options
 @options.json_option
 def count(
     *,
@@ -78,6 +82,7 @@ def count(
     pattern: str | None,
     special_tokens: tuple[str, ...],
     as_json: bool,
+    **cluster: Any,
 ) -> None:
     """Count the tokens of files.
 
@@ -92,17 +97,43 @@ def count(
       cat prompts.jsonl | jeton count -t o200k_base --format jsonl --field prompt
       jeton count -t jeton-general-32k --text "Hello world" --json
       jeton count -t my-model/ --chat chats.jsonl
+      RAY_ADDRESS=auto jeton count -t o200k_base /shared/web/ --on ray
     """
     if text is not None and files:
         raise click.UsageError("give files or --text, not both")
     if as_chats and (text is not None or allow_special):
         raise click.UsageError("--chat takes files, and the template says which tokens count")
+    tasks = tasks_of(cluster)
+    if tasks is not None and (as_chats or not files or "-" in files):
+        raise click.UsageError("--on ray counts files: no --text, no --chat, no standard input")
     tokenizer = options.load_tokenizer(
         tokenizer_name, pattern=pattern, special_tokens=special_tokens
     )
     if as_chats:
         counts = {file: _of_chats(file, tokenizer) for file in files or ("-",)}
         _write(list(counts.values()), tokenizer, as_json=as_json)
+        return
+    if tasks is not None:
+        from jeton.cluster import count_tokens_on_ray
+
+        with options.bad_records_explained():
+            found = count_tokens_on_ray(
+                files,
+                tokenizer,
+                field=field,
+                documents=documents,
+                input_format=None if file_format == "auto" else file_format,
+                strict=strict,
+                on_bad_record=on_bad_record,
+                allow_special=streams.allowed(allow_special),
+                tasks=replace(tasks, num_cpus=num_threads or tasks.num_cpus),
+            )
+        _say_skipped(found.skipped)
+        rows = [_Count(path, **asdict(sums)) for path, sums in found.files.items()]
+        for row in rows:
+            row.warn()
+        streams.warn_left_out(n_null=found.n_null_documents, n_bad=found.n_bad_records)
+        _write(rows, tokenizer, as_json=as_json)
         return
     stream = None
     if text is not None:
@@ -120,8 +151,7 @@ def count(
         batches = ((file.path, batch) for file, batch in stream)
         # A file without a document counts too: as zero.
         counts = {file.path: _Count(file.path) for file in stream.files}
-        for file in stream.skipped:
-            streams.say(f"jeton: warning: {file.path} was skipped: {file.skipped_because}")
+        _say_skipped(stream.skipped)
     with options.bad_records_explained():
         for path, batch in batches:
             lengths = tokenizer.count_batch(
@@ -133,6 +163,11 @@ def count(
     if stream is not None:
         streams.warn_stream(stream)
     _write(list(counts.values()), tokenizer, as_json=as_json)
+
+
+def _say_skipped(skipped: Iterable[InputFile]) -> None:
+    for file in skipped:
+        streams.say(f"jeton: warning: {file.path} was skipped: {file.skipped_because}")
 
 
 def _of_chats(file: str, tokenizer: Tokenizer) -> _Count:

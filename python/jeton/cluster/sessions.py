@@ -103,9 +103,19 @@ class RaySession:
         return max(1, cores // self._tasks.num_cpus)
 
     def begin(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Begin ``function(shared, *arguments)``; return its reference."""
+        """Begin ``function(shared, *arguments)``; return its reference.
+
+        References among the arguments stand for what they refer to.
+        """
         call = self._call.options(name=function.__name__)
-        return call.remote(self._name, self._shared, function, arguments)
+        return call.remote(self._name, self._shared, function, *arguments)
+
+    def begin_several(
+        self, function: Callable[..., Any], *arguments: Any, n_results: int
+    ) -> list[Any]:
+        """As ``begin``, for a function that returns a tuple: a reference to each element."""
+        call = self._call.options(name=function.__name__, num_returns=n_results)
+        return list(call.remote(self._name, self._shared, function, *arguments))
 
     def wait(self, references: Iterable[Any], *, seconds: float | None = None) -> list[Any]:
         """Return references of tasks that are done: at least one, or those within ``seconds``."""
@@ -115,14 +125,26 @@ class RaySession:
         return list(self._ray.wait(waiting, num_returns=n, timeout=seconds)[0])
 
     def results(
-        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int | None
+        self,
+        function: Callable[..., Any],
+        calls: Sequence[tuple[Any, ...]],
+        workers: int | None,
+        *,
+        n_kept: int = 0,
     ) -> Iterator[tuple[int, Any]]:
         """Yield (number of the call, result) of many calls, as they are done.
+
+        Args:
+            function: Called with the shared value and the arguments of a call.
+            calls: Arguments of the calls.
+            workers: Calls at a time; None: as many as there are cores for.
+            n_kept: Elements behind the first of the tuple that it returns: they stay where they
+                are, and the result is the first element and the references to them.
 
         Raises:
             Exception: The error of the first call that failed, when no other runs any more.
         """
-        running: dict[Any, int] = {}
+        running: dict[Any, tuple[int, list[Any]]] = {}
         errors: dict[int, Exception] = {}
         waiting = iter(range(len(calls)))
         while True:
@@ -130,17 +152,22 @@ class RaySession:
                 number = next(waiting, None)
                 if number is None:
                     break
-                running[self.begin(function, *calls[number])] = number
+                first, *rest = (
+                    self.begin_several(function, *calls[number], n_results=n_kept + 1)
+                    if n_kept
+                    else [self.begin(function, *calls[number])]
+                )
+                running[first] = number, rest
             if not running:
                 break
             for reference in self.wait(running):
-                number = running.pop(reference)
+                number, rest = running.pop(reference)
                 try:
                     result = self.result(reference)
                 except Exception as error:
                     errors[number] = error
                 else:
-                    yield number, result
+                    yield number, ((result, *rest) if n_kept else result)
         if errors:
             raise errors[min(errors)]
 
@@ -207,7 +234,7 @@ def _connect(ray: Any, tasks: RayTasks, workers: int | None) -> None:
 
 
 def _with_shared(
-    name: str, shared: list[Any], function: Callable[..., Any], arguments: tuple[Any, ...]
+    name: str, shared: list[Any], function: Callable[..., Any], *arguments: Any
 ) -> Any:
     """Run in a worker: call a function with the shared value, which stays in the process."""
     if name not in SHARED:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jeton.catalog.model_map import ModelMap, read_model_map
 from jeton.corpus.requests.counts import DOUBTS
@@ -84,15 +84,17 @@ def ledger_of_stream(
 ) -> Ledger:
     """Return the ledger of a stream of requests, read to its end."""
     for batch in stream:
-        names = {
+        names: dict[str, Any] = {
             "models": stream.models,
             "providers": stream.providers,
             "tariffs": stream.tariffs,
             "domains": stream.domains,
         }
-        builder.add(batch.columns, **names, first_row=batch.first_row)
+        builder.add(batch.columns, **names)
         for correction in batch.corrections:
-            builder.correct(correction.row, correction.columns, **names)
+            builder.add(correction.before, **names, sign=-1)
+            if correction.columns is not None:
+                builder.add(correction.columns, **names)
     found = builder.build(joined=stream.joined, period=period, requests_per_day=requests_per_day)
     issues = tuple(
         LedgerIssue(issue.kind, issue.n, _text(issue)) for issue in stream.issues.values()

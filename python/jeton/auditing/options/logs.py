@@ -13,6 +13,8 @@ from jeton.catalog import price as find_price
 from jeton.corpus import ChatRenderer, RequestsSummary, RequestStream, open_requests
 from jeton.corpus.requests.reading import Turns
 from jeton.corpus.requests.records import RecordFormat
+from jeton.corpus.requests.seams import PartEntry
+from jeton.corpus.requests.shards import LogPart
 from jeton.corpus.times import TimeUnit
 from jeton.economics.ledger import Ledger
 from jeton.errors import CatalogError
@@ -66,6 +68,9 @@ def open_logs(
     domains_by: Any,
     strict: bool,
     on_progress: OnProgress | None,
+    part: LogPart | None = None,
+    entry: PartEntry | None = None,
+    num_processes: int | None = None,
 ) -> RequestStream:
     """Open logs with the options of an audit; errors as those of `jeton.corpus.open_requests`."""
     template = options.template
@@ -82,6 +87,9 @@ def open_logs(
         domain_field=domain_field,
         domains_by=domains_by,
         strict=strict,
+        num_processes=num_processes,
+        part=part,
+        entry=entry,
         on_progress=on_progress,
     )
 

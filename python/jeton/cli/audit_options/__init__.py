@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jeton.cli.audit_options.cluster import CLUSTER, ClusterSettings
 from jeton.cli.audit_options.gate import GATE, AuditGate
 from jeton.cli.audit_options.gpu import GPU, GpuSettings
 from jeton.cli.audit_options.inputs import INPUTS, InputSettings
@@ -17,6 +18,7 @@ __all__ = [
     "FIRST",
     "GROUPS",
     "AuditGate",
+    "ClusterSettings",
     "GpuSettings",
     "InputSettings",
     "LimitSettings",
@@ -52,5 +54,6 @@ GROUPS = (
     TRAINING,
     PIPELINE,
     LIMITS,
+    CLUSTER,
     OUTPUT,
 )

@@ -61,6 +61,7 @@ def line_chunks(
     *,
     max_record_bytes: int,
     take_notes: Callable[[], tuple[Note, ...]],
+    first_line: int = 1,
 ) -> Iterator[LineChunk]:
     """Cut a text between lines.
 
@@ -68,8 +69,9 @@ def line_chunks(
         pieces: The text, cut anywhere.
         max_record_bytes: A longer line that would have to be held is noted and left out.
         take_notes: Returns what was reported since it was called before.
+        first_line: Number of the first line.
     """
-    line = 1
+    line = first_line
     waiting: list[bytes] = []  # the beginning of a line
     n_waiting = 0
     for piece in pieces:

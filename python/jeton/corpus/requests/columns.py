@@ -125,10 +125,16 @@ class Correction:
     Attributes:
         row: Number of the row in the stream (``batch.first_row`` and the place in the batch).
         columns: One row that replaces it; None: the row is no request of its own and goes.
+        before: The row as it was.
+        n_bytes: Bytes of its text, UTF-8.
+        part: Number of the part of the log that has the row, by its number there; None: the stream.
     """
 
     row: int
     columns: RequestColumns | None
+    before: RequestColumns
+    n_bytes: int
+    part: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

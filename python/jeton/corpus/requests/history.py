@@ -15,7 +15,8 @@ from jeton.corpus.requests.usage import Usage
 __all__ = ["MAX_ROWS", "HandedOut", "History", "with_usage"]
 
 MAX_ROWS: Final = 1_000_000
-"""Rows that can still be corrected; about 120 bytes each, shared with who keeps the columns."""
+"""Rows before the last batch that can still be corrected, as many as are joined (``answers``).
+About 120 bytes each, shared with who keeps the columns."""
 
 
 class HandedOut(NamedTuple):
@@ -59,7 +60,7 @@ class History:
         self._starts.append(first_row)
         self._parts.append(_Part(columns, n_bytes, has_response))
         self._n_rows += len(columns)
-        while self._n_rows > self._max_rows and len(self._parts) > 1:
+        while self._n_rows - len(self._parts[0].columns) - len(columns) >= self._max_rows:
             self._n_rows -= len(self._parts[0].columns)
             del self._starts[0], self._parts[0]
 

@@ -6,10 +6,11 @@ The kinds are a closed list; each says what it means and what becomes of the rec
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from jeton.corpus.names import printable
 
-__all__ = ["ISSUE_KINDS", "IssueLog", "LogIssue"]
+__all__ = ["ISSUE_KINDS", "IssueLog", "LogIssue", "Place"]
 
 MAX_EXAMPLES = 5
 """Places kept of each kind: what one looks up before one knows the pattern."""
@@ -59,7 +60,8 @@ ISSUE_KINDS: dict[str, str] = {
     "time_backwards": "requests earlier than the one before them in the same file",
     "stray_time": "times far away from all others: not in the requests per day",
     "duplicate_id": "requests with the id of an earlier one and other counts: counted as another",
-    "joining_limited": "requests beyond the number of ids that are compared: repeats of them count",
+    "joining_limited": "requests beyond the number of ids that are compared: repeats of "
+    "earlier ones count",
     "late_span": "spans whose trace began too long ago: a sum around them may count twice",
     "attachment": "images, audio, files and prompts of token ids, which are no text to count",
     "invalid_unicode": "texts with bytes or surrogates that are no Unicode: replaced by U+FFFD",
@@ -90,22 +92,41 @@ class LogIssue:
         return ISSUE_KINDS[self.kind]
 
 
+class Place(NamedTuple):
+    """A place in a log.
+
+    Attributes:
+        path: The file.
+        unit: What its records are counted by, ``line`` or ``row``; empty: the file as a whole.
+        line: Number of the record, from 1 in the part of the file that was read.
+    """
+
+    path: str
+    unit: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}, {self.unit} {self.line}" if self.unit else self.path
+
+    def behind(self, path: str, n_lines: int) -> Place:
+        """The place where ``n_lines`` of a file come before the part that was read."""
+        is_moved = self.unit and self.path == path
+        return self._replace(line=self.line + n_lines) if is_moved else self
+
+
 class IssueLog:
-    """Counts issues as they are met."""
+    """Counts issues as they are met; mergeable."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
-        self._examples: dict[str, list[str]] = {}
+        self._examples: dict[str, list[tuple[Place, str]]] = {}
 
-    def add(self, kind: str, place: str, detail: str = "", *, n: int = 1) -> None:
+    def add(self, kind: str, place: Place, detail: str = "", *, n: int = 1) -> None:
         """Count an issue at a place."""
         self._counts[kind] = self._counts.get(kind, 0) + n
         examples = self._examples.setdefault(kind, [])
         if len(examples) < MAX_EXAMPLES:
-            text = printable(f"{place}: {detail}" if detail else place)
-            examples.append(
-                text if len(text) <= MAX_DETAIL_CHARS else text[:MAX_DETAIL_CHARS] + "…"
-            )
+            examples.append((place, detail[: 2 * MAX_DETAIL_CHARS]))
 
     def count(self, kind: str, n: int) -> None:
         """Count an issue of which the examples suffice; a negative number takes back."""
@@ -120,10 +141,32 @@ class IssueLog:
         """How often a kind was met."""
         return self._counts.get(kind, 0)
 
+    def absorb(self, other: IssueLog, *, path: str = "", n_lines: int = 0) -> None:
+        """Add the issues of the part of a log that comes next.
+
+        Args:
+            other: They.
+            path: A file that the part goes on with.
+            n_lines: Lines of it before the part.
+        """
+        for kind, n in other._counts.items():
+            self._counts[kind] = self._counts.get(kind, 0) + n
+            examples = self._examples.setdefault(kind, [])
+            for place, detail in other._examples[kind]:
+                if len(examples) < MAX_EXAMPLES:
+                    examples.append((place.behind(path, n_lines), detail))
+
     def issues(self) -> dict[str, LogIssue]:
         """The issues so far, in the order of ``ISSUE_KINDS``."""
         return {
-            kind: LogIssue(kind, self._counts[kind], tuple(self._examples[kind]))
+            kind: LogIssue(
+                kind, self._counts[kind], tuple(_shown(*e) for e in self._examples[kind])
+            )
             for kind in ISSUE_KINDS
             if self._counts.get(kind, 0) > 0
         }
+
+
+def _shown(place: Place, detail: str) -> str:
+    text = printable(f"{place}: {detail}" if detail else str(place))
+    return text if len(text) <= MAX_DETAIL_CHARS else text[:MAX_DETAIL_CHARS] + "…"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
@@ -14,10 +15,10 @@ from typing import Any, Final
 from jeton.corpus.places import record_id
 from jeton.corpus.requests.agents import TAKEN_APART, FileState
 from jeton.corpus.requests.fields import Fields, fields_of
-from jeton.corpus.requests.issues import IssueLog
+from jeton.corpus.requests.issues import IssueLog, Place
 from jeton.corpus.requests.joining import Joiner
 from jeton.corpus.requests.kinds import AGENTS_BY_KIND
-from jeton.corpus.requests.messages import OVERHEAD_SOURCE, ChatRenderer
+from jeton.corpus.requests.messages import ChatRenderer
 from jeton.corpus.requests.pieces import Answer, unwrapped_piece
 from jeton.corpus.requests.reading import JOINED_PIECES, ReadOptions, RecordReader
 from jeton.corpus.requests.rows import ReadEvents, ReadRequest
@@ -43,7 +44,8 @@ class RecordParser:
         *,
         template: ChatRenderer | None,
         issues: IssueLog,
-        place: Callable[[int], str],
+        place: Callable[[int], Place],
+        hash_of: Callable[[Any], int] = hash,
     ) -> None:
         self.shapes: Counter[str] = Counter()
         """Requests by shape."""
@@ -55,7 +57,7 @@ class RecordParser:
         """Units that stand under those names."""
         self.uses_overhead = False
         """True if the published overhead was added to a request."""
-        self.joiner = Joiner(self._report)
+        self.joiner = Joiner(self._report, hash_of)
         """The rows of the next batch."""
         self.reader = RecordReader(
             options,
@@ -66,16 +68,24 @@ class RecordParser:
         )
         """Reads records by themselves."""
         self._names = options.names
-        self._has_template = template is not None
+        self.has_template = template is not None
+        """True if chats are written by a template."""
         self._issues = issues
         self._place = place
-        self._last_time_s = -math.inf
+        self.first_timed: tuple[float, Place] | None = None
+        """Time and place of the first request with one, in the first file."""
+        self.last_time_s = -math.inf
+        """Time of the last request with one, in the file that is read."""
+        self.knows_agents = False
+        """True if a record of a coding agent was read, which may need those of other files."""
+        self._n_files = 0
         self._state = FileState(self.joiner.join, options.names)
         self._open: OrderedDict[tuple[str, str], tuple[Answer, dict[str, Any], int]] = OrderedDict()
 
     def start_file(self, path: str) -> None:
         """Times are compared within a file; so are the lines of a session."""
-        self._last_time_s = -math.inf
+        self._n_files += 1
+        self.last_time_s = -math.inf
         self._state = self._state.next_file(path)
 
     def end_file(self, *, is_last: bool = False) -> None:
@@ -106,16 +116,33 @@ class RecordParser:
         else:
             self.reader.read(record, line)
 
-    def chat_format(self) -> str:
-        """How chats became text, in words."""
-        if self._has_template:
-            return "rendered by the chat template"
-        if self.uses_overhead:
-            return (
-                "messages joined by line breaks; overhead by OpenAI's published formula "
-                f"({OVERHEAD_SOURCE})"
+    @property
+    def is_inside_session(self) -> bool:
+        """True if the file of a coding agent stated facts for its lines to come."""
+        return bool(self._state.own or self._state.waiting)
+
+    def state_of_file(self, n_lines: int) -> bytes:
+        """Streamed answers that go on in the lines to come; empty: none.
+
+        Args:
+            n_lines: Lines of the part of the file that was read.
+        """
+        if not self._open:
+            return b""
+        return pickle.dumps(
+            [
+                (key, answer, around, line - n_lines)
+                for key, (answer, around, line) in self._open.items()
+            ]
+        )
+
+    def go_on(self, state: bytes) -> None:
+        """Go on with the streamed answers of the part of the file before."""
+        if state:
+            waiting = pickle.loads(state)
+            self._open.update(
+                (key, (answer, around, line)) for key, answer, around, line in waiting
             )
-        return "messages joined by line breaks; no overhead added"
 
     def _report(self, kind: str, detail: str = "", n: int = 1) -> None:
         if kind == "unread_usage":
@@ -135,6 +162,7 @@ class RecordParser:
         """Read a record that belongs to those before it; False: it does not, by its values."""
         if kind in ("piece", "bedrock-event"):
             return self._take_piece(record, known)
+        self.knows_agents = True
         found = AGENTS_BY_KIND[kind].read(record, self._state, self._report)
         if found is None:
             return False
@@ -239,7 +267,9 @@ class RecordParser:
         for oddity in request.oddities:
             self._report(*oddity)
         time_s = row.time_s
-        if time_s < self._last_time_s:
-            self._report("time_backwards", f"by {self._last_time_s - time_s:,.3f} s")
+        if time_s < self.last_time_s:
+            self._report("time_backwards", f"by {self.last_time_s - time_s:,.3f} s")
         if time_s == time_s:  # not unknown
-            self._last_time_s = time_s
+            if self.first_timed is None and self._n_files == 1:
+                self.first_timed = time_s, self._place(self.reader.line)
+            self.last_time_s = time_s

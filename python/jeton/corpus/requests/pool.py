@@ -133,6 +133,7 @@ class ReadingPool:
         *,
         take_notes: Callable[[], tuple[Note, ...]],
         report: Report,
+        first_line: int = 1,
     ) -> Iterator[tuple[int, Any]]:
         """Line and what ``RecordParser.take`` takes, in the order of the lines.
 
@@ -140,11 +141,17 @@ class ReadingPool:
             pieces: The text of a file, cut anywhere.
             take_notes: Returns what was reported of the pieces since it was called before.
             report: Called for what is left out, in the order of the lines.
+            first_line: Number of the first line.
         """
         waiting: deque[tuple[LineChunk, Future[bytes] | None]] = deque()
         n_ahead = _CHUNKS_AHEAD * self._n_processes
         n_bytes = 0
-        chunks = line_chunks(pieces, max_record_bytes=self._max_record_bytes, take_notes=take_notes)
+        chunks = line_chunks(
+            pieces,
+            max_record_bytes=self._max_record_bytes,
+            take_notes=take_notes,
+            first_line=first_line,
+        )
         failure: Exception | None = None
         while True:
             try:

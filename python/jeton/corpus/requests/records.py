@@ -79,6 +79,8 @@ def records_of_file(
     report: Report,
     on_bytes: Callable[[int], None],
     pool: ReadingPool | None = None,
+    lines: Callable[[Report], Iterator[bytes]] | None = None,
+    first_line: int = 1,
 ) -> Iterator[tuple[int, Any]]:
     """``(line, record)`` for each record; for Parquet ``(row, record)``.
 
@@ -91,6 +93,8 @@ def records_of_file(
         report: Called for what is left out.
         on_bytes: Called with the stored bytes read so far.
         pool: Reads the records of JSON lines too; they come as what was read from them.
+        lines: Gives some of the lines of the file instead of all of it, and reports their faults.
+        first_line: Number of the first of them.
 
     Raises:
         RecordError: The whole file is unreadable.
@@ -98,6 +102,17 @@ def records_of_file(
         MissingExtraError: Parquet without pyarrow.
         OSError: The file cannot be read.
     """
+    if lines is not None:
+        notes = _Notes(report)
+        if pool is not None:
+            yield from pool.records(
+                lines(notes), take_notes=notes.take, report=report, first_line=first_line
+            )
+            return
+        yield from json_lines(
+            lines(report), max_record_bytes=max_record_bytes, report=report, first_line=first_line
+        )
+        return
     if is_address(file.path):
         with local_copy(file.path) as copy:
             yield from records_of_file(

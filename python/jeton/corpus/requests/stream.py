@@ -8,6 +8,7 @@ Cost: O(bytes); memory of a batch and the longest record.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -24,7 +25,7 @@ from jeton.corpus.documents import (
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
 from jeton.corpus.json_records import without_collector
-from jeton.corpus.names import OTHER, Names, printable
+from jeton.corpus.names import OTHER, Names
 from jeton.corpus.places import RecordPlaces
 from jeton.corpus.requests.blocks import Blocks
 from jeton.corpus.requests.columns import (
@@ -36,17 +37,31 @@ from jeton.corpus.requests.columns import (
 )
 from jeton.corpus.requests.fields import FieldNames, is_known_column
 from jeton.corpus.requests.history import HandedOut, History, with_usage
-from jeton.corpus.requests.issues import IssueLog, LogIssue
+from jeton.corpus.requests.issues import IssueLog, LogIssue, Place
 from jeton.corpus.requests.joining import ReplacedRow
+from jeton.corpus.requests.log_facts import (
+    UNREADABLE_WORDS,
+    LogFacts,
+    PartEdges,
+    empty_log,
+)
 from jeton.corpus.requests.messages import ChatRenderer
 from jeton.corpus.requests.parsing import RecordParser
 from jeton.corpus.requests.pool import MAX_PROCESSES, ReadingPool, processes_for
 from jeton.corpus.requests.reading import ReadOptions, Turns
 from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
 from jeton.corpus.requests.rows import Row
+from jeton.corpus.requests.seams import PartEntry, PartExit, stable_hash
+from jeton.corpus.requests.shards import (
+    LogPart,
+    LogShard,
+    lines_before,
+    pieces_of_range,
+    plan_shards,
+)
 from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
 from jeton.corpus.times import TimeUnit
-from jeton.errors import EmptyCorpusError, RecordError, UsageError
+from jeton.errors import RecordError, UsageError
 from jeton.progress import OnProgress, Progress
 
 __all__ = ["MAX_RECORD_BYTES", "RequestInputs", "RequestStream", "open_requests"]
@@ -70,15 +85,17 @@ class RequestStream(Iterator[RequestBatch]):
     def __init__(
         self,
         files: Sequence[InputFile],
-        records: Callable[[RequestStream, InputFile], Iterator[tuple[int, Any]]],
+        records: Callable[[RequestStream, LogShard], Iterator[tuple[int, Any]]],
         *,
-        parser: Callable[[Callable[[int], str]], RecordParser],
+        parser: Callable[[Callable[[int], Place]], RecordParser],
         issues: IssueLog,
         batch_bytes: int,
         domains_by: DomainsBy | None,
         strict: bool,
         on_progress: OnProgress | None,
         on_end: Callable[[], None],
+        shards: Callable[[Sequence[InputFile]], Sequence[LogShard]],
+        entry: PartEntry | None,
     ) -> None:
         """Not for callers: see ``open_requests``."""
         self.files: tuple[InputFile, ...] = tuple(f for f in files if not f.skipped_because)
@@ -108,6 +125,9 @@ class RequestStream(Iterator[RequestBatch]):
         self._file = files[0] if files else InputFile(MEMORY, "memory")
         self._on_progress = on_progress
         self._on_end = on_end
+        self._n_lines = 0
+        self._shards = shards(self.files)
+        self._entry = entry
         self._iterator = self._iterate(records)
 
     def __iter__(self) -> RequestStream:
@@ -151,26 +171,7 @@ class RequestStream(Iterator[RequestBatch]):
     @property
     def issues(self) -> dict[str, LogIssue]:
         """Faults of the log, by kind (``issues.ISSUE_KINDS``)."""
-        found = self._issues.issues()
-        for kind, counts in (
-            ("mixed_schemas", self._parser.shapes),
-            ("mixed_conventions", self._parser.conventions),
-        ):
-            if len(counts) > 1:
-                ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-                examples = tuple(f"{name}: {n:,} requests" for name, n in ranked[:5])
-                n_rest = sum(n for _, n in ranked[1:])
-                found[kind] = LogIssue(kind, n_rest, examples)
-        unread = self._parser.unread
-        if unread:
-            ranked = sorted(unread.items(), key=lambda item: (-item[1], item[0]))
-            units = self._parser.unread_units
-            shown = tuple(
-                f"{printable(name)}: {n:,} requests, {units[name]:,} in all"
-                for name, n in ranked[:10]
-            )
-            found["unread_usage"] = LogIssue("unread_usage", sum(unread.values()), shown)
-        return found
+        return self.facts().found_issues()
 
     @property
     def progress(self) -> Progress:
@@ -180,12 +181,45 @@ class RequestStream(Iterator[RequestBatch]):
 
     def summary(self) -> RequestsSummary:
         """The log in figures, as far as it has been read."""
-        return self._tally.summary(
-            models=self.models,
-            shapes=dict(self._parser.shapes),
-            chat_format=self._parser.chat_format(),
-            issues=self.issues,
+        return self.facts().summary()
+
+    def facts(self) -> LogFacts:
+        """Figures behind the summary; those of parts of a log add up to those of the whole."""
+        parser = self._parser
+        edges = PartEdges(
+            path=self._shards[0].file.path if self._shards else "",
+            begins_inside=bool(self._shards and self._shards[0].start),
+            is_one_file=len(self.files) <= 1,
+            first_timed=parser.first_timed,
+            last_time_s=parser.last_time_s,
+            n_lines=self._n_lines,
         )
+        return LogFacts(
+            tally=self._tally,
+            models=tuple(self.models),
+            shapes=parser.shapes,
+            conventions=parser.conventions,
+            unread=parser.unread,
+            unread_units=parser.unread_units,
+            joined=Counter(parser.joiner.joined),
+            issues=self._issues,
+            has_template=parser.has_template,
+            uses_overhead=parser.uses_overhead,
+            n_records=self.n_records,
+            n_with_id=parser.joiner.n_with_id,
+            n_rows=self._n_rows,
+            edges=edges,
+        )
+
+    @property
+    def part(self) -> int | None:
+        """Number of the part of a log that this is; None: it is read by itself."""
+        return None if self._entry is None else self._entry.part
+
+    def part_exit(self) -> PartExit:
+        """Facts for the parts of the log behind this one, after the last batch."""
+        names = (self.domains, self.models, self.models, self.providers, self.tariffs)
+        return PartExit(self._parser, self._history, names, self._entry, self._n_lines)
 
     def close(self) -> None:
         """Close the open file, where one is open; the stream has ended."""
@@ -199,9 +233,12 @@ class RequestStream(Iterator[RequestBatch]):
         """
         place = self._place(line)
         if self._strict and kind in _UNREADABLE:
+            if self._shards and self._shards[0].start:
+                line += lines_before(self._shards[0])
+                place = place._replace(line=line)
             what = f": {detail}" if detail else ""
             raise RecordError(
-                f"{place}: {_WORDS[kind]}{what}\n"
+                f"{place}: {UNREADABLE_WORDS[kind]}{what}\n"
                 "hint: without strict, such records are counted and left out",
                 path=self._file.path,
                 line=line,
@@ -212,49 +249,83 @@ class RequestStream(Iterator[RequestBatch]):
         """Used by the readers: bytes taken from the current file so far."""
         self._bytes_of_file = n_bytes
 
-    def _place(self, line: int) -> str:
+    def add_lines(self, n_lines: int) -> None:
+        """Used by the readers: lines of a part of a file that were taken."""
+        self._n_lines += n_lines
+
+    @property
+    def n_lines(self) -> int:
+        """Lines of the file that were taken, where it is read in parts."""
+        return self._n_lines
+
+    def _place(self, line: int) -> Place:
         unit = "row" if self._file.format in ("parquet", "memory") else "line"
-        return f"{self._file.path}, {unit} {line}"
+        return Place(self._file.path, unit, line)
 
     def _iterate(
-        self, records: Callable[[RequestStream, InputFile], Iterator[tuple[int, Any]]]
+        self, records: Callable[[RequestStream, LogShard], Iterator[tuple[int, Any]]]
     ) -> Generator[RequestBatch, None, None]:
         try:
-            for file in self.files:
-                yield from self._iterate_file(file, records(self, file))
+            for number, shard in enumerate(self._shards):
+                is_new = not number or not shard.start
+                if is_new:
+                    self._start_file(shard.file)
+                if number == 0 and self._entry is not None:
+                    self._enter(self._entry)
+                yield from self._iterate_shard(shard, records(self, shard))
         finally:
             self._on_end()
-        if not self.n_requests:
-            raise self._empty()
+        if not self.n_requests and self._entry is None:
+            raise empty_log(self.facts(), n_skipped=len(self.skipped))
 
-    def _iterate_file(
-        self, file: InputFile, records: Iterator[tuple[int, Any]]
-    ) -> Iterator[RequestBatch]:
+    def _start_file(self, file: InputFile) -> None:
         self._file = file
+        self._n_lines = 0
         self._parser.start_file(file.path)
         self._file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
-        for rows, changes in self._batches_of_rows(records):
-            batch = self._batch(file, rows, changes)
+
+    def _enter(self, entry: PartEntry) -> None:
+        """Know what the parts of the log before this one say."""
+        self._parser.joiner.seed(entry.joins)
+        self._parser.go_on(entry.file)
+        kinds = (self._domains, self._models, self._models, self._providers, self._tariffs)
+        for ticket, row in entry.rows.items():
+            numbers = [
+                self._number(kind, name) for kind, name in zip(kinds, row.names, strict=False)
+            ]
+            self._history.change(ticket, row.renamed(numbers))
+
+    def _iterate_shard(
+        self, shard: LogShard, records: Iterator[tuple[int, Any]]
+    ) -> Iterator[RequestBatch]:
+        # A part ends a batch: parts that are read apart do the same.
+        for rows, changes in self._batches_of_rows(records, is_end_of_file=shard.end < 0):
+            batch = self._batch(shard.file, rows, changes)
             self._report_progress()
             yield batch
-        self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
+        if shard.end >= 0:
+            return
+        n_bytes = shard.file.n_bytes
+        self._bytes_before += self._bytes_of_file if n_bytes is None else n_bytes
         self._bytes_of_file = 0
         self._report_progress()
 
     def _batches_of_rows(
-        self, records: Iterator[tuple[int, Any]]
+        self, records: Iterator[tuple[int, Any]], *, is_end_of_file: bool
     ) -> Iterator[tuple[list[Row], list[ReplacedRow]]]:
         is_end = False
         while not is_end:
             # Records and rows are no cycles, and the collector walks all that wait for a batch.
             with without_collector():
                 is_end = self._fill(records)
+                if is_end and is_end_of_file:
+                    self._parser.end_file(is_last=self._file is self.files[-1])
                 rows, changes = self._parser.joiner.take()
             if rows or changes:
                 yield rows, changes
 
     def _fill(self, records: Iterator[tuple[int, Any]]) -> bool:
-        """Take records until there are enough for a batch; returns whether the file has ended."""
+        """Take records until there are enough for a batch; returns whether there are no more."""
         parser, joiner = self._parser, self._parser.joiner
         for line, record in records:
             self.n_records += 1
@@ -265,7 +336,6 @@ class RequestStream(Iterator[RequestBatch]):
             # Characters stand in for bytes: batches need only be about as large.
             if joiner.n_chars >= self._batch_bytes or len(joiner.pending) >= MAX_TEXTS_PER_BATCH:
                 return False
-        parser.end_file(is_last=self._file is self.files[-1])
         return True
 
     def _batch(self, file: InputFile, rows: list[Row], changes: list[ReplacedRow]) -> RequestBatch:
@@ -299,7 +369,7 @@ class RequestStream(Iterator[RequestBatch]):
             responses = TextBatch.from_texts([response or "" for response in received])
         for batch in (texts, responses):
             if batch is not None and batch.n_replaced_documents:
-                self._issues.add("invalid_unicode", file.path, n=batch.n_replaced_documents)
+                self._issues.add("invalid_unicode", Place(file.path), n=batch.n_replaced_documents)
         built = columns.build()
         self._tally.add(built, n_with_response=int(has_response.sum()))
         self.n_bytes += texts.n_bytes
@@ -324,8 +394,7 @@ class RequestStream(Iterator[RequestBatch]):
         """A change as a correction, and the sums corrected by it."""
         old = self._history.row(change.row)
         if old is None:
-            self._issues.add("joining_limited", self._file.path, "a row too far back")
-            return None
+            return None  # it went
         now: HandedOut | None = None
         if change.by is not None:
             tariff = self._number(self._tariffs, change.by.tariff)
@@ -337,7 +406,12 @@ class RequestStream(Iterator[RequestBatch]):
         if now is None:
             self.n_bytes -= old.n_bytes
         self._history.change(change.row, now)
-        return Correction(change.row, None if now is None else now.columns)
+        number, part = change.row, None
+        if number < 0 and self._entry is not None:
+            place = self._entry.rows[number]
+            number, part = place.row, place.part
+        columns = None if now is None else now.columns
+        return Correction(number, columns, old.columns, old.n_bytes, part)
 
     def _numbers(self, names: Names, given: Sequence[str | None]) -> list[int]:
         known: dict[str | None, int] = {}
@@ -358,36 +432,12 @@ class RequestStream(Iterator[RequestBatch]):
             return UNKNOWN
         number, is_kept = names.number(name)
         if not is_kept:
-            self._issues.add("too_many_names", self._file.path, name[:80])
+            self._issues.add("too_many_names", Place(self._file.path), name[:80])
         return number
 
     def _report_progress(self) -> None:
         if self._on_progress is not None:
             self._on_progress(self.progress)
-
-    def _empty(self) -> EmptyCorpusError:
-        found = "no record" if not self.n_records else f"no request in {self.n_records:,} records"
-        details = [
-            f"{issue.n:,} {_WORDS[kind]}" + (f" ({issue.examples[0]})" if issue.examples else "")
-            for kind, issue in self.issues.items()
-            if kind in _WORDS
-        ]
-        if self.skipped:
-            details.append(f"{len(self.skipped):,} files were skipped")
-        message = f"the inputs hold no request: {'; '.join([found, *details])}"
-        return EmptyCorpusError(
-            f"{message}\nhint: a record has a prompt or messages, or a usage; name the fields with "
-            "prompt_field= and response_field= if they are called otherwise"
-        )
-
-
-_WORDS: Final = {
-    "not_json": "not valid JSON",
-    "line_too_long": "longer than the limit of a record",
-    "not_a_request": "not a request",
-    "stream_chunk": "pieces of streamed responses",
-    "not_a_model_call": "spans and lines of sessions that call no model",
-}
 
 
 def open_requests(
@@ -408,6 +458,8 @@ def open_requests(
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_decompressed_bytes: int | None = None,
+    part: LogPart | None = None,
+    entry: PartEntry | None = None,
     on_progress: OnProgress | None = None,
 ) -> RequestStream:
     """Stream the requests of logs as batches of texts with columns.
@@ -441,6 +493,8 @@ def open_requests(
         batch_bytes: Batches are about this large.
         max_record_bytes: A longer record is counted and left out unread.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
+        part: The part of the inputs that is read (``shards.parts_of``); they are its files.
+        entry: What the parts before it say (``seams``); a part without a request is no error.
         on_progress: Called after each batch and each file.
 
     Raises:
@@ -493,7 +547,8 @@ def open_requests(
                 options, max_record_bytes=max_record_bytes, n_processes=num_processes
             )
 
-    def records(stream: RequestStream, file: InputFile) -> Iterator[tuple[int, Any]]:
+    def records(stream: RequestStream, shard: LogShard) -> Iterator[tuple[int, Any]]:
+        file = shard.file
         if memory is not None and file.format == "memory":
             yield from enumerate(memory, start=1)
             return
@@ -506,12 +561,26 @@ def open_requests(
             report=stream.report,
             on_bytes=stream.set_bytes_of_file,
             pool=pool,
+            lines=None if shard.is_whole else partial(lines_of, stream, shard),
+            first_line=stream.n_lines + 1,
+        )
+
+    def lines_of(
+        stream: RequestStream, shard: LogShard, report: Callable[[str, int, str], None]
+    ) -> Iterator[bytes]:
+        return pieces_of_range(
+            shard,
+            first_line=stream.n_lines + 1,
+            report=report,
+            on_bytes=stream.set_bytes_of_file,
+            on_lines=stream.add_lines,
         )
 
     issues = IssueLog()
 
-    def parser(place: Callable[[int], str]) -> RecordParser:
-        return RecordParser(options, template=template, issues=issues, place=place)
+    def parser(place: Callable[[int], Place]) -> RecordParser:
+        hash_of = hash if entry is None else stable_hash
+        return RecordParser(options, template=template, issues=issues, place=place, hash_of=hash_of)
 
     return RequestStream(
         files,
@@ -522,9 +591,7 @@ def open_requests(
         domains_by=domains_by,
         strict=strict,
         on_progress=on_progress,
-        on_end=pool.close if pool is not None else _nothing,
+        on_end=pool.close if pool is not None else (lambda: None),
+        shards=partial(plan_shards, format=format) if part is None else (lambda _: part),
+        entry=entry,
     )
-
-
-def _nothing() -> None:
-    """Nothing is to be closed."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from jeton.corpus.names import Names
 from jeton.corpus.requests.columns import RequestColumns
 from jeton.corpus.requests.issues import LogIssue
 from jeton.corpus.times import iso_time
@@ -156,10 +158,38 @@ class RequestsTally:
             for column, counts_ in enumerate(sums, start=2):
                 entry[column] += sign * int(counts_[rows & (counts_ > 0)].sum())
 
+    def absorb(self, other: RequestsTally, *, models: Names, other_models: Sequence[str]) -> None:
+        """Add the requests of another tally.
+
+        Args:
+            other: It.
+            models: Names of the models here; those of the other are added.
+            other_models: Names of its models.
+        """
+        self.n_requests += other.n_requests
+        self.n_with_response += other.n_with_response
+        self._n_with_text += other._n_with_text
+        self._n_with_usage += other._n_with_usage
+        self._first_s = min(self._first_s, other._first_s)
+        self._last_s = max(self._last_s, other._last_s)
+        self._n_with_time += other._n_with_time
+        for hour, count in other._hours.items():
+            self._hours[hour] = self._hours.get(hour, 0) + count
+        self._n_with_output += other._n_with_output
+        self._cached_input += other._cached_input
+        self._cached += other._cached
+        for index, entry in enumerate(other._by_model):
+            place = models.number(other_models[index - 1])[0] + 1 if index else 0
+            while len(self._by_model) <= place:
+                self._by_model.append([0] * 7)
+            self._by_model[place] = [
+                a + b for a, b in zip(self._by_model[place], entry, strict=True)
+            ]
+
     def summary(
         self,
         *,
-        models: list[str],
+        models: Sequence[str],
         shapes: dict[str, int],
         chat_format: str,
         issues: dict[str, LogIssue],

@@ -407,5 +407,5 @@ class _Search:
         return rounding or self._cause("unknown", "no cause found", usd)
 
 
-_REPEATS = ("duplicate_id", "correction_lost", "possible_repeats")
+_REPEATS = ("duplicate_id", "joining_limited", "possible_repeats")
 _UNCLEAR = ("inconsistent_usage", "convention_undecided")

@@ -39,7 +39,7 @@ class BillHypothesis:
 
 
 _CONVENTION = ("inconsistent_usage", "convention_undecided")
-_REPEATS = ("duplicate_id", "correction_lost", "possible_repeats")
+_REPEATS = ("duplicate_id", "joining_limited", "possible_repeats")
 
 
 def explanations(records: Records, models: Sequence[UsedModel]) -> list[BillHypothesis]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -25,11 +24,7 @@ from jeton.economics.ledger.sums import SumTable, grouped_sums
 from jeton.economics.ledger.views import Tables, ledger_of_tables
 from jeton.errors import UsageError
 
-__all__ = ["MAX_ROWS_KEPT", "LedgerBuilder"]
-
-MAX_ROWS_KEPT = 2_000_000
-"""Rows that a later record can still correct, some 130 bytes each; corrections of earlier ones are
-counted as an issue."""
+__all__ = ["LedgerBuilder"]
 
 _HOUR_S = 3_600
 _FIRST_S = -62_135_596_800
@@ -81,10 +76,6 @@ class LedgerBuilder:
         self._nearest: dict[_Missing, tuple[str, ...]] = {}
         self._first_s = math.inf
         self._last_s = -math.inf
-        self._n_lost_corrections = 0
-        self._kept: list[tuple[int, UsageColumns, _Names]] = []
-        self._n_kept = 0
-        self._changed: dict[int, tuple[UsageColumns, _Names] | None] = {}
 
     # -- taking rows ----------------------------------------------------------------------------
 
@@ -96,7 +87,7 @@ class LedgerBuilder:
         providers: Sequence[str] | None = None,
         tariffs: Sequence[str] | None = None,
         domains: Sequence[str] | None = None,
-        first_row: int | None = None,
+        sign: int = 1,
     ) -> None:
         """Add rows.
 
@@ -106,8 +97,7 @@ class LedgerBuilder:
             providers: Names that ``columns.provider`` indexes.
             tariffs: Names that ``columns.tariff`` indexes; the first is ``standard``.
             domains: Names that ``columns.domain`` indexes.
-            first_row: Number of the first row, by which `correct` finds it; None: rows that no
-                later record corrects.
+            sign: -1 takes rows out that were added before.
         """
         names = _Names(
             _own(columns, "models", models, ()),
@@ -117,10 +107,7 @@ class LedgerBuilder:
         )
         if not len(columns):
             return
-        self._take(columns, names, sign=1)
-        if first_row is not None and self._n_kept + len(columns) <= MAX_ROWS_KEPT:
-            self._kept.append((first_row, columns, names))
-            self._n_kept += len(columns)
+        self._take(columns, names, sign=sign)
 
     def usd_of_rows(
         self,
@@ -149,53 +136,8 @@ class LedgerBuilder:
             usd[rows] = 0.0 if rates is None else rates.usd_of_rows(units, len(rows))
         return usd
 
-    def correct(
-        self,
-        row: int,
-        columns: UsageColumns | None,
-        *,
-        models: Sequence[str] | None = None,
-        providers: Sequence[str] | None = None,
-        tariffs: Sequence[str] | None = None,
-        domains: Sequence[str] | None = None,
-    ) -> bool:
-        """Replace a row that was added before, or take it out.
-
-        Args:
-            row: Its number.
-            columns: One row that takes its place; None: it was no request of its own.
-            models: Names that ``columns.model`` indexes.
-            providers: Names that ``columns.provider`` indexes.
-            tariffs: Names that ``columns.tariff`` indexes; the first is ``standard``.
-            domains: Names that ``columns.domain`` indexes.
-
-        Returns:
-            True if the row was still known; if not, the correction is counted as an issue.
-        """
-        if row in self._changed:
-            before = self._changed[row]
-        else:
-            before = self._row(row)
-            if before is None:
-                self._n_lost_corrections += 1
-                return False
-        if before is not None:
-            self._take(*before, sign=-1)
-        if columns is None:
-            self._changed[row] = None
-        else:
-            names = _Names(
-                _own(columns, "models", models, ()),
-                _own(columns, "providers", providers, ()),
-                _own(columns, "tariffs", tariffs, (STANDARD,)),
-                _own(columns, "domains", domains, ()),
-            )
-            self._changed[row] = (columns, names)
-            self._take(columns, names, sign=1)
-        return True
-
     def merge(self, other: LedgerBuilder) -> None:
-        """Add everything that another builder has taken; its rows can no longer be corrected."""
+        """Add everything that another builder has taken."""
         places = [self._key_place(key) for key in other._key_list]
         hours = [(places[place], hour) for place, hour in other._by_hour.known()]
         self._by_hour.merge(hours, other._by_hour)
@@ -206,7 +148,6 @@ class LedgerBuilder:
         self._sources.update(other._sources)
         self._first_s = min(self._first_s, other._first_s)
         self._last_s = max(self._last_s, other._last_s)
-        self._n_lost_corrections += other._n_lost_corrections
 
     def build(
         self,
@@ -234,7 +175,6 @@ class LedgerBuilder:
             nearest=self._nearest,
             first_s=self._first_s if math.isfinite(self._first_s) else None,
             last_s=self._last_s if math.isfinite(self._last_s) else None,
-            n_lost_corrections=self._n_lost_corrections,
             sources=dict(self._sources),
             on=self._on,
             noon_s=self._noon_s,
@@ -246,6 +186,10 @@ class LedgerBuilder:
         if self._strict:
             ledger.require_prices()
         return ledger
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The sums; prices stay where they are, so that a copy can only be merged."""
+        return {name: value for name, value in self.__dict__.items() if name != "_book"}
 
     # -- one batch ------------------------------------------------------------------------------
 
@@ -459,15 +403,6 @@ class LedgerBuilder:
             place = self._missing_places[missing] = -len(self._missing_list)
         return place
 
-    def _row(self, row: int) -> tuple[UsageColumns, _Names] | None:
-        at = bisect_right(self._kept, row, key=lambda kept: kept[0]) - 1
-        if at < 0:
-            return None
-        first, columns, names = self._kept[at]
-        if row - first >= len(columns):
-            return None
-        return _one_row(columns, row - first), names
-
 
 _PAYERS = ("", "log", "own key")
 _PAYER_BITS = 16
@@ -521,24 +456,3 @@ def _raise_seconds(amounts: Amounts, rows: NDArray[np.intp], least_ms: int) -> N
         values = amounts.units.get(name, np.zeros_like(stated)).copy()
         values[rows] = billed
         amounts.units[name] = values
-
-
-def _one_row(columns: UsageColumns, row: int) -> UsageColumns:
-    """Return one row of columns as rows of their own."""
-    place = slice(row, row + 1)
-    if isinstance(columns, UsageRows):
-        fields = {name: getattr(columns, name)[place] for name in _ARRAYS}
-        extras = {name: values[place] for name, values in columns.extras.items()}
-        prompt = None if columns.prompt_tokens is None else columns.prompt_tokens[place]
-        return replace(columns, **fields, extras=extras, prompt_tokens=prompt)
-    return UsageRows(
-        **{name: getattr(columns, name)[place] for name in _ARRAYS},
-        extras={name: values[place] for name, values in columns.extras.items()},
-    )
-
-
-_ARRAYS = (
-    "domain", "model", "provider", "tariff", "n_requests", "from_gateway_cache", "time_s",
-    "input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
-    "output_tokens", "reasoning_tokens",
-)  # fmt: skip

@@ -43,7 +43,6 @@ class Tables:
     nearest: Mapping[Missing, tuple[str, ...]]
     first_s: float | None
     last_s: float | None
-    n_lost_corrections: int
     sources: Mapping[str, date]
     on: date
     noon_s: float
@@ -195,7 +194,6 @@ ISSUE_WORDS = {
     **{kind: words.format(models="the model", tariff="tariff's") for _, kind, words in _ASSUMED},
     "amount_without_price": "an amount that the price of the model does not charge for "
     "is not in the sum",
-    "correction_lost": "records that repeat a request from too far back were counted again",
     "stated_cost_differs": "the cost that the log states differs by more than 1% from the price of "
     "the list",
 }
@@ -218,14 +216,6 @@ def _issues(
             found.append(LedgerIssue(kind, _n(tables, flag), text))
     found += _unpriced_amounts(tables, priced)
     found += differences(stated)
-    if tables.n_lost_corrections:
-        found.append(
-            LedgerIssue(
-                "correction_lost",
-                tables.n_lost_corrections,
-                ISSUE_WORDS["correction_lost"],
-            )
-        )
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from jeton.metrics import LengthCounts
 from jeton.metrics.compression import WORD_SPLITTER
 from jeton.workload.choice import Chosen
 from jeton.workload.counting.block_tokens import N_BLOCK_NUMBERS
+from jeton.workload.counting.core_sums import CoreSums
 from jeton.workload.counting.domains import DomainCounts, LengthHistograms
 from jeton.workload.counting.groups import GroupSums
 from jeton.workload.counting.lookalikes import LookalikeCounts, markers_of
@@ -94,6 +95,22 @@ class Counts:
         self.requests: RequestCollector | None = None
         self.sampled: SampledWorkload | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The counts as plain values, without what all parts of a workload have in common."""
+        state = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("setup", "surveyor")
+        }
+        state["text_stats"] = CoreSums.of(self.text_stats)
+        state["token_stats"] = [CoreSums.of(stats) for stats in self.token_stats]
+        return state
+
+    def with_setup(self, setup: Setup) -> Counts:
+        """Counts that came from another process, made with this setup there, too."""
+        self.setup = setup
+        return self
+
     def lengths(self, tokenizer: int) -> LengthCounts:
         """Tokens per document under one tokenizer, with what a chat format adds."""
         if self.setup.has_overhead:
@@ -134,7 +151,7 @@ class Counts:
         two limits: duplicates beyond `MAX_TRACKED_DOCUMENTS` and domains beyond 1,000.
 
         Raises:
-            UsageError: A shard was sampled, or has too many requests to be merged.
+            UsageError: A shard was sampled.
         """
         if self.sampled is not None or other.sampled is not None:
             raise UsageError(

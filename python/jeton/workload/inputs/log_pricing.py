@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LogPricing", "PricingOptions", "with_traffic"]
 
-_MAX_SEGMENTS = 64
-"""Runs of rows with usage in a batch that keep their numbers, so that they can be corrected."""
-
 
 @dataclass(frozen=True, slots=True)
 class PricingOptions:
@@ -80,11 +77,21 @@ class LogPricing:
         waits = _waits(columns)
         if waits.any():
             self._waiting.append((columns.take(waits), rows[waits], names))
-        self._add_known(columns, ~waits, batch.first_row, names)
+            columns = columns.take(~waits)
+        self._builder.add(columns, **names.as_arguments())
         for change in batch.corrections:
-            self._changed.add(change.row)
-            own = None if change.columns is None else self._named(change.columns, names)
-            self._builder.correct(change.row, own, **names.as_arguments())
+            if change.part is None:
+                self._changed.add(change.row)
+            if not _waits(change.before).any():
+                before = self._named(change.before, names)
+                self._builder.add(before, **names.as_arguments(), sign=-1)
+            if change.columns is not None:
+                own = self._named(change.columns, names)
+                self._builder.add(own, **names.as_arguments())
+
+    def no_longer_waits(self, row: int) -> None:
+        """Note that a later part of the log corrected a row, which is no longer counted by us."""
+        self._changed.add(row)
 
     @property
     def waits(self) -> bool:
@@ -111,12 +118,14 @@ class LogPricing:
         builder, n_counted = self._make(), 0
         builder.merge(self._builder)
         for columns, rows, names in self._waiting:
-            known = np.array(
-                [row < len(counted) and row not in self._changed for row in rows.tolist()],
-                dtype=np.bool_,
-            )
+            if self._changed:
+                stays = np.array(
+                    [row not in self._changed for row in rows.tolist()], dtype=np.bool_
+                )
+                columns, rows = columns.take(stays), rows[stays]
+            known = rows < len(counted)
             own = columns.take(known)
-            tokens = np.array([counted[row] for row in rows[known].tolist()], dtype=np.int64)
+            tokens = counted[rows[known]]
             if output_tokens is None:
                 output = own.output_tokens
             else:
@@ -163,27 +172,21 @@ class LogPricing:
         merged.joined = joined
         return merged
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the functions that find prices."""
+        return {name: value for name, value in self.__dict__.items() if name != "_make"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        LogPricing.__init__(self, state["options"])
+        self._builder.merge(state["_builder"])
+        self.__dict__.update({**state, "_builder": self._builder})
+
     def _named(self, columns: RequestColumns, names: _Names) -> RequestColumns:
         """The columns with a model's name for those that have none, where the user gave a price."""
         if not self._unnamed or (columns.model >= 0).all():
             return columns
         model = np.where(columns.model < 0, len(names.models) - 1, columns.model)
         return replace(columns, model=model.astype(np.int32))
-
-    def _add_known(
-        self, columns: RequestColumns, known: NDArray[np.bool_], first_row: int, names: _Names
-    ) -> None:
-        if known.all():
-            self._builder.add(columns, first_row=first_row, **names.as_arguments())
-            return
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
-        runs = edges.reshape(-1, 2).tolist()
-        if len(runs) > _MAX_SEGMENTS:
-            self._builder.add(columns.take(known), **names.as_arguments())
-            return
-        for start, end in runs:
-            part = columns.take(np.arange(start, end))
-            self._builder.add(part, first_row=first_row + start, **names.as_arguments())
 
 
 class _Names:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
+from jeton.corpus import RequestColumns, RequestsSummary
 from jeton.corpus.names import Names
-from jeton.corpus.requests.summary import RequestsTally
-from jeton.errors import UsageError
+from jeton.corpus.requests.log_facts import LogFacts
 from jeton.workload.inputs.column_names import ColumnNames
 from jeton.workload.inputs.log_pricing import LogPricing
 from jeton.workload.inputs.request_tokens import RequestTokens
@@ -28,8 +26,6 @@ MAX_REQUEST_ROWS = 1_000_000
 """Requests whose columns are kept for the checks, 69 bytes each; sums are over all of them. The
 first ones are kept, not a draw: how long a cache must live shows in requests that follow one
 another."""
-
-_MAX_EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,19 +96,21 @@ class RequestCollector:
         self._n_rows = 0
         self._gone: set[int] = set()
         self._changed: dict[int, RequestColumns] = {}
-        self._starts: list[int] = []
+        self._elsewhere: list[tuple[int, int, RequestColumns | None]] = []
+        """Rows of parts before this one, by part and number there, and what became of them."""
+        self._first_rows: dict[int, int] = {}
+        """Number of the first row of each part of the log."""
         self._n_bytes: list[NDArray[np.int64]] = []
         self.times = TimeTally()
         self._is_complete = True
         self._names = ColumnNames()
-        self.summary: RequestsSummary | None = None
+        self.facts: LogFacts | None = None
 
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
         """Take the columns of one batch."""
         n_bytes = np.diff(batch.texts.offsets)
-        first = self._n_rows
-        self._add_columns(batch.columns)
-        self._n_bytes.append(n_bytes[: self._n_rows - first])
+        kept = self._add_columns(batch.columns)
+        self._n_bytes.append(n_bytes[:kept])
         self.pricing.add(batch, stream)
         self.times.add(batch.columns, n_bytes, models=stream.models, domains=stream.domains)
         for change in batch.corrections:
@@ -121,37 +119,40 @@ class RequestCollector:
     def _correct(self, change: Correction, stream: RequestStream) -> None:
         """Take out a row that was no request of its own, or put another in its place."""
         names: dict[str, Any] = {"models": stream.models, "domains": stream.domains}
-        found = self._row(change.row)
-        if found is None:
-            return
-        part, place, n_bytes = found
-        if change.row not in self._gone:
-            old = self._changed.get(change.row, part.take(np.array([place])))
-            self.times.add(old, n_bytes, sign=-1, **names)
-        if change.columns is None:
-            self._gone.add(change.row)
-            return
-        self._changed[change.row] = change.columns
-        self.times.add(change.columns, n_bytes, **names)
+        n_bytes = np.array([change.n_bytes])
+        self.times.add(change.before, n_bytes, sign=-1, **names)
+        if change.columns is not None:
+            self.times.add(change.columns, n_bytes, **names)
+        if change.part is None:
+            self._set(change.row, change.columns)
+        else:
+            self._elsewhere.append((change.part, change.row, change.columns))
 
-    def _row(self, row: int) -> tuple[RequestColumns, int, NDArray[np.int64]] | None:
-        """The batch of a kept row, its place there, and its bytes; None: it is not kept."""
-        part = bisect_right(self._starts, row) - 1
-        if part < 0 or row - self._starts[part] >= len(self._parts[part]):
-            return None
-        place = row - self._starts[part]
-        return self._parts[part], place, self._n_bytes[part][place : place + 1]
+    def _set(self, row: int, columns: RequestColumns | None) -> None:
+        if row >= self._n_rows:
+            return  # not kept
+        if columns is None:
+            self._gone.add(row)
+        else:
+            self._changed[row] = columns
 
     def finish(self, stream: RequestStream) -> None:
-        """Take the summary of a log that has been read."""
+        """Take the facts of a log, or of a part of it, that has been read."""
         self._names = ColumnNames.of(stream)
-        self.summary = stream.summary()
+        self.facts = stream.facts()
         self.pricing.joined = dict(stream.joined)
+        if stream.part is not None:
+            self._first_rows[stream.part] = 0
+
+    @property
+    def summary(self) -> RequestsSummary | None:
+        """The log in figures; None before `finish`."""
+        return None if self.facts is None else self.facts.summary()
 
     @property
     def n_rows(self) -> int:
-        """Requests whose columns are kept."""
-        return self._n_rows
+        """Requests read, whether or not their columns are kept."""
+        return self._n_rows if self.facts is None else self.facts.n_rows
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -171,7 +172,8 @@ class RequestCollector:
         blocks: RequestTokens,
     ) -> RequestEvidence | None:
         """Requests that the checks may see, beside our numbers; None before `finish`."""
-        if self.summary is None:
+        summary = self.summary
+        if summary is None:
             return None
         columns = RequestColumns.concatenate(self._parts)
         columns = self._as_corrected(columns)
@@ -185,7 +187,7 @@ class RequestCollector:
             columns, own = columns.take(kept), [numbers[kept] for numbers in own]
             rows = rows[kept]
         return RequestEvidence(
-            summary=self.summary,
+            summary=summary,
             domain=columns.domain,
             model=columns.model,
             time_s=columns.time_s,
@@ -243,61 +245,45 @@ class RequestCollector:
         return both.take(order)
 
     def merge(self, other: Self) -> RequestCollector:
-        """The requests of two shards, those of this one first.
-
-        Raises:
-            UsageError: A shard has more requests than are kept, so that it cannot be summed up
-                together with another.
-        """
-        if not (self._is_complete and other._is_complete):
-            raise UsageError(
-                f"a shard has more than {self._max_rows:,} requests, too many to be merged\n"
-                "hint: make the shards smaller, or audit the whole log at once"
-            )
+        """The requests of two shards, those of this one first; the first ones are kept."""
+        n_rows = self.n_rows
         merged = RequestCollector(
-            pricing=self.pricing.merge(other.pricing, n_rows=self._n_rows),
-            max_rows=self._max_rows,
+            pricing=self.pricing.merge(other.pricing, n_rows=n_rows), max_rows=self._max_rows
         )
         names = {kind: Names() for kind in ColumnNames._fields}
         for name in (*self._names.tariffs, *other._names.tariffs):
             names["tariffs"].number(name)
-        tally = RequestsTally()
-        for part in (self, other):
+        for part, first in ((self, 0), (other, n_rows)):
             columns = part._as_corrected(RequestColumns.concatenate(part._parts))
-            merged._gone.update(row + merged._n_rows for row in part._gone)
-            columns = part._names.renumbered(columns, names)
-            n_with_response = part.summary.n_with_response if part.summary else 0
-            tally.add(columns, n_with_response=n_with_response)
-            merged._add_columns(columns)
-            merged._n_bytes.append(np.concatenate([np.empty(0, np.int64), *part._n_bytes]))
+            kept = merged._add_columns(part._names.renumbered(columns, names))
+            merged._n_bytes.append(np.concatenate([np.empty(0, np.int64), *part._n_bytes])[:kept])
+            merged._gone.update(row + first for row in part._gone if row < kept)
+            merged._first_rows.update({p: row + first for p, row in part._first_rows.items()})
+            merged._is_complete &= part._is_complete
+        for part in (self, other):
+            for number, row, changed in part._elsewhere:
+                own = None if changed is None else part._names.renumbered(changed, names)
+                merged._set_elsewhere(number, row, own)
         merged.times = self.times.merge(other.times)
         merged._names = ColumnNames(*(tuple(names[kind].names) for kind in ColumnNames._fields))
-        if self.summary is not None and other.summary is not None:
-            merged.summary = _summed(tally, names["models"].names, self.summary, other.summary)
+        if self.facts is not None and other.facts is not None:
+            merged.facts = self.facts.merge(other.facts)
         return merged
 
-    def _add_columns(self, columns: RequestColumns) -> None:
+    def _set_elsewhere(self, part: int, row: int, columns: RequestColumns | None) -> None:
+        first = self._first_rows.get(part)
+        if first is None:
+            self._elsewhere.append((part, row, columns))
+            return
+        self._set(first + row, columns)
+        self.pricing.no_longer_waits(first + row)
+
+    def _add_columns(self, columns: RequestColumns) -> int:
+        """Keep the first rows that there is room for; returns how many."""
         room = self._max_rows - self._n_rows
         if len(columns) > room:
             self._is_complete = False
             columns = columns.take(np.arange(room))
-        self._starts.append(self._n_rows)
         self._n_rows += len(columns)
         self._parts.append(columns)
-
-
-def _summed(
-    tally: RequestsTally, models: list[str], one: RequestsSummary, other: RequestsSummary
-) -> RequestsSummary:
-    shapes = dict(one.shapes)
-    for shape, n in other.shapes.items():
-        shapes[shape] = shapes.get(shape, 0) + n
-    issues: dict[str, LogIssue] = {}
-    for issue in (*one.issues, *other.issues):
-        known = issues.get(issue.kind)
-        if known is not None:
-            examples = (*known.examples, *issue.examples)[:_MAX_EXAMPLES]
-            issue = LogIssue(issue.kind, known.n + issue.n, examples)
-        issues[issue.kind] = issue
-    chat_format = "; ".join(dict.fromkeys(s for s in (one.chat_format, other.chat_format) if s))
-    return tally.summary(models=models, shapes=shapes, chat_format=chat_format, issues=issues)
+        return len(columns)

@@ -202,7 +202,7 @@ class DeepSampler:
     def _moved(self, n_rows: int) -> Self:
         """Return the sampler with the numbers of its requests shifted."""
         moved = copy(self)
-        moved._drawer = self._drawer.mapped(lambda unit: unit.moved(n_rows))
+        moved._drawer = self._drawer.moved(n_rows)
         if self._whole is not None:
             moved._whole = [unit.moved(n_rows) for unit in self._whole]
         return moved

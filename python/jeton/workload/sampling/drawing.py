@@ -7,7 +7,6 @@ same for any order of the inputs and any number of shards, and never holds one t
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -57,8 +56,7 @@ class Unit:
     def with_copies_of(self, other: Unit) -> Unit:
         """Both as one, whatever the order in which they came."""
         first = min(self, other, key=lambda unit: (unit.source, unit.domain, unit.model))
-        rows = tuple(sorted((*self.rows, *other.rows)))
-        return replace(first, n_copies=self.n_copies + other.n_copies, rows=rows)
+        return replace(first, n_copies=self.n_copies + other.n_copies)
 
 
 class Drawer:
@@ -68,6 +66,8 @@ class Drawer:
         self._max_units = max_units
         self._max_bytes = max_bytes
         self._units: dict[int, Unit] = {}
+        # Beside the units, so that a text sent a million times costs a million appends.
+        self._rows: dict[int, list[int]] = {}
         self._largest: list[int] = []
         self.n_bytes = 0
         self.threshold = 1 << KEY_BITS
@@ -76,7 +76,10 @@ class Drawer:
     @property
     def units(self) -> tuple[Unit, ...]:
         """Units drawn, by key."""
-        return tuple(self._units[key] for key in sorted(self._units))
+        return tuple(
+            replace(self._units[key], rows=tuple(sorted(self._rows[key])))
+            for key in sorted(self._units)
+        )
 
     @property
     def is_everything(self) -> bool:
@@ -89,14 +92,17 @@ class Drawer:
             return
         known = self._units.get(unit.key)
         if known is not None:
+            self._rows[unit.key].extend(unit.rows)
             self._units[unit.key] = known.with_copies_of(unit)
             return
         self._units[unit.key] = unit
+        self._rows[unit.key] = list(unit.rows)
         heapq.heappush(self._largest, -unit.key)
         self.n_bytes += unit.n_bytes
         while len(self._units) > 1 and self._is_too_much():
             self.threshold = -heapq.heappop(self._largest)
             self.n_bytes -= self._units.pop(self.threshold).n_bytes
+            del self._rows[self.threshold]
 
     def merge(self, other: Self) -> Drawer:
         """Return the drawer that would have seen everything that both were offered."""
@@ -106,11 +112,11 @@ class Drawer:
             merged.offer(unit)
         return merged
 
-    def mapped(self, change: Callable[[Unit], Unit]) -> Drawer:
-        """Return the drawer with each unit changed; keys and sizes stay."""
-        mapped = copy(self)
-        mapped._units = {key: change(unit) for key, unit in self._units.items()}
-        return mapped
+    def moved(self, n_rows: int) -> Drawer:
+        """Return the drawer with the numbers of its requests shifted."""
+        moved = copy(self)
+        moved._rows = {key: [row + n_rows for row in rows] for key, rows in self._rows.items()}
+        return moved
 
     def _is_too_much(self) -> bool:
         return len(self._units) > self._max_units or (

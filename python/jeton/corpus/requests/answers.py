@@ -1,0 +1,191 @@
+"""Answers that were counted, by their ids: is this one of them again?
+
+An answer is compared with those of the last ``MAX_ANSWERS`` requests. So its memory is bounded, and
+a part of a log needs nothing of the parts before it but the answers that both have (``seams``).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+__all__ = ["MAX_ANSWERS", "AnswerIndex", "Identity", "KnownAnswer"]
+
+MAX_ANSWERS: Final = 1_000_000
+"""Requests back to the earliest answer that is compared; some 150 bytes each, twice as many."""
+
+MAX_CHAIN: Final = 8
+"""Different requests of one id that are compared: more of them is a constant in the id's place."""
+
+
+class Identity(NamedTuple):
+    """Hashes of an id, of its scope, and of what the request is; and its output."""
+
+    key: int
+    scope: int
+    is_strict: bool
+    digest: int
+    output: int
+
+
+class KnownAnswer(NamedTuple):
+    """An answer that was counted.
+
+    Attributes:
+        scope: Hash of its scope; 0: none.
+        digest: Hash of what the request is.
+        output: Its output tokens, as far as its stream was read.
+        input: Its input tokens.
+        ticket: Number of its row.
+    """
+
+    scope: int
+    digest: int
+    output: int
+    input: int
+    ticket: int
+
+
+class AnswerIndex:
+    """Finds the answer that a request repeats."""
+
+    def __init__(self) -> None:
+        self._index: dict[int, int] = {}
+        self._tickets = array("q")
+        self._digests = array("q")
+        self._scopes = array("q")
+        self._outputs = array("q")
+        self._inputs = array("q")
+        self._next = array("q")
+        self._seeded: set[int] = set()
+
+    def find(self, identity: Identity, now: int) -> tuple[int, int]:
+        """The place of the same answer, else -1; and the last place of its id, else -1.
+
+        Args:
+            identity: The request.
+            now: Number that its row would have.
+        """
+        key, scope, is_strict, digest, output = identity
+        slot = self._index.get(key, -1)
+        if slot < 0:
+            return -1, -1
+        oldest = now - MAX_ANSWERS
+        last = -1
+        n = 0
+        while slot >= 0:
+            if self._tickets[slot] >= oldest:
+                other = self._scopes[slot]
+                is_same = self._digests[slot] == digest
+                if scope and other:
+                    is_copy = is_same and not is_strict and self._outputs[slot] == output
+                    if scope == other or is_copy:
+                        return slot, slot
+                elif is_same:
+                    return slot, slot
+                n += 1
+                last = slot
+            slot = self._next[slot]
+            if n >= MAX_CHAIN:
+                break
+        return -1, last
+
+    def enter(self, identity: Identity, given: int, ticket: int, last: int) -> None:
+        """Keep a new answer.
+
+        Args:
+            identity: The request.
+            given: Its input tokens.
+            ticket: Number of its row.
+            last: The last place of its id, as ``find`` told it.
+        """
+        if len(self._tickets) >= 2 * MAX_ANSWERS:
+            last = self._drop_old(ticket - MAX_ANSWERS, last)
+        self._append(identity.key, KnownAnswer(
+            identity.scope, identity.digest, identity.output, given, ticket), last)  # fmt: skip
+
+    def improve(self, slot: int, output: int, given: int) -> int | None:
+        """Keep larger counts of an answer; the number of its row, or None if they are no larger."""
+        if (output, given) <= (self._outputs[slot], self._inputs[slot]):
+            return None
+        self._outputs[slot], self._inputs[slot] = output, given
+        return self._tickets[slot]
+
+    def forget(self, key: int, ticket: int) -> None:
+        """Drop the first answer of an id, if it is that of a row."""
+        slot = self._index.get(key, -1)
+        if slot >= 0 and self._tickets[slot] == ticket:
+            after = self._next[slot]
+            if after >= 0:
+                self._index[key] = after
+            else:
+                del self._index[key]
+
+    # Answers of other parts of the log
+
+    def keys(self) -> list[int]:
+        """Ids of which something is known here, or was known before."""
+        return [*self._index, *(key for key in self._seeded if key not in self._index)]
+
+    def known(self, key: int) -> tuple[KnownAnswer, ...]:
+        """The answers of an id, in the order of their rows."""
+        found = []
+        slot = self._index.get(key, -1)
+        while slot >= 0:
+            found.append(
+                KnownAnswer(
+                    self._scopes[slot],
+                    self._digests[slot],
+                    self._outputs[slot],
+                    self._inputs[slot],
+                    self._tickets[slot],
+                )
+            )
+            slot = self._next[slot]
+        return tuple(found)
+
+    def seed(self, key: int, answers: Iterable[KnownAnswer]) -> None:
+        """Know answers of rows before these."""
+        self._seeded.add(key)
+        last = -1
+        for answer in answers:
+            last = self._append(key, answer, last)
+
+    def _append(self, key: int, answer: KnownAnswer, last: int) -> int:
+        slot = len(self._tickets)
+        self._tickets.append(answer.ticket)
+        self._digests.append(answer.digest)
+        self._scopes.append(answer.scope)
+        self._outputs.append(answer.output)
+        self._inputs.append(answer.input)
+        self._next.append(-1)
+        if last >= 0:
+            self._next[last] = slot
+        else:
+            self._index[key] = slot
+        return slot
+
+    def _drop_old(self, oldest: int, last: int) -> int:
+        """Forget answers of rows before ``oldest``; the place of ``last`` from now on."""
+        old = AnswerIndex.__new__(AnswerIndex)
+        old.__dict__.update(self.__dict__)
+        moved = -1
+        self.__init__()  # type: ignore[misc]
+        self._seeded = old._seeded
+        for key, first in old._index.items():
+            slot, before = first, -1
+            while slot >= 0:
+                if old._tickets[slot] >= oldest:
+                    answer = KnownAnswer(
+                        old._scopes[slot],
+                        old._digests[slot],
+                        old._outputs[slot],
+                        old._inputs[slot],
+                        old._tickets[slot],
+                    )
+                    before = self._append(key, answer, before)
+                    if slot == last:
+                        moved = before
+                slot = old._next[slot]
+        return moved
