@@ -8,7 +8,18 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["counted", "finite_values", "plain_values", "strict_json"]
+__all__ = ["counted", "finite_values", "less", "plain_values", "strict_json"]
+
+
+def less(now: Decimal, then: Decimal) -> str:
+    """Say by what share a sum is less than another: "88% less".
+
+    Example:
+        >>> less(Decimal("0.380"), Decimal("0.046"))
+        '88% less'
+    """
+    share = float(1 - then / now) if now else 0.0
+    return f"{abs(share):.0%} {'less' if share >= 0 else 'more'}"
 
 
 def counted(n: int, noun: str) -> str:

@@ -19,9 +19,12 @@ def test_it_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "jeton-demo" / "report.json").read_text(encoding="utf-8"))
-    assert report["corpus"]["n_documents"] == 47
+    assert report["requests"]["n_requests"] == 24
+    assert [finding["severity"] for finding in report["findings"]].count("warning") == 1
+    assert "saves $" in " ".join(result.output.split())
+    assert "nitrofurantoin is 7 tokens" in result.output
     assert (tmp_path / "jeton-demo" / "notes" / "clinic.jsonl").is_file()
-    assert "jeton audit jeton-demo/notes" in result.output
+    assert "jeton audit jeton-demo/requests.jsonl --logs" in result.output
     again = CliRunner().invoke(app, ["demo"])
     assert again.exit_code == 0
     for command in (
@@ -43,7 +46,7 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
 
 def test_the_sample_is_small() -> None:
     files = sample_files()
-    assert len(files) == 4
+    assert len(files) == 5
     assert sum(map(len, files.values())) < 50_000
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypedDict
@@ -255,8 +256,13 @@ class Evidence:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage with as many digits as it deserves: 12%, 3.4%, 0.05%."""
+    """A share as a percentage with as many digits as it deserves: 12%, 3.4%, 0.05%.
+
+    A share below the whole never reads 100%: 99.97%.
+    """
     value = share * 100
+    if 99.5 <= value < 100:
+        return f"{math.floor(value * 100) / 100:g}%" if value < 99.99 else "over 99.99%"
     if value == 0 or abs(value) >= 10:
         return f"{value:.0f}%"
     return f"{value:.1f}%" if abs(value) >= 1 else f"{value:.2g}%"

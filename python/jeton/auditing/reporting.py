@@ -250,7 +250,7 @@ def report_of(
         domains=evidence.domains,
         requests=summary,
         waterfall=waterfall,
-        tradeoff=trade_off_of(tokenizers, limits=asked.limits),
+        tradeoff=trade_off_of(evidence, limits=asked.limits),
         maturity=maturity_of(evidence),
         bill=evidence.bill,
         pipeline=asked.pipeline,

@@ -83,7 +83,7 @@ def min_severity(severity: Severity) -> Severity:
 def _compare(finding: Finding) -> str:
     return (
         "nothing that you can do to a provider's model; it counts when models are compared by "
-        "price per document (--price-model A --price-model B). For a model of your own: "
+        "price per document (--price-model A --price-model B). "
         f"{finding.remedy}"
     )
 

@@ -29,7 +29,7 @@ COMMANDS = {
     "demo": (
         "demo",
         "demo",
-        "Audit the sample that comes with the package, and write a report.",
+        "Audit the log that comes with the package, and write a report.",
     ),
     "audit": ("audit", "audit", "Say what tokenization costs a workload, and what to change."),
     "count": ("count", "count", "Count the tokens of files."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import counted
 from jeton.cli import options, outputs, streams, tables
 from jeton.cli.audit_options import (
     FIRST,
@@ -89,6 +90,7 @@ def audit(
             report = run_audit(
                 list(paths), on_progress=on_progress, observers=observers, **arguments
             )
+        _warn_skipped(report)
         streams.warn_left_out(
             n_null=report.corpus.n_null_documents, n_bad=report.corpus.n_bad_records
         )
@@ -96,13 +98,23 @@ def audit(
 
     after, before = gate.audit_before(inputs, lambda paths, seen: run(paths, (seen,)))
     report = run(after, gate.observers)
-    result = gate.judge(report)
+    result = gate.judge(report, may_quote=output.samples)
     report = output.shared(report, after)
     if before is not None and result is not None:
         _write_side_by_side(output.shared(before, inputs), report, result, output)
     else:
         _write(report, result, output)
     return gate.finish(result, report, quiet=output.quiet)
+
+
+def _warn_skipped(report: AuditReport) -> None:
+    """Name the files that were not read: a bill for the others alone is easily misread."""
+    corpus = report.corpus
+    for file in corpus.skipped_files:
+        streams.say(f"jeton: warning: {file.path} was skipped: {file.reason}")
+    n_more = corpus.n_skipped_files - len(corpus.skipped_files)
+    if n_more:
+        streams.say(f"jeton: warning: {counted(n_more, 'more file')} skipped")
 
 
 def _say_mixed_states(inputs: Sequence[str]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from jeton._plain import counted
 from jeton.cli import options, streams
 from jeton.errors import MissingExtraError, UsageError
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-TOKENIZERS = ("jeton-general-32k", "jeton-medical-32k")
+TOKENIZER = "jeton-general-32k"
+"""Comes with the package: it stands in for the model's own, which would have to be fetched."""
 REQUESTS_PER_DAY = 100_000
-"""An assumption, so that tokens can be told by the day."""
-_SHOWN_FINDINGS = 3
+"""An assumption: the sample has 24 requests."""
+_SHOWN_TERMS = 3
 _COLUMNS = 88
 
 
@@ -29,16 +30,16 @@ _COLUMNS = 88
 @click.argument("folder", default="jeton-demo", metavar="[FOLDER]")
 @options.json_option
 def demo(*, folder: str, as_json: bool) -> None:
-    """Audit the sample that comes with the package, and write a report.
+    """Audit the log that comes with the package, and write a report.
 
-    Copies the sample's notes and request log to FOLDER (jeton-demo), audits them with two bundled
-    tokenizers, and writes report.html and report.json there. Nothing is fetched. The texts were
+    Copies the sample's log, terms and notes to FOLDER (jeton-demo), audits the log with a bundled
+    tokenizer, and writes report.html and report.json there. Nothing is fetched. The texts were
     written for this purpose: people and cases are invented.
 
     \b
     Examples:
       jeton demo
-      jeton audit jeton-demo/notes -t jeton-general-32k -t jeton-code-32k
+      jeton audit jeton-demo/notes -t jeton-general-32k -t jeton-medical-32k
       jeton count -t jeton-general-32k jeton-demo/notes
     """
     from jeton.auditing import audit
@@ -46,12 +47,13 @@ def demo(*, folder: str, as_json: bool) -> None:
 
     place = user_path(folder)
     was_there = place.exists()
-    notes = _copy(place)
+    log = _copy(place)
     try:
         report = audit(
-            [notes],
-            tokenizers=list(TOKENIZERS),
-            current=TOKENIZERS[0],
+            [log],
+            logs=True,
+            tokenizers=[TOKENIZER],
+            terms=place / "terms.txt",
             requests_per_day=REQUESTS_PER_DAY,
         )
         written = _write(report, place)
@@ -63,21 +65,35 @@ def demo(*, folder: str, as_json: bool) -> None:
     if as_json:
         streams.write_json(report.to_dict())
         return
-    corpus = report.corpus
-    streams.write_line(
-        f"audited {counted(corpus.n_documents, 'document')}, {corpus.n_bytes / 1000:.1f} kB, with "
-        f"{' and '.join(TOKENIZERS)}; {REQUESTS_PER_DAY:,} requests a day are assumed"
-    )
-    for number, finding in enumerate(report.findings[:_SHOWN_FINDINGS], start=1):
-        words = [f"{number}. {finding.title}", f"   to do: {finding.remedy}"]
-        for text in words:
-            streams.write_line(textwrap.fill(text, _COLUMNS, subsequent_indent="   "))
-    streams.write_line(f"\nthe report: {written}\nnext, with your own files in place of the notes:")
-    streams.write_line(f"  jeton audit {notes} -t {TOKENIZERS[0]} -t {TOKENIZERS[1]}")
+    for text in _words(report):
+        streams.write_line(textwrap.fill(text, _COLUMNS, subsequent_indent="        "))
+    streams.write_line(f"\nthe report: {written}\nnext, with your own log in place of this one:")
+    streams.write_line(f"  jeton audit {log} --logs -t {TOKENIZER}")
+
+
+def _words(report: AuditReport) -> Iterator[str]:
+    """The log, its cost, the one thing to do, and the words that fall apart."""
+    from jeton.report.numbers import Numbers
+    from jeton.report.summary import first_step, headline, worst_terms
+    from jeton.report.workload import workload_line
+
+    numbers = Numbers(report.to_dict())
+    first, step = headline(numbers), first_step(numbers)
+    yield f"Log     {workload_line(numbers)}"
+    yield f"Cost    {first.total.text} {first.period}, at {REQUESTS_PER_DAY:,} requests a day"
+    if step is not None:
+        saving = f" It saves {step.saving.text} a year:" if step.saving else ""
+        finding = report.findings[step.index]
+        yield f"To do   {finding.title}.{saving} {finding.remedy}"
+    for label, term in zip(
+        ("Words", *[""] * _SHOWN_TERMS), worst_terms(numbers, limit=_SHOWN_TERMS), strict=False
+    ):
+        pieces = " | ".join(piece.strip() for piece in term.data["cuts"][0]["pieces"])
+        yield f"{label:<8}{term.data['term']} is {term.cuts[0].text} tokens: {pieces}"
 
 
 def _copy(place: Path) -> Path:
-    """Copy the sample; the folder of its notes."""
+    """Copy the sample; the path of its log."""
     from jeton._files import write_together
     from jeton.corpus.sample import sample_files
 
@@ -91,7 +107,7 @@ def _copy(place: Path) -> Path:
                 "jeton demo FOLDER"
             )
     write_together(files)
-    return place / "notes"
+    return place / "requests.jsonl"
 
 
 def _write(report: AuditReport, place: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The small sample that comes with the package: notes of three kinds and a log of requests.
+"""The small sample that comes with the package: notes of three kinds, a log of requests, and terms.
 
 All of it was written for this purpose; people, cases and numbers are invented.
 """
@@ -14,5 +14,5 @@ _FOLDER = Path(__file__).resolve().parent.parent / "sample"
 
 def sample_files() -> dict[str, bytes]:
     """The files of the sample by their path in its folder."""
-    files = sorted(path for path in _FOLDER.rglob("*.jsonl") if path.is_file())
+    files = sorted(path for path in _FOLDER.rglob("*") if path.suffix in (".jsonl", ".txt"))
     return {path.relative_to(_FOLDER).as_posix(): path.read_bytes() for path in files}

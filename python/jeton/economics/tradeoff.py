@@ -116,6 +116,8 @@ def trade_off(
     *,
     limits: Limits | None = None,
     prefer: Objective = "usd_per_month",
+    in_use: str | None = None,
+    least_gain: float = 0.0,
 ) -> TradeOff:
     """Return the Pareto front of some candidates and the best under the limits.
 
@@ -129,6 +131,8 @@ def trade_off(
         limits: The most that is acceptable.
         prefer: The figure that is minimised among the candidates that keep all limits. If it is not
             known of every candidate, the first of `OBJECTIVES` that is.
+        in_use: The candidate that stays unless another is better by ``least_gain``.
+        least_gain: Share of the preferred figure that a change has to save.
 
     Raises:
         UsageError: If there is no candidate, a name occurs twice, or a number is negative or not
@@ -161,7 +165,7 @@ def trade_off(
         )
         for candidate, value, row in zip(candidates, values, rows, strict=True)
     )
-    best, reason = _choose(points, values, counted, prefer, bounds)
+    best, reason = _choose(points, values, counted, prefer, bounds, (in_use, least_gain))
     return TradeOff(points, limits, best, reason, counted)
 
 
@@ -171,6 +175,7 @@ def _choose(
     counted: tuple[Objective, ...],
     prefer: Objective,
     bounds: dict[Objective, Decimal],
+    keep: tuple[str | None, float],
 ) -> tuple[str | None, str]:
     """Return the best point's name, if any, and the reason."""
     if not counted:
@@ -194,6 +199,16 @@ def _choose(
         among = f"of those that keep the limits, {len(keeping)} of {len(points)}"
     figure = f"{_known(value[first]):,.4g}"
     reason = f"{best.name} has the fewest {_UNITS[first]} {among}: {figure}"
+    own = next((pair for pair in keeping if pair[0].name == keep[0]), None)
+    if own is not None and own[0] is not best:
+        now, then = _known(own[1][first]), _known(value[first])
+        gain = float(1 - then / now) if now else 0.0
+        if gain < keep[1]:
+            reason = (
+                f"{own[0].name} is in use and stays: {best.name} has {gain:.1%} fewer "
+                f"{_UNITS[first]} {among}, below the {keep[1]:.0%} that a change has to save"
+            )
+            best = own[0]
     if len(points) == 1:
         reason = f"{best.name} is the only candidate: {figure} {_UNITS[first]}"
     if first != prefer:

@@ -51,6 +51,9 @@ of a bill is less than a week of the price changes that a year brings."""
 TRIAL_VOCAB_SIZE = 16_000
 """Ids of the trials; as many as the sample can fill."""
 
+COMMON_VOCAB_SIZE = 32_000
+"""Ids of many open models: taken where no cost is known."""
+
 MIN_DOMAIN_SHARE = 0.02
 """Share of the text from which a domain is looked at by itself."""
 
@@ -302,11 +305,17 @@ def _decide(question: str, trials: Sequence[Trial]) -> Decision:
     reason = (
         f"nothing else was tried than {default.value}"
         if near is None
-        else f"of the others {near.value} is best, with {abs(near.change):.1%} "
-        f"{'fewer' if near.change < 0 else 'more'} tokens; {LEAST_SAVING:.1%} fewer beyond doubt "
-        "would be needed to change"
+        else f"of the others {near.value} needs least, {_measured(near)}; a change from the "
+        f"default takes at least {LEAST_SAVING:.1%} fewer tokens, and a whole interval of fewer"
     )
     return Decision(question, default.value, reason, tuple(trials))
+
+
+def _measured(trial: Trial) -> str:
+    words = f"{abs(trial.change):.1%} {'fewer' if trial.change < 0 else 'more'} tokens"
+    if trial.interval is None:
+        return f"{words}, measured on one document, which has no interval"
+    return f"{words} (95%: {trial.interval.low:+.1%} to {trial.interval.high:+.1%})"
 
 
 def _normalization(run: _Runner, base: TrainSettings) -> Decision:
@@ -386,10 +395,17 @@ def _size(found: Sweep) -> Decision:
     if found.models:
         first = found.models[0]
         return Decision(question, f"{first.best:,}", "; ".join(first.reasons))
-    middle = min(found.points, key=lambda point: abs(point.vocab_size - 32_000))
+    middle = min(found.points, key=lambda point: abs(point.vocab_size - COMMON_VOCAB_SIZE))
+    largest = max(point.vocab_size for point in found.points)
+    why = (
+        f"this is the largest size tried that the sample fills, below the {COMMON_VOCAB_SIZE:,} of "
+        "many models: more text allows more"
+        if middle.vocab_size == largest < COMMON_VOCAB_SIZE
+        else f"this is the size tried nearest to {COMMON_VOCAB_SIZE:,}, that of many models"
+    )
     return Decision(
         question,
         f"{middle.vocab_size:,}",
-        "no model was named, so no cost is known and none was minimised: this is the size nearest "
-        "to 32,000, common ground of many models; name a model (model=..., --model)",
+        f"no model was named, so no cost is known and none was minimised: {why}; name a model "
+        "(model=..., --model)",
     )

@@ -137,7 +137,7 @@ FAMILIES: tuple[SharedTokenizer, ...] = (
     ),
     SharedTokenizer(
         "deepseek_v3",
-        r"deepseek-(v3([.p-][12])?|r1)(-.*)?|deepseek-(chat|reasoner)",
+        r"deepseek-(v3([.p-][12])?|r1(-0528-qwen3)?)(-.*)?|deepseek-(chat|reasoner)",
         ("deepseek_v3", "deepseek-v3"),
         "arXiv:2412.19437; api-docs.deepseek.com",
     ),
@@ -192,6 +192,23 @@ FAMILIES: tuple[SharedTokenizer, ...] = (
 NOT_PUBLIC = r"claude-(?!(v?[12]|instant)\b).*|gemini-.*|grok-.*|nova-.*|command-?(a|r).*|palm-.*"
 """Models whose providers keep the tokenizer to themselves."""
 
+_KNOWN_WORDS = frozenset((
+    "base", "chat", "code", "coder", "instruct", "guard", "vision", "audio", "text", "image",
+    "multimodal", "omni", "math", "embedding", "nano", "mini", "tiny", "small", "medium", "large",
+    "max", "lite", "flash", "turbo", "fast", "pro", "plus", "ultra", "super", "preview", "latest",
+    "beta", "exp", "next", "alpha", "thinking", "reasoning", "reasoner", "distill", "instant",
+    "versatile", "specdec", "tool", "use", "maverick", "scout", "basic", "zero", "terminus",
+    "speciale", "hermes", "nemotron", "zephyr", "vicuna", "safeguard", "distilbert",
+    "distilroberta", "distilgpt", "awq", "gptq", "gguf", "ggml", "exl", "bnb", "mlx", "bit",
+    "int", "mxfp", "nvfp", "quantized", "unquantized", "dynamic", "batch", "free", "online",
+    "extended", "nitro", "floor", "exacto", "maas", "global", "high", "low", "minimal",
+    "realtime", "search", "transcribe", "tts", "deep", "research", "codex", "gpt", "bedrock",
+    "azure", "openai", "meta",
+))  # fmt: skip
+"""Words that a name may have beside those of its family: sizes, uses, number formats, routes."""
+
+_RUN_OF_LETTERS = re.compile(r"[a-z]{3,}")
+
 _VENDOR = re.compile(
     r"(?:(?:us|eu|apac|ap|jp|au|ca|global|us-gov)\.)?"
     r"(?:meta|mistral|anthropic|amazon|cohere|ai21|qwen|deepseek|openai|google|moonshot)\."
@@ -207,23 +224,52 @@ def plain_names(name: str) -> tuple[str, ...]:
     Lower case; without folders, a provider before ``:``, Bedrock's vendor and version, and with
     ``-`` for spaces, underscores and the ``:`` of a tag, and where people leave it out (``gpt4o``).
     """
+    typed = _typed(name)
+    forms = list(typed)
+    forms += [_SEPARATORS.sub("-", form) for form in forms]
+    forms += [_JOINED.sub("-", form) for form in forms]
+    return tuple(dict.fromkeys(forms))
+
+
+def _typed(name: str) -> tuple[str, ...]:
+    """The forms whose letters and separators are those of the name as it was given."""
     whole = name.strip().casefold()
     last = whole.rstrip("/").rpartition("/")[2]
     bare = _BEDROCK_VERSION.sub("", _VENDOR.sub("", last, count=1))
     forms = [whole, last, bare, last.replace(":", "-"), last.rpartition(":")[2]]
     forms.append(last.partition(":")[2])
-    forms += [_SEPARATORS.sub("-", form) for form in forms]
-    forms += [_JOINED.sub("-", form) for form in forms]
     return tuple(dict.fromkeys(form for form in forms if form))
 
 
 def family_of(model: str) -> SharedTokenizer | None:
-    """The family of a model; None where its tokenizer is not known here."""
+    """The family of a model; None where its tokenizer is not known here.
+
+    OpenAI's names are known by their beginning, as in tiktoken, where they are spelled as OpenAI
+    spells them. Elsewhere each word of three letters or more has to be a known one.
+
+    Example:
+        >>> family_of("llama3-8b-instruct").name
+        'llama3'
+        >>> family_of("llama3-banana") is None
+        True
+    """
+    typed = _typed(model)
     for form in plain_names(model):
         for family in FAMILIES:
-            if re.fullmatch(family.pattern, form):
+            if not re.fullmatch(family.pattern, form):
+                continue
+            if family.source == _TIKTOKEN and form in typed:
+                return family
+            if _all_known(form, family):
                 return family
     return None
+
+
+def _all_known(form: str, family: SharedTokenizer) -> bool:
+    own = set(_RUN_OF_LETTERS.findall(family.pattern))
+    # Only Llama's and other open models have a "base"; of OpenAI's it is an encoding's name.
+    known = _KNOWN_WORDS - {"base"} if family.source == _TIKTOKEN else _KNOWN_WORDS
+    return all(word in own or word in known for word in _RUN_OF_LETTERS.findall(form))
 
 
 def is_not_public(model: str) -> bool:

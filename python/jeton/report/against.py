@@ -10,6 +10,7 @@ from jeton.report.gate import (
     change_of,
     figure_number,
     gate_to_markdown,
+    main_result,
     name_in_words,
 )
 from jeton.report.visible import visible
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["AGAINST_SCHEMA", "against_data", "against_lines", "against_to_markdown"]
 
 AGAINST_SCHEMA = "jeton.against/1"
-
-MAIN_FIGURE = "tokens_per_document"
-"""The figure whose causes are told; those of the others follow from it."""
 
 
 def against_lines(result: GateResult) -> list[str]:
@@ -35,7 +33,7 @@ def against_lines(result: GateResult) -> list[str]:
     for name, *values in rows:
         cells = [f"{value:>{width}}" for value, width in zip(values, widths[1:], strict=True)]
         lines.append("  ".join([f"{name:<{widths[0]}}", *cells]).rstrip())
-    main = _main(result)
+    main = main_result(result)
     if main is not None and main.causes:
         first, *rest = budget_lines(main, with_details=True)
         lines += ["", f"Why: {first}", *(f"     {line}" for line in rest)]
@@ -65,13 +63,6 @@ def _row(item: BudgetResult) -> tuple[str, str, str, str]:
     before = "" if item.before is None else figure_number(item.before)
     change = "same" if item.difference == 0 else change_of(item)
     return name_in_words(item.metric), before, figure_number(item.after), change
-
-
-def _main(result: GateResult) -> BudgetResult | None:
-    return next(
-        (item for item in result.results if item.metric == MAIN_FIGURE and item.domain is None),
-        None,
-    )
 
 
 def _sides(result: GateResult) -> tuple[str, str]:

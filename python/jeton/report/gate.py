@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from jeton.auditing.gate import (
-    CAUSES,
+    DOCUMENT_LABELS,
     BudgetResult,
     Cause,
     ChangedDocument,
@@ -26,6 +26,7 @@ __all__ = [
     "gate_to_markdown",
     "interval_line",
     "main_cause_lines",
+    "main_result",
     "name_in_words",
 ]
 
@@ -57,7 +58,7 @@ def budget_lines(item: BudgetResult, *, with_details: bool = False) -> list[str]
         with_details: Say the interval and the documents though nothing was exceeded.
     """
     is_told = item.is_exceeded or with_details
-    lines = [_sentence(item), *main_cause_lines(item), *_cause_lines(item)]
+    lines = [_sentence(item), *main_cause_lines(item), *_where_lines(item), *_cause_lines(item)]
     if item.interval is not None and is_told:
         lines.append(interval_line(item.interval))
     if item.documents and is_told:
@@ -97,7 +98,10 @@ def gate_to_markdown(result: GateResult) -> str:
     for note in result.notes:
         lines += ["", f"> {_cell(note)}"]
     explained = [item for item in _ordered(result) if item.causes]
-    for item in explained[:1] if result.sides is not None else explained:
+    main_item = main_result(result)
+    if result.sides is not None and main_item is not None:
+        explained = [main_item] if main_item.causes else explained[:1]
+    for item in explained:
         lines += ["", f"### Why {_code(item.name)} moved", ""]
         main = item.main_cause
         if main is not None:
@@ -129,6 +133,19 @@ def gate_to_markdown(result: GateResult) -> str:
                     f"{_label(document)} |"
                 )
     return "\n".join(lines) + "\n"
+
+
+def main_result(result: GateResult) -> BudgetResult | None:
+    """The figure whose causes are told of two corpora: those of the others follow from it.
+
+    That is the mean of the tokens, unless dollars moved for another reason than the text.
+    """
+    by_metric = {item.metric: item for item in result.results if item.domain is None}
+    money = by_metric.get("usd_per_request")
+    main = None if money is None else money.main_cause
+    if main is not None and (main.part.level == "price" or main.kind in ("unlogged", "output")):
+        return money
+    return by_metric.get("tokens_per_document")
 
 
 def _ordered(result: GateResult) -> list[BudgetResult]:
@@ -171,7 +188,10 @@ def _sentence(item: BudgetResult) -> str:
 def _cause_lines(item: BudgetResult) -> list[str]:
     shown, rest = _told(item)
     lines = []
-    names = [f"text: {c.label}" if c.kind == "text" else c.label for c in shown]
+    names = [
+        f"text: {c.label}" if c.kind == "text" and c.part.where in ("", "prompt") else c.label
+        for c in shown
+    ]
     width = max(map(len, names), default=0)
     for name, cause in zip(names, shown, strict=True):
         words = f"{name:<{width}}  {_signed(cause.part.value):>10}  {_share(cause):>6}"
@@ -181,9 +201,18 @@ def _cause_lines(item: BudgetResult) -> list[str]:
     return lines
 
 
+def _where_lines(item: BudgetResult) -> list[str]:
+    """The first level in a line, where more than one part moved."""
+    moved = [move for move in item.by_part if abs(move.share) >= _MIN_SHARE]
+    if len(moved) < 2:
+        return []
+    words = [f"{move.label} {_signed(move.value)} ({abs(move.share):.0%})" for move in moved]
+    return [f"where: {', '.join(words)}"]
+
+
 def _told(item: BudgetResult) -> tuple[list[Cause], list[Cause]]:
     """Causes that are worth a line, and the others."""
-    is_told = [c.share is None or abs(c.share) >= _MIN_SHARE for c in item.causes]
+    is_told = [abs(c.share) >= _MIN_SHARE for c in item.causes]
     pairs = list(zip(item.causes, is_told, strict=True))
     return [c for c, told in pairs if told], [c for c, told in pairs if not told]
 
@@ -240,7 +269,7 @@ def _place(document: ChangedDocument) -> str:
 
 
 def _label(document: ChangedDocument) -> str:
-    return CAUSES.get(document.cause, "")
+    return DOCUMENT_LABELS.get(document.cause, "")
 
 
 def _count(n: int | None) -> str:
@@ -265,7 +294,7 @@ def _money(item: BudgetResult) -> str:
 
 
 def _of_all(cause: Cause) -> str:
-    return "" if cause.share is None else f" ({cause.share:.0%} of the change)"
+    return f" ({cause.share:.0%} of what moved)"
 
 
 def name_in_words(metric: str) -> str:
@@ -276,7 +305,7 @@ def name_in_words(metric: str) -> str:
 
 
 def _share(cause: Cause) -> str:
-    return "" if cause.share is None else f"{cause.share:.0%}"
+    return f"{cause.share:.0%}"
 
 
 def _basis(cause: Cause) -> str:

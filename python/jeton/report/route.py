@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from jeton._plain import counted, strict_json
+from jeton._plain import counted, less, strict_json
 from jeton.report.axes import Scale, linear_ticks
 from jeton.report.json_report import embed_json, safe_json
 from jeton.report.numbers import Numbers, Shown
@@ -36,8 +36,9 @@ class RouteGrid:
 
 def route_grid(numbers: Numbers) -> RouteGrid:
     """Return the outcomes as a table."""
-    rows = []
     outcomes = numbers.data["outcomes"]
+    logged = numbers.show("as_logged.usd", "usd")
+    rows: list[tuple[Shown | None, ...]] = [(logged, *[None] * 9)]
     for index in range(len(outcomes)):
         path = f"outcomes[{index}]"
         rows.append(
@@ -59,7 +60,7 @@ def route_grid(numbers: Numbers) -> RouteGrid:
             "Bill", "Regret", "95% from", "to", "Mean time", "95th percentile", "Quality",
             "Missed", "Too long", "Refused",
         ),
-        tuple(_name(outcome) for outcome in outcomes),
+        ("As logged", *(_name(outcome) for outcome in outcomes)),
         tuple(rows),
     )  # fmt: skip
 
@@ -73,7 +74,7 @@ def route_words(found: RouteReplay) -> tuple[str, ...]:
     """Describe the replay in sentences for people."""
     data = found.to_dict()
     n = data["n_requests"]
-    words = [f"{counted(n, 'request')} {'was' if n == 1 else 'were'} replayed"]
+    words = [_today(found), f"{counted(n, 'request')} {'was' if n == 1 else 'were'} replayed"]
     words += [f"{n:,} left out: {reason}" for reason, n in data["left_out"].items()]
     words += [f"{counted(n, 'request')}, {what}" for what, n in data["assumptions"].items()]
     routed = data["outcomes"][0]
@@ -83,11 +84,35 @@ def route_words(found: RouteReplay) -> tuple[str, ...]:
         if share
     ]
     words.append(f"the router sends {', '.join(shares) or 'nothing'}")
+    if routed["mean_quality"] is None and data["policy"]["rule"] == "cheapest":
+        words.append(
+            "no endpoint has a score of quality, so each request goes to the cheapest that takes "
+            "it: state [endpoint.quality]"
+        )
     words += _unknown_limits(data)
     if routed["regret_low"] is None:
         words.append("fewer than 20 conversations: no intervals")
     words += [f"{one['n']:,} {one['meaning']}" for one in data["issues"]]
     return tuple(words)
+
+
+def _today(found: RouteReplay) -> str:
+    """Today's bill beside the router's."""
+    numbers = Numbers(found.to_dict())
+    logged, routed = numbers.show("as_logged.usd", "usd"), numbers.show("outcomes[0].usd", "usd")
+    words = f"as logged {logged.text}; routed {routed.text}" if logged and routed else ""
+    if found.saved_share is not None:
+        return f"{words}, {less(found.as_logged.usd, found.outcomes[0].usd)}"
+    missing = [
+        f"{counted(n, 'request')} {what}"
+        for n, what in (
+            (found.as_logged.n_not_priced, "of the log without a price"),
+            (found.outcomes[0].n_refused, "that the router refuses"),
+            (found.outcomes[0].n_not_priced, "routed without a price"),
+        )
+        if n
+    ]
+    return f"{words}; not comparable: {', '.join(missing)}" if missing else words
 
 
 def _unknown_limits(data: dict[str, Any]) -> list[str]:

@@ -136,7 +136,7 @@ def _budget(
         "properties": {
             "before": None if item.before is None else float(item.before),
             "after": float(item.after),
-            "causes": {c.part.cause: float(c.part.value) for c in item.causes},
+            "causes": {c.label: float(c.part.value) for c in item.causes},
         },
     }
     if documents:

@@ -169,7 +169,8 @@ class Gate:
         if self._rates is not None and (wait := self._rates.take(caller)):
             raise _Refused(_too_often(wait), reason="rate", is_unread=True)
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            await self.framework(scope, _no_body, answer.send)
+            # A body that such a request should not have is not read.
+            await self.framework(scope, _replayed(b"", receive), answer.send)
             return
         held = _Held()
         try:
@@ -372,11 +373,6 @@ def _check_json(headers: list[_Header], route: ServiceRoute) -> bool:
                 return True
             raise _Refused(_NOT_JSON)
     return False
-
-
-async def _no_body() -> Message:
-    """Bodies of requests that should have none are not read."""
-    return {"type": "http.request", "body": b"", "more_body": False}
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -49,11 +49,12 @@ def test_shards_in_any_order_are_the_whole(
 def test_sums_are_those_of_the_tokenizer(good: Tokenizer, text: str, times: int) -> None:
     seen = collected([text] * times, good, source="s", start=0).current
     whole = seen.statistics.total()
-    assert whole.n_documents == times
+    assert whole.n == times
     assert whole.n_tokens[0] == times * good.count(text)
     assert whole.n_bytes[0] == times * len(text.encode())
     assert whole.n_chars[0] == times * len(text)
-    assert sum(whole.n_class_bytes) == whole.n_bytes[-1]
+    cells = seen.statistics.cells.values()
+    assert sum(sum(cell.n_class_bytes) for cell in cells) == whole.n_bytes[-1]
 
 
 def test_a_file_keeps_everything_and_holds_no_text(good: Tokenizer, tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_merged_baselines_are_the_baseline_of_both(good: Tokenizer) -> None:
     a, b = run(corpus()[:9], good)[0], run(corpus()[9:], good)[0]
     whole = run(corpus(), good)[0]
     merged = a.merge(b)
-    assert merged.statistics.to_plain() == whole.statistics.to_plain()
+    assert merged.side.text.to_plain() == whole.side.text.to_plain()
     assert all(whole.values[name] == value for name, value in merged.values.items())
     assert "tokens_per_document_p95" in merged.values
 
@@ -120,7 +121,7 @@ def damaged(plain: dict[str, Any], *path: str | int, value: Any) -> bytes:
 def test_damage_is_a_clear_error(good: Tokenizer, tmp_path: Path) -> None:
     data = run(corpus(), good)[0].to_bytes()
     plain = json.loads(decompress(data))
-    cells = ("statistics", "cells", 0)
+    cells = ("side", "text", "cells", 0)
     cases = [
         b"",
         b"no baseline",
@@ -133,14 +134,17 @@ def test_damage_is_a_clear_error(good: Tokenizer, tmp_path: Path) -> None:
         damaged(plain, "tokenizer", "canonical", value="&&&"),
         damaged(plain, "values", "n_tokens", value=["1", "0"]),
         damaged(plain, "values", "n_tokens", value="12"),
-        damaged(plain, "statistics", value=None),
-        damaged(plain, "statistics", "cells", value=[]),
+        damaged(plain, "side", value=None),
+        damaged(plain, "side", "text", "wholes", value=[]),
         damaged(plain, *cells, "n_tokens", value=[1, 2]),
-        damaged(plain, *cells, "n_documents", value=-1),
-        damaged(plain, *cells, "n_documents", value=True),
+        damaged(plain, *cells, "n", value=-1),
+        damaged(plain, *cells, "n", value=True),
         damaged(plain, *cells, "n_bytes", 0, value=1e3),
         damaged(plain, *cells, "domain", value=3),
-        damaged(plain, "statistics", "lengths", 0, "steps", 0, value=[[2, 1], [1, 1]]),
+        damaged(plain, "side", "prices", value=[{}]),
+        damaged(plain, "side", "billed", value=None),
+        damaged(plain, "side", "beginning", value=[1]),
+        damaged(plain, "side", "text", "lengths", 0, "steps", 0, value=[[2, 1], [1, 1]]),
         damaged(plain, "documents", "source", 0, value=10**6),
         damaged(plain, "documents", "text", 0, value="xyz"),
         damaged(plain, "documents", "n_tokens", value=[]),

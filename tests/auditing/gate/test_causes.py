@@ -9,7 +9,8 @@ import pytest
 
 from jeton._core import Tokenizer
 from jeton.auditing.gate import Baseline, GateResult, Status
-from jeton.auditing.gate.causes import CAUSES, DOCUMENTS, KINDS, OTHER_COST, PRICE, TRAFFIC
+from jeton.auditing.gate.cause_names import DOCUMENTS, LIST_PRICE, TRAFFIC
+from jeton.auditing.gate.causes import CAUSES, KINDS
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.findings import Basis
 from tests.auditing.gate.changed_texts import (
@@ -184,12 +185,13 @@ def test_money_moves_by_price_traffic_and_output_too(good: Tokenizer, before: Ba
     )
     assert_sums(result)
     month = {c.part.cause for c in result.results[0].causes}
-    assert month == {PRICE, TRAFFIC, OTHER_COST}
+    assert month == {LIST_PRICE, TRAFFIC, "answer"}
     request = {c.part.cause: c.part.value for c in result.results[1].causes}
     mean = before.values["tokens_per_document"]
-    assert request[PRICE] == mean / 1_000_000
-    # 60 tokens at 9 USD instead of 50 at 8.
-    assert float(request[OTHER_COST]) == pytest.approx((60 * 9 - 50 * 8) / 1e6)
+    # Answers of 60 tokens instead of 50, at the mean of 8 and 9 USD; the rest is the price.
+    assert request["answer"] == Fraction(10) * Fraction(17, 2) / 1_000_000
+    assert request[LIST_PRICE] == (mean + 55) / 1_000_000
+    assert "2 -> 3 USD a million fresh tokens" in result.results[1].causes[0].detail
 
 
 def test_figures_that_follow_tokens_have_their_causes(good: Tokenizer) -> None:

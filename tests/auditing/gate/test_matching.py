@@ -14,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton._core import Tokenizer
-from jeton.auditing.gate import Baseline, BudgetResult, IntervalKind, Status, judge, read_budgets
+from jeton.auditing.gate import BudgetResult, IntervalKind, Status, judge, read_budgets
 from jeton.auditing.gate.intervals import change_interval
 from jeton.auditing.gate.shared_text import SharedText
 from jeton.auditing.gate.sides import in_order, look_like_two_states
 from tests.auditing.gate.changed_texts import corpus, doubled_white_space, run
 
 pytestmark = pytest.mark.usefixtures("no_checks")
-FIRST = Path(__file__).with_name("first.baseline")
 
 
 def write(path: Path, records: list[dict[str, Any]]) -> Path:
@@ -131,28 +130,6 @@ def test_shared_text_is_what_documents_begin_end_and_go_on_with() -> None:
     assert shared.without([head + "One more question."]) == ["One more question."]
     assert SharedText().without([head + bodies[0]] * 5) == [head + bodies[0]] * 5, "copies"
     assert SharedText().without([]) == []
-
-
-def test_a_baseline_of_the_first_version_is_compared_coarsely() -> None:
-    before = Baseline.read(FIRST)
-    assert not before.has_features
-    texts = ["The parcel left on Tuesday.", "Please check  the seal.", "L'été dernier!"] * 2
-    today, collector = run([text.upper() for text in texts], "jeton-general-32k", baseline=before)  # type: ignore[arg-type]
-    result = judge(today, collector, before, read_budgets(["tokens_per_document>+2%"]))
-    assert result.results[0].is_exceeded
-    causes = {cause.part.cause for cause in result.results[0].causes}
-    assert causes <= {"length", "wording"}
-    assert sum(c.part.value for c in result.results[0].causes) == result.results[0].difference
-    assert "until it is saved again" in result.notes[0]
-    same, seen = run(
-        ["The parcel left on Tuesday.", "Please check  the seal.", FRENCH] * 2,
-        "jeton-general-32k",  # type: ignore[arg-type]
-        baseline=before,
-    )
-    assert judge(same, seen, before, read_budgets(["n_tokens>+-0%"])).is_passed
-
-
-FRENCH = "L'été dernier, nous avons déménagé."
 
 
 def test_names_say_before_and_after() -> None:

@@ -104,7 +104,7 @@ RULES: dict[str, CacheRule] = {
         "2.5 Pro and 3 Pro; the lifetime is not published, taken as 5 minutes",
     ),
     "other": CacheRule(
-        "an automatic cache as OpenAI's",
+        "an automatic cache with OpenAI's rules",
         min_tokens=1024,
         step_tokens=128,
         write_factor=1.0,

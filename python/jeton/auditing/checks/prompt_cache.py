@@ -255,8 +255,9 @@ def _how_to_cache(found: _Cached) -> str:
     name = found.planned.group.model
     prefix = f"{name}: " if name else ""
     if rule.is_automatic:
+        name = f"{rule.name[0].upper()}{rule.name[1:]}"
         return prefix + (
-            f"{rule.name} caches shared openings by itself. Keep them identical, put everything "
+            f"{name} caches shared openings by itself. Keep them identical, put everything "
             "that changes after them, and send similar requests close together. The cached tokens "
             "in the returned usage show whether it works."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jeton._plain import counted
 from jeton.auditing.checks.adapting import extend_commands
 from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.result import TermReport
@@ -43,7 +44,7 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
         title=(
             f"{len(shattered):,} of your terms need several tokens each, {n_extra:,} extra in all "
             f"({percent(share)}). The dearest is {worst.term!r}: {worst_cut.n_tokens} tokens, "
-            f"{worst.n_occurrences:,} times"
+            f"{counted(worst.n_occurrences, 'time')}"
         ),
         where=current.name,
         figure=Figure(

@@ -1,8 +1,8 @@
 """A baseline: what a later audit is compared with. No text is in it.
 
 A file of JSON, compressed with zstd (about 10 KB for a small corpus, about 1 MB for a large one,
-and the tokenizer on top where it came from a file). It holds the sums of `statistics`, with what
-each feature of the text costs by domain and language, the places and digests of documents
+and the tokenizer on top where it came from a file). It holds a `BilledSide` (the sums of the text
+by part, language and feature, the billed tokens and the dollars), places and digests of documents
 (`documents`), the figures of the report, and what the tokenizer was: its name, fingerprint, probe
 digest and, where it was loaded from a file and not by a name that means the same everywhere, its
 canonical form: files are what gets exchanged, and without the old one a change of the tokenizer
@@ -27,18 +27,18 @@ from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.documents import DocumentTable
-from jeton.auditing.gate.first_baselines import FIRST_SCHEMA, as_today
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.statistics import Statistics
-from jeton.auditing.gate.values import domain_values, report_values
+from jeton.auditing.gate.side import BilledSide, price_cells
+from jeton.auditing.gate.values import domain_values, report_values, side_values
 from jeton.auditing.result import AuditReport
+from jeton.economics.billed import BilledTable
 from jeton.errors import FormatError, JetonError, RecordError, UsageError
 from jeton.probe import probe_digest
 from jeton.registry import load
 
 __all__ = ["BASELINE_SCHEMA", "Baseline", "TokenizerIdentity"]
 
-BASELINE_SCHEMA = "jeton.baseline/2"
+BASELINE_SCHEMA = "jeton.baseline/3"
 
 MAX_FILE_BYTES = 256 << 20
 """A baseline that decompresses to more was not written by us: guards against hostile files."""
@@ -94,11 +94,9 @@ class Baseline:
 
     tokenizer: TokenizerIdentity
     values: Mapping[str, Fraction]
-    statistics: Statistics
+    side: BilledSide
     documents: DocumentTable
     jeton_version: str = jeton_version
-    has_features: bool = True
-    """True if it knows what each feature costs; those of the first version do not."""
 
     @classmethod
     def build(cls, report: AuditReport, collector: Collector) -> Baseline:
@@ -110,22 +108,33 @@ class Baseline:
         current = next(item for item in report.tokenizers if item.is_current)
         seen = collector.current
         whole = seen.statistics.total()
-        if (whole.n_documents, whole.n_tokens[0]) != (report.corpus.n_documents, current.n_tokens):
+        if (whole.n, whole.n_tokens[0]) != (report.corpus.n_documents, current.n_tokens):
             raise UsageError(
-                f"the gate saw {whole.n_documents:,} documents of {whole.n_tokens[0]:,} tokens, "
+                f"the gate saw {whole.n:,} documents of {whole.n_tokens[0]:,} tokens, "
                 f"the report is of {report.corpus.n_documents:,} of {current.n_tokens:,}; expected "
                 "the same pass\nhint: hand the collector to the audit as one of its observers"
             )
+        ledger = report.ledger
+        side = BilledSide(
+            seen.statistics,
+            # Documents are sent once each: their tokens are those that are counted. A merge leaves
+            # out the dollars of the parts, which the prices have.
+            BilledTable() if report.requests is None else report.billed.merge(BilledTable()),
+            {} if ledger is None else price_cells(ledger),
+            "" if ledger is None else ledger.price_source,
+            collector.beginnings.shared(seen.tokenizer),
+        )
         # The gate's own sums are rational numbers where the report has floats.
-        values = report_values(report) | domain_values(seen.statistics)
+        values = report_values(report) | domain_values(side.text)
+        values |= side_values(side, values)
         identity = TokenizerIdentity.of(seen.tokenizer, name=current.name, asked=collector.asked)
-        return cls(identity, values, seen.statistics, seen.documents)
+        return cls(identity, values, side, seen.documents)
 
     def merge(self, other: Baseline) -> Baseline:
         """The baseline of both corpora together, as if they had been audited at once.
 
-        Figures of the report that are no function of the gate's sums (money, memory, findings) are
-        dropped.
+        Figures of the report that are no function of the gate's sums (memory, findings, money of a
+        period) are dropped.
 
         Raises:
             UsageError: The tokenizers differ.
@@ -135,25 +144,16 @@ class Baseline:
                 f"cannot merge a baseline of {self.tokenizer.name!r} with one of "
                 f"{other.tokenizer.name!r}; expected the same tokenizer"
             )
-        statistics = self.statistics.merge(other.statistics)
+        side = self.side.merge(other.side)
         return replace(
             self,
-            values=domain_values(statistics),
-            statistics=statistics,
+            values=domain_values(side.text) | side_values(side, {}),
+            side=side,
             documents=self.documents.merge(other.documents),
-            has_features=self.has_features and other.has_features,
         )
 
     def to_bytes(self) -> bytes:
-        """The file: the same bytes for the same figures.
-
-        Raises:
-            UsageError: It was read from a file of the first version, which has no features.
-        """
-        if not self.has_features:
-            raise UsageError(
-                "a baseline of an older version cannot be written anew\nhint: save it from an audit"
-            )
+        """The file: the same bytes for the same figures."""
         plain = {
             "schema_version": BASELINE_SCHEMA,
             "jeton_version": self.jeton_version,
@@ -174,7 +174,7 @@ class Baseline:
                 name: [str(value.numerator), str(value.denominator)]
                 for name, value in sorted(self.values.items())
             },
-            "statistics": self.statistics.to_plain(),
+            "side": self.side.to_plain(),
             "documents": self.documents.to_plain(),
         }
         text = json.dumps(plain, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
@@ -213,24 +213,21 @@ class Baseline:
                 path=path,
             ) from None
         version = plain.get("schema_version") if isinstance(plain, dict) else None
-        if version not in (BASELINE_SCHEMA, FIRST_SCHEMA):
+        if version != BASELINE_SCHEMA:
             raise FormatError(
                 f"{where} has the schema {version!r}; expected {BASELINE_SCHEMA!r}\n"
                 "hint: save the baseline again with this version of jeton",
                 path=path,
             )
         try:
-            if version == FIRST_SCHEMA:
-                plain = as_today(plain)
             if plain["steps"] != list(STEPS):
                 raise FormatError(f"{where} was made with other rewritings; save it again")
             return cls(
                 tokenizer=_identity(plain["tokenizer"]),
                 values={str(name): _fraction(pair) for name, pair in plain["values"].items()},
-                statistics=Statistics.from_plain(plain["statistics"]),
+                side=BilledSide.from_plain(plain["side"]),
                 documents=DocumentTable.from_plain(plain["documents"]),
                 jeton_version=str(plain["jeton_version"]),
-                has_features=version == BASELINE_SCHEMA,
             )
         except FormatError as error:
             raise FormatError(f"{where}: {error}", path=path) from None

@@ -1,94 +1,110 @@
-"""Why a figure moved: its difference to the baseline as a sum of causes, exactly.
+"""Causes by name, and the causes of a figure in the order in which a reader wants them.
 
-The rule, in this order:
-
-1. *Tokenizer*: what the text of today costs under the tokenizer of today, less what it costs under
-   the baseline's. The rest is a change of the text, under the baseline's tokenizer.
-2. *Mix of domains*, then *mix of languages* within them: by the symmetric rule of
-   `jeton.metrics.decomposition`.
-3. Within a language: *length* (characters of wording a document) against tokens a character.
-4. Tokens a character are the sum of the wording's own and of what each feature adds: a feature's
-   share is what the text costs more than the text without it (`rewriting`).
-
-The parts add up to the difference as rational numbers. Where the baseline's tokenizer is not at
-hand, documents that are the same on both sides say how its counts differ; the parts are then
-estimated, and still add up.
+`levels` takes a difference apart; figures that follow tokens (quantiles, cache memory) are taken
+apart here. The main cause is the largest that moved the figure its way. A feature that became more
+frequent comes before length, wording and mix from a fifth of all movement on: it is a step that
+somebody took, and those are what is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from jeton.auditing.gate import cause_names as of
 from jeton.auditing.gate.collector import Collected
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES
+from jeton.auditing.gate.levels import FIGURES, Level, explain
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.statistics import DomainSums, Statistics
+from jeton.auditing.gate.side import BilledSide
+from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.auditing.gate.values import QUANTILES, quantile
 from jeton.findings import Basis
-from jeton.metrics.decomposition import (
-    DOMAIN_MIX,
-    LANGUAGE_MIX,
-    LENGTH,
-    Contribution,
-    DocumentGroup,
-    decompose,
-)
 
-__all__ = ["CAUSES", "KINDS", "CauseEffect", "GateComparison", "KnownTokenizers", "explain"]
-
-WORDING = "wording"
-TOKENIZER = "tokenizer"
-UNRESOLVED = "tokenizer_or_text"
-CONTENT = "content"
-DOCUMENTS = "number_of_documents"
-PRICE = "price"
-TRAFFIC = "traffic"
-OTHER_COST = "output_and_price_steps"
+__all__ = [
+    "CAUSES",
+    "DOCUMENT_LABELS",
+    "KINDS",
+    "PART_LABELS",
+    "CauseEffect",
+    "Compared",
+    "causes_of",
+    "label_of",
+    "shares_of",
+]
 
 CAUSES = {
-    TOKENIZER: "tokenizer",
-    DOMAIN_MIX: "mix of domains",
-    LANGUAGE_MIX: "mix of languages",
-    LENGTH: "length of the documents",
-    WORDING: "wording",
+    of.NUMBER: "their number",
+    of.LENGTH: "length",
+    of.WORDING: "wording",
+    of.DOMAIN_MIX: "mix of domains",
+    of.LANGUAGE_MIX: "mix of languages",
     **{name: feature.label for name, feature in FEATURES.items()},
-    CONTENT: "mix, length and wording",
-    DOCUMENTS: "number of documents",
-    PRICE: "price of a token",
-    TRAFFIC: "requests a day",
-    OTHER_COST: "output tokens and price steps",
-    UNRESOLVED: "tokenizer or text",
+    of.CONTENT: "mix, length and wording",
+    of.TOKENIZER: "tokenizer",
+    of.UNLOGGED: "not in the log",
+    of.FRAME: "chat format",
+    "answer": "answer",
+    "reasoning": "reasoning",
+    of.DOCUMENTS: "number of documents",
+    of.CACHE: "cache share",
+    of.MODEL: "model",
+    of.PROVIDER: "provider",
+    of.REGION: "region",
+    of.TARIFF: "tariff",
+    of.LIST_PRICE: "list price",
+    of.FEES: "searches, media and fees",
+    of.TRAFFIC: "requests a day",
+    of.UNRESOLVED: "tokenizer or text",
 }
 """Every cause by its stable name, with its name in sentences."""
 
+DOCUMENT_LABELS = {**CAUSES, of.WORDING: "other words, or more of them"}
+"""Causes of a single document's change, in sentences."""
+
+_CONTENT_CAUSES = (of.LENGTH, of.WORDING, of.LANGUAGE_MIX, of.DOMAIN_MIX, of.CONTENT)
+
 KINDS = {
-    **dict.fromkeys((*STEPS, LENGTH, WORDING, CONTENT), "text"),
-    **dict.fromkeys((DOMAIN_MIX, LANGUAGE_MIX), "mix"),
-    **dict.fromkeys((DOCUMENTS, TRAFFIC), "volume"),
-    **dict.fromkeys((PRICE, OTHER_COST), "price"),
-    TOKENIZER: "tokenizer",
-    UNRESOLVED: "unresolved",
+    **dict.fromkeys((*STEPS, of.LENGTH, of.WORDING, of.CONTENT, of.NUMBER), "text"),
+    of.FRAME: "text",
+    of.UNLOGGED: "unlogged",
+    **dict.fromkeys(("answer", "reasoning"), "output"),
+    **dict.fromkeys((of.DOMAIN_MIX, of.LANGUAGE_MIX), "mix"),
+    **dict.fromkeys((of.DOCUMENTS, of.TRAFFIC), "volume"),
+    **dict.fromkeys(
+        (of.CACHE, of.MODEL, of.PROVIDER, of.REGION, of.TARIFF, of.LIST_PRICE, of.FEES), "price"
+    ),
+    of.TOKENIZER: "tokenizer",
+    of.UNRESOLVED: "unresolved",
 }
-"""Causes of a change: the text, the mix, the volume, the price, the tokenizer."""
+"""Causes of a change: the text, what no log shows, the output, the mix, the volume, the price, the
+tokenizer."""
+
+PART_LABELS = {
+    "tools": "tool definitions",
+    "system": "system prompt",
+    "earlier": "earlier turns",
+    "passages": "retrieved passages",
+    "question": "question",
+    "prompt": "text",
+    "unlogged": "not in the log",
+    "answer": "answer",
+    "reasoning": "reasoning",
+    "frame": "chat format",
+}
+"""Parts of a request by name, with their names in sentences."""
 
 _MIN_FEATURE_SHARE = Fraction(1, 5)
-"""Share of the difference from which a feature is named before mix, length and wording. Our choice:
-a feature is a step that somebody took, and the others are what is left when all features are known;
-below a fifth it may follow from the others."""
+"""Share of all movement from which a feature is named before length, wording and mix."""
+
+_MIN_FEATURE_RISE = Fraction(1, 20)
+"""Rise of a feature's tokens a character of wording, from which it became more frequent. Our
+choice: below a twentieth it follows the length of the text."""
 
 _ALIKE = Fraction(1, 10**9)
 """Two ratios closer than this are the same: figures of the report are floats of 16 digits."""
-
-_MONTHS_PER_YEAR, _DAYS_PER_YEAR = 12, 365
-_PER_DAY = {
-    "usd_per_day": Fraction(1),
-    "usd_per_month": Fraction(_DAYS_PER_YEAR, _MONTHS_PER_YEAR),
-    "usd_per_year": Fraction(_DAYS_PER_YEAR),
-}
-"""Money of a period in days, as `jeton.economics.money` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,97 +115,85 @@ class CauseEffect:
         cause: One of `CAUSES`.
         value: Its part of the difference, in the figure's unit; all parts add up to it.
         basis: Exact, or estimated where the baseline's tokenizer was not at hand.
-        contributions: The groups of documents that it comes from, the largest first.
+        level: Its level (`levels`).
+        where: The part of the request that it is in; empty: the whole.
     """
 
     cause: str
     value: Fraction
     basis: Basis = Basis.EXACT
-    contributions: tuple[Contribution, ...] = ()
+    level: Level = "what"
+    where: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GateComparison:
-    """The three sides of a comparison, of one domain or of all.
+def label_of(part: CauseEffect) -> str:
+    """The name of a cause in sentences, with the part of the request that it is in."""
+    label = CAUSES[part.cause]
+    where = PART_LABELS.get(part.where, "")
+    if part.where in ("", "prompt") or where == label:
+        return f"{label} of the text" if part.cause == of.LENGTH else label
+    return f"{where}: {label}"
 
-    Attributes:
-        before: The baseline: its text, its tokenizer.
-        bridge: The text of today under the baseline's tokenizer; equal to ``after`` where the
-            tokenizer is the same.
-        after: The text of today under the tokenizer of today.
-        scale: Where the baseline's tokenizer is not at hand: its tokens a token of today's, from
-            the documents on both sides; ``bridge`` is then ``after`` times this.
+
+def shares_of(values: Sequence[Fraction], difference: Fraction) -> list[float]:
+    """The share of each effect in all movement: below 0 where it moved the other way.
+
+    No share is beyond 1, and the sizes add up to 1.
     """
-
-    before: Statistics
-    bridge: Statistics
-    after: Statistics
-    scale: Fraction = Fraction(1)
-
-    @property
-    def basis(self) -> Basis:
-        """Basis of the parts."""
-        return Basis.EXACT if self.scale == 1 else Basis.ESTIMATED
+    gross = sum((abs(value) for value in values), Fraction(0))
+    sign = 1 if difference > 0 else -1
+    return [float(sign * value / gross) if gross else 0.0 for value in values]
 
 
 @dataclass(frozen=True, slots=True)
-class KnownTokenizers:
-    """Knowledge that a baseline and an audit of today have of each other's tokenizers."""
+class Compared:
+    """Both sides of a comparison, and what is known of their tokenizers."""
 
-    before: Statistics
+    before: BilledSide
     before_documents: DocumentTable
+    after: BilledSide
     current: Collected
     other: Collected | None
     is_same_tokenizer: bool
-    has_features: bool = True
-    """True if the baseline has texts without their features; older ones have other steps."""
 
-    def comparison(self) -> GateComparison | None:
-        """The sides to compare; None if a changed tokenizer cannot be told from a changed text."""
-        found = self._comparison()
-        if found is None or self.has_features:
-            return found
-        return GateComparison(
-            found.before.without_steps(),
-            found.bridge.without_steps(),
-            found.after.without_steps(),
-            found.scale,
-        )
+    def bridge(self) -> tuple[Statistics, Fraction] | None:
+        """Today's text under the baseline's tokenizer, and a factor to its counts.
 
-    def _comparison(self) -> GateComparison | None:
+        The factor is 1 unless the baseline's tokenizer is not at hand: then documents on both sides
+        tell it. None: a changed tokenizer cannot be told from a changed text.
+        """
         after = self.current.statistics
         if self.is_same_tokenizer:
-            return GateComparison(self.before, after, after)
+            return after, Fraction(1)
         if self.other is not None:
-            return GateComparison(self.before, self.other.statistics, after)
-        if self.before.text_digest == after.text_digest:
-            return GateComparison(self.before, self.before, after)
-        scale = self._scale()
-        return None if scale is None else GateComparison(self.before, after, after, scale)
+            return self.other.statistics, Fraction(1)
+        if self.before.text.text_digest == after.text_digest:
+            return self.before.text, Fraction(1)
+        old = {d.text: d.n_tokens[0] for d in self.before_documents.documents}
+        new = {d.text: d.n_tokens[0] for d in self.current.documents.documents}
+        common = old.keys() & new.keys()
+        tokens = (sum(old[text] for text in common), sum(new[text] for text in common))
+        return (after, Fraction(*tokens)) if all(tokens) else None
 
-    def _scale(self) -> Fraction | None:
-        before = {d.text: d.n_tokens[0] for d in self.before_documents.documents}
-        after = {d.text: d.n_tokens[0] for d in self.current.documents.documents}
-        common = before.keys() & after.keys()
-        tokens = (sum(before[text] for text in common), sum(after[text] for text in common))
-        return Fraction(*tokens) if all(tokens) else None
+    @property
+    def has_common_domains(self) -> bool:
+        """False where domains were told apart by something else then: no change of the mix."""
+        return not set(self.before.text.domains).isdisjoint(self.after.text.domains)
 
 
-def explain(
+def causes_of(
     metric: str,
-    sides: KnownTokenizers,
+    sides: Compared,
     *,
     domain: str | None,
     before: Mapping[str, Fraction],
     after: Mapping[str, Fraction],
 ) -> tuple[CauseEffect, ...]:
-    """The causes of a figure's difference; none where a figure has no causes.
-
-    Features that grew come first, then everything else, each by its size.
+    """The causes of a figure's difference, the main one first; none where a figure has no causes.
 
     Args:
         metric: Name of the figure.
-        sides: The counts.
+        sides: Both sides.
         domain: The domain that it is of; None: all.
         before: All figures of the baseline (of that domain).
         after: All figures of today.
@@ -197,238 +201,140 @@ def explain(
     if metric not in before or metric not in after or before[metric] == after[metric]:
         return ()
     difference = after[metric] - before[metric]
-    comparison = sides.comparison()
-    if comparison is None:
-        return (CauseEffect(UNRESOLVED, difference),)
-    work = _Work(comparison, domain, before, after)
-    found = work.parts(metric)
-    if found is None:
+    known = sides.bridge()
+    if known is None:
+        return (CauseEffect(of.UNRESOLVED, difference, Basis.ESTIMATED),)
+    bridge, scale = known
+    basis = Basis.EXACT if scale == 1 else Basis.ESTIMATED
+    parts = _parts(metric, sides, bridge, scale, domain, before, after)
+    if parts is None:
         return ()
-    parts, contributions = found
-    rest = difference - sum(parts.values(), Fraction(0))
-    if rest:
-        cause = max(parts, key=lambda c: abs(parts[c]))
-        if metric.startswith("usd_") and abs(rest) > _ALIKE * abs(difference):
-            # The part of the money that is not input tokens. Less than that is what figures of the
-            # report lose as decimal numbers or floats.
-            cause = OTHER_COST
-        parts = {**parts, cause: parts.get(cause, Fraction(0)) + rest}
-    return tuple(
-        CauseEffect(
-            cause,
-            value,
-            comparison.basis,
-            tuple(c for c in contributions if c.part == cause),
-        )
-        for cause, value in sorted(
-            parts.items(), key=lambda item: _rank(item[0], item[1], difference)
-        )
-        if value
-    )
+    rest = difference - sum((part.value for part in parts), Fraction(0))
+    if rest and parts:
+        if abs(rest) > _ALIKE * abs(difference):
+            parts = [*parts, CauseEffect(of.UNLOGGED, rest, level="where", where="unlogged")]
+        else:  # lost by figures of the report, which are floats
+            first = max(range(len(parts)), key=lambda i: abs(parts[i].value))
+            parts[first] = replace(parts[first], value=parts[first].value + rest)
+    found = [replace(part, basis=basis) for part in parts if part.value]
+    return tuple(_ordered(found, difference, _Risen(sides.before.text, bridge, domain)))
 
 
-def _rank(cause: str, value: Fraction, difference: Fraction) -> tuple[bool, Fraction, str]:
-    is_first = cause in FEATURES and value / difference >= _MIN_FEATURE_SHARE
-    return not is_first, -abs(value), cause
-
-
-_Found = tuple[dict[str, Fraction], tuple[Contribution, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    comparison: GateComparison
-    domain: str | None
-    before: Mapping[str, Fraction]
-    after: Mapping[str, Fraction]
-
-    def parts(self, metric: str) -> _Found | None:
-        if metric == "tokens_per_document":
-            return self._mean()
-        if metric == "n_tokens":
-            return self._total()
-        if metric in ("bytes_per_token", "chars_per_token"):
-            return self._text_per_token("n_bytes" if metric.startswith("bytes") else "n_chars")
-        if metric in QUANTILES:
-            return self._quantile(QUANTILES[metric]), ()
-        if metric == "usd_per_request" or metric in _PER_DAY:
-            return self._money(metric)
-        return self._proportional(metric)
-
-    def _mean(self) -> _Found:
-        """Tokens a document."""
-        c = self.comparison
-        sides = _by_document(self._cells(c.before), self._cells(c.bridge), c.scale)
-        result = decompose(*sides)
-        tokenizer = _tokens_per_document(self._total_of(c.after)) - result.after
-        return {**result.parts, TOKENIZER: tokenizer}, result.contributions
-
-    def _total(self) -> _Found:
-        """All tokens: documents times tokens a document."""
-        parts, contributions = self._mean()
-        old, new = self._total_of(self.comparison.before), self._total_of(self.comparison.after)
-        n_documents = Fraction(old.n_documents + new.n_documents, 2)
-        mean = (_tokens_per_document(old) + _tokens_per_document(new)) / 2
-        scaled = {cause: value * n_documents for cause, value in parts.items()}
-        scaled[DOCUMENTS] = (new.n_documents - old.n_documents) * mean
-        return scaled, _scaled(contributions, n_documents)
-
-    def _text_per_token(self, unit: str) -> _Found:
-        """Text a token: text a character of wording over tokens a character of wording.
-
-        Numerator and denominator are decomposed with the same weights, the wording, which no
-        feature changes; so a change of one feature shows as that feature alone.
-        """
-        c = self.comparison
-        tokens = decompose(*self._rates(lambda cell: cell.n_tokens, c.scale))
-        text = decompose(*self._rates(lambda cell: getattr(cell, unit), Fraction(1)))
-        # m1/n1 - m0/n0 = (m1 - m0) (1/n0 + 1/n1) / 2 + (1/n1 - 1/n0) (m0 + m1) / 2
-        of_text = (1 / tokens.before + 1 / tokens.after) / 2
-        of_tokens = -(text.before + text.after) / 2 / (tokens.before * tokens.after)
-        parts = {
-            cause: text.parts[cause] * of_text + tokens.parts[cause] * of_tokens
-            for cause in tokens.parts
-        }
-        after = self._total_of(c.after)
-        bridge = text.after / tokens.after
-        parts[TOKENIZER] = Fraction(getattr(after, unit)[0], after.n_tokens[0]) - bridge
-        return parts, _joined(
-            _scaled(text.contributions, of_text), _scaled(tokens.contributions, of_tokens)
-        )
-
-    def _rates(
-        self, counted: Callable[[DomainSums], list[int]], scale: Fraction
-    ) -> tuple[dict[tuple[str, str], DocumentGroup], dict[tuple[str, str], DocumentGroup]]:
-        """Groups of both sides by wording: so much a character of it."""
-        sides: tuple[dict[tuple[str, str], DocumentGroup], ...] = ({}, {})
-        c = self.comparison
-        for side, statistics, factor in zip(
-            sides, (c.before, c.bridge), (Fraction(1), scale), strict=True
-        ):
-            for key, cell in self._cells(statistics).items():
-                # One more for each document: the wording of some is empty.
-                weight = cell.n_chars[-1] + cell.n_documents
-                rates = [factor * Fraction(n, weight) for n in counted(cell)]
-                side[key] = DocumentGroup(weight, Fraction(1), _features(rates))
-        return sides[0], sides[1]
-
-    def _quantile(self, share: Fraction) -> dict[str, Fraction]:
-        """A quantile adds up over the texts that a text is taken to, not over documents."""
-        c = self.comparison
-
-        def along(statistics: Statistics, scale: Fraction) -> list[Fraction]:
-            return [
-                scale * quantile(statistics.histogram(step, domain=self.domain), share)
-                for step in range(len(STEPS) + 1)
-            ]
-
-        old, new = along(c.before, Fraction(1)), along(c.bridge, c.scale)
-        parts = {
-            step: (new[i] - new[i + 1]) - (old[i] - old[i + 1]) for i, step in enumerate(STEPS)
-        }
-        parts[CONTENT] = new[-1] - old[-1]
-        parts[TOKENIZER] = quantile(c.after.histogram(domain=self.domain), share) - new[0]
-        return parts
-
-    def _money(self, metric: str) -> _Found | None:
-        """USD: input tokens times their price; what is left is output and steps of the price."""
-        sides = (self.before, self.after)
-        names = ("usd_per_mtok_input", "usd_per_request", "tokens_per_document")
-        if not all(name in side for side in sides for name in names):
+def _parts(
+    metric: str,
+    sides: Compared,
+    bridge: Statistics,
+    scale: Fraction,
+    domain: str | None,
+    before: Mapping[str, Fraction],
+    after: Mapping[str, Fraction],
+) -> list[CauseEffect] | None:
+    if metric in QUANTILES:
+        return _of_quantile(sides, bridge, scale, QUANTILES[metric], domain)
+    name, factor = metric, Fraction(1)
+    if metric not in FIGURES:
+        # A figure that is so much for each token of the mean document (KV cache, linear FLOPs).
+        name = "tokens_per_document"
+        pairs = [(side.get(metric, 0), side.get(name, 0)) for side in (before, after)]
+        if not all(value and n for value, n in pairs):
             return None
-        rates = [side["usd_per_mtok_input"] / 1_000_000 for side in sides]
-        tokens = [side["tokens_per_document"] for side in sides]
-        parts, contributions = self._mean()
-        factor = sum(rates, Fraction(0)) / 2
-        money = {cause: value * factor for cause, value in parts.items()}
-        money[PRICE] = (rates[1] - rates[0]) * sum(tokens, Fraction(0)) / 2
-        contributions = _scaled(contributions, factor)
-        if metric == "usd_per_request":
-            return money, contributions
-        if not all("requests_per_day" in side for side in sides):
-            return None
-        days = _PER_DAY[metric]
-        requests = [side["requests_per_day"] * days for side in sides]
-        usd = [side["usd_per_request"] for side in sides]
-        # The remainder of usd_per_request is a remainder here too, and lands in OTHER_COST.
-        factor = sum(requests, Fraction(0)) / 2
-        money = {cause: value * factor for cause, value in money.items()}
-        money[TRAFFIC] = (requests[1] - requests[0]) * sum(usd, Fraction(0)) / 2
-        return money, _scaled(contributions, factor)
-
-    def _proportional(self, metric: str) -> _Found | None:
-        """A figure that is so much per token of the mean document (KV cache, linear FLOPs)."""
-        sides = (self.before, self.after)
-        tokens = [side.get("tokens_per_document", Fraction(0)) for side in sides]
-        if not all(tokens) or any(side[metric] == 0 for side in sides):
-            return None
-        ratios = [side[metric] / n for side, n in zip(sides, tokens, strict=True)]
+        ratios = [Fraction(value) / n for value, n in pairs]
         if abs(ratios[1] - ratios[0]) > _ALIKE * abs(ratios[0]):
             return None
-        parts, contributions = self._mean()
-        scaled = {cause: value * ratios[0] for cause, value in parts.items()}
-        return scaled, _scaled(contributions, ratios[0])
-
-    def _cells(self, statistics: Statistics) -> dict[tuple[str, str], DomainSums]:
-        c = self.comparison
-        if set(c.before.domains).isdisjoint(c.after.domains):
-            # Not one domain in common: they were told apart by something else then (files, a
-            # field, nothing), which is no change of the mix.
-            statistics = statistics.without_domains()
-        return {
-            key: cell
-            for key, cell in statistics.cells.items()
-            if self.domain is None or key[0] == self.domain
-        }
-
-    def _total_of(self, statistics: Statistics) -> DomainSums:
-        return statistics.total(self.domain)
-
-
-def _by_document(
-    before: Mapping[tuple[str, str], DomainSums],
-    after: Mapping[tuple[str, str], DomainSums],
-    scale: Fraction,
-) -> tuple[dict[tuple[str, str], DocumentGroup], dict[tuple[str, str], DocumentGroup]]:
-    """Groups weighted in documents: a length of wording times tokens a character of it.
-
-    Where a group has no wording on one side, it has no length on either.
-    """
-    sides: tuple[dict[tuple[str, str], DocumentGroup], ...] = ({}, {})
-    for side, cells, factor in zip(sides, (before, after), (Fraction(1), scale), strict=True):
-        for key, cell in cells.items():
-            pair = [other[key] for other in (before, after) if key in other]
-            has_length = all(one.n_chars[-1] > 0 for one in pair)
-            units = cell.n_chars[-1] if has_length else cell.n_documents
-            tokens = [factor * Fraction(n, units) for n in cell.n_tokens]
-            side[key] = DocumentGroup(
-                cell.n_documents, Fraction(units, cell.n_documents), _features(tokens)
-            )
-    return sides[0], sides[1]
-
-
-def _features(rates: list[Fraction]) -> dict[str, Fraction]:
-    """Share of each feature in the change that is left without it, and the wording's own."""
-    features = {step: rates[i] - rates[i + 1] for i, step in enumerate(STEPS)}
-    features[WORDING] = rates[-1]
-    return features
-
-
-def _tokens_per_document(cell: DomainSums) -> Fraction:
-    return Fraction(cell.n_tokens[0], cell.n_documents)
-
-
-def _joined(*many: tuple[Contribution, ...]) -> tuple[Contribution, ...]:
-    """Contributions of the same group to the same part, added up."""
-    sums: dict[tuple[str, str, str], Fraction] = {}
-    for c in (c for contributions in many for c in contributions):
-        key = (c.part, c.domain, c.language)
-        sums[key] = sums.get(key, Fraction(0)) + c.value
-    found = [Contribution(*key, value) for key, value in sums.items()]
-    return tuple(sorted(found, key=lambda c: (-abs(c.value), c.part, c.domain, c.language)))
-
-
-def _scaled(contributions: tuple[Contribution, ...], factor: Fraction) -> tuple[Contribution, ...]:
-    return tuple(
-        Contribution(c.part, c.domain, c.language, c.value * factor) for c in contributions
+        factor = ratios[0]
+    old, new, bridged = sides.before, sides.after, bridge
+    if domain is None and not sides.has_common_domains:
+        old = replace(old, text=old.text.without_domains())
+        new = replace(new, text=new.text.without_domains())
+        bridged = bridge.without_domains()
+    found = explain(
+        name,
+        old,
+        new,
+        bridge=None if sides.is_same_tokenizer else bridged,
+        scale=scale,
+        domain=domain,
+        requests_per_day=(
+            before.get("requests_per_day", Fraction(0)),
+            after.get("requests_per_day", Fraction(0)),
+        ),
     )
+    if found is None:
+        return None
+    return [
+        CauseEffect(e.cause, e.value * factor, level=e.level, where=e.part) for e in found.effects
+    ]
+
+
+def _of_quantile(
+    sides: Compared, bridge: Statistics, scale: Fraction, share: Fraction, domain: str | None
+) -> list[CauseEffect]:
+    """A quantile adds up over the texts that a text is taken to, not over parts of requests."""
+
+    def along(statistics: Statistics, factor: Fraction) -> list[Fraction]:
+        return [
+            factor * quantile(statistics.histogram(step, domain=domain), share)
+            for step in range(len(STEPS) + 1)
+        ]
+
+    old, new = along(sides.before.text, Fraction(1)), along(bridge, scale)
+    parts = {step: (new[i] - new[i + 1]) - (old[i] - old[i + 1]) for i, step in enumerate(STEPS)}
+    parts[of.CONTENT] = new[-1] - old[-1]
+    after = quantile(sides.after.text.histogram(domain=domain), share)
+    parts[of.TOKENIZER] = after - new[0]
+    return [CauseEffect(cause, value) for cause, value in parts.items()]
+
+
+class _Risen:
+    """Tells whether a feature became more frequent in a part of the requests."""
+
+    def __init__(self, before: Statistics, after: Statistics, domain: str | None) -> None:
+        self._sides = (before, after)
+        self._domain = domain
+        self._sums: dict[str, tuple[BlockSums, BlockSums]] = {}
+
+    def is_more(self, part: CauseEffect) -> bool:
+        """True if a feature's tokens a character of wording moved as its effect did."""
+        if part.cause not in FEATURES:
+            return False
+        if part.where not in self._sums:
+            old, new = (
+                side.of_part(part.where, self._domain) if part.where else side.total(self._domain)
+                for side in self._sides
+            )
+            self._sums[part.where] = (old, new)
+        step = STEPS.index(part.cause)
+        before, after = (
+            Fraction(s.n_tokens[step] - s.n_tokens[step + 1], max(1, s.n_chars[-1]))
+            for s in self._sums[part.where]
+        )
+        return abs(after - before) > _MIN_FEATURE_RISE * abs(before)
+
+
+def _ordered(
+    parts: Sequence[CauseEffect], difference: Fraction, risen: _Risen
+) -> list[CauseEffect]:
+    """Groups of causes by size, the main one first; within a group the largest first."""
+    sign = 1 if difference > 0 else -1
+    groups: dict[tuple[str, str], list[CauseEffect]] = {}
+    for part in parts:
+        if risen.is_more(part):
+            key = ("feature", part.cause)
+        elif part.cause in _CONTENT_CAUSES or part.cause in FEATURES:
+            key = ("content", part.where)
+        else:
+            key = (part.cause, part.where)
+        groups.setdefault(key, []).append(part)
+    sums = {key: sum((p.value for p in own), Fraction(0)) * sign for key, own in groups.items()}
+    order = sorted(groups, key=lambda key: (-sums[key], key))
+    gross = sum((abs(part.value) for part in parts), Fraction(0))
+    if order[0][0] == "content":
+        named = [
+            key for key in order if key[0] == "feature" and sums[key] >= _MIN_FEATURE_SHARE * gross
+        ]
+        order = [*named, *(key for key in order if key not in named)]
+    return [
+        part
+        for key in order
+        for part in sorted(groups[key], key=lambda p: (-p.value * sign, p.cause))
+    ]

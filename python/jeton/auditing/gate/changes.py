@@ -6,11 +6,12 @@ the mean (a new document: how far it lies from the baseline's mean).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from jeton.auditing.gate.causes import CONTENT, TOKENIZER, UNRESOLVED, WORDING, KnownTokenizers
+from jeton.auditing.gate.cause_names import TOKENIZER, UNRESOLVED, WORDING
+from jeton.auditing.gate.causes import Compared
 from jeton.auditing.gate.documents import Document
 from jeton.auditing.gate.matching import Matches
 from jeton.auditing.gate.rewriting import STEPS
@@ -55,7 +56,7 @@ class ChangedDocument:
 
 
 def changed_documents(
-    sides: KnownTokenizers,
+    sides: Compared,
     matches: Matches,
     *,
     domain: str | None,
@@ -82,10 +83,7 @@ def changed_documents(
             continue
         as_before = after if sides.is_same_tokenizer else bridge.get((after.source, after.index))
         status = Status.SAME if before.text == after.text else Status.CHANGED
-        change = _changed(before, after, as_before, status)
-        if not sides.has_features and status is Status.CHANGED:
-            change = replace(change, cause=CONTENT)
-        found.append(change)
+        found.append(_changed(before, after, as_before, status))
     for document in matches.new:
         if _is_of(document, domain):
             found.append(_lone(document, Status.NEW, document.n_tokens[0] - mean_before))

@@ -10,9 +10,7 @@ share is known only where several are seen.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -21,25 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
+from jeton.auditing.gate.beginnings import Beginnings
 from jeton.auditing.gate.documents import Document, DocumentTable, document_key, text_key
-from jeton.auditing.gate.rewriting import LINE_BREAKS, SHARED_TEXT, STEPS, rewritten
 from jeton.auditing.gate.shared_text import SharedText
-from jeton.auditing.gate.statistics import (
-    ALL,
-    CLASSES,
-    MAX_DOMAINS,
-    OTHER_DOMAINS,
-    DomainSums,
-    Statistics,
-)
-from jeton.corpus.languages import language_class
+from jeton.auditing.gate.statistics import ALL, MAX_DOMAINS, OTHER_DOMAINS, Statistics
+from jeton.auditing.gate.text_blocks import Pending, TextBlocks
 from jeton.corpus.places import RecordPlaces
+from jeton.corpus.requests.blocks import Blocks
 from jeton.workload.choice import Chosen
 from jeton.workload.counting.domains import NO_DOMAIN
 
 __all__ = ["Collected", "Collector"]
-
-_N_TEXTS = len(STEPS) + 1
 
 _BLOCK_DOCUMENTS = 20_000
 _BLOCK_BYTES = 4 << 20
@@ -47,17 +37,6 @@ _BLOCK_BYTES = 4 << 20
 
 _MAX_SOURCES = 10_000
 """Sources whose numbering is remembered. A source comes in one piece, or beside a few others."""
-
-# For each byte: its classes of the wording (`CLASSES`).
-_CLASS_OF = np.full(256, 4, dtype=np.int64)
-_CLASS_OF[:128] = 3
-for _byte in range(128):
-    if chr(_byte).isalpha():
-        _CLASS_OF[_byte] = 0
-    elif chr(_byte).isdigit():
-        _CLASS_OF[_byte] = 1
-    elif chr(_byte).isspace():
-        _CLASS_OF[_byte] = 2
 
 
 class Collected:
@@ -85,9 +64,11 @@ class Collector:
         self._collected: list[Collected] = []
         self._next_index: dict[str, int] = {}
         self._domains: dict[str, str] = {}
-        self._pending: list[_Pending] = []
+        self._pending: list[Pending] = []
         self._n_pending_bytes = 0
         self._shared = SharedText()
+        self.beginnings = Beginnings()
+        """Shared beginnings of the requests, whatever the tokenizer."""
         self.asked = ""
         """Name that the user wrote for the tokenizer in use."""
 
@@ -120,8 +101,9 @@ class Collector:
         domains: Sequence[str] | None = None,
         overhead_tokens: NDArray[np.int64] | None = None,
         places: RecordPlaces | None = None,
+        blocks: Blocks | None = None,
     ) -> None:
-        """Take the documents of one batch; what a chat format adds is part of the wording."""
+        """Take the documents of one batch."""
         source = _portable(source)
         # Put in again, so that the sources in it are those seen last.
         first = self._next_index[source] = self._next_index.pop(source, 0)
@@ -129,9 +111,11 @@ class Collector:
             del self._next_index[next(iter(self._next_index))]
         self._next_index[source] = first + len(batch)
         data = batch.data.data
+        if blocks is not None:
+            self.beginnings.add(batch)
         for i, (start, end) in enumerate(pairwise(batch.offsets.tolist())):
             self._pending.append(
-                _Pending(
+                Pending(
                     source=source,
                     index=first + i,
                     line=0 if places is None else places.lines[i],
@@ -139,6 +123,7 @@ class Collector:
                     domain=ALL if domains is None else self._domain(domains[i]),
                     overhead_tokens=0 if overhead_tokens is None else int(overhead_tokens[i]),
                     raw=bytes(data[start:end]),
+                    blocks=None if blocks is None else tuple(blocks.of_request(i)),
                 )
             )
             self._n_pending_bytes += end - start
@@ -150,13 +135,10 @@ class Collector:
         block, self._pending, self._n_pending_bytes = self._pending, [], 0
         if not block:
             return
-        texts = _Texts([item.raw for item in block], self._shared)
-        overhead = np.array([item.overhead_tokens for item in block], dtype=np.int64)
-        names = [item.domain for item in block]
+        blocks = TextBlocks(block, self._shared)
         digests = [blake2b(item.raw, digest_size=16).digest() for item in block]
         for side in self._collected:
-            n_tokens = texts.count(side.tokenizer, self._num_threads) + overhead
-            _add_sums(side.statistics, names, texts, n_tokens)
+            n_tokens = blocks.add_to(side.statistics, side.tokenizer, self._num_threads)
             side.statistics.text_digest = (
                 side.statistics.text_digest + sum(int.from_bytes(d, "big") for d in digests)
             ) % (1 << 128)
@@ -172,7 +154,7 @@ class Collector:
                             domain=item.domain,
                             record=record,
                             text=int.from_bytes(digest[:8], "big"),
-                            wording=texts.wordings[i],
+                            wording=blocks.wordings[i],
                             n_bytes=len(item.raw),
                             n_tokens=tuple(int(n) for n in n_tokens[:, i]),
                         )
@@ -186,106 +168,6 @@ class Collector:
                 return OTHER_DOMAINS
             known = self._domains.setdefault(name, _portable(name) or NO_DOMAIN)
         return known
-
-
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    source: str
-    index: int
-    line: int
-    record: str
-    domain: str
-    overhead_tokens: int
-    raw: bytes
-
-
-class _Texts:
-    """The documents of a block with their rewritings, and the sums that no tokenizer matters to."""
-
-    def __init__(self, raw: list[bytes], shared: SharedText) -> None:
-        n = len(raw)
-        self.n_bytes = np.zeros((_N_TEXTS, n), dtype=np.int64)
-        self.n_chars = np.zeros((_N_TEXTS, n), dtype=np.int64)
-        self.classes: list[list[int]] = []
-        self.languages: list[str] = []
-        self.wordings: list[int] = []
-        self._whole = TextBatch.from_texts(raw)
-        # For each step: the documents that it changed, and their new forms.
-        self._changed: list[tuple[list[int], list[str]]] = [([], []) for _ in STEPS]
-        last: list[str] = []
-        for i, document in enumerate(raw):
-            text = document.decode("utf-8")
-            self.n_bytes[:, i], self.n_chars[:, i] = len(document), len(text)
-            for step, changed in enumerate(rewritten(text)):
-                if changed is not None:
-                    text = changed
-                    self._set(step, i, changed)
-            last.append(text)
-        for i, shorter in enumerate(shared.without(last)):
-            if shorter != last[i]:
-                self._set(STEPS.index(SHARED_TEXT), i, shorter)
-            text = shorter.replace("\n", " ")
-            if text != shorter:
-                self._set(STEPS.index(LINE_BREAKS), i, text)
-            wording = text.encode("utf-8")
-            self.wordings.append(text_key(wording))
-            self.languages.append(language_class(text))
-            self.classes.append(_class_bytes(np.frombuffer(wording, dtype=np.uint8)))
-
-    def _set(self, step: int, document: int, text: str) -> None:
-        """Note what a document became; the steps behind it begin with that."""
-        indices, texts = self._changed[step]
-        indices.append(document)
-        texts.append(text)
-        n_chars = len(text)
-        self.n_chars[step + 1 :, document] = n_chars
-        self.n_bytes[step + 1 :, document] = (
-            n_chars if text.isascii() else len(text.encode("utf-8"))
-        )
-
-    def count(self, tokenizer: Tokenizer, num_threads: int | None) -> NDArray[np.int64]:
-        """Tokens of every document after every step, int64 (n_steps + 1, n_documents)."""
-        n_tokens = np.empty_like(self.n_bytes)
-        n_tokens[0] = tokenizer.count_batch(self._whole, num_threads=num_threads)
-        for step, (indices, texts) in enumerate(self._changed):
-            n_tokens[step + 1] = n_tokens[step]
-            if indices:
-                batch = TextBatch.from_texts(texts)
-                n_tokens[step + 1, indices] = tokenizer.count_batch(batch, num_threads=num_threads)
-        return n_tokens
-
-
-def _class_bytes(wording: NDArray[np.uint8]) -> list[int]:
-    """Bytes of each of `CLASSES`."""
-    counts: list[int] = np.bincount(_CLASS_OF[wording], minlength=len(CLASSES)).tolist()
-    return counts
-
-
-def _add_sums(
-    statistics: Statistics, domains: list[str], texts: _Texts, n_tokens: NDArray[np.int64]
-) -> None:
-    groups: dict[tuple[str, str], list[int]] = {}
-    for i, key in enumerate(zip(domains, texts.languages, strict=True)):
-        groups.setdefault(key, []).append(i)
-    for (domain, language), members in groups.items():
-        statistics.cell(domain, language).add(
-            DomainSums(
-                n_documents=len(members),
-                n_bytes=_sums(texts.n_bytes, members),
-                n_chars=_sums(texts.n_chars, members),
-                n_tokens=_sums(n_tokens, members),
-                n_class_bytes=[
-                    sum(column) for column in zip(*(texts.classes[i] for i in members), strict=True)
-                ],
-            )
-        )
-        histograms = statistics.lengths_of(domain)
-        for histogram, counts in zip(histograms, n_tokens[:, members], strict=True):
-            histogram.update(Counter(counts.tolist()))
-
-
-def _sums(values: NDArray[np.int64], members: list[int]) -> list[int]:
-    return [int(total) for total in values[:, members].sum(axis=1)]
 
 
 def _portable(source: str) -> str:

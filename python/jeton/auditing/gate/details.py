@@ -5,111 +5,177 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from jeton.auditing.gate.causes import (
-    CONTENT,
-    DOCUMENTS,
-    OTHER_COST,
-    PRICE,
-    TOKENIZER,
-    TRAFFIC,
-    UNRESOLVED,
-    WORDING,
-    CauseEffect,
-    KnownTokenizers,
-)
+from jeton.auditing.gate import cause_names as of
+from jeton.auditing.gate.beginnings import Divergence
+from jeton.auditing.gate.causes import CauseEffect, Compared
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.statistics import CLASSES, DomainSums, Statistics
+from jeton.auditing.gate.side import PRICED_KINDS, BilledSide, GatePriceKey
+from jeton.auditing.gate.statistics import CLASSES, BlockSums, Statistics
+from jeton.economics.billed import OUTPUT_PARTS
 from jeton.findings import Basis
-from jeton.metrics.decomposition import DOMAIN_MIX, LANGUAGE_MIX, LENGTH
 
 __all__ = ["detail"]
 
 _MAX_SHARES = 3
-"""Domains or languages named in a sentence."""
+"""Domains, languages or models named in a sentence."""
 
 _MIN_CLASS_CHANGE = 0.01
 """A class of characters whose share moved by less than a percentage point explains nothing."""
 
+_UNITS = {"tools": "tool", "earlier": "message", "passages": "passage", "prompt": "document"}
+"""Words for the blocks of a part; those of other parts are blocks."""
+
 
 def detail(
     part: CauseEffect,
-    sides: KnownTokenizers,
+    sides: Compared,
     *,
     domain: str | None,
     before: Mapping[str, Fraction],
     after: Mapping[str, Fraction],
+    divergence: Divergence | None = None,
 ) -> str:
     """Say what shows a cause; lower case start, no full stop."""
-    cause = part.cause
-    comparison = sides.comparison()
-    if comparison is None or cause == UNRESOLVED:
+    cause, known = part.cause, sides.bridge()
+    if known is None or cause == of.UNRESOLVED:
         return (
             "the tokenizer was exchanged, the baseline's is not at hand, and no document is the "
             "same on both sides"
         )
-    old, new = comparison.before.total(domain), comparison.bridge.total(domain)
-    scale = float(comparison.scale)
-    if cause == TOKENIZER:
-        text = f"{sides_text(sides, domain, scale)} tokens for the same text"
-        if part.basis is Basis.ESTIMATED:
-            text += " (estimated from the documents that did not change)"
-        return text
-    if cause in STEPS:
-        step = STEPS.index(cause)
-        extra = (_less(old, step), _less(new, step) * scale)
-        return (
-            f"{FEATURES[cause].says}; {_number(extra[0])} -> {_number(extra[1])} tokens a document"
-        )
-    if cause == WORDING:
-        rates = [_rate(cell) for cell in (old, new)]
-        text = f"{rates[0]:.4g} -> {rates[1] * scale:.4g} tokens per character of wording"
-        classes = _class_changes(old, new)
-        return f"{text}; {classes}" if classes else text
-    if cause == LENGTH:
-        chars = [cell.n_chars[-1] / cell.n_documents for cell in (old, new)]
-        return f"{_number(chars[0])} -> {_number(chars[1])} characters of wording a document"
-    if cause in (DOMAIN_MIX, LANGUAGE_MIX):
-        position = 0 if cause == DOMAIN_MIX else 1
-        return _shares(comparison.before, comparison.bridge, position, domain)
-    if cause == DOCUMENTS:
-        return f"{old.n_documents:,} -> {new.n_documents:,} documents"
-    if cause == PRICE:
-        prices = [_of(side, "usd_per_mtok_input") for side in (before, after)]
-        return f"{prices[0]} -> {prices[1]} USD a million input tokens"
-    if cause == TRAFFIC:
+    if cause in (of.MODEL, of.PROVIDER, of.REGION, of.TARIFF):
+        return _moved_prices(sides, cause)
+    if cause == of.LIST_PRICE:
+        return _rates(sides)
+    if cause == of.CACHE:
+        return _cache(sides, divergence)
+    if cause == of.FEES:
+        return "searches, pictures and other units that are billed beside text tokens"
+    if cause == of.TRAFFIC:
         return (
             f"{_of(before, 'requests_per_day')} -> {_of(after, 'requests_per_day')} requests a day"
         )
-    if cause == OTHER_COST:
-        names = ("output_tokens_per_request", "usd_per_mtok_output")
-        return "; ".join(f"{name} {_of(before, name)} -> {_of(after, name)}" for name in names)
-    if cause == CONTENT:
+    if cause == of.UNLOGGED or cause in OUTPUT_PARTS:
+        return _billed(sides, part)
+    bridge, factor = known
+    scale = float(factor)
+    if cause == of.TOKENIZER:
+        return _tokenizer(part, sides, bridge, domain, scale)
+    if cause == of.DOCUMENTS:
+        old, new = sides.before.text.total(domain), bridge.total(domain)
+        return f"{old.n:,} -> {new.n:,} documents"
+    if cause in (of.DOMAIN_MIX, of.LANGUAGE_MIX):
+        position = 0 if cause == of.DOMAIN_MIX else 2
+        return _shares(sides.before.text, bridge, position, domain, part.where)
+    if cause == of.FRAME:
+        return "role markers, and the line ends between messages"
+    if cause == of.CONTENT:
         return "of the wording alone, without all features above"
+    if part.where:
+        old, new = (side.of_part(part.where, domain) for side in (sides.before.text, bridge))
+        n_old, n_new = (side.total(domain).n for side in (sides.before.text, bridge))
+    else:
+        old, new = sides.before.text.total(domain), bridge.total(domain)
+        n_old, n_new = old.n, new.n
+    unit = _UNITS.get(part.where or "prompt", "block")
+    if cause == of.NUMBER:
+        each = [_per(cell.n_tokens[0], cell.n) for cell in (old, new)]
+        return (
+            f"{_number(_per(old.n, n_old))} -> {_number(_per(new.n, n_new))} a request, "
+            f"{_number(each[0])} -> {_number(each[1] * scale)} tokens each"
+        )
+    if cause in STEPS:
+        step = STEPS.index(cause)
+        extra = [_per(c.n_tokens[step] - c.n_tokens[step + 1], c.n) for c in (old, new)]
+        return (
+            f"{FEATURES[cause].says}; {_number(extra[0])} -> {_number(extra[1] * scale)} tokens a "
+            f"{unit}"
+        )
+    if cause == of.WORDING:
+        rates = [_per(cell.n_tokens[-1], cell.n_chars[-1]) for cell in (old, new)]
+        text = f"{rates[0]:.4g} -> {rates[1] * scale:.4g} tokens per character of wording"
+        classes = _class_changes(old, new)
+        return f"{text}; {classes}" if classes else text
+    if cause == of.LENGTH:
+        chars = [_per(cell.n_chars[-1], cell.n) for cell in (old, new)]
+        return f"{_number(chars[0])} -> {_number(chars[1])} characters of wording a {unit}"
     return ""
 
 
-def sides_text(sides: KnownTokenizers, domain: str | None, scale: float) -> str:
-    """Tokens of today's text under both tokenizers."""
+def _tokenizer(
+    part: CauseEffect, sides: Compared, bridge: Statistics, domain: str | None, scale: float
+) -> str:
     after = sides.current.statistics.total(domain).n_tokens[0]
-    if sides.other is not None:
-        bridge: float = sides.other.statistics.total(domain).n_tokens[0]
-    elif scale != 1:
-        bridge = after * scale
-    else:
-        bridge = sides.before.total(domain).n_tokens[0]
-    return f"{bridge:,.0f} -> {after:,}"
+    before = bridge.total(domain).n_tokens[0] * scale
+    if round(before) == after:
+        return "the provider bills another number of tokens for the same text"
+    text = f"{before:,.0f} -> {after:,} tokens for the same text"
+    if part.basis is Basis.ESTIMATED:
+        text += " (estimated from the documents that did not change)"
+    return text
 
 
-def _less(cell: DomainSums, step: int) -> float:
-    return (cell.n_tokens[step] - cell.n_tokens[step + 1]) / cell.n_documents
+def _billed(sides: Compared, part: CauseEffect) -> str:
+    old, new = (
+        _per(side.billed.part(part.where or part.cause), side.billed.n_requests)
+        for side in (sides.before, sides.after)
+    )
+    words = f"{_number(old)} -> {_number(new)} tokens a request"
+    if part.cause == of.UNLOGGED:
+        return f"{words}, billed beside the logged text: pictures, files, tools or hidden text"
+    return words
 
 
-def _rate(cell: DomainSums) -> float:
-    return cell.n_tokens[-1] / cell.n_chars[-1] if cell.n_chars[-1] else 0.0
+def _cache(sides: Compared, divergence: Divergence | None) -> str:
+    shares = [
+        _per(side.billed.kind("cached"), side.billed.input_tokens)
+        for side in (sides.before, sides.after)
+    ]
+    words = f"{_share(shares[0])} -> {_share(shares[1])} of the prompt read from a cache"
+    old, new = sides.before.beginning, sides.after.beginning
+    if shares[1] < shares[0] and old.n_requests and new.mean_tokens < 0.9 * old.mean_tokens:
+        words += (
+            f"; requests shared {_number(old.mean_tokens)} tokens at their beginning and now share "
+            f"{_number(new.mean_tokens)}"
+        )
+        if divergence is not None:
+            words += (
+                f": behind {divergence.before[-24:]!r} one goes on {divergence.first[:24]!r}, "
+                f"another {divergence.second[:24]!r}"
+            )
+    return words
 
 
-def _class_changes(old: DomainSums, new: DomainSums) -> str:
+def _moved_prices(sides: Compared, cause: str) -> str:
+    """Shares of the priced requests by model, provider, region or tariff."""
+    place = (of.MODEL, of.PROVIDER, of.REGION, of.TARIFF).index(cause)
+    counts: list[dict[str, int]] = []
+    for side in (sides.before, sides.after):
+        sums: dict[str, int] = {}
+        for key, cell in side.prices.items():
+            sums[key[place]] = sums.get(key[place], 0) + cell.n_requests
+        counts.append(sums)
+    return _moved(counts, none="(none)", of_what="requests")
+
+
+def _rates(sides: Compared) -> str:
+    """Rates that moved for the same model, provider, region and tariff."""
+    found = []
+    for key in sides.before.prices.keys() & sides.after.prices.keys():
+        for place, kind in enumerate(PRICED_KINDS[:-1]):
+            old, new = (_rate(side, key, place) for side in (sides.before, sides.after))
+            if old is not None and new is not None and old != new:
+                name = f" of {key.model}" if key.model else ""
+                found.append(f"{float(old):g} -> {float(new):g} USD a million {kind} tokens{name}")
+    return "; ".join(sorted(found)[:_MAX_SHARES])
+
+
+def _rate(side: BilledSide, key: GatePriceKey, place: int) -> Fraction | None:
+    cell = side.prices[key]
+    return cell.usd[place] / cell.tokens[place] * 1_000_000 if cell.tokens[place] else None
+
+
+def _class_changes(old: BlockSums, new: BlockSums) -> str:
     """How the make-up of the wording moved, where it did."""
     totals = [sum(cell.n_class_bytes) for cell in (old, new)]
     if not all(totals):
@@ -125,25 +191,42 @@ def _class_changes(old: DomainSums, new: DomainSums) -> str:
     return f"of its bytes, {', '.join(words)}" if words else ""
 
 
-def _shares(old: Statistics, new: Statistics, position: int, domain: str | None) -> str:
-    """Shares of documents by domain or language, those that moved most."""
+def _shares(old: Statistics, new: Statistics, position: int, domain: str | None, where: str) -> str:
+    """Shares of documents by domain, or of blocks by language, those that moved most."""
     counts: list[dict[str, int]] = []
     for side in (old, new):
         sums: dict[str, int] = {}
-        for key, cell in side.cells.items():
-            if domain is None or key[0] == domain:
-                sums[key[position]] = sums.get(key[position], 0) + cell.n_documents
+        if position == 0:
+            sums = {name: own.n for name, own in side.wholes.items()}
+        else:
+            for key, cell in side.cells.items():
+                if (domain is None or key[0] == domain) and key[1] == where:
+                    sums[key[position]] = sums.get(key[position], 0) + cell.n
         counts.append(sums)
-    totals = [sum(side.values()) for side in counts]
+    what = "documents" if position == 0 or where in ("", "prompt") else "blocks"
+    return _moved(counts, none="(no domain)", of_what=what) or "within the domains"
+
+
+def _moved(counts: list[dict[str, int]], *, none: str, of_what: str) -> str:
+    """The names whose share moved most, with their shares."""
+    totals = [max(1, sum(side.values())) for side in counts]
     moved = []
     for name in counts[0].keys() | counts[1].keys():
         a, b = (side.get(name, 0) / total for side, total in zip(counts, totals, strict=True))
-        moved.append((-abs(b - a), name or "(no domain)", a, b))
+        moved.append((-abs(b - a), name or none, a, b))
     moved.sort()
+    gone = [name for change, name, a, b in moved if (a, b) == (1.0, 0.0)]
+    new = [name for change, name, a, b in moved if (a, b) == (0.0, 1.0)]
+    if gone and new:
+        return f"{gone[0]} -> {new[0]}"
     words = [
         f"{name} {_share(a)} -> {_share(b)}" for change, name, a, b in moved[:_MAX_SHARES] if change
     ]
-    return "of the documents, " + ", ".join(words) if words else "within the domains"
+    return f"of the {of_what}, {', '.join(words)}" if words else ""
+
+
+def _per(total: float, n: float) -> float:
+    return total / n if n else 0.0
 
 
 def _share(value: float) -> str:

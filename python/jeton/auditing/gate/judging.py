@@ -7,8 +7,22 @@ from decimal import Decimal
 from fractions import Fraction
 
 from jeton.auditing.gate.baseline import Baseline
+from jeton.auditing.gate.beginnings import Divergence
 from jeton.auditing.gate.budgets import EVERY_DOMAIN, Budget
-from jeton.auditing.gate.causes import KnownTokenizers, explain
+from jeton.auditing.gate.cause_names import (
+    CACHE,
+    CONTENT,
+    DOCUMENTS,
+    DOMAIN_MIX,
+    TOKENIZER,
+    UNRESOLVED,
+)
+from jeton.auditing.gate.causes import (
+    CauseEffect,
+    Compared,
+    causes_of,
+    shares_of,
+)
 from jeton.auditing.gate.changes import ChangedDocument, changed_documents
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.details import detail
@@ -19,6 +33,7 @@ from jeton.auditing.gate.names import unknown_domain, unknown_figure
 from jeton.auditing.gate.results import BudgetResult, Cause, FeaturePlace, GateResult
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.values import domain_values
+from jeton.economics.billed import OUTPUT_PARTS
 from jeton.errors import UsageError
 
 __all__ = ["judge"]
@@ -41,6 +56,7 @@ def judge(
     *,
     figures: Sequence[str] = (),
     sides: tuple[str, str] | None = None,
+    may_quote: bool = True,
 ) -> GateResult:
     """Judge an audit.
 
@@ -51,35 +67,36 @@ def judge(
         budgets: The budgets that must hold.
         figures: Figures that are compared beside the budgets, where both sides have them.
         sides: Names of the baseline and of today's corpus; None: they have none.
+        may_quote: True if the verdict may quote the place at which requests begin to differ.
 
     Raises:
         UsageError: A budget names a figure or a domain that is not there, or wants a baseline.
     """
     compared = None
     if baseline is not None:
-        compared = KnownTokenizers(
-            before=baseline.statistics,
+        compared = Compared(
+            before=baseline.side,
             before_documents=baseline.documents,
+            after=current.side,
             current=collector.current,
             other=collector.other,
             is_same_tokenizer=baseline.tokenizer.fingerprint == current.tokenizer.fingerprint,
-            has_features=baseline.has_features,
         )
-    judged = _Judge(current, baseline, compared)
+    judged = _Judge(current, baseline, compared, collector if may_quote else None)
     results: list[BudgetResult] = []
     for budget in budgets:
         results += judged.results(budget)
     for metric in figures or (() if budgets or baseline is None else (DEFAULT_METRIC,)):
         if judged.has(metric):
             results.append(judged.result(None, metric, None))
-    comparison = None if compared is None else compared.comparison()
+    bridge = None if compared is None else compared.bridge()
     return GateResult(
         results=tuple(results),
         baseline_tokenizer=(
             None if baseline is None else (baseline.tokenizer.name, baseline.tokenizer.fingerprint)
         ),
         tokenizer=(current.tokenizer.name, current.tokenizer.fingerprint),
-        is_bridged=comparison is not None and comparison.scale == 1,
+        is_bridged=bridge is not None and bridge[1] == 1,
         notes=judged.notes,
         sides=sides,
         places=_feature_places(collector),
@@ -99,10 +116,23 @@ def _feature_places(collector: Collector) -> dict[str, FeaturePlace]:
     return found
 
 
+def _has_documents(parts: Sequence[CauseEffect]) -> bool:
+    """True if the text moved: documents explain no price."""
+    return any(part.where not in ("", "unlogged", *OUTPUT_PARTS) for part in parts) or any(
+        part.cause in (TOKENIZER, DOMAIN_MIX, DOCUMENTS, UNRESOLVED, *STEPS, CONTENT)
+        for part in parts
+    )
+
+
 class _Judge:
     def __init__(
-        self, current: Baseline, baseline: Baseline | None, sides: KnownTokenizers | None
+        self,
+        current: Baseline,
+        baseline: Baseline | None,
+        sides: Compared | None,
+        collector: Collector | None,
     ) -> None:
+        self._collector = collector
         self._current = current
         self._baseline = baseline
         self._sides = sides
@@ -110,11 +140,6 @@ class _Judge:
         self._derived = {"tokenizer_changed": Fraction(int(changed))}
         self._matches: Matches | None = None
         self._notes: dict[str, None] = {}
-        if baseline is not None and not baseline.has_features:
-            self._note(
-                "the baseline was saved by an older version, which did not measure escapes, "
-                "base64, repetition and the like: causes are coarse until it is saved again"
-            )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -146,12 +171,12 @@ class _Judge:
                 f"{budget.text!r} is a change, and there is nothing to compare with\n"
                 "hint: --baseline F, a file that --save-baseline wrote"
             )
-        domains = self._current.statistics.domains
+        domains = self._current.side.text.domains
         if budget.domain == EVERY_DOMAIN:
             named = [domain for domain in domains if domain]
             if budget.kind is not budget.kind.VALUE and self._baseline is not None:
                 # A domain that was not there has not changed: it is a change of the mix.
-                known = set(self._baseline.statistics.domains)
+                known = set(self._baseline.side.text.domains)
                 named = [domain for domain in named if domain in known]
             if not named:
                 self._note(
@@ -184,15 +209,23 @@ class _Judge:
         is_exceeded = budget is not None and budget.is_exceeded(old, after[metric])
         if old is None or self._sides is None or old == after[metric]:
             return BudgetResult(budget, metric, domain, old, after[metric], is_exceeded)
-        parts = explain(metric, self._sides, domain=domain, before=before, after=after)
+        parts = causes_of(metric, self._sides, domain=domain, before=before, after=after)
         difference = after[metric] - old
+        shares = shares_of([part.value for part in parts], difference)
         causes = tuple(
             Cause(
                 part,
-                float(part.value / difference),
-                detail(part, self._sides, domain=domain, before=before, after=after),
+                share,
+                detail(
+                    part,
+                    self._sides,
+                    domain=domain,
+                    before=before,
+                    after=after,
+                    divergence=self._divergence(part.cause),
+                ),
             )
-            for part in parts
+            for part, share in zip(parts, shares, strict=True)
         )
         return BudgetResult(
             budget,
@@ -202,14 +235,20 @@ class _Judge:
             after[metric],
             is_exceeded,
             causes,
-            self._documents(metric, domain, before, difference) if parts else (),
+            self._documents(metric, domain, before, difference) if _has_documents(parts) else (),
             self._interval(metric, domain),
             self._money(metric, domain, before, after),
         )
 
+    def _divergence(self, cause: str) -> Divergence | None:
+        """Where requests of today begin to differ, for a cache that serves less."""
+        if cause != CACHE or self._collector is None:
+            return None
+        return self._collector.beginnings.divergence(self._collector.current.tokenizer)
+
     def _values(self, side: Baseline, domain: str | None) -> dict[str, Fraction]:
         if domain is not None:
-            return domain_values(side.statistics, domain)
+            return domain_values(side.side.text, domain)
         return {**side.values, **self._derived}
 
     def _documents(
@@ -233,7 +272,7 @@ class _Judge:
     def _interval(self, metric: str, domain: str | None) -> ChangeInterval | None:
         if metric != "tokens_per_document" or self._sides is None:
             return None
-        before, after = self._sides.before, self._sides.current.statistics
+        before, after = self._sides.before.text, self._sides.current.statistics
         if before.text_digest == after.text_digest:
             return None
         return change_interval(
@@ -259,8 +298,8 @@ class _Judge:
     ) -> Decimal | None:
         """Yearly input cost of the difference of tokens a document, at today's price."""
         tokens = ("tokens_per_document", "bytes_per_token", "chars_per_token", "n_tokens")
-        if domain is not None or metric not in tokens:
-            return None
+        if domain is not None or metric not in tokens or self._current.side.billed.n_requests:
+            return None  # of logs the dollars are a figure of their own, with other causes too
         rate, traffic = after.get("usd_per_mtok_input"), after.get("requests_per_day")
         if rate is None or traffic is None or "tokens_per_document" not in before:
             return None

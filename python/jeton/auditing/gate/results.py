@@ -9,14 +9,22 @@ from fractions import Fraction
 from typing import Any
 
 from jeton.auditing.gate.budgets import Budget
-from jeton.auditing.gate.causes import CAUSES, KINDS, CauseEffect
+from jeton.auditing.gate.causes import (
+    CAUSES,
+    DOCUMENT_LABELS,
+    KINDS,
+    PART_LABELS,
+    CauseEffect,
+    label_of,
+    shares_of,
+)
 from jeton.auditing.gate.changes import ChangedDocument
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.intervals import ChangeInterval
 
 __all__ = ["GATE_SCHEMA", "BudgetResult", "Cause", "GateResult"]
 
-GATE_SCHEMA = "jeton.gate/1"
+GATE_SCHEMA = "jeton.gate/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +32,13 @@ class Cause:
     """One part of a difference, for people too."""
 
     part: CauseEffect
-    share: float | None
+    share: float
     detail: str
 
     @property
     def label(self) -> str:
         """The cause's name in sentences."""
-        return CAUSES[self.part.cause]
+        return label_of(self.part)
 
     @property
     def remedy(self) -> str:
@@ -46,8 +54,25 @@ class Cause:
 
     @property
     def kind(self) -> str:
-        """``text``, ``mix``, ``tokenizer``, ``volume``, ``price`` or ``unresolved``."""
+        """One of `KINDS`."""
         return KINDS[self.part.cause]
+
+
+@dataclass(frozen=True, slots=True)
+class PartMove:
+    """Movement of a figure by a part of the request.
+
+    Attributes:
+        part: Its name, or that of a cause that belongs to no part.
+        label: Its name in sentences.
+        value: Its part of the difference; all of them add up to it.
+        share: Its share of all movement; below 0 where it moved the other way.
+    """
+
+    part: str
+    label: str
+    value: Fraction
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +122,24 @@ class BudgetResult:
         if not self.before:
             return None
         return float((self.after - self.before) / abs(self.before))
+
+    @property
+    def by_part(self) -> tuple[PartMove, ...]:
+        """The first level: the causes by part of the request, the largest first.
+
+        A cause that belongs to no part (a price, traffic, the tokenizer) stands by its own name.
+        """
+        sums: dict[str, Fraction] = {}
+        for cause in self.causes:
+            name = cause.part.where or cause.part.cause
+            sums[name] = sums.get(name, Fraction(0)) + cause.part.value
+        sums = {name: value for name, value in sums.items() if value}
+        shares = shares_of(list(sums.values()), self.difference or Fraction(1))
+        found = [
+            PartMove(name, PART_LABELS.get(name, CAUSES.get(name, name)), value, share)
+            for (name, value), share in zip(sums.items(), shares, strict=True)
+        ]
+        return tuple(sorted(found, key=lambda move: (-move.share, move.part)))
 
     @property
     def main_cause(self) -> Cause | None:
@@ -179,9 +222,15 @@ def _result(result: BudgetResult) -> dict[str, Any]:
         "relative_change": result.relative_change,
         "is_exceeded": result.is_exceeded,
         "main_cause": None if result.main_cause is None else result.main_cause.part.cause,
+        "parts": [
+            {"part": m.part, "label": m.label, "value": float(m.value), "share": m.share}
+            for m in result.by_part
+        ],
         "causes": [
             {
                 "cause": cause.part.cause,
+                "level": cause.part.level,
+                "part": cause.part.where or None,
                 "kind": cause.kind,
                 "value": float(cause.part.value),
                 "share": cause.share,
@@ -203,7 +252,7 @@ def _result(result: BudgetResult) -> dict[str, Any]:
                 "n_tokens_before": document.n_tokens_before,
                 "n_tokens_after": document.n_tokens_after,
                 "cause": document.cause,
-                "label": CAUSES.get(document.cause, ""),
+                "label": DOCUMENT_LABELS.get(document.cause, ""),
                 "effect_tokens": float(document.effect_tokens),
             }
             for document in result.documents

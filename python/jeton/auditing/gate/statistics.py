@@ -1,9 +1,10 @@
-"""Statistics that a gate keeps of a corpus: integers that merge, by domain and language.
+"""Statistics that a gate keeps of a corpus: integers that merge, by domain, part and language.
 
-A `DomainSums` holds the sums of the documents of one domain and one language class, for the text
-and for each text that `rewriting` makes of it: so the figures of two corpora can be compared
-feature by feature without either text. Histograms of lengths give the quantiles. Merging is
-adding; any order of documents and of shards gives the same sums.
+A document is a request. A `BlockSums` holds the sums of its blocks (`corpus.requests.blocks`) of
+one domain, one part of the request and one language class, for the text and for each text that
+`rewriting` makes of it: so the figures of two corpora can be compared feature by feature without
+either text. Histograms of lengths give the quantiles. Merging is adding; any order of documents and
+of shards gives the same sums.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.errors import FormatError
 
-__all__ = ["ALL", "CLASSES", "MAX_DOMAINS", "OTHER_DOMAINS", "DomainSums", "Statistics"]
+__all__ = ["ALL", "CLASSES", "MAX_DOMAINS", "OTHER_DOMAINS", "BlockSums", "Statistics"]
 
 ALL = ""
 """The domain of documents that have none, and the name of all domains together."""
@@ -38,26 +39,26 @@ def _zeros() -> list[int]:
 
 
 @dataclass(slots=True)
-class DomainSums:
-    """Sums over the documents of one domain and language. Lists: the text, then each rewriting.
+class BlockSums:
+    """Sums over blocks, or over whole documents. Lists: the text, then each rewriting.
 
     Attributes:
-        n_documents: Documents.
+        n: Blocks, or documents.
         n_bytes: UTF-8 bytes of each text.
         n_chars: Code points of each text.
         n_tokens: Tokens of each text, under the tokenizer of the statistics.
         n_class_bytes: Bytes of the last text by `CLASSES`.
     """
 
-    n_documents: int = 0
+    n: int = 0
     n_bytes: list[int] = field(default_factory=_zeros)
     n_chars: list[int] = field(default_factory=_zeros)
     n_tokens: list[int] = field(default_factory=_zeros)
     n_class_bytes: list[int] = field(default_factory=lambda: [0] * len(CLASSES))
 
-    def add(self, other: DomainSums) -> None:
+    def add(self, other: BlockSums) -> None:
         """Add the sums of another cell."""
-        self.n_documents += other.n_documents
+        self.n += other.n
         for name in ("n_bytes", "n_chars", "n_tokens", "n_class_bytes"):
             mine, theirs = getattr(self, name), getattr(other, name)
             setattr(self, name, [a + b for a, b in zip(mine, theirs, strict=True)])
@@ -67,7 +68,7 @@ class DomainSums:
         return {name: getattr(self, name) for name in _CELL_FIELDS}
 
     @classmethod
-    def from_plain(cls, plain: Any) -> DomainSums:
+    def from_plain(cls, plain: Any) -> BlockSums:
         """From JSON values.
 
         Raises:
@@ -78,13 +79,13 @@ class DomainSums:
                 f"a cell of the baseline is {type(plain).__name__}; expected an object"
             )
         lengths = {"n_class_bytes": len(CLASSES)}
-        values: dict[str, Any] = {"n_documents": counts([plain.get("n_documents")], 1)[0]}
+        values: dict[str, Any] = {"n": counts([plain.get("n")], 1)[0]}
         for name in _CELL_FIELDS[1:]:
             values[name] = counts(plain.get(name), lengths.get(name, _N_TEXTS))
         return cls(**values)
 
 
-_CELL_FIELDS = ("n_documents", "n_bytes", "n_chars", "n_tokens", "n_class_bytes")
+_CELL_FIELDS = ("n", "n_bytes", "n_chars", "n_tokens", "n_class_bytes")
 
 
 def counts(value: Any, length: int | None = None) -> list[int]:
@@ -107,19 +108,25 @@ class Statistics:
     """All sums of a corpus under one tokenizer.
 
     Attributes:
-        cells: By (domain, language class).
+        cells: Sums of blocks by (domain, part of the request, language class).
+        wholes: Sums of whole documents by domain, with what a chat format adds.
         lengths: By domain: for each text, how many documents have how many tokens.
         text_digest: The sum of the 128-bit digests of all documents, modulo 2^128: equal for the
             same documents in any order.
     """
 
-    cells: dict[tuple[str, str], DomainSums] = field(default_factory=dict)
+    cells: dict[tuple[str, str, str], BlockSums] = field(default_factory=dict)
+    wholes: dict[str, BlockSums] = field(default_factory=dict)
     lengths: dict[str, list[Counter[int]]] = field(default_factory=dict)
     text_digest: int = 0
 
-    def cell(self, domain: str, language: str) -> DomainSums:
-        """The cell of a domain and language, made where it is not there yet."""
-        return self.cells.setdefault((domain, language), DomainSums())
+    def cell(self, domain: str, part: str, language: str) -> BlockSums:
+        """The cell of a domain, part and language, made where it is not there yet."""
+        return self.cells.setdefault((domain, part, language), BlockSums())
+
+    def whole(self, domain: str) -> BlockSums:
+        """The documents of a domain, made where they are not there yet."""
+        return self.wholes.setdefault(domain, BlockSums())
 
     def lengths_of(self, domain: str) -> list[Counter[int]]:
         """The histograms of a domain, made where they are not there yet."""
@@ -128,22 +135,31 @@ class Statistics:
     @property
     def domains(self) -> tuple[str, ...]:
         """The domains, sorted; documents without one are of the domain ``""``."""
-        return tuple(sorted({domain for domain, _ in self.cells}))
+        return tuple(sorted(self.wholes))
 
-    def total(self, domain: str | None = None) -> DomainSums:
-        """The sums over all languages of one domain, or of all."""
-        whole = DomainSums()
-        for (name, _), cell in self.cells.items():
+    def total(self, domain: str | None = None) -> BlockSums:
+        """The sums over the whole documents of one domain, or of all."""
+        total = BlockSums()
+        for name, own in self.wholes.items():
             if domain is None or name == domain:
-                whole.add(cell)
-        return whole
+                total.add(own)
+        return total
 
     def without_domains(self) -> Statistics:
-        """The cells by language alone; histograms and digest are left out."""
-        whole = Statistics()
-        for (_, language), cell in self.cells.items():
-            whole.cell(ALL, language).add(cell)
-        return whole
+        """The sums of all domains together; histograms and digest are left out."""
+        found = Statistics()
+        for (_, part, language), cell in self.cells.items():
+            found.cell(ALL, part, language).add(cell)
+        found.whole(ALL).add(self.total())
+        return found
+
+    def of_part(self, part: str, domain: str | None = None) -> BlockSums:
+        """The sums over the blocks of a part, of one domain or of all."""
+        total = BlockSums()
+        for (name, own, _), cell in self.cells.items():
+            if own == part and (domain is None or name == domain):
+                total.add(cell)
+        return total
 
     def histogram(self, step: int = 0, *, domain: str | None = None) -> Counter[int]:
         """How many documents have how many tokens, after ``step`` rewritings."""
@@ -153,28 +169,15 @@ class Statistics:
                 whole.update(steps[step])
         return whole
 
-    def without_steps(self) -> Statistics:
-        """Return the statistics without steps: all of a text is its wording."""
-        plain = Statistics(text_digest=self.text_digest)
-        for (domain, _), cell in self.cells.items():
-            # The class of the language is that of the wording, which is another one now.
-            plain.cell(domain, "").add(
-                DomainSums(
-                    cell.n_documents,
-                    *([n[0]] * _N_TEXTS for n in (cell.n_bytes, cell.n_chars, cell.n_tokens)),
-                )
-            )
-        for domain, steps in self.lengths.items():
-            plain.lengths[domain] = [steps[0]] * _N_TEXTS
-        return plain
-
     def merge(self, other: Statistics) -> Statistics:
         """The statistics of both corpora together. Further domains than the limit become one."""
         merged = Statistics(text_digest=(self.text_digest + other.text_digest) % (1 << 128))
         names = _kept_domains(self.domains + other.domains)
         for side in (self, other):
-            for (domain, language), cell in side.cells.items():
-                merged.cell(names[domain], language).add(cell)
+            for (domain, part, language), cell in side.cells.items():
+                merged.cell(names[domain], part, language).add(cell)
+            for domain, own in side.wholes.items():
+                merged.whole(names[domain]).add(own)
             for domain, steps in side.lengths.items():
                 for mine, theirs in zip(merged.lengths_of(names[domain]), steps, strict=True):
                     mine.update(theirs)
@@ -185,8 +188,11 @@ class Statistics:
         return {
             "text_digest": f"{self.text_digest:032x}",
             "cells": [
-                {"domain": domain, "language": language, **cell.to_plain()}
-                for (domain, language), cell in sorted(self.cells.items())
+                {"domain": domain, "part": part, "language": language, **cell.to_plain()}
+                for (domain, part, language), cell in sorted(self.cells.items())
+            ],
+            "wholes": [
+                {"domain": domain, **own.to_plain()} for domain, own in sorted(self.wholes.items())
             ],
             "lengths": [
                 {"domain": domain, "steps": _histograms_to_plain(steps)}
@@ -207,8 +213,10 @@ class Statistics:
         try:
             found.text_digest = int(plain["text_digest"], 16) % (1 << 128)
             for entry in plain["cells"]:
-                key = (_text(entry["domain"]), _text(entry["language"]))
-                found.cells[key] = DomainSums.from_plain(entry)
+                key = (_text(entry["domain"]), _text(entry["part"]), _text(entry["language"]))
+                found.cells[key] = BlockSums.from_plain(entry)
+            for entry in plain["wholes"]:
+                found.wholes[_text(entry["domain"])] = BlockSums.from_plain(entry)
             for entry in plain["lengths"]:
                 steps: list[Counter[int]] = []
                 for step in entry["steps"]:
@@ -223,9 +231,9 @@ class Statistics:
             raise FormatError(f"the statistics of the baseline are damaged: {error!r}") from None
         whole = found.total()
         histogram = found.histogram()
-        if histogram.total() != whole.n_documents or whole.n_documents == 0:
+        if histogram.total() != whole.n or whole.n == 0:
             raise FormatError(
-                f"the baseline counts {whole.n_documents} documents in its cells and "
+                f"the baseline counts {whole.n} documents in its sums and "
                 f"{histogram.total()} in its histograms; expected the same number, above 0"
             )
         if sum(length * n for length, n in histogram.items()) != whole.n_tokens[0]:

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from jeton.auditing.gate.levels import FIGURES, PERIODS, figure_of
+from jeton.auditing.gate.side import BilledSide
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.result import AuditReport
-from jeton.economics.waterfall import usd_of_kinds
 from jeton.errors import UsageError
 from jeton.findings import Figure, Severity
 from jeton.metrics.lengths import LengthSummary
 
-__all__ = ["QUANTILES", "domain_values", "quantile", "report_values"]
+__all__ = ["QUANTILES", "domain_values", "quantile", "report_values", "side_values"]
 
 QUANTILES = {
     "tokens_per_document_p50": Fraction(1, 2),
@@ -53,7 +54,6 @@ def report_values(report: AuditReport) -> dict[str, Fraction]:
     corpus = report.corpus
     for source in (report.workload, corpus, current):
         values.update(_numbers(source))
-    values.update(_rates(report, current.n_tokens))
     n_documents = corpus.n_documents
     if n_documents:
         values["round_trip_failure_share"] = Fraction(current.n_round_trip_failures, n_documents)
@@ -68,38 +68,37 @@ def report_values(report: AuditReport) -> dict[str, Fraction]:
     return values
 
 
-def _rates(report: AuditReport, n_tokens: int) -> dict[str, Fraction]:
-    """Dollars of a counted token in the ledger, where that is not the list's own rate.
+def side_values(side: BilledSide, known: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """The figures of billed tokens and dollars, exact; those of a period where traffic is known.
 
-    The provider counts other tokens than the report does, or several models have several rates.
+    Args:
+        side: The sums.
+        known: Figures of the report, of which traffic is taken.
     """
-    ledger = report.ledger
-    if ledger is None or not ledger.usd or not n_tokens:
-        return {}
-    if len(ledger.by_model) == 1 and ledger.amounts.get("input_tokens") == n_tokens:
-        return {}
-    rates = {}
-    prompts, output = (usd_of_kinds(ledger, *k) for k in (("full", "read", "write"), ("output",)))
-    n_output = ledger.amounts.get("output_tokens", 0)
-    rates["usd_per_mtok_input"] = Fraction(prompts) * 1_000_000 / n_tokens
-    if n_output:
-        rates["usd_per_mtok_output"] = Fraction(output) * 1_000_000 / n_output
-    return rates
+    found: dict[str, Fraction] = {}
+    rate = known.get("requests_per_day")
+    for figure in FIGURES:
+        if figure in PERIODS and rate is None:
+            continue
+        value = figure_of(figure, side, requests_per_day=rate or Fraction(0))
+        if value is not None:
+            found[figure] = value
+    return found
 
 
 def domain_values(statistics: Statistics, domain: str | None = None) -> dict[str, Fraction]:
     """The figures that the gate's own sums give, of one domain or of all."""
     whole = statistics.total(domain)
-    if not whole.n_documents:
+    if not whole.n:
         return {}
     n_tokens, n_bytes, n_chars = whole.n_tokens[0], whole.n_bytes[0], whole.n_chars[0]
     values = {
-        "n_documents": Fraction(whole.n_documents),
+        "n_documents": Fraction(whole.n),
         "n_bytes": Fraction(n_bytes),
         "n_chars": Fraction(n_chars),
         "n_tokens": Fraction(n_tokens),
-        "tokens_per_document": Fraction(n_tokens, whole.n_documents),
-        "bytes_per_document": Fraction(n_bytes, whole.n_documents),
+        "tokens_per_document": Fraction(n_tokens, whole.n),
+        "bytes_per_document": Fraction(n_bytes, whole.n),
     }
     if n_tokens:
         values["bytes_per_token"] = Fraction(n_bytes, n_tokens)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from jeton.auditing.checks.candidates import MIN_CANDIDATE_SAVING
 from jeton.auditing.evidence import Evidence, Measured
 from jeton.auditing.result import WhatIf, WhatIfGpu
 from jeton.catalog import GpuFacts, gpus
@@ -155,13 +156,18 @@ def domain_bills_of(evidence: Evidence) -> tuple[GroupBill, ...]:
     return bill_by_group(uses)
 
 
-def trade_off_of(tokenizers: Sequence[Measured], *, limits: Limits | None) -> TradeOff | None:
-    """The tokenizers by memory, money, time and quality; None where none of these is known.
+def trade_off_of(evidence: Evidence, *, limits: Limits | None) -> TradeOff | None:
+    """The tokenizers by memory, money, time and quality; None where none of the first is known.
+
+    The verdict is that of the findings: a change has to save `MIN_CANDIDATE_SAVING`, and nobody
+    chooses the tokenizer of a provider's model.
 
     Memory is that of the weights and one request of the 95th percentile; time is that of reading a
     prompt.
     """
-    candidates = [_candidate(measured) for measured in tokenizers]
+    if limits is None and not evidence.is_own_model:
+        return None
+    candidates = [_candidate(measured) for measured in evidence.tokenizers]
     known = any(
         value is not None
         for candidate in candidates
@@ -169,10 +175,16 @@ def trade_off_of(tokenizers: Sequence[Measured], *, limits: Limits | None) -> Tr
             candidate.memory_bytes,
             candidate.usd_per_month,
             candidate.seconds_per_request,
-            candidate.bits_per_byte,
         )
     )
-    return trade_off(candidates, limits=limits) if known or limits is not None else None
+    if not known and limits is None:
+        return None
+    return trade_off(
+        candidates,
+        limits=limits,
+        in_use=evidence.current.name,
+        least_gain=MIN_CANDIDATE_SAVING,
+    )
 
 
 def _candidate(measured: Measured) -> Candidate:

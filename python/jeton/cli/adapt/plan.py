@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import less
 from jeton.cli import options, planning_options, streams
 from jeton.cli.adapt.json_place import (
     JsonPlaceCommand,
@@ -199,6 +200,13 @@ def _show(found: MigrationPlan) -> None:
         ],
         right=["GPU-HOURS", "USD ONCE", "USD/1M REQUESTS", "BREAK-EVEN REQUESTS", "MONTHS"],
     )
+    now, best = found.ways[0], next((w for w in found.ways if w.name == found.best), None)
+    if best is not None and best is not now:
+        streams.write_line(
+            f"as now {now.usd_per_request * 1_000_000:,.2f} USD a million requests; with "
+            f"{best.name} {best.usd_per_request * 1_000_000:,.2f} USD, "
+            f"{less(now.usd_per_request, best.usd_per_request)}"
+        )
     if found.ledger_now is not None and found.ledger_then is not None:
         _show_ledgers(found, found.ledger_now, found.ledger_then)
     if found.best is not None:
@@ -217,7 +225,7 @@ def _show(found: MigrationPlan) -> None:
 def _show_ledgers(found: MigrationPlan, now: Ledger, then: Ledger) -> None:
     streams.write_line(
         f"by the ledger: {now.n_priced:,} requests cost {now.usd} USD as logged, {then.usd} USD "
-        "with the new tokens at the same prices"
+        f"with the new tokens at the same prices, {less(now.usd, then.usd)}"
     )
     if found.n_without_text:
         streams.write_line(f"left out: {found.n_without_text:,} requests show no text")

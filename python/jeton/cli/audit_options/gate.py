@@ -107,7 +107,7 @@ class AuditGate:
         self._baseline = Baseline.build(report, collector)
         return after, report
 
-    def judge(self, report: AuditReport) -> GateResult | None:
+    def judge(self, report: AuditReport, *, may_quote: bool) -> GateResult | None:
         """Judge the audit; None where no gate was asked for."""
         if self._collector is None:
             return None
@@ -121,6 +121,7 @@ class AuditGate:
             self._budgets,
             figures=COMPARED_FIGURES if self._sides is not None else (),
             sides=self._sides,
+            may_quote=may_quote,
         )
 
     def finish(self, result: GateResult | None, report: AuditReport, *, quiet: bool) -> int:

@@ -72,7 +72,7 @@ class LedgerBuilder:
         self._noon_s = datetime.combine(self._on, time(12), tzinfo=UTC).timestamp()
         self._keys: dict[tuple[Any, ...], int] = {}
         self._key_list: list[PriceKey] = []
-        self._sources: dict[str, None] = {}
+        self._sources: dict[str, date] = {}
         self._by_hour = SumTable[tuple[int, int | None]]()
         self._by_domain = SumTable[tuple[int, str]]()
         self._missing = SumTable[tuple[_Missing, int | None]]()
@@ -235,7 +235,7 @@ class LedgerBuilder:
             first_s=self._first_s if math.isfinite(self._first_s) else None,
             last_s=self._last_s if math.isfinite(self._last_s) else None,
             n_lost_corrections=self._n_lost_corrections,
-            sources=tuple(self._sources),
+            sources=dict(self._sources),
             on=self._on,
             noon_s=self._noon_s,
             book=self._book,
@@ -330,7 +330,7 @@ class LedgerBuilder:
     ) -> None:
         """Set the places of rows of one price, by period, step and what has to be assumed."""
         if price.source:
-            self._sources.setdefault(price.source)
+            self._sources.setdefault(price.source, price.source_date)
         if price.least_audio_ms:
             _raise_seconds(amounts, rows, price.least_audio_ms)
         base = Assumed.MAKER if price.is_of_maker else Assumed.NOTHING

@@ -99,6 +99,7 @@ class ListPrice:
         self.model = model.id
         self.is_of_maker = bool(listed.asked_provider)
         self.source = ""
+        self.source_date = date.min  # the list's own date is one for all its prices
         groq_whisper = ("whisper-large-v3", "whisper-large-v3-turbo")
         # Groq bills at least ten seconds of audio a request, as the list's own reckoning has it.
         self.least_audio_ms = 10_000 if self.provider == "groq" and model.id in groq_whisper else 0
@@ -251,6 +252,7 @@ class GivenPrice:
         self._find = find
         self._by_day: dict[int, ApiPrice] = {}
         self.source = first.source
+        self.source_date = first.price_date
 
     def periods(self, time_s: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the day of each request."""

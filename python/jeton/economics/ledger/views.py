@@ -30,6 +30,7 @@ class Tables:
     Attributes:
         missing: Cells of requests without a price, by (model, provider, reason) and hour.
         nearest: Names of the list that resemble those without a price.
+        sources: Sources of the prices that were given, with their dates.
         on: Day whose prices hold for requests without a time.
         noon_s: Noon of that day, seconds since 1970-01-01 UTC.
         book: Where the prices were found.
@@ -43,7 +44,7 @@ class Tables:
     first_s: float | None
     last_s: float | None
     n_lost_corrections: int
-    sources: tuple[str, ...]
+    sources: Mapping[str, date]
     on: date
     noon_s: float
     book: PriceBook
@@ -95,7 +96,7 @@ def ledger_of_tables(
         stated=stated,
         issues=_issues(tables, priced, stated),
         price_source=list_name() if uses_list else "; ".join(sorted(tables.sources)),
-        price_date=list_date() if uses_list else tables.on if tables.sources else None,
+        price_date=list_date() if uses_list else max(tables.sources.values(), default=None),
     ).viewed(priced)
 
 

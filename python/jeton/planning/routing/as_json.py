@@ -21,6 +21,8 @@ def replay_json(found: RouteReplay) -> dict[str, Any]:
         "n_conversations": found.n_conversations,
         "policy": dict(found.policy),
         "endpoints": [asdict(one) for one in found.endpoints],
+        "as_logged": _plain(asdict(found.as_logged)),
+        "saved_share": found.saved_share,
         "outcomes": [_plain(asdict(one)) for one in found.outcomes],
         "left_out": dict(found.left_out),
         "assumptions": dict(found.assumptions),

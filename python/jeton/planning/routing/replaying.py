@@ -200,6 +200,7 @@ class LogReplay:
             for play in (self.routed, self.by_rule)
         }
         self.always_bills = [builder_of(lane, on) for lane in self.lanes]
+        self.as_logged = LedgerBuilder(on=on)
         self._pricers = [builder_of(lane, on) for lane in self.lanes]
         self._match = ModelMatch(self.lanes)
         self._assume = assume_output_tokens
@@ -249,7 +250,15 @@ class LogReplay:
         ]
         for lane, one in zip(self.lanes, served, strict=True):
             add_rows(self.always_bills[lane.place], lane, one.columns, names)
-        self._play(served, rows.columns.take(kept), own[kept], names)
+        columns = rows.columns.take(kept)
+        self.as_logged.add(
+            columns,
+            models=names.models,
+            providers=names.providers,
+            tariffs=names.tariffs,
+            domains=names.tasks,
+        )
+        self._play(served, columns, own[kept], names)
 
     def _comparable(self, rows: CountedRows, is_request: NDArray[np.bool_]) -> CountedRows:
         """Leave out what is no single request of a model."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from jeton._shown import NotebookResult
 
-__all__ = ["ReplayedEndpoint", "RouteIssue", "RouteOutcome", "RouteReplay"]
+__all__ = ["LoggedBill", "ReplayedEndpoint", "RouteIssue", "RouteOutcome", "RouteReplay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,19 @@ class RouteOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedBill:
+    """The compared requests with the models that the log names.
+
+    Attributes:
+        usd: Dollars by the ledger.
+        n_not_priced: Requests without a price or without usage, which are not in the dollars.
+    """
+
+    usd: Decimal
+    n_not_priced: int
+
+
+@dataclass(frozen=True, slots=True)
 class RouteIssue:
     """Something odd about the log, counted."""
 
@@ -104,6 +117,7 @@ class RouteReplay(NotebookResult):
     Attributes:
         endpoints: The endpoints.
         outcomes: The router first, then LiteLLM's rule, the fixed choices, and the oracle.
+        as_logged: Bill of the same requests as they were.
         n_requests: Requests that were compared.
         n_conversations: Requests and conversations that were drawn for the intervals, at most.
         left_out: Requests that were not compared, by reason.
@@ -119,6 +133,7 @@ class RouteReplay(NotebookResult):
 
     endpoints: tuple[ReplayedEndpoint, ...]
     outcomes: tuple[RouteOutcome, ...]
+    as_logged: LoggedBill
     n_requests: int
     n_conversations: int
     left_out: Mapping[str, int]
@@ -126,6 +141,14 @@ class RouteReplay(NotebookResult):
     issues: tuple[RouteIssue, ...]
     policy: Mapping[str, Any]
     jeton_version: str
+
+    @property
+    def saved_share(self) -> float | None:
+        """Share of today's bill that the router saves; None: not the same requests are priced."""
+        routed = self.outcomes[0]
+        if self.as_logged.n_not_priced or routed.n_refused or routed.n_not_priced:
+            return None
+        return float(1 - routed.usd / self.as_logged.usd) if self.as_logged.usd else None
 
     def outcome(self, name: str) -> RouteOutcome:
         """Return an outcome by its name."""

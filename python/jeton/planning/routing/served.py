@@ -215,7 +215,7 @@ def serve(
     hidden = np.maximum(columns.reasoning_tokens, 0)
     not_text = sum((columns.extra(name) for name in _NOT_TEXT), np.zeros(len(columns), np.int64))
     beside = _beside_text(rows, not_text, is_own)
-    _count_assumptions(assumed, kept, is_own, has_text, has_answer, len(lanes))
+    _count_assumptions(assumed, kept, is_own, has_text, has_answer, len(lanes), len(rows.prompts))
     served = []
     for lane in lanes:
         place = lane.place
@@ -324,13 +324,15 @@ def _count_assumptions(
     has_text: Bools,
     has_answer: Bools,
     n_lanes: int,
+    n_tokenizers: int,
 ) -> None:
     """Count what the tokens at other endpoints rest on."""
     if n_lanes < 2 and bool(is_own.all()):
         return
-    assumed["input: difference of both tokenizers' counts of the text"] += int(
-        (kept & is_own & has_text).sum()
-    )
+    if n_tokenizers > 1:
+        assumed["input: difference of both tokenizers' counts of the text"] += int(
+            (kept & is_own & has_text).sum()
+        )
     assumed["input: the text counted; the log's model is none of the endpoints"] += int(
         (kept & ~is_own & has_text).sum()
     )

@@ -16,6 +16,7 @@ from jeton.planning.routing.lanes import Lane
 from jeton.planning.routing.players import Play
 from jeton.planning.routing.policy import RoutingPolicy
 from jeton.planning.routing.results import (
+    LoggedBill,
     ReplayedEndpoint,
     RouteIssue,
     RouteOutcome,
@@ -59,6 +60,7 @@ def replay_of(replay: LogReplay, issues: Iterable[LogIssue], *, version: str) ->
             for lane, builder in zip(replay.lanes, replay.always_bills, strict=True)
         ),
         outcomes=tuple(outcomes),
+        as_logged=_as_logged(replay.as_logged.build()),
         n_requests=replay.n_requests,
         n_conversations=n_blocks,
         left_out=dict(replay.left_out),
@@ -67,6 +69,10 @@ def replay_of(replay: LogReplay, issues: Iterable[LogIssue], *, version: str) ->
         policy=_policy(replay.router.policy),
         jeton_version=version,
     )
+
+
+def _as_logged(ledger: Ledger) -> LoggedBill:
+    return LoggedBill(ledger.usd, sum(one.n_requests for one in ledger.not_priced))
 
 
 def _empty(replay: LogReplay) -> EmptyCorpusError:

@@ -10,7 +10,12 @@ from jeton._plain import counted
 from jeton.economics.admission import Policy
 from jeton.errors import UsageError
 from jeton.planning.serving.admission_results import AdmissionPlan, PolicyFigures
-from jeton.planning.serving.choosing import best_policy, compared_load, policy_figures
+from jeton.planning.serving.choosing import (
+    beaten_by,
+    best_policy,
+    compared_load,
+    policy_figures,
+)
 from jeton.planning.serving.engine_settings import advise
 from jeton.planning.serving.objective import LatencyObjective
 from jeton.planning.serving.replays import ReplayFigures, replay_figures
@@ -181,6 +186,7 @@ def plan_admission(
         policies=tuple(figures),
         best=figures[best].label,
         reasons=reasons,
+        beaten_by=beaten_by(chosen, runs, found, best, load, objective),
         advice=advice.engines,
         tuned_goodput=tuned,
         notes=_notes(trace, figures[best], loads[load], seeds),
@@ -329,7 +335,7 @@ def _with_lengths(policy: Policy, trace: Trace, server: Server) -> Policy:
 
 def _notes(trace: Trace, best: PolicyFigures, load: float, seeds: int) -> tuple[str, ...]:
     notes = [
-        f"the best policy, the compared load and the settings were chosen on {seeds:,} drawings; "
+        f"the policy, the compared load and the settings were chosen on {seeds:,} drawings; "
         f"figures are from {seeds:,} others"
     ]
     if trace.n_out_of_order:

@@ -206,8 +206,10 @@ class AdmissionPlan:
         loads: Loads that were tried.
         load: The load at which policies are compared: there the best one's goodput is highest.
         policies: Each policy, in the order of reports.
-        best: Label of the best under the objective.
-        reasons: Why it is the best.
+        best: Label of the policy that is advised under the objective.
+        reasons: Why it is.
+        beaten_by: Policies that have more beyond the interval on the drawings of the figures: the
+            ratio of their figure to the advised policy's, by label.
         advice: Settings for engines.
         tuned_goodput: Answers in time a second of ``dynamic``, which vLLM has, with these settings,
             at the plan's load.
@@ -236,6 +238,7 @@ class AdmissionPlan:
     policies: tuple[PolicyFigures, ...]
     best: str
     reasons: tuple[str, ...]
+    beaten_by: dict[str, SeedFigure]
     advice: tuple[EngineAdvice, ...]
     tuned_goodput: SeedFigure
     notes: tuple[str, ...]
@@ -280,6 +283,7 @@ class AdmissionPlan:
             "load": self.load,
             "policies": [one.to_dict() for one in self.policies],
             "best": self.best,
+            "beaten_by": _ratios({**self.beaten_by}),
             "is_met": self.is_met,
             "reasons": list(self.reasons),
             "engines": [{**asdict(one), "command_line": one.command_line} for one in self.advice],

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from jeton.planning.serving.objective import LatencyObjective
     from jeton.planning.serving.replays import ReplayFigures
 
-__all__ = ["best_policy", "compared_load", "policy_figures"]
+__all__ = ["beaten_by", "best_policy", "compared_load", "policy_figures"]
 
 _LEAST = 1e-12
 """A figure of 0, where its logarithm is taken."""
+
+_LEAST_AIMS = ("ttft", "cost")
+"""Aims of which less is better."""
 
 _BASELINES = ("static", "maximum", "p95", "dynamic")
 
@@ -38,7 +41,7 @@ def best_policy(
     that cannot be told from the best mean is taken: it is the simplest to have.
     """
     values = [_aimed(by_load, load, objective) for by_load in runs]
-    is_least = objective.aim in ("ttft", "cost")
+    is_least = objective.aim in _LEAST_AIMS
 
     def order(place: int) -> float:
         score = _score(values[place])
@@ -66,6 +69,33 @@ def best_policy(
             chosen = place
             break
     return chosen, tuple(reasons)
+
+
+def beaten_by(
+    policies: Sequence[Policy],
+    runs: Sequence[Sequence[Sequence[ReplayFigures]]],
+    choosing: Sequence[Sequence[Sequence[ReplayFigures]]],
+    best: int,
+    load: int,
+    objective: LatencyObjective,
+) -> dict[str, SeedFigure]:
+    """Return the policies that the chosen one loses to beyond the interval, on other replays.
+
+    Returns:
+        By label the ratio of its figure to that of the chosen policy, the largest lead first.
+    """
+    values = [
+        _best_goodput(*both) if objective.aim == "goodput" else _aimed(both[1], load, objective)
+        for both in zip(choosing, runs, strict=True)
+    ]
+    found = {}
+    for place, policy in enumerate(policies):
+        ratio = None if place == best else ratio_over_seeds(values[place], values[best])
+        if ratio is None or ratio.low is None or ratio.high is None:
+            continue
+        if ratio.high < 1 if objective.aim in _LEAST_AIMS else ratio.low > 1:
+            found[policy.label] = ratio
+    return dict(sorted(found.items(), key=lambda one: -abs(math.log(one[1].mean))))
 
 
 _AIMS = {

@@ -33,7 +33,7 @@ _TITLE = "Admission of requests"
 
 _BASIS = (
     "Times and money are estimated by replays of the trace; tokens are the trace's own. ★ marks "
-    "the best policy."
+    "the best policy, where no other beats it."
 )
 
 _DRAWN_FIRST = ("dynamic", "maximum", "static", "p95")
@@ -60,14 +60,26 @@ def admission_words(plan: AdmissionPlan) -> tuple[str, ...]:
         f"{data['window_seconds']:g} s from the trace",
         f"loads are shares of {data['saturation_requests_per_second']:.4g} requests a second, the "
         "rate of a server with never a want of work",
-        f"the best policy is {data['best']}",
-        *data["reasons"],
+        *_choice(data),
     ]
     if not data["is_met"]:
         words.append(
             "the limits are not met: at every load that was tried half of the requests are late"
         )
     return (*words, *data["notes"])
+
+
+def _choice(data: dict[str, Any]) -> list[str]:
+    """The policy that is advised; it is called best only where no other beats it."""
+    if not data["beaten_by"]:
+        return [f"the best policy is {data['best']}", *data["reasons"]]
+    words = [f"advised: {data['best']}, though another is better here", *data["reasons"]]
+    for label, ratio in data["beaten_by"].items():
+        words.append(
+            f"on the other drawings, those of the figures, {label} has {ratio['mean']:.2f} times "
+            f"its figure (95%: {ratio['low']:.2f} to {ratio['high']:.2f})"
+        )
+    return words
 
 
 def admission_grids(plan: AdmissionPlan) -> tuple[PlanGrid, ...]:
@@ -136,7 +148,7 @@ def _over_loads(numbers: Numbers) -> PlanGrid:
         (
             "Policy",
             *(f"{load:g}" for load in data["loads"]),
-            "Best load",
+            "At the load chosen",
             "95%",
             "Over dynamic (95%)",
         ),
@@ -174,7 +186,9 @@ def _engine(numbers: Numbers, number: int) -> PlanGrid:
     )
 
 
-def _best(data: dict[str, Any]) -> int:
+def _best(data: dict[str, Any]) -> int | None:
+    if data["beaten_by"]:
+        return None
     return [policy["label"] for policy in data["policies"]].index(data["best"])
 
 

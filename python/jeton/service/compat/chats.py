@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jeton.corpus.requests.messages import CountedChat, chat_of, published_overhead
 from jeton.errors import UsageError
 from jeton.findings import Basis
 from jeton.service.state import ServiceState
 from jeton.service.tokenizers import ServedTokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["ChatTokens", "check_arguments", "count_chat", "plain_chat", "rendered_ids"]
 
@@ -75,7 +79,7 @@ def rendered_ids(
     template_name: str | None = None,
     arguments: Mapping[str, Any] | None = None,
     **options: Any,
-) -> tuple[list[int], str]:
+) -> tuple[NDArray[np.uint32], str]:
     """Return a chat's ids and its text, by the tokenizer's own template in the sandbox.
 
     Raises:
@@ -106,7 +110,7 @@ def rendered_ids(
         **check_arguments(state, arguments),
     )
     state.check_tokens(len(encoded.ids))
-    return encoded.ids.tolist(), encoded.rendered.text
+    return encoded.ids, encoded.rendered.text
 
 
 def _joined(message: Any) -> Any:
@@ -118,9 +122,14 @@ def _joined(message: Any) -> Any:
     parts = message.get("content") if isinstance(message, dict) else None
     if not isinstance(parts, list):
         return message
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    if not all(isinstance(text, str) for text in texts):
-        raise UsageError("a message has a part that is no text, and the chat template writes text")
+    texts: list[str] = []
+    for part in parts:
+        text = part.get("text") if isinstance(part, dict) else part
+        if not isinstance(text, str):
+            raise UsageError(
+                "a message has a part that is no text, and the chat template writes text"
+            )
+        texts.append(text)
     return {**message, "content": "\n".join(texts)}
 
 

@@ -13,7 +13,7 @@ from jeton.service.failures import HttpFailure
 from jeton.service.routes.encode import check_size
 from jeton.service.state import ServiceState
 from jeton.service.tokenizers import ServedTokenizer
-from jeton.service.wire import ServiceRoute, Worked
+from jeton.service.wire import ServiceRoute, Worked, ids_of
 
 __all__ = ["VLLM", "context_of", "vllm_shape"]
 
@@ -112,7 +112,8 @@ def _tokenize(state: ServiceState, request: VllmTokenizeRequest) -> Worked:
     if request.prompt is not None:
         text = request.prompt
         check_size(state, tokenizer, [text], 1)
-        ids = tokenizer.encode(text, add_special_tokens=request.add_special_tokens is not False)
+        special = request.add_special_tokens is not False
+        ids = tokenizer.encode_array(text, add_special_tokens=special)
     else:
         is_open = request.continue_final_message
         if is_open and request.add_generation_prompt:
@@ -135,8 +136,10 @@ def _tokenize(state: ServiceState, request: VllmTokenizeRequest) -> Worked:
                 "add_special_tokens would double what the chat template wrote\n"
                 "hint: leave it out, as for every chat whose template has the tokens"
             )
-    texts = [tokenizer.id_to_token(id_) or "" for id_ in ids] if request.return_token_strs else None
-    answer = VllmTokenizeResponse(len(ids), context_of(state, served), ids, texts)
+    texts = None
+    if request.return_token_strs:
+        texts = [tokenizer.id_to_token(id_) or "" for id_ in ids.tolist()]
+    answer = VllmTokenizeResponse(len(ids), context_of(state, served), ids_of(ids), texts)
     return Worked(answer, served, Basis.EXACT, len(ids), (text,))
 
 

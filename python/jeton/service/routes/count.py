@@ -23,7 +23,7 @@ class CountRequest(TextRequest, kw_only=True):
     add_special_tokens: bool = False
 
 
-class TextCount(msgspec.Struct):
+class CountAnswer(msgspec.Struct):
     """Tokens of one text.
 
     Attributes:
@@ -39,7 +39,7 @@ class TextCount(msgspec.Struct):
     basis: Basis
 
 
-class TextCounts(msgspec.Struct):
+class CountsAnswer(msgspec.Struct):
     """Tokens of several texts.
 
     Attributes:
@@ -63,13 +63,13 @@ def _count(state: ServiceState, request: CountRequest) -> Worked:
     if is_single(request):
         text = request.text or ""
         n = served.tokenizer.count(text, add_special_tokens=special)
-        one = TextCount(n, served.name, served.fingerprint, Basis.EXACT)
+        one = CountAnswer(n, served.name, served.fingerprint, Basis.EXACT)
         return Worked(one, served, Basis.EXACT, n, (text,))
     texts = request.texts or []
     state.check_texts(len(texts))
     counts = served.tokenizer.count_batch(texts, add_special_tokens=special).tolist()
     total = sum(counts)
-    several = TextCounts(counts, total, served.name, served.fingerprint, Basis.EXACT)
+    several = CountsAnswer(counts, total, served.name, served.fingerprint, Basis.EXACT)
     return Worked(several, served, Basis.EXACT, total, texts)
 
 
@@ -77,7 +77,7 @@ COUNT = ServiceRoute(
     "/v1/count",
     "Count the tokens of texts.",
     CountRequest,
-    TextCount | TextCounts,
+    CountAnswer | CountsAnswer,
     _count,
     arrow=ArrowForm("texts", ("counts",)),
 )

@@ -124,6 +124,7 @@ class Counts:
             n_skipped_files=self.n_skipped_files,
             n_bad_records=self.n_bad_records,
             n_sources=len(self.sources),
+            skipped_files=self.sources.skipped,
         )
 
     def merge(self, other: Self) -> Counts:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 from jeton.corpus.places import RecordPlaces
+from jeton.corpus.requests.blocks import Blocks
 from jeton.workload.choice import Chosen
 
 __all__ = ["Observer"]
@@ -29,6 +30,7 @@ class Observer(Protocol):
         domains: Sequence[str] | None = None,
         overhead_tokens: NDArray[np.int64] | None = None,
         places: RecordPlaces | None = None,
+        blocks: Blocks | None = None,
     ) -> None:
         """Look at a batch.
 
@@ -37,5 +39,6 @@ class Observer(Protocol):
             batch: The texts.
             domains: The domain of each text, ``""`` for none; None: no text has one.
             overhead_tokens: Tokens that a chat format adds to those of each text; None: none.
+            blocks: Parts of each request; None: a text is one block of unknown kind.
             places: Line and id of the record that each text comes from; None: not known.
         """

@@ -20,6 +20,7 @@ from jeton.workload.counting.groups import groups_of
 from jeton.workload.counting.joining import Observed, joined
 from jeton.workload.counting.observing import Observer
 from jeton.workload.counting.prefix_sketch import first_block_keys
+from jeton.workload.counting.sources import MAX_SKIPPED, SkippedFile
 from jeton.workload.digests import packed_digests
 from jeton.workload.inputs.portions import Portion, Portions
 
@@ -53,6 +54,9 @@ def scan(
     counts.n_null_documents = portions.n_null_documents
     counts.n_bad_records = portions.n_bad_records
     counts.n_skipped_files = len(portions.skipped)
+    counts.sources.skipped = tuple(
+        SkippedFile(file.path, file.skipped_because) for file in portions.skipped[:MAX_SKIPPED]
+    )
     if not portions.may_lack_text:
         require_text(
             n_documents=counts.text_stats.n_documents,
@@ -94,6 +98,7 @@ def _show(observer: Observer, portion: Portion, names: Sequence[str]) -> None:
         domains=domains,
         overhead_tokens=portion.overhead_tokens,
         places=portion.places,
+        blocks=portion.blocks,
     )
 
 

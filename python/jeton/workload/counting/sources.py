@@ -5,10 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-__all__ = ["MAX_SOURCES", "CorpusSummary", "Source", "SourceList"]
+__all__ = ["MAX_SKIPPED", "MAX_SOURCES", "CorpusSummary", "SkippedFile", "Source", "SourceList"]
 
 MAX_SOURCES = 1_000
 """Sources listed one by one; the rest is one entry. A folder may have a million files."""
+
+MAX_SKIPPED = 20
+"""Files that were not read, named one by one; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file found in a folder that was not read.
+
+    Attributes:
+        path: Its path.
+        reason: Why it was not read.
+    """
+
+    path: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +55,7 @@ class CorpusSummary:
         n_skipped_files: Files found in folders that are not text.
         n_bad_records: Records that cannot be used and were left out, as ``on_bad_record`` has it.
         n_sources: How many inputs there were, listed or not.
+        skipped_files: The first `MAX_SKIPPED` of the files that were not read.
     """
 
     sources: tuple[Source, ...]
@@ -55,6 +72,7 @@ class CorpusSummary:
     n_skipped_files: int = 0
     n_bad_records: int = 0
     n_sources: int = 0
+    skipped_files: tuple[SkippedFile, ...] = ()
 
 
 class SourceList:
@@ -64,6 +82,7 @@ class SourceList:
         self._sources: dict[str, tuple[int, int]] = {}
         self._n_more = 0
         self._last = ""
+        self.skipped: tuple[SkippedFile, ...] = ()
 
     def add(self, source: str, n_documents: int, n_bytes: int) -> None:
         """Count documents of an input."""
@@ -83,6 +102,7 @@ class SourceList:
     def merge(self, other: Self) -> SourceList:
         """The inputs of both, this one's first."""
         merged = SourceList()
+        merged.skipped = (self.skipped + other.skipped)[:MAX_SKIPPED]
         for part in (self, other):
             for source, (n_documents, n_bytes) in part._sources.items():
                 if source:
