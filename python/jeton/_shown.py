@@ -14,12 +14,12 @@ from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
 
-__all__ = ["Shown"]
+__all__ = ["NotebookResult"]
 
 _PLAIN = (str, int, float, Decimal, bool, type(None))
 
 
-class Shown:
+class NotebookResult:
     """A result that shows itself.
 
     Attributes:
@@ -35,7 +35,7 @@ class Shown:
 
     def __init_subclass__(cls) -> None:
         # A dataclass leaves a __repr__ alone that is the class's own.
-        cls.__repr__ = Shown.__repr__  # type: ignore[method-assign]
+        cls.__repr__ = NotebookResult.__repr__  # type: ignore[method-assign]
 
     def to_html(self) -> str:
         """The page of the result, as one self-contained HTML text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import functools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import jeton
 from jeton import Tokenizer, tracing
 from jeton.cli.app import app
 from jeton.errors import UsageError
+from jeton.report.trace_page import trace_html
 from jeton.tracing import TRACED_MODELS, LatticeTraced, MatchTraced, MergeTraced, trace_encode
 
 VOCABULARIES = Path(__file__).parents[3] / "shared" / "data" / "vocab"
@@ -213,3 +215,19 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "expectation and maximization" in run("trace", "train", str(text), *unigram)
     value = json.loads(run("trace", "train", str(text), *unigram, "--json"))
     assert value["matches_engine"]
+
+
+def test_the_page_has_a_frame_for_each_step(tmp_path: Path) -> None:
+    tokenizer = jeton.load("jeton-general-32k")
+    found = trace_encode(tokenizer, "lowest </script>")
+    page = trace_html(found)
+    data = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    frames = json.loads(data[1])["frames"]
+    assert len(frames) == found.n_steps + len(found.parts) + 1
+    assert "http" not in re.sub(r"http-equiv", "", page)
+    text = tmp_path / "a.txt"
+    text.write_text("low lower lowest " * 9, encoding="utf-8")
+    place = str(tmp_path / "t.html")
+    run("trace", "train", str(text), "--vocab-size", "260", "--html", place)
+    assert "3 merges take the text" in Path(place).read_text(encoding="utf-8")

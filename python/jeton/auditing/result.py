@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
-from jeton._shown import Shown
+from jeton._shown import NotebookResult
 from jeton.auditing.measures.timeline import Timeline
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
@@ -385,7 +385,7 @@ class ModelCost:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport(Shown):
+class AuditReport(NotebookResult):
     """The whole audit. ``findings`` are ranked; the first matter most.
 
     A part that was not asked for or cannot be known is None, or empty.

@@ -69,6 +69,7 @@ def trace() -> None:
     help="Characters of the text that are traced.",
 )
 @options.allow_special_option
+@click.option("--html", metavar="F", help="Write a page with a slider over the steps instead.")
 @options.json_option
 def encode(
     *,
@@ -81,6 +82,7 @@ def encode(
     alpha: float | None,
     max_chars: int,
     allow_special: tuple[str, ...],
+    html: str | None,
     as_json: bool,
 ) -> None:
     """Show each step from a text to its ids.
@@ -108,14 +110,26 @@ def encode(
         alpha=alpha,
         max_chars=max_chars,
     )
-    if as_json:
-        streams.write_json(found.to_dict(), indent=None)
+    if _written(found, html=html, as_json=as_json):
         return
     for line in _encode_lines(found, steps):
         streams.write_line(line)
     if found.n_chars_cut:
         streams.say(f"{found.n_chars_cut:,} more characters were left out: --max-chars {max_chars}")
     streams.say(_verdict(matches=found.matches_engine))
+
+
+def _written(found: EncodeTrace | TrainTrace, *, html: str | None, as_json: bool) -> bool:
+    """Write the page or the data, where one of them was asked for."""
+    if html is not None:
+        from jeton._files import write_whole
+        from jeton.report.trace_page import trace_html
+
+        write_whole(html, trace_html(found))
+        streams.say(f"wrote {html}")
+    elif as_json:
+        streams.write_json(found.to_dict(), indent=None)
+    return as_json or html is not None
 
 
 def _verdict(*, matches: bool) -> str:
@@ -255,6 +269,7 @@ def _row(texts: Sequence[str]) -> str:
     help="Text that is read; the rest is left out.",
 )
 @options.field_option
+@click.option("--html", metavar="F", help="Write a page with a slider over the steps instead.")
 @options.json_option
 def train(
     *,
@@ -266,6 +281,7 @@ def train(
     min_frequency: int,
     max_bytes: int,
     field: str,
+    html: str | None,
     as_json: bool,
 ) -> None:
     """Show each step from a text to a vocabulary.
@@ -291,8 +307,7 @@ def train(
         field=field,
         min_frequency=min_frequency,
     )
-    if as_json:
-        streams.write_json(found.to_dict(), indent=None)
+    if _written(found, html=html, as_json=as_json):
         return
     for line in _train_lines(found):
         streams.write_line(line)

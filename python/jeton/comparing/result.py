@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from jeton._shown import Shown
+from jeton._shown import NotebookResult
 from jeton.findings import Basis
 from jeton.metrics import LengthSummary
 from jeton.metrics.bootstrap import Interval
@@ -214,7 +214,7 @@ class Breakdown:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Shown):
+class Comparison(NotebookResult):
     """Tokenizers side by side on one text.
 
     Attributes:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, __version__
-from jeton._shown import Shown
+from jeton._shown import NotebookResult
 from jeton.economics.vocabulary.trade import VocabularyTrade
 from jeton.errors import UsageError
 from jeton.metrics.bootstrap import Interval
@@ -81,7 +81,7 @@ class ModelSweep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep(Shown):
+class Sweep(NotebookResult):
     """The sizes of one training, and what they cost.
 
     Attributes:

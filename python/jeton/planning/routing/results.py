@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from jeton._shown import Shown
+from jeton._shown import NotebookResult
 
 __all__ = ["LoggedBill", "ReplayedEndpoint", "RouteIssue", "RouteOutcome", "RouteReplay"]
 
@@ -111,7 +111,7 @@ class RouteIssue:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteReplay(Shown):
+class RouteReplay(NotebookResult):
     """A log replayed on endpoints.
 
     Attributes:
