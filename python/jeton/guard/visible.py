@@ -1,0 +1,421 @@
+"""Judging characters that are seen: look-alike letters, marks, markers, encodings, domains."""
+
+from __future__ import annotations
+
+import binascii
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from jeton.guard.characters import (
+
+    properties,
+    script_of,
+    skeleton,
+)
+from jeton.guard.kinds import KINDS, Level
+from jeton.guard.payloads import (
+    from_bits,
+    from_braille,
+    from_digits,
+    from_escapes,
+    from_morse,
+    meaning,
+    text_of,
+)
+from jeton.guard.places import MIXED_SCRIPTS, Code, Place
+from jeton.guard.verdict import TextFinding, named, shortened
+from jeton.guard.wordlist import SPELLINGS, atbash, from_leet, rot13
+
+_GRAVE: Final = ("special token", "instruction")
+
+MIN_FLOOD: Final = 6
+"""Marks of no script on one base from which on a place is a flood by itself; the most that a
+language writes is four."""
+
+MIN_FLOODS: Final = 4
+"""Places of four or five such marks from which on they are a flood together."""
+
+_LINE: Final = 200
+"""Characters on either side that are read with a disguised word."""
+
+
+def _found(
+    place: Place,
+    kind: str,
+    level: Level,
+    text: str,
+    what: str = "",
+    *,
+    payload: str | None = None,
+    seen: str = "",
+) -> TextFinding:
+    run = text[place.start : place.end]
+    return TextFinding(
+        kind,
+        level,
+        place.start,
+        place.end,
+        what or KINDS[kind].words,
+        payload=shortened(payload),
+        seen=seen,
+        characters=named(char for char in run if not char.isascii() or not char.isprintable()),
+    )
+
+
+def judge_visible(
+    text: str, found: Sequence[Place], own: frozenset[str], known: frozenset[str]
+) -> Iterator[TextFinding]:
+    """Yield the findings of all places that are not of characters without ink.
+
+    Args:
+        text: The text.
+        found: Its places.
+        own: Special tokens of the tokenizer at hand.
+        known: Markers that were looked for: these and those of public formats.
+    """
+    lower = {marker.lower() for marker in known}
+    n_floods = sum(place.code is Code.MARKS for place in found)
+    last_line = -1
+    for place in found:
+        judge = _JUDGES.get(place.code)
+        if judge is not None:
+            one = judge(text, place)
+            if one is not None:
+                yield one
+        elif place.code is Code.MARKER:
+            yield _marker(text, place, own, known, lower)
+        elif place.code is Code.MARKS:
+            yield _marks(text, place, n_floods)
+        elif place.code is Code.PHRASE and place.start >= last_line:
+            spelled = _spelled(text, place)
+            if spelled is not None:
+                last_line = spelled.end
+                yield spelled
+
+
+def _marker(
+    text: str, place: Place, own: frozenset[str], known: frozenset[str], lower: set[str]
+) -> TextFinding:
+    run = text[place.start : place.end]
+    if run in known:
+        whose = "of this tokenizer" if run in own else "of public chat formats"
+        return _found(
+            place, "special-token", Level.ERROR, text, f"special token {whose}: {run}", payload=run
+        )
+    if run.isascii() and run.lower() in lower:
+        return _found(
+            place,
+            "special-token-disguised",
+            Level.INFO,
+            text,
+            f"special token in another case: {run}",
+            payload=run,
+        )
+    plain = "".join(char for char in run if not properties(char).is_hidden and not char.isspace())
+    plain = skeleton(unicodedata.normalize("NFKC", plain))
+    is_spaced_only = run.isascii() and "".join(run.split()).lower() in lower
+    return _found(
+        place,
+        "special-token-disguised",
+        Level.WARNING if is_spaced_only else Level.ERROR,
+        text,
+        f"special token in disguise: it reads {plain}",
+        payload=plain,
+        seen=plain,
+    )
+
+
+def _unknown_marker(text: str, place: Place) -> TextFinding | None:
+    run = text[place.start : place.end]
+    level = Level.INFO if run.isascii() else Level.WARNING
+    return _found(place, "special-token-unknown", level, text, payload=run)
+
+
+def _marks(text: str, place: Place, n_floods: int) -> TextFinding:
+    n = sum(script_of(char) == "Inherited" for char in text[place.start : place.end])
+    is_flood = n >= MIN_FLOOD or (n_floods >= MIN_FLOODS and n >= 4)
+    return _found(
+        place,
+        "combining-flood",
+        Level.WARNING if is_flood else Level.INFO,
+        text,
+        f"{place.end - place.start} marks on one letter",
+    )
+
+
+def _mixed(text: str, place: Place) -> TextFinding | None:
+    word = text[place.start : place.end]
+    scripts = [script_of(char) for char in word]
+    counts = {name: scripts.count(name) for name in MIXED_SCRIPTS if name in scripts}
+    main = max(counts, key=lambda name: counts[name])
+    strangers = [char for char, name in zip(word, scripts, strict=True) if name != main and name in counts]
+    if main == "Latin":
+        plain = skeleton(word)
+        passes = all(skeleton(char) != char and skeleton(char).isascii() for char in strangers)
+    else:
+        # Latin letters inside a word of Cyrillic: they pass if Cyrillic letters look like them.
+        plain = word
+        passes = all(char in _LATIN_TWINS.get(main, "") for char in strangers)
+    # Signs of science stand at the edges of words or as capitals: kΩ, TNFα, ΔT, βlactam.
+    is_science = "Greek" in counts and (
+        counts["Greek"] <= 2
+        and (scripts[0] == "Greek" or scripts[-1] == "Greek" or not any(c.islower() for c in word))
+    )
+    is_level = Level.WARNING if passes and sum(counts.values()) >= 4 and not is_science else Level.INFO
+    names = " and ".join(sorted(counts))
+    return _found(
+        place,
+        "mixed-script",
+        is_level,
+        text,
+        f"a word with letters of {names}" + (f"; it reads {plain}" if plain != word else ""),
+        seen=plain,
+    )
+
+
+_LATIN_TWINS: Final = {
+    "Cyrillic": "aceiopxysjABCEHIKMOPTXYSJ",
+    "Greek": "ovABEHIKMNOPTXYZ",
+    "Armenian": "ouhnqgLSU",
+    "Cherokee": "DRTiYAJEWMHhZVSLCPKG",
+    "Coptic": "oc",
+}
+"""Latin letters that look like letters of a script (UTS #39 confusables, single letters)."""
+
+
+def _compatible(text: str, place: Place) -> TextFinding | None:
+    run = text[place.start : place.end]
+    plain = unicodedata.normalize("NFKC", run)
+    n_letters = sum(char.isascii() and char.isalpha() for char in plain)
+    if n_letters < 6:
+        return None
+    sense = meaning(plain)
+    return _found(
+        place,
+        "compatible-letters",
+        Level.ERROR if sense in _GRAVE else Level.INFO,
+        text,
+        f"letters in other forms; plainly {shortened(plain[:80])!r}",
+        payload=plain,
+        seen=plain[:80],
+    )
+
+
+def _level_of(payload: str) -> Level:
+    return Level.WARNING if meaning(payload) in _GRAVE else Level.INFO
+
+
+def _encoded(text: str, place: Place) -> TextFinding | None:
+    end = place.end
+    # Base64 of mail and certificates is cut into lines: the lines belong together.
+    while end + 1 < len(text) and end - place.start < 1 << 20:
+        at = end + 1 + (text[end : end + 2] == "\r\n")
+        if text[end] not in "\r\n":
+            break
+        more = at
+        while more < len(text) and (text[more].isascii() and (text[more].isalnum() or text[more] in "+/=")):
+            more += 1
+        if more - at < 4:
+            break
+        end = more
+    run = "".join(text[place.start : end].split())
+    found = from_digits(run) or from_digits(text[place.start : place.end])
+    if found is None:
+        return None
+    name, payload = found
+    return _payload(text, place, name, payload)
+
+
+def _payload(text: str, place: Place, name: str, payload: str) -> TextFinding:
+    return _found(
+        place,
+        "encoded-text",
+        _level_of(payload),
+        text,
+        f"{name} of {meaning(payload)}",
+        payload=payload,
+    )
+
+
+def _escaped(text: str, place: Place) -> TextFinding | None:
+    found = from_escapes(text[place.start : place.end])
+    return None if found is None else _payload(text, place, *found)
+
+
+def _by(name: str, decode: Callable[[str], str | None]) -> Callable[[str, Place], TextFinding | None]:
+    def judge(text: str, place: Place) -> TextFinding | None:
+        payload = decode(text[place.start : place.end])
+        return None if payload is None else _payload(text, place, name, payload)
+
+    return judge
+
+
+def _spelled(text: str, place: Place) -> TextFinding | None:
+    """Words in a spelling that passes filters, if the line around them is an instruction."""
+    phrase = text[place.start : place.end]
+    start = max(text.rfind("\n", 0, place.start) + 1, place.start - _LINE)
+    end = text.find("\n", place.end)
+    end = min(len(text) if end < 0 else end, place.end + _LINE)
+    line = text[start:end]
+    if phrase.startswith("begin 6"):
+        return _uuencoded(text, place)
+    spelling = SPELLINGS.get(phrase)
+    if spelling is None:
+        return _punycode(text, place)
+    decoded = {
+        "rot13": rot13,
+        "atbash": atbash,
+        "leet": from_leet,
+        "reversed": lambda words: words[::-1],
+    }[spelling](line)
+    if meaning(decoded) not in _GRAVE:
+        return None
+    whole = Place(start, end, place.code)
+    return _found(
+        whole,
+        "spelled-text",
+        Level.WARNING,
+        text,
+        f"{spelling} of {meaning(decoded)}",
+        payload=decoded,
+    )
+
+
+def _uuencoded(text: str, place: Place) -> TextFinding | None:
+    lines = text[place.end : place.end + 65_536].split("\n")[1:]
+    data = b""
+    for line in lines:
+        if line.strip() == "end" or not line:
+            break
+        try:
+            data += binascii.a2b_uu(line.rstrip("\r"))
+        except (binascii.Error, ValueError):
+            break
+    payload = text_of(data)
+    return None if payload is None else _payload(text, place, "uuencoding", payload)
+
+
+def _host_around(text: str, place: Place) -> str:
+    start, end = place.start, place.end
+    while start and place.start - start < 64 and (text[start - 1].isalnum() or text[start - 1] in ".-"):
+        start -= 1
+    while end < len(text) and end - place.end < 64 and (text[end].isalnum() or text[end] in ".-"):
+        end += 1
+    return text[start:end].strip(".-")
+
+
+def _punycode(text: str, place: Place) -> TextFinding | None:
+    host = _host_around(text, place)
+    labels = []
+    for label in host.split("."):
+        if label.startswith("xn--"):
+            try:
+                labels.append(label[4:].encode("ascii").decode("punycode"))
+            except (UnicodeError, ValueError):
+                return None
+        else:
+            labels.append(label)
+    return _look_alike(text, place, labels)
+
+
+def _domain(text: str, place: Place) -> TextFinding | None:
+    return _look_alike(text, place, _host_around(text, place).split("."))
+
+
+def _look_alike(text: str, place: Place, labels: Sequence[str]) -> TextFinding | None:
+    """A label that reads as ASCII though it is not, under a last label of ASCII."""
+    if len(labels) < 2 or not labels[-1].isascii():
+        return None
+    plain = [skeleton(label) for label in labels]
+    for label, reads in zip(labels, plain, strict=True):
+        if not label.isascii() and reads.isascii() and len(label) >= 3:
+            return _found(
+                place,
+                "domain",
+                Level.WARNING,
+                text,
+                f"domain {'.'.join(labels)} reads {'.'.join(plain)}",
+                payload=".".join(labels),
+                seen=".".join(plain),
+            )
+    return None
+
+
+def _mojibake(text: str, place: Place) -> TextFinding | None:
+    run = text[place.start : place.end]
+    data = bytearray()
+    for char in run:
+        code = ord(char)
+        try:
+            data += bytes([code]) if code < 0x100 else char.encode("cp1252")
+        except UnicodeEncodeError:
+            return None
+    try:
+        plain = bytes(data).decode()
+    except UnicodeDecodeError:
+        return None
+    return _found(place, "mojibake", Level.INFO, text, payload=plain, seen=plain)
+
+
+_ESCAPE: Final = "\x1b\x9b"
+_DELETES: Final = "\x08\x7f"
+
+
+def _control(text: str, place: Place) -> TextFinding | None:
+    run = text[place.start : place.end]
+    if any(char in _ESCAPE for char in run):
+        rest = text[place.end : place.end + 40].split("\n")[0]
+        # OSC 8 hides a link's address, OSC 52 writes the clipboard; CSI 8 m hides text.
+        is_grave = rest.startswith(("]8;", "]52;", "[8m"))
+        return _found(
+            place,
+            "ansi-escape",
+            Level.ERROR if is_grave else Level.WARNING if "\x1b" in run or rest[:1].isdigit() else Level.INFO,
+            text,
+            f"escape sequence of a terminal: ESC {rest[:12]}",
+        )
+    deletes = sum(char in _DELETES for char in run)
+    return _found(
+        place,
+        "control",
+        Level.WARNING if deletes else Level.INFO,
+        text,
+        "control characters that delete what stands before them" if deletes else "",
+    )
+
+
+def _private(text: str, place: Place) -> TextFinding | None:
+    run = text[place.start : place.end]
+    payload = None
+    if len(run) >= 8:
+        low = bytes(ord(char) & 0xFF for char in run)
+        is_one_block = len({ord(char) >> 8 for char in run}) == 1
+        if is_one_block and low.isascii() and all(byte >= 0x20 for byte in low):
+            payload = low.decode()
+    level = Level.WARNING if payload and meaning(payload) in _GRAVE else Level.INFO
+    return _found(place, "private-use", level, text, payload=payload)
+
+
+def _simple(kind: str, level: Level) -> Callable[[str, Place], TextFinding | None]:
+    return lambda text, place: _found(place, kind, level, text)
+
+
+_JUDGES: Final[dict[Code, Callable[[str, Place], TextFinding | None]]] = {
+    Code.CONTROL: _control,
+    Code.MIXED_WORD: _mixed,
+    Code.COMPATIBLE: _compatible,
+    Code.UNKNOWN_MARKER: _unknown_marker,
+    Code.ENCODED: _encoded,
+    Code.ESCAPED: _escaped,
+    Code.BITS: _by("zeros and ones", from_bits),
+    Code.MORSE: _by("Morse code", from_morse),
+    Code.BRAILLE: _by("braille", from_braille),
+    Code.DOMAIN: _domain,
+    Code.MOJIBAKE: _mojibake,
+    Code.PRIVATE: _private,
+    Code.NONCHARACTER: _simple("noncharacter", Level.WARNING),
+    Code.UNASSIGNED: _simple("unassigned", Level.INFO),
+    Code.LINE_END: _simple("line-separator", Level.INFO),
+}
+"""Judges of single places; the others need the whole text."""
