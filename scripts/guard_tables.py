@@ -54,8 +54,26 @@ console.log(JSON.stringify(out));
 """
 
 _SOUTH_EAST = frozenset(
-    "Thai Lao Khmer Myanmar Tibetan Tai_Tham New_Tai_Lue Tai_Le Tai_Viet Javanese Balinese Cham "
-    "Sundanese Batak Buginese Han Hiragana Katakana".split()
+    [
+        "Thai",
+        "Lao",
+        "Khmer",
+        "Myanmar",
+        "Tibetan",
+        "Tai_Tham",
+        "New_Tai_Lue",
+        "Tai_Le",
+        "Tai_Viet",
+        "Javanese",
+        "Balinese",
+        "Cham",
+        "Sundanese",
+        "Batak",
+        "Buginese",
+        "Han",
+        "Hiragana",
+        "Katakana",
+    ]
 )
 """Scripts without spaces between words, in which U+200B shows where a line may break."""
 

@@ -1,7 +1,6 @@
 //! The guard's scanner.
 
 use jeton_scan as core;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::door::{SHORT_BYTES, enter};
@@ -27,7 +26,7 @@ impl TextScanner {
         folds: Vec<(char, u8)>,
         markers: Vec<String>,
         phrases: Vec<String>,
-    ) -> PyResult<Self> {
+    ) -> Self {
         let rows: Vec<(u32, core::Row)> = ranges
             .into_iter()
             .map(|(start, kind, script, joining, flags, script_bit)| {
@@ -37,14 +36,13 @@ impl TextScanner {
                     joining,
                     flags,
                     script_bit,
-                    fold: 0,
+                    ..core::Row::default()
                 };
                 (start, row)
             })
             .collect();
         let table = core::Table::new(&rows, &folds);
-        let scanner = core::Scanner::new(table, &markers, &phrases);
-        Ok(Self(scanner.map_err(PyValueError::new_err)?))
+        Self(core::Scanner::new(table, &markers, &phrases))
     }
 
     /// The candidates of a text: start and end in code points, and the code, by place and code.

@@ -42,22 +42,39 @@ const CLASSES: [u8; 256] = {
 };
 
 /// Calls `found` with each maximal run of bytes of a class that is `least` bytes long or longer.
+fn runs(bytes: &[u8], class: u8, least: usize, mut found: impl FnMut(usize, usize)) {
+    let mut at = 0;
+    while at < bytes.len() {
+        let is_in = |byte: &&u8| CLASSES[usize::from(**byte)] & class != 0;
+        let end = at + bytes[at..].iter().take_while(is_in).count();
+        if end - at >= least {
+            found(at, end);
+        }
+        at = end + 1;
+    }
+}
+
+/// Calls `found` with the maximal runs of `least` bytes and more of which `is_in` is true.
 ///
-/// Every such run covers a multiple of `least` positions behind the run before it, so most bytes
-/// are never looked at.
-fn long_runs(bytes: &[u8], class: u8, least: usize, mut found: impl FnMut(usize, usize)) {
+/// Such a run covers a multiple of `least` positions behind the run before it, so most bytes are
+/// never looked at.
+fn long_runs(
+    bytes: &[u8],
+    least: usize,
+    is_in: impl Fn(u8) -> bool,
+    mut found: impl FnMut(usize, usize),
+) {
     let mut from = 0;
     let mut probe = least - 1;
     while probe < bytes.len() {
-        if CLASSES[usize::from(bytes[probe])] & class == 0 {
+        if !is_in(bytes[probe]) {
             from = probe + 1;
             probe += least;
             continue;
         }
-        let is_in = |byte: &u8| CLASSES[usize::from(*byte)] & class != 0;
-        let before = bytes[from..probe].iter().rev().take_while(|b| is_in(b));
+        let before = bytes[from..probe].iter().rev().take_while(|b| is_in(**b));
         let start = probe - before.count();
-        let end = probe + bytes[probe..].iter().take_while(|b| is_in(b)).count();
+        let end = probe + bytes[probe..].iter().take_while(|b| is_in(**b)).count();
         if end - start >= least {
             found(start, end);
         }
@@ -66,31 +83,80 @@ fn long_runs(bytes: &[u8], class: u8, least: usize, mut found: impl FnMut(usize,
     }
 }
 
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x80 * ONES;
+
+/// The high bit of each of eight bytes that is white space, a control character or no ASCII.
+fn ends_word(eight: u64) -> u64 {
+    // With the high bits set nothing is borrowed from the next byte.
+    (!((eight | HIGH) - 0x21 * ONES) & HIGH) | (eight & HIGH)
+}
+
+fn eight(bytes: &[u8], at: usize) -> Option<u64> {
+    let part = bytes.get(at..at + 8)?;
+    part.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// The runs of printable ASCII of `MIN_BASE64` bytes and more; words end within eight bytes.
+fn long_words(bytes: &[u8], mut found: impl FnMut(usize, usize)) {
+    let is_graph = |byte: u8| byte.is_ascii_graphic();
+    let mut at = 0;
+    let mut probe = MIN_BASE64 - 1;
+    while probe < bytes.len() {
+        let ends = eight(bytes, probe).zip(eight(bytes, probe - 7));
+        if let Some((behind, before)) = ends {
+            if ends_word(behind) != 0 && ends_word(before) != 0 {
+                probe += MIN_BASE64;
+                continue;
+            }
+        }
+        if !is_graph(bytes[probe]) {
+            probe += MIN_BASE64;
+            continue;
+        }
+        let before = bytes[at..probe].iter().rev().take_while(|b| is_graph(**b));
+        let start = probe - before.count();
+        let end = probe + bytes[probe..].iter().take_while(|b| is_graph(**b)).count();
+        if end - start >= MIN_BASE64 {
+            found(start, end);
+        }
+        at = end;
+        probe = end + MIN_BASE64;
+    }
+}
+
 /// Candidates of all kinds, in bytes.
 pub(crate) fn find(bytes: &[u8], out: &mut Vec<(usize, usize, Code)>) {
-    long_runs(bytes, BASE64, MIN_BASE64, |start, end| {
-        if decodes(&bytes[start..end]) {
-            out.push((start, end, Code::Encoded));
-        }
+    long_words(bytes, |from, to| {
+        let word = &bytes[from..to];
+        runs(word, BASE64, MIN_BASE64, |start, end| {
+            if decodes(&word[start..end]) {
+                out.push((from + start, from + end, Code::Encoded));
+            }
+        });
+        runs(word, GRAPH, MIN_BASE85, |start, end| {
+            let run = &word[start..end];
+            if is_base85(run.strip_prefix(b"<~").unwrap_or(run)) {
+                out.push((from + start, from + end, Code::Encoded));
+            }
+        });
     });
-    long_runs(bytes, GRAPH, MIN_BASE85, |start, end| {
-        let run = &bytes[start..end];
-        if is_base85(run.strip_prefix(b"<~").unwrap_or(run)) {
-            out.push((start, end, Code::Encoded));
-        }
-    });
-    long_runs(bytes, BITS, MIN_SIGNS, |start, end| {
-        let is_bit = |byte: &&u8| **byte != b' ';
-        if bytes[start..end].iter().filter(is_bit).count() >= MIN_BITS {
-            out.push((start, end, Code::Bits));
-        }
-    });
-    long_runs(bytes, MORSE, MIN_SIGNS, |start, end| {
-        let count = |sign: u8| bytes[start..end].iter().filter(|b| **b == sign).count();
-        let (dots, dashes) = (count(b'.'), count(b'-'));
-        if dots + dashes >= MIN_MORSE && dots.min(dashes) * 8 >= dots + dashes {
-            out.push((start, end, Code::Morse));
-        }
+    let is_sign = |byte: u8| CLASSES[usize::from(byte)] & (BITS | MORSE) != 0;
+    long_runs(bytes, MIN_SIGNS, is_sign, |from, to| {
+        let part = &bytes[from..to];
+        runs(part, BITS, MIN_SIGNS, |start, end| {
+            let is_bit = |byte: &&u8| **byte != b' ';
+            if part[start..end].iter().filter(is_bit).count() >= MIN_BITS {
+                out.push((from + start, from + end, Code::Bits));
+            }
+        });
+        runs(part, MORSE, MIN_SIGNS, |start, end| {
+            let count = |sign: u8| part[start..end].iter().filter(|b| **b == sign).count();
+            let (dots, dashes) = (count(b'.'), count(b'-'));
+            if dots + dashes >= MIN_MORSE && dots.min(dashes) * 8 >= dots + dashes {
+                out.push((from + start, from + end, Code::Morse));
+            }
+        });
     });
 }
 

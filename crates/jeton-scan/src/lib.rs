@@ -12,6 +12,7 @@ pub mod codes;
 mod encoded;
 mod hidden;
 pub mod markers;
+mod phrases;
 mod runs;
 pub mod scanner;
 pub mod table;

@@ -4,8 +4,6 @@
 //! case, or as a character that passes for it. Characters without ink between them do not count, nor
 //! does a little white space.
 
-use std::collections::HashMap;
-
 use crate::table::Table;
 
 /// White space between two characters of a marker, at most.
@@ -21,9 +19,17 @@ const UNKNOWN: std::ops::RangeInclusive<usize> = 2..=40;
 
 #[derive(Clone, Debug, Default)]
 struct Node {
-    children: HashMap<char, u32>,
+    children: Vec<(char, u32)>,
     /// Characters of the marker that ends here; 0: none does.
     length: usize,
+}
+
+impl Node {
+    #[inline]
+    fn child(&self, char: char) -> Option<usize> {
+        let found = self.children.iter().find(|child| child.0 == char);
+        found.map(|child| child.1 as usize)
+    }
 }
 
 /// Markers as a tree of their folded characters.
@@ -54,11 +60,14 @@ impl Markers {
             for char in marker.as_ref().chars() {
                 let fold = folded(table, char);
                 let next = nodes.len() as u32;
-                let child = *nodes[at].children.entry(fold).or_insert(next);
-                if child == next {
-                    nodes.push(Node::default());
-                }
-                at = child as usize;
+                at = match nodes[at].child(fold) {
+                    Some(child) => child,
+                    None => {
+                        nodes[at].children.push((fold, next));
+                        nodes.push(Node::default());
+                        next as usize
+                    }
+                };
                 length += 1;
             }
             if length > 0 {
@@ -70,7 +79,7 @@ impl Markers {
 
     /// The folded characters with which markers begin, ascending.
     pub fn firsts(&self) -> Vec<char> {
-        let mut firsts: Vec<char> = self.nodes[0].children.keys().copied().collect();
+        let mut firsts: Vec<char> = self.nodes[0].children.iter().map(|child| child.0).collect();
         firsts.sort_unstable();
         firsts
     }
@@ -80,8 +89,8 @@ impl Markers {
         let (mut at, mut end) = (0_usize, None);
         let (mut spaces, mut together, mut hidden) = (0, 0, 0);
         for (offset, char) in text.char_indices() {
-            if let Some(&child) = self.nodes[at].children.get(&folded(table, char)) {
-                at = child as usize;
+            if let Some(child) = self.nodes[at].child(folded(table, char)) {
+                at = child;
                 together = 0;
                 let length = self.nodes[at].length;
                 if length > 0 && (spaces == 0 || length >= MIN_SPACED) {

@@ -1,12 +1,11 @@
 //! The scanner: one pass over characters, with long stretches of plain ASCII skipped, and one over
 //! bytes for runs of digits.
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
 use crate::codes::Code;
 use crate::encoded;
 use crate::hidden::is_right;
 use crate::markers::{Markers, find_unknown};
+use crate::phrases::Phrases;
 use crate::runs::{begins_escape, escapes};
 use crate::table::{Table, kind};
 
@@ -45,24 +44,29 @@ pub struct Candidate {
 pub struct Scanner {
     table: Table,
     markers: Markers,
-    phrases: Option<AhoCorasick>,
+    phrases: Phrases,
     /// True for a byte that begins something, or is no ASCII.
     stops: [bool; 256],
     /// True for an ASCII character with which, folded, a marker begins; also for `<`.
     firsts: [bool; 128],
     /// Other characters with which markers begin.
     wide_firsts: Vec<char>,
+    /// For each row: the script bits of a letter, with `WORD` and `SPECIAL`.
+    acts: Vec<u16>,
+    /// Script bits of ASCII.
+    ascii_scripts: [u8; 128],
 }
+
+/// The character belongs to a word.
+const WORD: u16 = 0x100;
+/// More is to be done than to follow the word.
+const SPECIAL: u16 = 0x200;
 
 impl Scanner {
     /// Makes a scanner.
     ///
-    /// `phrases` are found as they are; an error says that they are too many.
-    pub fn new<T: AsRef<str>>(
-        table: Table,
-        markers: &[T],
-        phrases: &[T],
-    ) -> Result<Self, String> {
+    /// `phrases` are ASCII and found in any case; those of fewer than six characters are slower.
+    pub fn new<T: AsRef<str>>(table: Table, markers: &[T], phrases: &[T]) -> Self {
         let markers = Markers::new(&table, markers);
         let mut firsts = [false; 128];
         firsts[usize::from(b'<')] = true;
@@ -80,37 +84,41 @@ impl Scanner {
             stops[usize::from(byte)] =
                 row.kind == kind::CONTROL || firsts[usize::from(fold)] || begins_escape(byte);
         }
-        let phrases = if phrases.is_empty() {
-            None
-        } else {
-            let made = AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostFirst)
-                .build(phrases.iter().map(AsRef::as_ref));
-            Some(made.map_err(|error| error.to_string())?)
-        };
-        Ok(Self {
+        let acts = table.rows().iter().map(|row| {
+            let begins = !wide_firsts.is_empty()
+                || firsts.get(usize::from(row.fold)).is_some_and(|first| *first);
+            let is_plain = matches!(row.kind, 0 | kind::LETTER | kind::DIGIT | kind::EMOJI | kind::MODIFIER);
+            let word = if row.is_word() { WORD } else { 0 };
+            let special = if begins || !is_plain || row.is_latin_1 { SPECIAL } else { 0 };
+            u16::from(row.script_bit) | word | special
+        });
+        let acts = acts.collect();
+        let mut ascii_scripts = [0; 128];
+        for (byte, bits) in (0..0x80_u8).zip(&mut ascii_scripts) {
+            *bits = table.row(char::from(byte)).script_bit;
+        }
+        Self {
+            phrases: Phrases::new(phrases),
             table,
             markers,
-            phrases,
+            acts,
+            ascii_scripts,
             stops,
             firsts,
             wide_firsts,
-        })
+        }
     }
 
     /// The candidates of a text, by place and code.
     pub fn scan(&self, text: &str) -> Vec<Candidate> {
         let mut found: Vec<(usize, usize, Code)> = Vec::new();
         encoded::find(text.as_bytes(), &mut found);
-        if let Some(phrases) = &self.phrases {
-            let all = phrases.find_iter(text);
-            found.extend(all.map(|hit| (hit.start(), hit.end(), Code::Phrase)));
-        }
+        self.phrases.find(text.as_bytes(), &mut found);
         Pass {
             scanner: self,
             text,
             found: &mut found,
-            word: None,
+            word: NO_WORD,
             compatible: 0,
             braille: 0,
             mojibake: 0,
@@ -148,18 +156,28 @@ fn in_chars(text: &str, found: &[(usize, usize, Code)]) -> Vec<Candidate> {
 }
 
 /// The word that the pass is in.
+#[derive(Clone, Copy)]
 struct Word {
+    /// Its first byte; `NONE`: the pass is in no word.
     start: usize,
     end: usize,
     scripts: u8,
     is_wide: bool,
 }
 
+const NONE: usize = usize::MAX;
+const NO_WORD: Word = Word {
+    start: NONE,
+    end: 0,
+    scripts: 0,
+    is_wide: false,
+};
+
 struct Pass<'a> {
     scanner: &'a Scanner,
     text: &'a str,
     found: &'a mut Vec<(usize, usize, Code)>,
-    word: Option<Word>,
+    word: Word,
     /// Ends of the last runs of these kinds: what lies before them was looked at.
     compatible: usize,
     braille: usize,
@@ -168,21 +186,51 @@ struct Pass<'a> {
     escaped: usize,
 }
 
+/// The code point at a place where a character beyond ASCII begins, and its bytes.
+#[inline]
+fn decode(bytes: &[u8], at: usize) -> (u32, usize) {
+    let tail = |offset: usize| u32::from(bytes.get(at + offset).copied().unwrap_or(0) & 0x3f);
+    let first = u32::from(bytes[at]);
+    if first < 0xe0 {
+        ((first & 0x1f) << 6 | tail(1), 2)
+    } else if first < 0xf0 {
+        ((first & 0xf) << 12 | tail(1) << 6 | tail(2), 3)
+    } else {
+        (
+            (first & 7) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3),
+            4,
+        )
+    }
+}
+
 impl Pass<'_> {
     fn run(&mut self) {
         let bytes = self.text.as_bytes();
+        let scanner = self.scanner;
         let mut at = 0;
         while at < bytes.len() {
-            let byte = bytes[at];
-            if byte >= 0x80 {
-                at = self.wide(at);
+            if bytes[at] < 0x80 {
+                // A word that began beyond ASCII goes on.
+                self.end_word(at);
+                at = self.skip_plain(at);
+                if at < bytes.len() && bytes[at] < 0x80 {
+                    at = self.ascii(at);
+                }
                 continue;
             }
-            // A word that began beyond ASCII goes on.
-            self.end_word(at);
-            at = self.skip_plain(at);
-            if at < bytes.len() && bytes[at] < 0x80 {
-                at = self.ascii(at);
+            let (code, length) = decode(bytes, at);
+            let number = scanner.table.number(code);
+            let act = scanner.acts[number];
+            if act & SPECIAL != 0 {
+                at = self.wide(at);
+            } else if act & WORD != 0 {
+                self.in_word(at, at + length, act as u8, scanner);
+                at += length;
+            } else {
+                if self.word.start != NONE {
+                    self.finish_word();
+                }
+                at += length;
             }
         }
         self.finish_word();
@@ -254,34 +302,35 @@ impl Pass<'_> {
 
     /// Adds the ASCII characters that go on with a word, and ends it where they end.
     fn end_word(&mut self, at: usize) {
-        let Some(word) = &mut self.word else {
-            return;
-        };
-        if at < word.end {
+        if self.word.start == NONE || at < self.word.end {
             return;
         }
         let bytes = self.text.as_bytes();
         let mut end = at;
         while end < bytes.len() && bytes[end].is_ascii_alphanumeric() {
-            word.scripts |= self.scanner.table.row(char::from(bytes[end])).script_bit;
+            self.word.scripts |= self.scanner.ascii_scripts[usize::from(bytes[end] & 0x7f)];
             end += 1;
         }
-        word.end = end;
+        self.word.end = end;
         if bytes.get(end).is_none_or(|byte| *byte < 0x80) {
             self.finish_word();
         }
     }
 
+    #[inline]
     fn finish_word(&mut self) {
-        let Some(word) = self.word.take() else {
+        if self.word.start == NONE {
             return;
-        };
+        }
+        let word = std::mem::replace(&mut self.word, NO_WORD);
+        if word.scripts == 0 {
+            return;
+        }
         if word.scripts.count_ones() > 1 {
             self.found.push((word.start, word.end, Code::MixedWord));
         }
         let rest = &self.text.as_bytes()[word.end..];
         if word.is_wide
-            && word.scripts != 0
             && rest.first() == Some(&b'.')
             && rest.len() > 2
             && rest[1..3].iter().all(u8::is_ascii_lowercase)
@@ -303,7 +352,7 @@ impl Pass<'_> {
             self.marker(at, char);
         }
         if row.is_word() {
-            self.in_word(at, next, row.script_bit);
+            self.in_word(at, next, row.script_bit, scanner);
             match row.kind {
                 kind::MARK | kind::VIRAMA => self.marks(at),
                 kind::COMPATIBLE => self.compatible(at),
@@ -340,26 +389,27 @@ impl Pass<'_> {
         }
     }
 
-    fn in_word(&mut self, at: usize, next: usize, script: u8) {
-        if self.word.is_none() {
-            let bytes = &self.text.as_bytes()[..at];
-            let before = bytes.iter().rev().take_while(|b| b.is_ascii_alphanumeric());
-            let start = at - before.count();
-            let scripts = bytes[start..].iter().fold(0, |bits, byte| {
-                bits | self.scanner.table.row(char::from(*byte)).script_bit
-            });
-            self.word = Some(Word {
-                start,
-                end: next,
-                scripts,
-                is_wide: false,
-            });
+    #[inline]
+    fn in_word(&mut self, at: usize, next: usize, script: u8, scanner: &Scanner) {
+        if self.word.start == NONE {
+            self.begin_word(at, scanner);
         }
-        if let Some(word) = &mut self.word {
-            word.end = next;
-            word.scripts |= script;
-            word.is_wide |= script != 0;
-        }
+        self.word.end = next;
+        self.word.scripts |= script;
+        self.word.is_wide |= script != 0;
+    }
+
+    fn begin_word(&mut self, at: usize, scanner: &Scanner) {
+        let bytes = &self.text.as_bytes()[..at];
+        let before = bytes
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_alphanumeric());
+        let start = at - before.count();
+        self.word.start = start;
+        self.word.scripts = bytes[start..].iter().fold(0, |bits, byte| {
+            bits | scanner.ascii_scripts[usize::from(byte & 0x7f)]
+        });
     }
 
     fn marks(&mut self, at: usize) {

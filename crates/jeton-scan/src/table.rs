@@ -1,5 +1,7 @@
 //! Properties of code points: rows, found by a table of two stages.
 
+use std::collections::HashMap;
+
 /// Numbers of classes, in the order of the guard's own list.
 pub mod kind {
     /// Letters.
@@ -77,6 +79,8 @@ pub struct Row {
     pub script_bit: u8,
     /// The ASCII character that it passes for; else 0.
     pub fold: u8,
+    /// True for U+00C2 to U+00F4: UTF-8 read as Windows-1252 begins with such a letter.
+    pub is_latin_1: bool,
 }
 
 impl Row {
@@ -97,6 +101,22 @@ const BLOCK_BITS: u32 = 7;
 const BLOCK: usize = 1 << BLOCK_BITS;
 const N_CODES: u32 = 0x11_0000;
 
+/// Different rows, numbered as they come.
+#[derive(Default)]
+struct Rows {
+    all: Vec<Row>,
+    numbers: HashMap<Row, u16>,
+}
+
+impl Rows {
+    fn number(&mut self, row: Row) -> u16 {
+        *self.numbers.entry(row).or_insert_with(|| {
+            self.all.push(row);
+            (self.all.len() - 1) as u16
+        })
+    }
+}
+
 /// Rows by code point.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -111,53 +131,61 @@ impl Table {
     /// `ranges` has first code points, ascending from 0, each with the row of all code points up to
     /// the next; `folds` has characters with the ASCII character they pass for.
     pub fn new(ranges: &[(u32, Row)], folds: &[(char, u8)]) -> Self {
-        let mut codes = vec![Row::default(); N_CODES as usize];
+        let mut rows = Rows::default();
+        let mut codes = vec![rows.number(Row::default()); N_CODES as usize];
         for (index, &(start, row)) in ranges.iter().enumerate() {
             let end = ranges.get(index + 1).map_or(N_CODES, |next| next.0);
             let (start, end) = (start.min(N_CODES) as usize, end.min(N_CODES) as usize);
             if start < end {
-                codes[start..end].fill(row);
+                codes[start..end].fill(rows.number(row));
             }
         }
-        for &(char, plain) in folds {
-            codes[char as usize].fold = plain;
+        let mut change = |code: usize, changed: &dyn Fn(Row) -> Row| {
+            let row = rows.all[usize::from(codes[code])];
+            codes[code] = rows.number(changed(row));
+        };
+        for &(char, fold) in folds {
+            change(char as usize, &|row| Row { fold, ..row });
         }
         for code in 0x21..0x7f_u8 {
-            codes[usize::from(code)].fold = code.to_ascii_lowercase();
+            let fold = code.to_ascii_lowercase();
+            change(usize::from(code), &|row| Row { fold, ..row });
         }
-        let mut rows: Vec<Row> = Vec::new();
-        let mut numbers = std::collections::HashMap::new();
+        for code in 0xc2..=0xf4 {
+            change(code, &|row| Row { is_latin_1: true, ..row });
+        }
         let mut cells: Vec<u16> = Vec::new();
-        let mut known = std::collections::HashMap::new();
+        let mut known: HashMap<&[u16], u16> = HashMap::new();
         let mut blocks = Vec::with_capacity(N_CODES as usize / BLOCK);
         for block in codes.chunks(BLOCK) {
-            let made: Vec<u16> = block
-                .iter()
-                .map(|row| {
-                    *numbers.entry(*row).or_insert_with(|| {
-                        rows.push(*row);
-                        (rows.len() - 1) as u16
-                    })
-                })
-                .collect();
-            let at = *known.entry(made).or_insert_with_key(|made| {
-                cells.extend_from_slice(made);
+            blocks.push(*known.entry(block).or_insert_with(|| {
+                cells.extend_from_slice(block);
                 (cells.len() / BLOCK - 1) as u16
-            });
-            blocks.push(at);
+            }));
         }
         Self {
             blocks,
             cells,
-            rows,
+            rows: rows.all,
         }
+    }
+
+    /// The rows, by number.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The number of the row of a code point; of a number that is none, that of U+0000.
+    #[inline]
+    pub fn number(&self, code: u32) -> usize {
+        let code = code as usize;
+        let block = usize::from(self.blocks.get(code >> BLOCK_BITS).copied().unwrap_or(0));
+        usize::from(self.cells[block << BLOCK_BITS | code & (BLOCK - 1)])
     }
 
     /// The row of a code point.
     #[inline]
     pub fn row(&self, char: char) -> &Row {
-        let code = char as usize;
-        let block = usize::from(self.blocks[code >> BLOCK_BITS]);
-        &self.rows[usize::from(self.cells[block << BLOCK_BITS | code & (BLOCK - 1)])]
+        &self.rows[self.number(u32::from(char))]
     }
 }

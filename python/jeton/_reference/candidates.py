@@ -274,7 +274,9 @@ def _unknown_marker(text: str, start: int) -> int | None:
         plain = _folded(char)
         if (state, plain) in ((0, "<"), (1, "|")):
             state += 1
-        elif state == 2 and (("a" <= plain <= "z") or ("0" <= plain <= "9") or plain in "_.:/-\u2581"):
+        elif state == 2 and (
+            ("a" <= plain <= "z") or ("0" <= plain <= "9") or plain in "_.:/-\u2581"
+        ):
             letters += 1
             if letters > 40:
                 return None
@@ -310,9 +312,9 @@ def _encoded(text: str) -> Iterator[Place]:
 
 def _decodes(run: str) -> bool:
     digits = run[2:] if run[:2] in ("0x", "0X") else run
-    if len(digits) >= 24 and all(char in "0123456789abcdefABCDEF" for char in digits[:24]):
-        if _is_text(bytes.fromhex(digits[:24])):
-            return True
+    is_hex = len(digits) >= 24 and all(c in "0123456789abcdefABCDEF" for c in digits[:24])
+    if is_hex and _is_text(bytes.fromhex(digits[:24])):
+        return True
     if set(run[:16]) <= _BASE32 and _is_text(b32decode(run[:16])):
         return True
     parts = [run[skipped : skipped + 16] for skipped in range(4)]
@@ -449,16 +451,22 @@ def _mojibake(text: str) -> Iterator[Place]:
 
 
 def _phrases(text: str, phrases: Sequence[str]) -> Iterator[Place]:
+    for phrase in phrases:
+        if len(phrase) < 6:
+            at = text.find(phrase)
+            while at >= 0:
+                yield at, at + len(phrase), Code.PHRASE
+                at = text.find(phrase, at + len(phrase))
+    long = [phrase.lower() for phrase in phrases if len(phrase) >= 6]
+    lower = "".join(char.lower() if char.isascii() else char for char in text)
     at = 0
-    while True:
-        found = [(text.find(phrase, at), number) for number, phrase in enumerate(phrases)]
-        found = [one for one in found if one[0] >= 0]
-        if not found:
-            return
-        start, number = min(found)
-        end = start + len(phrases[number])
-        yield start, end, Code.PHRASE
-        at = end
+    while at < len(text):
+        here = next((phrase for phrase in long if lower.startswith(phrase, at)), None)
+        if here is None:
+            at += 1
+        else:
+            yield at, at + len(here), Code.PHRASE
+            at += len(here)
 
 
-assert FIRST_HIDDEN == _KIND["ignorable"]
+assert _KIND["ignorable"] == FIRST_HIDDEN

@@ -1,8 +1,8 @@
 """The guard: text that hides, forges or disguises, and vocabularies that lie.
 
 ``scan`` tells what a text hides, ``enforce`` changes or rejects it by a ``Policy``. ``check_ids``
-looks at ids that come from a client, ``check_vocabulary`` at a tokenizer and its model. Nothing that
-is decoded is executed, and nothing is sent anywhere.
+looks at ids that come from a client, ``check_vocabulary`` at a tokenizer and its model. Decoded
+text is shown, never executed, and nothing is sent anywhere.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from jeton._lazy import lazy_names
 
 if TYPE_CHECKING:
     from jeton.guard.cleaning import without_waste
+    from jeton.guard.encoding import encode_guarded
     from jeton.guard.files import Fixer, ScanReport, scan_files
     from jeton.guard.ids import IdCheck, check_ids
     from jeton.guard.kinds import KINDS, Level
@@ -34,6 +35,7 @@ __all__ = [
     "VocabularyReport",
     "check_ids",
     "check_vocabulary",
+    "encode_guarded",
     "enforce",
     "scan",
     "scan_files",
@@ -54,6 +56,7 @@ _HOMES = {
     "VocabularyReport": "jeton.guard.vocabulary",
     "check_ids": "jeton.guard.ids",
     "check_vocabulary": "jeton.guard.vocabulary",
+    "encode_guarded": "jeton.guard.encoding",
     "enforce": "jeton.guard.policy",
     "scan": "jeton.guard.scanning",
     "scan_files": "jeton.guard.files",

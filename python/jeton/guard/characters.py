@@ -110,7 +110,10 @@ def table() -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _ranges() -> tuple[list[int], list[Properties]]:
     found = table()
-    rows = [Properties(kind, script, joining, Flag(flags)) for kind, script, joining, flags in found["rows"]]
+    rows = [
+        Properties(kind, script, joining, Flag(flags))
+        for kind, script, joining, flags in found["rows"]
+    ]
     flat = found["ranges"]
     starts, start = [], 0
     for step in flat[0::2]:
@@ -124,7 +127,7 @@ def properties(char: str) -> Properties:
     """Return the properties of one character.
 
     Example:
-        >>> CLASSES[properties("\\u200d").kind]
+        >>> CLASSES[properties(chr(0x200D)).kind]
         'joiner'
     """
     starts, rows = _ranges()
@@ -160,7 +163,7 @@ def skeleton(text: str) -> str:
     reader sees.
 
     Example:
-        >>> skeleton("p\\u0430ypal")
+        >>> skeleton("p" + chr(0x430) + "ypal")
         'paypal'
     """
     known = _skeletons()
@@ -182,7 +185,7 @@ def name_of(char: str) -> str:
     """Return the name of a character; for one without a name, its class.
 
     Example:
-        >>> name_of("\\u200b")
+        >>> name_of(chr(0x200B))
         'ZERO WIDTH SPACE'
     """
     named = unicodedata.name(char, "") or _CONTROL_NAMES.get(ord(char), "")

@@ -7,7 +7,9 @@ import re
 from jeton.guard.characters import CLASSES, properties
 from jeton.guard.places import Code, places
 
-_KEPT = frozenset({"joiner", "non-joiner", "selector", "ideographic-selector", "mongolian-selector"})
+_KEPT = frozenset(
+    {"joiner", "non-joiner", "selector", "ideographic-selector", "mongolian-selector"}
+)
 """Classes whose characters may have a reason again once others between them are gone."""
 
 _DIRECTION = frozenset({"bidi-control", "bidi-mark"})
@@ -26,7 +28,7 @@ def without_waste(text: str) -> tuple[str, int]:
         The text, and how many characters are gone.
 
     Example:
-        >>> without_waste("zero\\u200bwidth")
+        >>> without_waste("zero" + chr(0x200B) + "width")
         ('zerowidth', 1)
     """
     if text.isascii():

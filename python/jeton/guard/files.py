@@ -291,6 +291,4 @@ class Fixer:
     @property
     def tally(self) -> FixTally:
         """Counts so far."""
-        return FixTally(
-            self._n_documents, self._n_changed, self._n_rejected, dict(self._changes)
-        )
+        return FixTally(self._n_documents, self._n_changed, self._n_rejected, dict(self._changes))

@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from jeton.guard.characters import CLASSES, properties
 from jeton.guard.kinds import KINDS, Level
-from jeton.guard.payloads import from_hidden, from_selectors, from_symbols, from_tags, meaning, text_of
+from jeton.guard.payloads import (
+    from_hidden,
+    from_selectors,
+    from_symbols,
+    from_tags,
+    meaning,
+    text_of,
+)
 from jeton.guard.places import Place
 from jeton.guard.verdict import TextFinding, named, shortened
 
@@ -23,6 +31,9 @@ MIN_MANY: Final = 8
 MANY_SHARE: Final = 1 / 50
 """Share of a text's characters from which on they are many. Words of a web page with a zero-width
 space each are about as many; a row of bits between letters is more."""
+
+_REACH: Final = 2
+"""Characters from one bit of a scattered row to the next, where that is in its right place."""
 
 _SPLIT_IN_WORD: Final = 2
 """Characters without ink inside one ASCII word from which on the word is split on purpose."""
@@ -97,9 +108,13 @@ def _run(text: str, run: str, place: Place) -> Iterator[TextFinding]:
         kind, payload = from_hidden(part)
         if len(part) == 1:
             kind = _KIND_OF_CLASS.get(CLASSES[properties(part).kind], "invisible")
-        elif kind == "hidden-bits" and payload is None and len(set(part)) == 1 and len(part) < 8:
-            # The same character twice or thrice carries nothing: editors and web pages repeat it.
-            kind = _KIND_OF_CLASS.get(CLASSES[properties(part[0]).kind], "invisible")
+        elif (
+            len(set(part)) == 1
+            and (kind == "selector-payload" or len(part) < 8)
+            and kind[:3] != "tag"
+        ):
+            # One character again and again carries nothing: programs that drop emoji leave it.
+            kind, payload = _KIND_OF_CLASS.get(CLASSES[properties(part[0]).kind], "invisible"), None
         at = place.start + start
         yield TextFinding(
             kind,
@@ -114,17 +129,16 @@ def _run(text: str, run: str, place: Place) -> Iterator[TextFinding]:
 
 def _parts(run: str) -> list[tuple[int, str]]:
     """A run cut where its channel changes: tags, selectors, all others."""
-    parts: list[tuple[int, str]] = []
+    starts: list[int] = []
     before = ""
     for at, char in enumerate(run):
         name = CLASSES[properties(char).kind]
         channel = "selector" if name in ("selector", "ideographic-selector") else name
         channel = channel if channel in ("tag", "selector", "bidi-control") else "symbols"
-        if parts and channel == before:
-            parts[-1] = (parts[-1][0], parts[-1][1] + char)
-        else:
-            parts.append((at, char))
+        if channel != before:
+            starts.append(at)
         before = channel
+    parts = [(at, run[at:end]) for at, end in pairwise([*starts, len(run)])]
     return [part for part in parts if not _BIDI.match(part[1])]
 
 
@@ -167,6 +181,8 @@ def _alone(text: str, alone: Sequence[Place]) -> Iterator[TextFinding]:
         name = "variation-selector" if kind == "selectors" else kind
         n_counted = sum(place.start > 0 for place in places_)
         is_much = n_counted >= MIN_MANY and n_counted >= MANY_SHARE * len(text)
+        # One selector again and again is the rest of emoji that a program dropped.
+        is_much = is_much and (kind != "selectors" or len({text[p.start] for p in places_}) > 1)
         for place in places_:
             char = text[place.start]
             n_in_word = in_words.get(place.start, 0)
@@ -181,35 +197,45 @@ def _alone(text: str, alone: Sequence[Place]) -> Iterator[TextFinding]:
                 what += f", one of {n_counted:,} in {len(text):,} characters"
             elif name == "byte-order-mark" and place.start == 0:
                 what += " at the start"
-            yield TextFinding(
-                name, level, place.start, place.end, what, characters=named(char)
-            )
+            yield TextFinding(name, level, place.start, place.end, what, characters=named(char))
 
 
 def _scattered(text: str, carriers: Sequence[Place], kind: str) -> TextFinding | None:
     if len(carriers) < (MIN_SCATTERED if kind == "hidden-bits" else 4):
         return None
-    run = "".join(text[place.start] for place in carriers)
-    payload: str | None
-    if kind == "selector-payload":
+    # Bits may fall on places where their characters are right: all of them in the range count.
+    symbols = {text[place.start] for place in carriers}
+    start, end = carriers[0].start, carriers[-1].end
+    while (at := _near(text[max(0, start - _REACH) : start][::-1], symbols)) >= 0:
+        start -= at + 1
+    while (at := _near(text[end : end + _REACH], symbols)) >= 0:
+        end += at + 1
+    run = "".join(char for char in text[start:end] if char in symbols)
+    payload: str | None = None
+    if kind == "selector-payload" and len(set(run)) > 1:
         payload = text_of(from_selectors(run))
     elif kind == "tag-payload":
         payload = from_tags(run)
-    else:
+    elif kind == "hidden-bits" and len(set(run)) > 1:
         # One symbol alone is a habit of a program, however often it comes.
-        payload = from_symbols(run) if len(set(run)) > 1 else None
+        payload = from_symbols(run)
     if not payload:
         return None
     is_grave = meaning(payload) in ("special token", "instruction")
     return TextFinding(
         kind,
         Level.CRITICAL if is_grave else Level.ERROR,
-        carriers[0].start,
-        carriers[-1].end,
-        f"{KINDS[kind].words}: {len(carriers)} characters between letters carry {meaning(payload)}",
+        start,
+        end,
+        f"{KINDS[kind].words}: {len(run)} characters between letters carry {meaning(payload)}",
         payload=shortened(payload),
         characters=named(run),
     )
+
+
+def _near(chars: str, symbols: set[str]) -> int:
+    """The place of the first symbol; -1: there is none."""
+    return next((at for at, char in enumerate(chars) if char in symbols), -1)
 
 
 def _in_words(text: str, carriers: Sequence[Place]) -> dict[int, int]:
@@ -231,9 +257,12 @@ def _in_words(text: str, carriers: Sequence[Place]) -> dict[int, int]:
     return {start: len(word) for word in words for start in word}
 
 
-_OPEN = {"\u202a": "\u202c", "\u202b": "\u202c", "\u202d": "\u202c", "\u202e": "\u202c"} | dict.fromkeys(
-    "\u2066\u2067\u2068", "\u2069"
-)
+_OPEN = {
+    "\u202a": "\u202c",
+    "\u202b": "\u202c",
+    "\u202d": "\u202c",
+    "\u202e": "\u202c",
+} | dict.fromkeys("\u2066\u2067\u2068", "\u2069")
 
 
 def _bidi(text: str) -> Iterator[TextFinding]:
@@ -263,11 +292,18 @@ def _bidi(text: str) -> Iterator[TextFinding]:
             )
             continue
         # A closing control ends everything that was opened inside.
-        opener = next((i for i in range(len(stack) - 1, -1, -1) if _OPEN[text[stack[i]]] == char), None)
+        opener = next(
+            (i for i in range(len(stack) - 1, -1, -1) if _OPEN[text[stack[i]]] == char), None
+        )
         if opener is not None and (char == "\u2069" or opener == len(stack) - 1):
             del stack[opener:]
         yield TextFinding(
-            "bidi-control", Level.INFO, at, at + 1, KINDS["bidi-control"].words, characters=named(char)
+            "bidi-control",
+            Level.INFO,
+            at,
+            at + 1,
+            KINDS["bidi-control"].words,
+            characters=named(char),
         )
     yield from _left_open(text, stack)
 

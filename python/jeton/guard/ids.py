@@ -66,7 +66,9 @@ def check_ids(
     is_known[is_known] = mask[values[is_known]]
     unknown = tuple(np.flatnonzero(~is_known).tolist())
     forbidden = {
-        token.id for token in tok.added_tokens if token.special and token.content not in allow_special
+        token.id
+        for token in tok.added_tokens
+        if token.special and token.content not in allow_special
     }
     special = tuple(i for i, one in enumerate(values.tolist()) if one in forbidden)
     if unknown or not len(values):

@@ -145,8 +145,15 @@ _ALL = (
         "direction control that its line does not close",
         "what follows is shown in another order than a program reads it",
     ),
-    Kind("bidi-control", "bidi", "direction control", "it changes the order in which text is shown"),
-    Kind("bidi-mark", "bidi", "direction mark among letters from left to right", "it has no effect there"),
+    Kind(
+        "bidi-control", "bidi", "direction control", "it changes the order in which text is shown"
+    ),
+    Kind(
+        "bidi-mark",
+        "bidi",
+        "direction mark among letters from left to right",
+        "it has no effect there",
+    ),
     Kind(
         "ansi-escape",
         "control",
@@ -157,7 +164,9 @@ _ALL = (
     Kind("noncharacter", "control", "noncharacter", "it is no text; programs drop or refuse it"),
     Kind("surrogate", "control", "half of a surrogate pair", "it cannot be written as UTF-8"),
     Kind("unassigned", "control", "code point without a character", "nobody knows how it is shown"),
-    Kind("line-separator", "control", "line or paragraph separator", "few programs break lines there"),
+    Kind(
+        "line-separator", "control", "line or paragraph separator", "few programs break lines there"
+    ),
     Kind(
         "private-use",
         "private-use",
@@ -182,8 +191,18 @@ _ALL = (
         "domain name that looks like another",
         "a link leads elsewhere than a reader believes",
     ),
-    Kind("combining-flood", "marks", "many marks on one letter", "marks cover the lines above and cost tokens"),
-    Kind("mojibake", "mojibake", "UTF-8 read as Windows-1252", "the words are unreadable and cost tokens"),
+    Kind(
+        "combining-flood",
+        "marks",
+        "many marks on one letter",
+        "marks cover the lines above and cost tokens",
+    ),
+    Kind(
+        "mojibake",
+        "mojibake",
+        "UTF-8 read as Windows-1252",
+        "the words are unreadable and cost tokens",
+    ),
     Kind(
         "encoded-text",
         "encoded",

@@ -28,7 +28,7 @@ _MIN_TEXT_SHARE = 0.9
 
 
 def meaning(payload: str) -> str:
-    """Return what a decoded text is: ``"special token"``, ``"instruction"``, ``"link"``, ``"text"``."""
+    """Return ``"special token"``, ``"instruction"``, ``"link"`` or ``"text"`` for decoded text."""
     lower = payload.lower()
     if any(marker in lower for marker in _MARKERS):
         return "special token"
@@ -119,23 +119,44 @@ def from_symbols(run: Sequence[str]) -> str | None:
 
 
 def _from_bits(run: Sequence[str], symbols: Sequence[str]) -> str | None:
+    """The likeliest text among all readings: which symbol is zero, how many bits, which order.
+
+    A symbol of the text around the payload may have joined it: then the first or last is none.
+    """
+    best, found = 0.0, None
     for zero in symbols:
         bits = "".join("0" if symbol == zero else "1" for symbol in run)
-        for width in (8, 7, 16):
-            if len(bits) < width or (len(bits) % width and len(bits) < 4 * width):
+        for width, wish in ((8, 1.0), (7, 0.8), (16, 0.6)):
+            extra = len(bits) % width
+            if len(bits) < width or extra > 1 and len(bits) < 4 * width:
                 continue
-            if width == 16:
-                groups = [int(bits[at : at + 16], 2) for at in range(0, len(bits) - 15, 16)]
-                if all(0x20 <= value < 0xD800 for value in groups):
-                    text = "".join(map(chr, groups))
-                    if _is_plain(text):
-                        return text
-                continue
-            for data in _packed(bits, width):
-                text = text_of(data)
-                if text is not None:
-                    return text
-    return None
+            for skipped in {0, extra}:
+                for text in _readings(bits[skipped:], width):
+                    score = wish * _likelihood(text)
+                    if score > best:
+                        best, found = score, text
+    return found
+
+
+def _readings(bits: str, width: int) -> Iterator[str]:
+    if width < 16:
+        for data in _packed(bits, width):
+            text = text_of(data)
+            if text is not None:
+                yield text
+        return
+    groups = [int(bits[at : at + 16], 2) for at in range(0, len(bits) - 15, 16)]
+    if all(0x20 <= value < 0xD800 for value in groups):
+        text = "".join(map(chr, groups))
+        if _is_plain(text):
+            yield text
+
+
+def _likelihood(text: str) -> float:
+    """Share of letters and spaces, less for letters of many scripts: chance gives such."""
+    n_known = sum(char.isalnum() or char in " .,\n" for char in text)
+    n_scripts = len({properties(char).script for char in text[:256]} - {0, 1})
+    return n_known / len(text) / max(1, n_scripts - 1)
 
 
 def _from_words(words: Sequence[str], symbols: Sequence[str]) -> str | None:
@@ -231,7 +252,9 @@ def from_escapes(run: str) -> tuple[str, str] | None:
         return "character references", html.unescape(run)
     if run.startswith("\\x"):
         data = re.sub(
-            rb"\\x([0-9a-fA-F]{2})", lambda m: bytes([int(m[1], 16)]), run.encode("utf-8", "replace")
+            rb"\\x([0-9a-fA-F]{2})",
+            lambda m: bytes([int(m[1], 16)]),
+            run.encode("utf-8", "replace"),
         )
         text = text_of(data)
         return None if text is None else ("backslash escapes", text)
@@ -260,8 +283,44 @@ _MORSE = {
     sign: letter
     for letter, sign in zip(
         "abcdefghijklmnopqrstuvwxyz0123456789",
-        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- "
-        ".-- -..- -.-- --.. ----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----.".split(),
+        [
+            ".-",
+            "-...",
+            "-.-.",
+            "-..",
+            ".",
+            "..-.",
+            "--.",
+            "....",
+            "..",
+            ".---",
+            "-.-",
+            ".-..",
+            "--",
+            "-.",
+            "---",
+            ".--.",
+            "--.-",
+            ".-.",
+            "...",
+            "-",
+            "..-",
+            "...-",
+            ".--",
+            "-..-",
+            "-.--",
+            "--..",
+            "-----",
+            ".----",
+            "..---",
+            "...--",
+            "....-",
+            ".....",
+            "-....",
+            "--...",
+            "---..",
+            "----.",
+        ],
         strict=True,
     )
 } | {".-.-.-": ".", "--..--": ",", "..--..": "?", ".----.": "'", "-....-": "-", "-..-.": "/"}

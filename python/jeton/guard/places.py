@@ -36,6 +36,9 @@ class Code(IntEnum):
     PHRASE = 18
 
 
+_CODES: Final = tuple(Code)
+
+
 class Place(NamedTuple):
     """Range of a text, half-open, in code points, with the reason to look there."""
 
@@ -77,9 +80,9 @@ def _scanner_table() -> tuple[list[tuple[int, int, int, int, int, int]], list[tu
 
 
 @lru_cache(maxsize=32)
-def _scanner(markers: tuple[str, ...]) -> TextScanner:
+def _scanner(markers: frozenset[str]) -> TextScanner:
     ranges, plain = _scanner_table()
-    return TextScanner(ranges, plain, list(markers), list(PHRASES))
+    return TextScanner(ranges, plain, sorted(markers), list(PHRASES))
 
 
 def places(text: str, markers: Iterable[str]) -> list[Place]:
@@ -91,5 +94,5 @@ def places(text: str, markers: Iterable[str]) -> list[Place]:
 
     Cost: linear in the length of the text; a scanner is made once for each set of markers.
     """
-    scanner = _scanner(tuple(sorted(set(markers))))
-    return [Place(start, end, Code(code)) for start, end, code in scanner.candidates(text)]
+    scanner = _scanner(markers if isinstance(markers, frozenset) else frozenset(markers))
+    return [Place(start, end, _CODES[code]) for start, end, code in scanner.candidates(text)]

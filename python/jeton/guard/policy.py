@@ -10,12 +10,13 @@ A policy is a small TOML file::
     invisible = "strip"
     special-token = "reject"
 
-Actions: ``allow`` (not even told), ``report``, ``escape`` (each character as ``\\u{200B}``),
-``strip`` (taken out; for ``compatible`` the plain letters in its place) and ``reject``.
+Actions: ``allow`` (not even told), ``report``, ``escape`` (each character by its number in
+hexadecimal), ``strip`` (taken out; for ``compatible`` the plain letters instead) and ``reject``.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 import unicodedata
@@ -119,8 +120,30 @@ class Policy:
         with Path(path).open("rb") as file:
             data = file.read(MAX_POLICY_BYTES + 1)
         if len(data) > MAX_POLICY_BYTES:
-            raise UsageError(f"{path} has more than {MAX_POLICY_BYTES:,} bytes; a policy is smaller")
+            raise UsageError(
+                f"{path} has more than {MAX_POLICY_BYTES:,} bytes; a policy is smaller"
+            )
         return parse_policy(data, where=str(path))
+
+    def to_json(self) -> str:
+        """Return the policy as one line of JSON: the same line for equal policies."""
+        return json.dumps(
+            {
+                "name": self.name,
+                "actions": dict(sorted(self.actions.items())),
+                "act_at": self.least.value,
+                "fail_at": self.fail_at.value,
+            },
+            allow_nan=False,
+        )
+
+    @staticmethod
+    def from_json(line: str) -> Policy:
+        """Return the policy of ``to_json``."""
+        values = json.loads(line)
+        return Policy(
+            values["name"], values["actions"], Level(values["act_at"]), Level(values["fail_at"])
+        )
 
     @staticmethod
     def of(policy: Policy | str | os.PathLike[str]) -> Policy:
@@ -215,7 +238,13 @@ PRESETS: Final[dict[str, Policy]] = {
     "report": Policy("report", _all("report")),
     "default": Policy(
         "default",
-        _all("report", special_token="escape", hidden_payload="strip", invisible="strip", bidi="strip"),
+        _all(
+            "report",
+            special_token="escape",
+            hidden_payload="strip",
+            invisible="strip",
+            bidi="strip",
+        ),
     ),
     "strict": Policy(
         "strict",
@@ -290,7 +319,7 @@ def enforce(
         UsageError: There is no such policy.
 
     Example:
-        >>> enforce("a\\U000E0068\\U000E0069b").text
+        >>> enforce("a" + chr(0xE0068) + chr(0xE0069) + "b").text
         'ab'
     """
     chosen = Policy.of(policy)
@@ -353,7 +382,8 @@ def _replacement(run: str, finding: TextFinding, action: str) -> str:
     if finding.kind in _SCATTERED:
         # A payload may be scattered between letters, which stay.
         return "".join(
-            (_escaped(char) if action == "escape" else "") if is_meant(char) else char for char in run
+            (_escaped(char) if action == "escape" else "") if is_meant(char) else char
+            for char in run
         )
     if action == "escape":
         if finding.group == "special-token":

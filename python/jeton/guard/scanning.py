@@ -1,8 +1,8 @@
 """Scanning one text: the core names places, the judges decide.
 
-    >>> verdict = scan("Hello\\u200b\\u200b\\u200bworld")
-    >>> [(finding.kind, finding.start, finding.end) for finding in verdict.findings]
-    [('zero-width', 5, 8)]
+>>> verdict = scan("Hello" + 3 * chr(0x200B) + "world")
+>>> [(finding.kind, finding.start, finding.end) for finding in verdict.findings]
+[('zero-width', 5, 8)]
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def scan(text: str | bytes, *, tokenizer: TokenizerLike | None = None) -> Verdic
     return scan_for(text, own)
 
 
-def scan_for(
-    text: str | bytes, own: frozenset[str], *, max_kept: int | None = MAX_KEPT
-) -> Verdict:
+def scan_for(text: str | bytes, own: frozenset[str], *, max_kept: int | None = MAX_KEPT) -> Verdict:
     """Scan with special tokens that ``special_texts`` gave: for many texts of one tokenizer."""
     if isinstance(text, bytes):
         try:
@@ -81,7 +79,7 @@ def scan_for(
         except UnicodeDecodeError as error:
             raise InvalidTextError(
                 f"byte {error.start} is not UTF-8 ({error.reason})\n"
-                "hint: decode the text first, or open the file by the command, which replaces such bytes",
+                "hint: decode the text first; the command replaces such bytes",
                 byte_offset=error.start,
             ) from None
     known = _markers(own)

@@ -95,7 +95,9 @@ class Verdict:
     @property
     def worst(self) -> Level | None:
         """The gravest severity; None without findings."""
-        return max((level for level, n in self._levels.items() if n), key=lambda x: x.rank, default=None)
+        return max(
+            (level for level, n in self._levels.items() if n), key=lambda x: x.rank, default=None
+        )
 
     def is_clean(self, level: Level | str = Level.INFO) -> bool:
         """True if no finding is of this severity or a graver one."""

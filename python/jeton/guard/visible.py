@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from jeton.guard.characters import (
-
     properties,
     script_of,
     skeleton,
@@ -149,7 +148,9 @@ def _mixed(text: str, place: Place) -> TextFinding | None:
     scripts = [script_of(char) for char in word]
     counts = {name: scripts.count(name) for name in MIXED_SCRIPTS if name in scripts}
     main = max(counts, key=lambda name: counts[name])
-    strangers = [char for char, name in zip(word, scripts, strict=True) if name != main and name in counts]
+    strangers = [
+        char for char, name in zip(word, scripts, strict=True) if name != main and name in counts
+    ]
     if main == "Latin":
         plain = skeleton(word)
         passes = all(skeleton(char) != char and skeleton(char).isascii() for char in strangers)
@@ -157,12 +158,10 @@ def _mixed(text: str, place: Place) -> TextFinding | None:
         # Latin letters inside a word of Cyrillic: they pass if Cyrillic letters look like them.
         plain = word
         passes = all(char in _LATIN_TWINS.get(main, "") for char in strangers)
-    # Signs of science stand at the edges of words or as capitals: kΩ, TNFα, ΔT, βlactam.
-    is_science = "Greek" in counts and (
-        counts["Greek"] <= 2
-        and (scripts[0] == "Greek" or scripts[-1] == "Greek" or not any(c.islower() for c in word))
+    is_science = "Greek" in counts and _is_science(word, scripts)
+    is_level = (
+        Level.WARNING if passes and sum(counts.values()) >= 4 and not is_science else Level.INFO
     )
-    is_level = Level.WARNING if passes and sum(counts.values()) >= 4 and not is_science else Level.INFO
     names = " and ".join(sorted(counts))
     return _found(
         place,
@@ -171,6 +170,15 @@ def _mixed(text: str, place: Place) -> TextFinding | None:
         text,
         f"a word with letters of {names}" + (f"; it reads {plain}" if plain != word else ""),
         seen=plain,
+    )
+
+
+def _is_science(word: str, scripts: Sequence[str]) -> bool:
+    """True if Greek letters stand as signs: at an edge, or beside capitals (names of receptors)."""
+    last = len(word) - 1
+    greek = [at for at, name in enumerate(scripts) if name == "Greek"]
+    return len(greek) <= 2 and all(
+        at in (0, last) or not (word[at - 1].islower() and word[at + 1].islower()) for at in greek
     )
 
 
@@ -214,7 +222,9 @@ def _encoded(text: str, place: Place) -> TextFinding | None:
         if text[end] not in "\r\n":
             break
         more = at
-        while more < len(text) and (text[more].isascii() and (text[more].isalnum() or text[more] in "+/=")):
+        while more < len(text) and (
+            text[more].isascii() and (text[more].isalnum() or text[more] in "+/=")
+        ):
             more += 1
         if more - at < 4:
             break
@@ -243,7 +253,9 @@ def _escaped(text: str, place: Place) -> TextFinding | None:
     return None if found is None else _payload(text, place, *found)
 
 
-def _by(name: str, decode: Callable[[str], str | None]) -> Callable[[str, Place], TextFinding | None]:
+def _by(
+    name: str, decode: Callable[[str], str | None]
+) -> Callable[[str, Place], TextFinding | None]:
     def judge(text: str, place: Place) -> TextFinding | None:
         payload = decode(text[place.start : place.end])
         return None if payload is None else _payload(text, place, name, payload)
@@ -253,7 +265,7 @@ def _by(name: str, decode: Callable[[str], str | None]) -> Callable[[str, Place]
 
 def _spelled(text: str, place: Place) -> TextFinding | None:
     """Words in a spelling that passes filters, if the line around them is an instruction."""
-    phrase = text[place.start : place.end]
+    phrase = text[place.start : place.end].lower()
     start = max(text.rfind("\n", 0, place.start) + 1, place.start - _LINE)
     end = text.find("\n", place.end)
     end = min(len(text) if end < 0 else end, place.end + _LINE)
@@ -298,7 +310,11 @@ def _uuencoded(text: str, place: Place) -> TextFinding | None:
 
 def _host_around(text: str, place: Place) -> str:
     start, end = place.start, place.end
-    while start and place.start - start < 64 and (text[start - 1].isalnum() or text[start - 1] in ".-"):
+    while (
+        start
+        and place.start - start < 64
+        and (text[start - 1].isalnum() or text[start - 1] in ".-")
+    ):
         start -= 1
     while end < len(text) and end - place.end < 64 and (text[end].isalnum() or text[end] in ".-"):
         end += 1
@@ -330,10 +346,12 @@ def _look_alike(text: str, place: Place, labels: Sequence[str]) -> TextFinding |
     plain = [skeleton(label) for label in labels]
     for label, reads in zip(labels, plain, strict=True):
         if not label.isascii() and reads.isascii() and len(label) >= 3:
+            # Letters of Latin alphabets (the dotless i of Turkish) are a name's own.
+            others = {script_of(char) for char in label} - {"Latin", "Common", "Inherited"}
             return _found(
                 place,
                 "domain",
-                Level.WARNING,
+                Level.WARNING if others else Level.INFO,
                 text,
                 f"domain {'.'.join(labels)} reads {'.'.join(plain)}",
                 payload=".".join(labels),
@@ -371,7 +389,11 @@ def _control(text: str, place: Place) -> TextFinding | None:
         return _found(
             place,
             "ansi-escape",
-            Level.ERROR if is_grave else Level.WARNING if "\x1b" in run or rest[:1].isdigit() else Level.INFO,
+            Level.ERROR
+            if is_grave
+            else Level.WARNING
+            if "\x1b" in run or rest[:1].isdigit()
+            else Level.INFO,
             text,
             f"escape sequence of a terminal: ESC {rest[:12]}",
         )

@@ -88,7 +88,7 @@ _INSTRUCTION: Final = (
 )
 INSTRUCTION: Final = re.compile("|".join(_INSTRUCTION), re.IGNORECASE)
 """Wordings of injected instructions and commands: of the attacks that garak, promptfoo and PyRIT
-publish, in our own words. It reads decoded text only: plain text is the business of a classifier."""
+publish, in our own words. It reads decoded text only: plain text is the work of a classifier."""
 
 WEB_ADDRESS: Final = re.compile(r"https?://|www\.\w", re.IGNORECASE)
 
@@ -111,7 +111,16 @@ _ATBASH: Final = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba",
 )
-_LEET_LETTERS: Final = {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s"}
+_LEET_LETTERS: Final = {
+    "0": "o",
+    "1": "i",
+    "3": "e",
+    "4": "a",
+    "5": "s",
+    "7": "t",
+    "@": "a",
+    "$": "s",
+}
 _LEET_TABLE: Final = str.maketrans(_LEET_LETTERS)
 
 
@@ -137,14 +146,11 @@ _LEET_WORDS: Final = (
 
 SPELLINGS: Final = {
     **{rot13(word): "rot13" for word in _SECRET_WORDS},
-    **{rot13(word).capitalize(): "rot13" for word in _SECRET_WORDS},
     **{atbash(word): "atbash" for word in _SECRET_WORDS},
-    **{atbash(word).capitalize(): "atbash" for word in _SECRET_WORDS},
     **{word[::-1]: "reversed" for word in _SECRET_WORDS},
-    **{word: "leet" for word in _LEET_WORDS},
-    **{word.capitalize(): "leet" for word in _LEET_WORDS if word[0].isalpha()},
+    **dict.fromkeys(_LEET_WORDS, "leet"),
 }
 """Words of injected instructions in the spellings that pass filters, with the spelling's name."""
 
 PHRASES: Final = (*SPELLINGS, "begin 644 ", "begin 666 ", "xn--")
-"""Texts that the scanner finds as they are."""
+"""Texts that the scanner finds, those of six characters and more in any case."""
