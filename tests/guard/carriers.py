@@ -2,7 +2,7 @@
 
 CARRIERS = {
     "English": "The committee met on Tuesday and agreed on the budget for the coming year.",
-    "German": "Der Ausschuss traf sich am Dienstag und einigte sich über den Haushalt für das Jahr.",
+    "German": "Der Ausschuss traf sich am Dienstag und einigte sich über den Haushalt für morgen.",
     "French": "Le comité s'est réuni mardi et a adopté le budget de l'année à venir, sans débat.",
     "Spanish": "El comité se reunió el martes y aprobó el presupuesto del año próximo, ¿verdad?",
     "Polish": "Komisja zebrała się we wtorek i uchwaliła budżet na nadchodzący rok bez sprzeciwu.",

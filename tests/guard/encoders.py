@@ -75,14 +75,11 @@ def circled(payload: str) -> str:
     return "".join(chr(0x24D0 + ord(c) - 97) if "a" <= c <= "z" else c for c in payload.lower())
 
 
-_MORSE = dict(
-    zip(
-        "abcdefghijklmnopqrstuvwxyz",
-        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- "
-        ".-- -..- -.-- --..".split(),
-        strict=True,
-    )
+_MORSE_SIGNS = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- "
+    ".-- -..- -.-- --.."
 )
+_MORSE = dict(zip("abcdefghijklmnopqrstuvwxyz", _MORSE_SIGNS.split(" "), strict=True))
 
 
 def morse(payload: str) -> str:
@@ -115,14 +112,22 @@ HIDDEN: dict[str, tuple[Encoder, str]] = {
 
 ENCODED: dict[str, tuple[Encoder, str]] = {
     "base64": (lambda p: b64encode(p.encode()).decode(), "encoded-text"),
-    "base64 in lines (MIME)": (lambda p: codecs.encode(p.encode(), "base64").decode(), "encoded-text"),
+    "base64 in lines (MIME)": (
+        lambda p: codecs.encode(p.encode(), "base64").decode(),
+        "encoded-text",
+    ),
     "base32": (lambda p: b32encode(p.encode()).decode(), "encoded-text"),
     "base16": (lambda p: p.encode().hex(), "encoded-text"),
     "ascii85": (lambda p: a85encode(p.encode()).decode(), "encoded-text"),
     "uuencode": (
-        lambda p: "begin 644 x\n"
-        + "".join(binascii.b2a_uu(p.encode()[i : i + 45]).decode() for i in range(0, len(p.encode()), 45))
-        + " \nend",
+        lambda p: (
+            "begin 644 x\n"
+            + "".join(
+                binascii.b2a_uu(p.encode()[i : i + 45]).decode()
+                for i in range(0, len(p.encode()), 45)
+            )
+            + " \nend"
+        ),
         "encoded-text",
     ),
     "percent": (lambda p: "".join(f"%{byte:02X}" for byte in p.encode()), "encoded-text"),
@@ -130,7 +135,10 @@ ENCODED: dict[str, tuple[Encoder, str]] = {
     "\\x escapes": (lambda p: "".join(f"\\x{byte:02x}" for byte in p.encode()), "encoded-text"),
     "\\u escapes (PyRIT)": (lambda p: "".join(f"\\u{ord(c):04x}" for c in p), "encoded-text"),
     "character references": (lambda p: "".join(f"&#{ord(c)};" for c in p), "encoded-text"),
-    "zeros and ones (PyRIT)": (lambda p: " ".join(format(b, "08b") for b in p.encode()), "encoded-text"),
+    "zeros and ones (PyRIT)": (
+        lambda p: " ".join(format(b, "08b") for b in p.encode()),
+        "encoded-text",
+    ),
     "Morse": (morse, "encoded-text"),
     "braille": (braille, "encoded-text"),
     "rot13": (lambda p: codecs.encode(p, "rot13"), "spelled-text"),
@@ -152,11 +160,13 @@ ENCODED: dict[str, tuple[Encoder, str]] = {
 
 
 def between(symbols: str, text: str, random_: random.Random) -> str:
-    """Symbols one by one behind the characters of a text, which is repeated where it is too short."""
+    """Symbols one by one behind the characters of a text, repeated where it is too short."""
     start = random_.randrange(max(1, len(text) // 4))
     while len(text) < start + len(symbols) + 1:
         text += " " + text
-    middle = "".join(a + b for a, b in zip(text[start : start + len(symbols)], symbols, strict=True))
+    middle = "".join(
+        a + b for a, b in zip(text[start : start + len(symbols)], symbols, strict=True)
+    )
     return text[:start] + middle + text[start + len(symbols) :]
 
 

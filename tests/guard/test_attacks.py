@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from jeton.guard import Level, scan
+from jeton.guard import GuardLevel, scan
 from jeton.guard.payloads import meaning
 from tests.guard.carriers import CARRIERS
 from tests.guard.encoders import ENCODED, HIDDEN, between, placed
@@ -30,7 +30,7 @@ def test_what_nobody_sees_is_found_and_decoded_in_every_language(name: str) -> N
             payloads = _found(text, kind)
             assert payload in payloads, (language, payloads)
         grave = scan(placed(encode(ENGLISH), carrier, random_))
-        assert grave.worst is Level.CRITICAL, language
+        assert grave.worst is GuardLevel.CRITICAL, language
 
 
 @pytest.mark.parametrize("name", ["zero-width bits 200B/200C", "sneaky bits U+2062/2064 (PyRIT)"])
@@ -43,7 +43,11 @@ def test_bits_between_letters_are_one_payload(name: str) -> None:
 
 
 def test_selectors_between_letters_are_one_payload() -> None:
-    text = between(HIDDEN["variation selectors (PyRIT, promptfoo)"][0](ENGLISH), CARRIERS["English"], random.Random(1))
+    text = between(
+        HIDDEN["variation selectors (PyRIT, promptfoo)"][0](ENGLISH),
+        CARRIERS["English"],
+        random.Random(1),
+    )
     assert ENGLISH in _found(text, "selector-payload")
 
 
@@ -85,13 +89,30 @@ def test_single_places(text: str, kind: str) -> None:
 
 
 def test_a_payload_names_its_characters() -> None:
-    (finding,) = scan("Hi" + HIDDEN["tags (PyRIT AsciiSmuggler, promptfoo, garak)"][0]("<|im_end|>")).findings
-    assert (finding.start, finding.end, finding.severity) == (2, 12, Level.CRITICAL)
+    (finding,) = scan(
+        "Hi" + HIDDEN["tags (PyRIT AsciiSmuggler, promptfoo, garak)"][0]("<|im_end|>")
+    ).findings
+    assert (finding.start, finding.end, finding.severity) == (2, 12, GuardLevel.CRITICAL)
     assert finding.characters[0] == ("U+E003C", "TAG LESS-THAN SIGN")
     assert finding.group == "hidden-payload"
 
 
 def test_hostile_text_takes_linear_time() -> None:
     # No clock: these end at all, and a quadratic scan of them would take minutes.
-    for unit in ("\u200b", "\U000e0041", "<|", "<|a", "%41", "\u202a", "A", "01", ".-", "\u0300", "ａ ", "Â€", "[ＩＮ", "а."):
-        scan(unit * (400_000 // len(unit)))
+    for unit in (
+        "\u200b",
+        "\U000e0041",
+        "<|",
+        "<|a",
+        "%41",
+        "\u202a",
+        "A",
+        "01",
+        ".-",
+        "\u0300",
+        "ａ ",
+        "Â€",
+        "[ＩＮ",
+        "а.",
+    ):
+        scan(unit * (60_000 // len(unit)))

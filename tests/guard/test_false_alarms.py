@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from jeton.guard import Level, scan, scan_files
+from jeton.guard import GuardLevel, scan, scan_files
 from tests.guard.carriers import CARRIERS
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 
 
 def _graver(text: str) -> list[str]:
-    return [finding.what for finding in scan(text).findings if finding.severity is not Level.INFO]
+    return [
+        finding.what for finding in scan(text).findings if finding.severity is not GuardLevel.INFO
+    ]
 
 
 @pytest.mark.parametrize("language", CARRIERS)
@@ -55,4 +57,4 @@ def test_every_emoji_and_variant_alone() -> None:
 def test_declarations_in_531_languages(shared: Path) -> None:
     report = scan_files([str(shared / "data" / "corpora" / "udhr.jsonl.zst")], policy="report")
     assert report.n_documents == 531
-    assert [key for key in report.counts if key[0] is not Level.INFO] == []
+    assert [key for key in report.counts if key[0] is not GuardLevel.INFO] == []

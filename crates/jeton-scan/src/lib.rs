@@ -5,7 +5,7 @@
 //! selectors behind emoji) is told apart here, so that a caller sees few places.
 //!
 //! Properties of characters come from the caller ([`table::Table`]), so one table serves both the
-//! scanner and its twin in Python (`jeton._reference.candidates`), which a property test holds equal.
+//! scanner and its twin in Python (`jeton._reference.candidates`). A property test holds them equal.
 //! Time is linear in the length of the text, hostile text included.
 
 pub mod codes;

@@ -1,8 +1,8 @@
 //! Markers of chat formats and special tokens, found through disguises.
 //!
 //! A marker matches if its characters stand in the text in their order, each as itself, in another
-//! case, or as a character that passes for it. Characters without ink between them do not count, nor
-//! does a little white space.
+//! case, or as a character that passes for it. Characters without ink between them do not count,
+//! nor does a little white space.
 
 use crate::table::Table;
 

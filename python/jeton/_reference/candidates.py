@@ -20,7 +20,7 @@ from jeton.guard.places import Code, script_bit
 
 __all__ = ["Rules", "candidates"]
 
-Place = tuple[int, int, int]
+TextPlace = tuple[int, int, int]
 """Start, end, code."""
 
 _KIND = {name: number for number, name in enumerate(CLASSES)}
@@ -53,7 +53,7 @@ class Rules:
         object.__setattr__(self, "tree", tree)
 
 
-def candidates(text: str, rules: Rules) -> list[Place]:
+def candidates(text: str, rules: Rules) -> list[TextPlace]:
     """Return all candidates by place and code."""
     found = [
         *_hidden(text),
@@ -88,7 +88,7 @@ def _runs(text: str, key: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
         at += length
 
 
-def _hidden(text: str) -> Iterator[Place]:
+def _hidden(text: str) -> Iterator[TextPlace]:
     for start, end in _runs(text, lambda char: properties(char).is_hidden):
         if not _is_right(text[:start], text[start:end], text[end:]):
             yield start, end, Code.HIDDEN
@@ -165,7 +165,7 @@ def _is_right_alone(before: str, char: str, behind: str) -> bool:
     return own > 1 and any(side.script == own for side in sides)
 
 
-def _kinds(text: str) -> Iterator[Place]:
+def _kinds(text: str) -> Iterator[TextPlace]:
     for name, code in (
         ("control", Code.CONTROL),
         ("line-end", Code.LINE_END),
@@ -177,14 +177,14 @@ def _kinds(text: str) -> Iterator[Place]:
             yield start, end, code
 
 
-def _marks(text: str) -> Iterator[Place]:
+def _marks(text: str) -> Iterator[TextPlace]:
     for start, end in _runs(text, lambda char: CLASSES[_kind(char)] in ("mark", "virama")):
         n_inherited = sum(properties(char).script == 1 for char in text[start:end])
         if n_inherited >= 4 or end - start >= 10:
             yield start, end, Code.MARKS
 
 
-def _words(text: str) -> Iterator[Place]:
+def _words(text: str) -> Iterator[TextPlace]:
     for start, end in _runs(text, lambda char: _kind(char) in _WORD):
         bits = [(char, script_bit(properties(char).script)) for char in text[start:end]]
         if len({bit for _, bit in bits if bit}) > 1:
@@ -199,7 +199,7 @@ def _words(text: str) -> Iterator[Place]:
             yield start, end, Code.DOMAIN
 
 
-def _compatible(text: str) -> Iterator[Place]:
+def _compatible(text: str) -> Iterator[TextPlace]:
     at = 0
     while at < len(text):
         if _kind(text[at]) != _KIND["compatible"]:
@@ -221,7 +221,7 @@ def _compatible(text: str) -> Iterator[Place]:
         at = end
 
 
-def _markers(text: str, rules: Rules) -> Iterator[Place]:
+def _markers(text: str, rules: Rules) -> Iterator[TextPlace]:
     at = 0
     while at < len(text):
         end, code = _marker(text, at, rules), Code.MARKER
@@ -294,7 +294,7 @@ _BASE32 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
 _BASE85 = frozenset(map(chr, range(0x21, 0x76)))
 
 
-def _encoded(text: str) -> Iterator[Place]:
+def _encoded(text: str) -> Iterator[TextPlace]:
     for start, end in _runs(text, _BASE64.__contains__):
         if end - start >= 20 and _decodes(text[start:end]):
             yield start, end, Code.ENCODED
@@ -380,7 +380,7 @@ def _is_ascii_alnum(char: str) -> bool:
     return char.isascii() and char.isalnum()
 
 
-def _escapes(text: str) -> Iterator[Place]:
+def _escapes(text: str) -> Iterator[TextPlace]:
     at = 0
     while at < len(text):
         first = text[at]
@@ -412,7 +412,7 @@ def _escapes(text: str) -> Iterator[Place]:
             at += 1
 
 
-def _braille(text: str) -> Iterator[Place]:
+def _braille(text: str) -> Iterator[TextPlace]:
     at = 0
     while at < len(text):
         if _kind(text[at]) != _KIND["braille"]:
@@ -431,7 +431,7 @@ def _braille(text: str) -> Iterator[Place]:
         at = end
 
 
-def _mojibake(text: str) -> Iterator[Place]:
+def _mojibake(text: str) -> Iterator[TextPlace]:
     at = 0
     while at < len(text):
         behind = text[at + 1 : at + 2]
@@ -450,7 +450,7 @@ def _mojibake(text: str) -> Iterator[Place]:
         at = end
 
 
-def _phrases(text: str, phrases: Sequence[str]) -> Iterator[Place]:
+def _phrases(text: str, phrases: Sequence[str]) -> Iterator[TextPlace]:
     for phrase in phrases:
         if len(phrase) < 6:
             at = text.find(phrase)

@@ -11,7 +11,7 @@ from jeton.cluster.sessions import RaySession, RayTasks
 from jeton.corpus.inputs import expand_inputs
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.guard.files import MAX_LISTED, ScanReport, scan_files
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.policy import Policy
 
 __all__ = ["scan_on_ray"]
@@ -74,7 +74,7 @@ def scan_on_ray(
 
 def merged(reports: Sequence[ScanReport], policy: Policy, skipped: dict[str, str]) -> ScanReport:
     """Return one report of many, in their order."""
-    counts: Counter[tuple[Level, str]] = Counter()
+    counts: Counter[tuple[GuardLevel, str]] = Counter()
     for report in reports:
         counts.update(report.counts)
     listed = [one for report in reports for one in report.findings][:MAX_LISTED]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jeton.guard.encoding import encode_guarded
     from jeton.guard.files import Fixer, ScanReport, scan_files
     from jeton.guard.ids import IdCheck, check_ids
-    from jeton.guard.kinds import KINDS, Level
+    from jeton.guard.kinds import KINDS, GuardLevel
     from jeton.guard.policy import EnforcedText, Policy, enforce
     from jeton.guard.scanning import scan, unicode_version
     from jeton.guard.verdict import TextFinding, Verdict
@@ -26,8 +26,8 @@ __all__ = [
     "KINDS",
     "EnforcedText",
     "Fixer",
+    "GuardLevel",
     "IdCheck",
-    "Level",
     "Policy",
     "ScanReport",
     "TextFinding",
@@ -48,7 +48,7 @@ _HOMES = {
     "EnforcedText": "jeton.guard.policy",
     "Fixer": "jeton.guard.files",
     "IdCheck": "jeton.guard.ids",
-    "Level": "jeton.guard.kinds",
+    "GuardLevel": "jeton.guard.kinds",
     "Policy": "jeton.guard.policy",
     "ScanReport": "jeton.guard.files",
     "TextFinding": "jeton.guard.verdict",

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from jeton.corpus import open_documents, require_text
 from jeton.errors import GuardRejected
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.policy import Policy, enforce_for
 from jeton.guard.scanning import scan_for, special_texts, unicode_version
 from jeton.guard.verdict import TextFinding
@@ -81,9 +81,9 @@ class ScanReport:
     """
 
     policy: str
-    fail_at: Level
+    fail_at: GuardLevel
     findings: tuple[PlacedFinding, ...]
-    counts: dict[tuple[Level, str], int]
+    counts: dict[tuple[GuardLevel, str], int]
     n_documents: int
     n_found_documents: int
     n_chars: int
@@ -167,7 +167,7 @@ def scan_files(
     if not stream.files:
         require_text(n_documents=0, n_bytes=0, skipped=stream.skipped)
     listed: list[PlacedFinding] = []
-    counts: Counter[tuple[Level, str]] = Counter()
+    counts: Counter[tuple[GuardLevel, str]] = Counter()
     n_documents = n_found = n_chars = n_replaced = 0
     numbers: Counter[str] = Counter()
     for file, batch in stream:

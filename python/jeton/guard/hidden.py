@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from jeton.guard.characters import CLASSES, properties
-from jeton.guard.kinds import KINDS, Level
+from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.payloads import (
     from_hidden,
     from_selectors,
@@ -18,7 +18,7 @@ from jeton.guard.payloads import (
     meaning,
     text_of,
 )
-from jeton.guard.places import Place
+from jeton.guard.places import TextPlace
 from jeton.guard.verdict import TextFinding, named, shortened
 
 MIN_SCATTERED: Final = 16
@@ -60,9 +60,9 @@ _MAX_DEPTH: Final = 125
 _FLAG_TAGS = re.compile("[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 
 
-def judge_hidden(text: str, found: Sequence[Place]) -> Iterator[TextFinding]:
+def judge_hidden(text: str, found: Sequence[TextPlace]) -> Iterator[TextFinding]:
     """Yield the findings of the places ``Code.HIDDEN`` of one text."""
-    alone: list[Place] = []
+    alone: list[TextPlace] = []
     for place in found:
         run = text[place.start : place.end]
         if _BIDI_ONLY.fullmatch(run) and len(set(run)) < 3 and len(run) < MIN_SCATTERED:
@@ -78,12 +78,12 @@ def judge_hidden(text: str, found: Sequence[Place]) -> Iterator[TextFinding]:
         yield from _bidi(text)
 
 
-def _marks_alone(run: str, place: Place) -> Iterator[TextFinding]:
+def _marks_alone(run: str, place: TextPlace) -> Iterator[TextFinding]:
     marks = [char for char in run if char in "\u200e\u200f\u061c"]
     if marks:
         yield TextFinding(
             "bidi-mark",
-            Level.INFO,
+            GuardLevel.INFO,
             place.start,
             place.end,
             f"{len(marks)} direction mark{'s' if len(marks) > 1 else ''} without effect",
@@ -91,11 +91,11 @@ def _marks_alone(run: str, place: Place) -> Iterator[TextFinding]:
         )
 
 
-def _run(text: str, run: str, place: Place) -> Iterator[TextFinding]:
+def _run(text: str, run: str, place: TextPlace) -> Iterator[TextFinding]:
     if place.start and text[place.start - 1] == "\U0001f3f4" and _FLAG_TAGS.fullmatch(run):
         yield TextFinding(
             "flag-tags",
-            Level.INFO,
+            GuardLevel.INFO,
             place.start,
             place.end,
             f"flag of the region {from_tags(run)!r}, which few fonts draw",
@@ -142,14 +142,14 @@ def _parts(run: str) -> list[tuple[int, str]]:
     return [part for part in parts if not _BIDI.match(part[1])]
 
 
-def _level_of_run(part: str, kind: str, payload: str | None) -> Level:
+def _level_of_run(part: str, kind: str, payload: str | None) -> GuardLevel:
     if payload is not None and meaning(payload) in ("special token", "instruction"):
-        return Level.CRITICAL
+        return GuardLevel.CRITICAL
     if kind in ("tag-payload", "selector-payload") and len(part) > 1:
-        return Level.ERROR if len(part) >= 4 else Level.WARNING
+        return GuardLevel.ERROR if len(part) >= 4 else GuardLevel.WARNING
     if kind == "hidden-bits":
-        return Level.ERROR if payload is not None else Level.WARNING
-    return Level.INFO
+        return GuardLevel.ERROR if payload is not None else GuardLevel.WARNING
+    return GuardLevel.INFO
 
 
 def _what_of_run(part: str, kind: str, payload: str | None) -> str:
@@ -159,9 +159,9 @@ def _what_of_run(part: str, kind: str, payload: str | None) -> str:
     return f"{words}: {len(part)} characters carry {meaning(payload)}"
 
 
-def _alone(text: str, alone: Sequence[Place]) -> Iterator[TextFinding]:
+def _alone(text: str, alone: Sequence[TextPlace]) -> Iterator[TextFinding]:
     """Lone characters: scattered bits, words split on purpose, too many, or noise."""
-    by_kind: dict[str, list[Place]] = {}
+    by_kind: dict[str, list[TextPlace]] = {}
     for place in alone:
         name = CLASSES[properties(text[place.start]).kind]
         kind = _KIND_OF_CLASS.get(name, "invisible")
@@ -186,21 +186,21 @@ def _alone(text: str, alone: Sequence[Place]) -> Iterator[TextFinding]:
         for place in places_:
             char = text[place.start]
             n_in_word = in_words.get(place.start, 0)
-            level = Level.INFO
+            level = GuardLevel.INFO
             what = KINDS[name].words
             if name == "tag-payload" or n_in_word >= _SPLIT_IN_WORD:
-                level = Level.WARNING
+                level = GuardLevel.WARNING
                 if n_in_word >= _SPLIT_IN_WORD:
                     what += f", one of {n_in_word} inside one word"
             elif is_much and name not in ("soft-hyphen", "bidi-mark"):
-                level = Level.WARNING
+                level = GuardLevel.WARNING
                 what += f", one of {n_counted:,} in {len(text):,} characters"
             elif name == "byte-order-mark" and place.start == 0:
                 what += " at the start"
             yield TextFinding(name, level, place.start, place.end, what, characters=named(char))
 
 
-def _scattered(text: str, carriers: Sequence[Place], kind: str) -> TextFinding | None:
+def _scattered(text: str, carriers: Sequence[TextPlace], kind: str) -> TextFinding | None:
     if len(carriers) < (MIN_SCATTERED if kind == "hidden-bits" else 4):
         return None
     # Bits may fall on places where their characters are right: all of them in the range count.
@@ -224,7 +224,7 @@ def _scattered(text: str, carriers: Sequence[Place], kind: str) -> TextFinding |
     is_grave = meaning(payload) in ("special token", "instruction")
     return TextFinding(
         kind,
-        Level.CRITICAL if is_grave else Level.ERROR,
+        GuardLevel.CRITICAL if is_grave else GuardLevel.ERROR,
         start,
         end,
         f"{KINDS[kind].words}: {len(run)} characters between letters carry {meaning(payload)}",
@@ -238,7 +238,7 @@ def _near(chars: str, symbols: set[str]) -> int:
     return next((at for at, char in enumerate(chars) if char in symbols), -1)
 
 
-def _in_words(text: str, carriers: Sequence[Place]) -> dict[int, int]:
+def _in_words(text: str, carriers: Sequence[TextPlace]) -> dict[int, int]:
     """For each character between ASCII letters, how many stand in the same word."""
     words: list[list[int]] = []
     reached = -1
@@ -283,7 +283,7 @@ def _bidi(text: str) -> Iterator[TextFinding]:
             is_override = char in "\u202d\u202e"
             yield TextFinding(
                 "bidi-override" if is_override else "bidi-control",
-                Level.WARNING if is_override else Level.INFO,
+                GuardLevel.WARNING if is_override else GuardLevel.INFO,
                 at,
                 at + 1,
                 KINDS["bidi-override" if is_override else "bidi-control"].words,
@@ -299,7 +299,7 @@ def _bidi(text: str) -> Iterator[TextFinding]:
             del stack[opener:]
         yield TextFinding(
             "bidi-control",
-            Level.INFO,
+            GuardLevel.INFO,
             at,
             at + 1,
             KINDS["bidi-control"].words,
@@ -314,7 +314,7 @@ def _left_open(text: str, stack: Sequence[int]) -> Iterator[TextFinding]:
         yield TextFinding(
             "bidi-open",
             # Embeddings that stay open are common in old documents; isolates come from attacks.
-            Level.WARNING if is_isolate else Level.INFO,
+            GuardLevel.WARNING if is_isolate else GuardLevel.INFO,
             at,
             at + 1,
             KINDS["bidi-open"].words,

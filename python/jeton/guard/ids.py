@@ -43,8 +43,8 @@ def check_ids(
 ) -> IdCheck:
     """Check ids that a client sends.
 
-    The same text in other ids keeps its meaning for a model and passes filters that were trained on
-    canonical ids ("Adversarial Tokenization", arXiv:2503.02174).
+    A model understands a text in other ids too, and filters trained on canonical ids do not
+    know them ("Adversarial Tokenization", arXiv:2503.02174).
 
     Args:
         ids: Ids, int (n_tokens,).

@@ -128,7 +128,7 @@ def _from_bits(run: Sequence[str], symbols: Sequence[str]) -> str | None:
         bits = "".join("0" if symbol == zero else "1" for symbol in run)
         for width, wish in ((8, 1.0), (7, 0.8), (16, 0.6)):
             extra = len(bits) % width
-            if len(bits) < width or extra > 1 and len(bits) < 4 * width:
+            if len(bits) < width or (extra > 1 and len(bits) < 4 * width):
                 continue
             for skipped in {0, extra}:
                 for text in _readings(bits[skipped:], width):
@@ -279,51 +279,18 @@ def from_bits(run: str) -> str | None:
     return text_of(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits), 8)))
 
 
-_MORSE = {
-    sign: letter
-    for letter, sign in zip(
-        "abcdefghijklmnopqrstuvwxyz0123456789",
-        [
-            ".-",
-            "-...",
-            "-.-.",
-            "-..",
-            ".",
-            "..-.",
-            "--.",
-            "....",
-            "..",
-            ".---",
-            "-.-",
-            ".-..",
-            "--",
-            "-.",
-            "---",
-            ".--.",
-            "--.-",
-            ".-.",
-            "...",
-            "-",
-            "..-",
-            "...-",
-            ".--",
-            "-..-",
-            "-.--",
-            "--..",
-            "-----",
-            ".----",
-            "..---",
-            "...--",
-            "....-",
-            ".....",
-            "-....",
-            "--...",
-            "---..",
-            "----.",
-        ],
-        strict=True,
-    )
-} | {".-.-.-": ".", "--..--": ",", "..--..": "?", ".----.": "'", "-....-": "-", "-..-.": "/"}
+_MORSE_SIGNS = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- "
+    ".-- -..- -.-- --.. ----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----."
+)
+_MORSE = dict(zip(_MORSE_SIGNS.split(" "), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True)) | {
+    ".-.-.-": ".",
+    "--..--": ",",
+    "..--..": "?",
+    ".----.": "'",
+    "-....-": "-",
+    "-..-.": "/",
+}
 
 
 def from_morse(run: str) -> str | None:

@@ -39,7 +39,7 @@ class Code(IntEnum):
 _CODES: Final = tuple(Code)
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Range of a text, half-open, in code points, with the reason to look there."""
 
     start: int
@@ -85,7 +85,7 @@ def _scanner(markers: frozenset[str]) -> TextScanner:
     return TextScanner(ranges, plain, sorted(markers), list(PHRASES))
 
 
-def places(text: str, markers: Iterable[str]) -> list[Place]:
+def places(text: str, markers: Iterable[str]) -> list[TextPlace]:
     """Return the places of a text at which the guard has to look, in order.
 
     Args:
@@ -95,4 +95,4 @@ def places(text: str, markers: Iterable[str]) -> list[Place]:
     Cost: linear in the length of the text; a scanner is made once for each set of markers.
     """
     scanner = _scanner(markers if isinstance(markers, frozenset) else frozenset(markers))
-    return [Place(start, end, _CODES[code]) for start, end, code in scanner.candidates(text)]
+    return [TextPlace(start, end, _CODES[code]) for start, end, code in scanner.candidates(text)]

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jeton._nearest import nearest
 from jeton.errors import GuardRejected, UsageError
 from jeton.guard.characters import properties
-from jeton.guard.kinds import GROUPS, Level
+from jeton.guard.kinds import GROUPS, GuardLevel
 from jeton.guard.scanning import scan_for, special_texts
 from jeton.guard.verdict import TextFinding, Verdict, verdict_of
 from jeton.registry import resolve
@@ -43,8 +43,8 @@ MAX_POLICY_BYTES: Final = 1 << 20
 """A larger file is no policy."""
 
 _MAX_ROUNDS: Final = 8
-"""Rounds of taking out. What is taken out can join its neighbours to something new; what is still
-there after so many rounds is escaped, which joins nothing."""
+"""Rounds of taking out. A removal can join its neighbours to something new. Findings that are left
+in the last round are escaped, which joins nothing."""
 
 _STRIPPED: Final = frozenset(
     {
@@ -65,7 +65,7 @@ content: taking them out would change what a text says."""
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class GuardPolicy:
     """Actions by class.
 
     Attributes:
@@ -82,8 +82,8 @@ class Policy:
 
     name: str
     actions: Mapping[str, str]
-    least: Level = Level.WARNING
-    fail_at: Level = Level.WARNING
+    least: GuardLevel = GuardLevel.WARNING
+    fail_at: GuardLevel = GuardLevel.WARNING
 
     def action_of(self, finding: TextFinding) -> str:
         """Return the action for a finding: below ``least`` at most ``report``."""
@@ -142,7 +142,10 @@ class Policy:
         """Return the policy of ``to_json``."""
         values = json.loads(line)
         return Policy(
-            values["name"], values["actions"], Level(values["act_at"]), Level(values["fail_at"])
+            values["name"],
+            values["actions"],
+            GuardLevel(values["act_at"]),
+            GuardLevel(values["fail_at"]),
         )
 
     @staticmethod
@@ -161,6 +164,10 @@ class Policy:
             GuardRejected: The policy rejects it.
         """
         return enforce(text, self).text
+
+
+Policy = GuardPolicy
+"""Short name, as programs write it: ``from jeton.guard import Policy``."""
 
 
 def _is_path(name: str) -> bool:
@@ -206,14 +213,14 @@ def parse_policy(data: bytes, *, where: str = "policy") -> Policy:
     )
 
 
-def _level(where: str, values: Mapping[str, Any], name: str, default: Level) -> Level:
+def _level(where: str, values: Mapping[str, Any], name: str, default: GuardLevel) -> GuardLevel:
     given = values.get(name, default.value)
-    if given not in [level.value for level in Level]:
-        names = [level.value for level in Level]
+    if given not in [level.value for level in GuardLevel]:
+        names = [level.value for level in GuardLevel]
         raise UsageError(
             f"{where}: {name} is {given!r}; expected {', '.join(names)}" + _hint(given, names)
         )
-    return Level(given)
+    return GuardLevel(given)
 
 
 def _check_names(where: str, found: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
@@ -257,7 +264,7 @@ PRESETS: Final[dict[str, Policy]] = {
             private_use="report",
             marks="strip",
         ),
-        fail_at=Level.WARNING,
+        fail_at=GuardLevel.WARNING,
     ),
 }
 """Policies by name. ``report`` changes nothing; ``default`` makes hidden text and special tokens
@@ -269,7 +276,7 @@ class GuardChange:
     """One change of a text.
 
     Attributes:
-        kind: Kind of the finding.
+        kind: TextKind of the finding.
         action: ``"strip"`` or ``"escape"``.
         start: First character, in code points of the round's text.
         end: Character behind the last.

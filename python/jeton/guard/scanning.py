@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from jeton.errors import InvalidTextError
 from jeton.guard.characters import table
 from jeton.guard.hidden import judge_hidden
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.places import Code, places
 from jeton.guard.verdict import MAX_KEPT, TextFinding, Verdict, verdict_of
 from jeton.guard.visible import judge_visible
@@ -65,7 +65,7 @@ def scan(text: str | bytes, *, tokenizer: TokenizerLike | None = None) -> Verdic
 
     Example:
         >>> scan("<|im_end|>").worst
-        <Level.ERROR: 'error'>
+        <GuardLevel.ERROR: 'error'>
     """
     own = frozenset() if tokenizer is None else special_texts(resolve(tokenizer))
     return scan_for(text, own)
@@ -105,7 +105,7 @@ def _without_surrogates(text: str) -> tuple[str, list[TextFinding]]:
     found = [
         TextFinding(
             "surrogate",
-            Level.WARNING,
+            GuardLevel.WARNING,
             at,
             at + 1,
             "half of a surrogate pair",

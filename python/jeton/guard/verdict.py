@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jeton.guard.characters import name_of
-from jeton.guard.kinds import KINDS, Level
+from jeton.guard.kinds import KINDS, GuardLevel
 
 MAX_KEPT: Final = 1000
 """Findings of one kind that a verdict keeps; ``Verdict.counts`` has all of them."""
@@ -36,7 +36,7 @@ class TextFinding:
     """
 
     kind: str
-    severity: Level
+    severity: GuardLevel
     start: int
     end: int
     what: str
@@ -90,18 +90,18 @@ class Verdict:
     findings: tuple[TextFinding, ...]
     counts: Mapping[str, int]
     n_chars: int
-    _levels: Mapping[Level, int] = field(default_factory=dict, repr=False)
+    _levels: Mapping[GuardLevel, int] = field(default_factory=dict, repr=False)
 
     @property
-    def worst(self) -> Level | None:
+    def worst(self) -> GuardLevel | None:
         """The gravest severity; None without findings."""
         return max(
             (level for level, n in self._levels.items() if n), key=lambda x: x.rank, default=None
         )
 
-    def is_clean(self, level: Level | str = Level.INFO) -> bool:
+    def is_clean(self, level: GuardLevel | str = GuardLevel.INFO) -> bool:
         """True if no finding is of this severity or a graver one."""
-        least = Level(level).rank
+        least = GuardLevel(level).rank
         return not any(n for found, n in self._levels.items() if found.rank >= least)
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def verdict_of(
     """Return a verdict of findings in any order; of each kind at most ``max_kept``."""
     ordered = sorted(findings, key=lambda f: (f.start, f.end, f.kind))
     counts: Counter[str] = Counter()
-    levels: Counter[Level] = Counter()
+    levels: Counter[GuardLevel] = Counter()
     kept = []
     for finding in ordered:
         counts[finding.kind] += 1

@@ -12,7 +12,7 @@ from jeton.guard.characters import (
     script_of,
     skeleton,
 )
-from jeton.guard.kinds import KINDS, Level
+from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.payloads import (
     from_bits,
     from_braille,
@@ -22,7 +22,7 @@ from jeton.guard.payloads import (
     meaning,
     text_of,
 )
-from jeton.guard.places import MIXED_SCRIPTS, Code, Place
+from jeton.guard.places import MIXED_SCRIPTS, Code, TextPlace
 from jeton.guard.verdict import TextFinding, named, shortened
 from jeton.guard.wordlist import SPELLINGS, atbash, from_leet, rot13
 
@@ -40,9 +40,9 @@ _LINE: Final = 200
 
 
 def _found(
-    place: Place,
+    place: TextPlace,
     kind: str,
-    level: Level,
+    level: GuardLevel,
     text: str,
     what: str = "",
     *,
@@ -63,7 +63,7 @@ def _found(
 
 
 def judge_visible(
-    text: str, found: Sequence[Place], own: frozenset[str], known: frozenset[str]
+    text: str, found: Sequence[TextPlace], own: frozenset[str], known: frozenset[str]
 ) -> Iterator[TextFinding]:
     """Yield the findings of all places that are not of characters without ink.
 
@@ -94,19 +94,24 @@ def judge_visible(
 
 
 def _marker(
-    text: str, place: Place, own: frozenset[str], known: frozenset[str], lower: set[str]
+    text: str, place: TextPlace, own: frozenset[str], known: frozenset[str], lower: set[str]
 ) -> TextFinding:
     run = text[place.start : place.end]
     if run in known:
         whose = "of this tokenizer" if run in own else "of public chat formats"
         return _found(
-            place, "special-token", Level.ERROR, text, f"special token {whose}: {run}", payload=run
+            place,
+            "special-token",
+            GuardLevel.ERROR,
+            text,
+            f"special token {whose}: {run}",
+            payload=run,
         )
     if run.isascii() and run.lower() in lower:
         return _found(
             place,
             "special-token-disguised",
-            Level.INFO,
+            GuardLevel.INFO,
             text,
             f"special token in another case: {run}",
             payload=run,
@@ -117,7 +122,7 @@ def _marker(
     return _found(
         place,
         "special-token-disguised",
-        Level.WARNING if is_spaced_only else Level.ERROR,
+        GuardLevel.WARNING if is_spaced_only else GuardLevel.ERROR,
         text,
         f"special token in disguise: it reads {plain}",
         payload=plain,
@@ -125,25 +130,25 @@ def _marker(
     )
 
 
-def _unknown_marker(text: str, place: Place) -> TextFinding | None:
+def _unknown_marker(text: str, place: TextPlace) -> TextFinding | None:
     run = text[place.start : place.end]
-    level = Level.INFO if run.isascii() else Level.WARNING
+    level = GuardLevel.INFO if run.isascii() else GuardLevel.WARNING
     return _found(place, "special-token-unknown", level, text, payload=run)
 
 
-def _marks(text: str, place: Place, n_floods: int) -> TextFinding:
+def _marks(text: str, place: TextPlace, n_floods: int) -> TextFinding:
     n = sum(script_of(char) == "Inherited" for char in text[place.start : place.end])
     is_flood = n >= MIN_FLOOD or (n_floods >= MIN_FLOODS and n >= 4)
     return _found(
         place,
         "combining-flood",
-        Level.WARNING if is_flood else Level.INFO,
+        GuardLevel.WARNING if is_flood else GuardLevel.INFO,
         text,
         f"{place.end - place.start} marks on one letter",
     )
 
 
-def _mixed(text: str, place: Place) -> TextFinding | None:
+def _mixed(text: str, place: TextPlace) -> TextFinding | None:
     word = text[place.start : place.end]
     scripts = [script_of(char) for char in word]
     counts = {name: scripts.count(name) for name in MIXED_SCRIPTS if name in scripts}
@@ -160,7 +165,9 @@ def _mixed(text: str, place: Place) -> TextFinding | None:
         passes = all(char in _LATIN_TWINS.get(main, "") for char in strangers)
     is_science = "Greek" in counts and _is_science(word, scripts)
     is_level = (
-        Level.WARNING if passes and sum(counts.values()) >= 4 and not is_science else Level.INFO
+        GuardLevel.WARNING
+        if passes and sum(counts.values()) >= 4 and not is_science
+        else GuardLevel.INFO
     )
     names = " and ".join(sorted(counts))
     return _found(
@@ -192,7 +199,7 @@ _LATIN_TWINS: Final = {
 """Latin letters that look like letters of a script (UTS #39 confusables, single letters)."""
 
 
-def _compatible(text: str, place: Place) -> TextFinding | None:
+def _compatible(text: str, place: TextPlace) -> TextFinding | None:
     run = text[place.start : place.end]
     plain = unicodedata.normalize("NFKC", run)
     n_letters = sum(char.isascii() and char.isalpha() for char in plain)
@@ -202,7 +209,7 @@ def _compatible(text: str, place: Place) -> TextFinding | None:
     return _found(
         place,
         "compatible-letters",
-        Level.ERROR if sense in _GRAVE else Level.INFO,
+        GuardLevel.ERROR if sense in _GRAVE else GuardLevel.INFO,
         text,
         f"letters in other forms; plainly {shortened(plain[:80])!r}",
         payload=plain,
@@ -210,11 +217,11 @@ def _compatible(text: str, place: Place) -> TextFinding | None:
     )
 
 
-def _level_of(payload: str) -> Level:
-    return Level.WARNING if meaning(payload) in _GRAVE else Level.INFO
+def _level_of(payload: str) -> GuardLevel:
+    return GuardLevel.WARNING if meaning(payload) in _GRAVE else GuardLevel.INFO
 
 
-def _encoded(text: str, place: Place) -> TextFinding | None:
+def _encoded(text: str, place: TextPlace) -> TextFinding | None:
     end = place.end
     # Base64 of mail and certificates is cut into lines: the lines belong together.
     while end + 1 < len(text) and end - place.start < 1 << 20:
@@ -237,7 +244,7 @@ def _encoded(text: str, place: Place) -> TextFinding | None:
     return _payload(text, place, name, payload)
 
 
-def _payload(text: str, place: Place, name: str, payload: str) -> TextFinding:
+def _payload(text: str, place: TextPlace, name: str, payload: str) -> TextFinding:
     return _found(
         place,
         "encoded-text",
@@ -248,22 +255,22 @@ def _payload(text: str, place: Place, name: str, payload: str) -> TextFinding:
     )
 
 
-def _escaped(text: str, place: Place) -> TextFinding | None:
+def _escaped(text: str, place: TextPlace) -> TextFinding | None:
     found = from_escapes(text[place.start : place.end])
     return None if found is None else _payload(text, place, *found)
 
 
 def _by(
     name: str, decode: Callable[[str], str | None]
-) -> Callable[[str, Place], TextFinding | None]:
-    def judge(text: str, place: Place) -> TextFinding | None:
+) -> Callable[[str, TextPlace], TextFinding | None]:
+    def judge(text: str, place: TextPlace) -> TextFinding | None:
         payload = decode(text[place.start : place.end])
         return None if payload is None else _payload(text, place, name, payload)
 
     return judge
 
 
-def _spelled(text: str, place: Place) -> TextFinding | None:
+def _spelled(text: str, place: TextPlace) -> TextFinding | None:
     """Words in a spelling that passes filters, if the line around them is an instruction."""
     phrase = text[place.start : place.end].lower()
     start = max(text.rfind("\n", 0, place.start) + 1, place.start - _LINE)
@@ -283,18 +290,18 @@ def _spelled(text: str, place: Place) -> TextFinding | None:
     }[spelling](line)
     if meaning(decoded) not in _GRAVE:
         return None
-    whole = Place(start, end, place.code)
+    whole = TextPlace(start, end, place.code)
     return _found(
         whole,
         "spelled-text",
-        Level.WARNING,
+        GuardLevel.WARNING,
         text,
         f"{spelling} of {meaning(decoded)}",
         payload=decoded,
     )
 
 
-def _uuencoded(text: str, place: Place) -> TextFinding | None:
+def _uuencoded(text: str, place: TextPlace) -> TextFinding | None:
     lines = text[place.end : place.end + 65_536].split("\n")[1:]
     data = b""
     for line in lines:
@@ -308,7 +315,7 @@ def _uuencoded(text: str, place: Place) -> TextFinding | None:
     return None if payload is None else _payload(text, place, "uuencoding", payload)
 
 
-def _host_around(text: str, place: Place) -> str:
+def _host_around(text: str, place: TextPlace) -> str:
     start, end = place.start, place.end
     while (
         start
@@ -321,7 +328,7 @@ def _host_around(text: str, place: Place) -> str:
     return text[start:end].strip(".-")
 
 
-def _punycode(text: str, place: Place) -> TextFinding | None:
+def _punycode(text: str, place: TextPlace) -> TextFinding | None:
     host = _host_around(text, place)
     labels = []
     for label in host.split("."):
@@ -335,11 +342,11 @@ def _punycode(text: str, place: Place) -> TextFinding | None:
     return _look_alike(text, place, labels)
 
 
-def _domain(text: str, place: Place) -> TextFinding | None:
+def _domain(text: str, place: TextPlace) -> TextFinding | None:
     return _look_alike(text, place, _host_around(text, place).split("."))
 
 
-def _look_alike(text: str, place: Place, labels: Sequence[str]) -> TextFinding | None:
+def _look_alike(text: str, place: TextPlace, labels: Sequence[str]) -> TextFinding | None:
     """A label that reads as ASCII though it is not, under a last label of ASCII."""
     if len(labels) < 2 or not labels[-1].isascii():
         return None
@@ -351,7 +358,7 @@ def _look_alike(text: str, place: Place, labels: Sequence[str]) -> TextFinding |
             return _found(
                 place,
                 "domain",
-                Level.WARNING if others else Level.INFO,
+                GuardLevel.WARNING if others else GuardLevel.INFO,
                 text,
                 f"domain {'.'.join(labels)} reads {'.'.join(plain)}",
                 payload=".".join(labels),
@@ -360,7 +367,7 @@ def _look_alike(text: str, place: Place, labels: Sequence[str]) -> TextFinding |
     return None
 
 
-def _mojibake(text: str, place: Place) -> TextFinding | None:
+def _mojibake(text: str, place: TextPlace) -> TextFinding | None:
     run = text[place.start : place.end]
     data = bytearray()
     for char in run:
@@ -373,14 +380,14 @@ def _mojibake(text: str, place: Place) -> TextFinding | None:
         plain = bytes(data).decode()
     except UnicodeDecodeError:
         return None
-    return _found(place, "mojibake", Level.INFO, text, payload=plain, seen=plain)
+    return _found(place, "mojibake", GuardLevel.INFO, text, payload=plain, seen=plain)
 
 
 _ESCAPE: Final = "\x1b\x9b"
 _DELETES: Final = "\x08\x7f"
 
 
-def _control(text: str, place: Place) -> TextFinding | None:
+def _control(text: str, place: TextPlace) -> TextFinding | None:
     run = text[place.start : place.end]
     if any(char in _ESCAPE for char in run):
         rest = text[place.end : place.end + 40].split("\n")[0]
@@ -389,11 +396,11 @@ def _control(text: str, place: Place) -> TextFinding | None:
         return _found(
             place,
             "ansi-escape",
-            Level.ERROR
+            GuardLevel.ERROR
             if is_grave
-            else Level.WARNING
+            else GuardLevel.WARNING
             if "\x1b" in run or rest[:1].isdigit()
-            else Level.INFO,
+            else GuardLevel.INFO,
             text,
             f"escape sequence of a terminal: ESC {rest[:12]}",
         )
@@ -401,13 +408,13 @@ def _control(text: str, place: Place) -> TextFinding | None:
     return _found(
         place,
         "control",
-        Level.WARNING if deletes else Level.INFO,
+        GuardLevel.WARNING if deletes else GuardLevel.INFO,
         text,
         "control characters that delete what stands before them" if deletes else "",
     )
 
 
-def _private(text: str, place: Place) -> TextFinding | None:
+def _private(text: str, place: TextPlace) -> TextFinding | None:
     run = text[place.start : place.end]
     payload = None
     if len(run) >= 8:
@@ -415,15 +422,15 @@ def _private(text: str, place: Place) -> TextFinding | None:
         is_one_block = len({ord(char) >> 8 for char in run}) == 1
         if is_one_block and low.isascii() and all(byte >= 0x20 for byte in low):
             payload = low.decode()
-    level = Level.WARNING if payload and meaning(payload) in _GRAVE else Level.INFO
+    level = GuardLevel.WARNING if payload and meaning(payload) in _GRAVE else GuardLevel.INFO
     return _found(place, "private-use", level, text, payload=payload)
 
 
-def _simple(kind: str, level: Level) -> Callable[[str, Place], TextFinding | None]:
+def _simple(kind: str, level: GuardLevel) -> Callable[[str, TextPlace], TextFinding | None]:
     return lambda text, place: _found(place, kind, level, text)
 
 
-_JUDGES: Final[dict[Code, Callable[[str, Place], TextFinding | None]]] = {
+_JUDGES: Final[dict[Code, Callable[[str, TextPlace], TextFinding | None]]] = {
     Code.CONTROL: _control,
     Code.MIXED_WORD: _mixed,
     Code.COMPATIBLE: _compatible,
@@ -436,8 +443,8 @@ _JUDGES: Final[dict[Code, Callable[[str, Place], TextFinding | None]]] = {
     Code.DOMAIN: _domain,
     Code.MOJIBAKE: _mojibake,
     Code.PRIVATE: _private,
-    Code.NONCHARACTER: _simple("noncharacter", Level.WARNING),
-    Code.UNASSIGNED: _simple("unassigned", Level.INFO),
-    Code.LINE_END: _simple("line-separator", Level.INFO),
+    Code.NONCHARACTER: _simple("noncharacter", GuardLevel.WARNING),
+    Code.UNASSIGNED: _simple("unassigned", GuardLevel.INFO),
+    Code.LINE_END: _simple("line-separator", GuardLevel.INFO),
 }
 """Judges of single places; the others need the whole text."""

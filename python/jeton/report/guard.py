@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from jeton._plain import strict_json
-from jeton.guard import KINDS, Level, ScanReport, VocabularyReport, unicode_version
+from jeton.guard import KINDS, GuardLevel, ScanReport, VocabularyReport, unicode_version
 from jeton.guard.files import PlacedFinding
 from jeton.guard.vocabulary.findings import DANGERS
 from jeton.report.sarif_parts import digest, file_uri, is_file, rule_entry, sarif_log
@@ -22,10 +22,10 @@ __all__ = [
 ]
 
 _SARIF_LEVELS = {
-    Level.INFO: "note",
-    Level.WARNING: "warning",
-    Level.ERROR: "error",
-    Level.CRITICAL: "error",
+    GuardLevel.INFO: "note",
+    GuardLevel.WARNING: "warning",
+    GuardLevel.ERROR: "error",
+    GuardLevel.CRITICAL: "error",
 }
 
 _HELP = (
@@ -53,7 +53,7 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _rule(name: str, words: str, danger: str, level: Level) -> dict[str, Any]:
+def _rule(name: str, words: str, danger: str, level: GuardLevel) -> dict[str, Any]:
     return rule_entry(
         name,
         _sentence(words).rstrip("."),

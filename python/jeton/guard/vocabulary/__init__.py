@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jeton.checkpoint import ModelDirectory, read_model_directory
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.against import base_findings
 from jeton.guard.vocabulary.contents import content_findings, personal_tokens
 from jeton.guard.vocabulary.findings import VocabularyFinding
@@ -47,13 +47,13 @@ class VocabularyReport:
     findings: tuple[VocabularyFinding, ...]
 
     @property
-    def worst(self) -> Level | None:
+    def worst(self) -> GuardLevel | None:
         """The gravest severity; None without findings."""
         return max((f.severity for f in self.findings), key=lambda level: level.rank, default=None)
 
-    def is_clean(self, level: Level | str = Level.WARNING) -> bool:
+    def is_clean(self, level: GuardLevel | str = GuardLevel.WARNING) -> bool:
         """True if no finding is of this severity or a graver one."""
-        return all(f.severity.rank < Level(level).rank for f in self.findings)
+        return all(f.severity.rank < GuardLevel(level).rank for f in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

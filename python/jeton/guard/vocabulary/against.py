@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.findings import VocabularyFinding, found
 from jeton.guard.vocabulary.source import VocabularySource
 
@@ -24,7 +24,7 @@ def base_findings(source: VocabularySource, base: VocabularySource) -> Iterator[
         swapped = [t for t, (before, now) in moved.items() if (now, before) in set(moved.values())]
         yield found(
             "differs-from-base",
-            Level.CRITICAL,
+            GuardLevel.CRITICAL,
             f"{len(moved):,} tokens have another id than in the base"
             + (f"; {len(swapped):,} of them were exchanged" if swapped else ""),
             where,
@@ -38,7 +38,7 @@ def base_findings(source: VocabularySource, base: VocabularySource) -> Iterator[
         if names:
             yield found(
                 "differs-from-base",
-                Level.WARNING,
+                GuardLevel.WARNING,
                 f"{len(names):,} tokens {words}",
                 where,
                 ids=[values[name] for name in names],
@@ -52,7 +52,7 @@ def base_findings(source: VocabularySource, base: VocabularySource) -> Iterator[
         n_changed = len(set(source.merges) ^ set(base.merges))
         yield found(
             "differs-from-base",
-            Level.ERROR,
+            GuardLevel.ERROR,
             f"merges differ from number {first:,} on; {n_changed:,} stand on one side only",
             where,
             n=max(1, n_changed),
@@ -60,12 +60,12 @@ def base_findings(source: VocabularySource, base: VocabularySource) -> Iterator[
     for name in ("normalizer", "pretokenizer", "decoder"):
         before, now = getattr(base, name), getattr(source, name)
         if json.dumps(before, sort_keys=True) != json.dumps(now, sort_keys=True):
-            yield found("differs-from-base", Level.ERROR, f"the {name} is another", where, n=1)
+            yield found("differs-from-base", GuardLevel.ERROR, f"the {name} is another", where, n=1)
     specials = {c for _, c, s in source.added if s} ^ {c for _, c, s in base.added if s}
     if specials:
         yield found(
             "differs-from-base",
-            Level.WARNING,
+            GuardLevel.WARNING,
             f"{len(specials):,} tokens are special on one side only",
             where,
             examples=[repr(one) for one in sorted(specials)],

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.places import places
 from jeton.guard.scanning import scan_for
 from jeton.guard.vocabulary.findings import VocabularyFinding, found
@@ -73,7 +73,7 @@ def content_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
         is_key = name in ("key", "mail address")
         yield found(
             "personal-data",
-            Level.WARNING if is_key else Level.INFO,
+            GuardLevel.WARNING if is_key else GuardLevel.INFO,
             f"{len(tokens):,} tokens look like a {name}",
             "vocabulary",
             ids=[id_ for id_, _ in tokens],
@@ -83,7 +83,7 @@ def content_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if captured:
         yield found(
             "captures-words",
-            Level.WARNING,
+            GuardLevel.WARNING,
             f"{len(captured):,} added tokens are ordinary words, found inside other words too",
             "added tokens",
             ids=[id_ for id_, _ in captured],
@@ -111,7 +111,7 @@ def _suspicious(texts: list[tuple[int, str]]) -> Iterator[VocabularyFinding]:
         is_grave = any(_is_instruction(text) for _, text in wrong)
         yield found(
             "suspicious-text",
-            Level.ERROR if is_grave else Level.WARNING,
+            GuardLevel.ERROR if is_grave else GuardLevel.WARNING,
             f"{len(wrong):,} tokens are instructions, addresses or commands",
             "vocabulary",
             ids=[id_ for id_, _ in wrong],
@@ -153,8 +153,8 @@ def _hidden(source: VocabularySource, texts: list[tuple[int, str]]) -> Iterator[
             letters = sum(char.isalnum() for char in text)
             (grave if letters else hidden).append((id_, text))
     for level, tokens, words in (
-        (Level.WARNING, grave, "letters with characters among them that nobody sees"),
-        (Level.INFO, hidden, "characters that nobody sees, alone"),
+        (GuardLevel.WARNING, grave, "letters with characters among them that nobody sees"),
+        (GuardLevel.INFO, hidden, "characters that nobody sees, alone"),
     ):
         if tokens:
             yield found(
@@ -168,7 +168,7 @@ def _hidden(source: VocabularySource, texts: list[tuple[int, str]]) -> Iterator[
     if alike:
         yield found(
             "special-look-alike",
-            Level.WARNING,
+            GuardLevel.WARNING,
             f"{len(alike):,} ordinary tokens have the text of a special token in them",
             "vocabulary",
             ids=[id_ for id_, _ in alike],

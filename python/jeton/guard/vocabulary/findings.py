@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 
 MAX_NAMED: Final = 20
 """Ids and tokens of a finding that are listed; all of them are counted."""
@@ -27,7 +27,7 @@ class VocabularyFinding:
     """
 
     kind: str
-    severity: Level
+    severity: GuardLevel
     what: str
     where: str
     n: int = 1
@@ -88,7 +88,7 @@ DANGERS: Final = {
 
 def found(
     kind: str,
-    severity: Level,
+    severity: GuardLevel,
     what: str,
     where: str,
     *,

@@ -10,7 +10,7 @@ from typing import Final
 from jeton.checkpoint import read_model_directory
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object, read_text
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.scanning import scan_for
 from jeton.guard.vocabulary.findings import VocabularyFinding, found
 from jeton.guard.wordlist import INSTRUCTION, WEB_ADDRESS
@@ -43,7 +43,7 @@ def _templates(folder: Path) -> Iterator[VocabularyFinding]:
         if reaching:
             yield found(
                 "template-reaches-out",
-                Level.CRITICAL,
+                GuardLevel.CRITICAL,
                 f"the chat template uses {', '.join(dict.fromkeys(reaching))}",
                 name,
                 examples=[_around(source, match.start()) for match in _REACHES.finditer(source)],
@@ -64,7 +64,7 @@ def _templates(folder: Path) -> Iterator[VocabularyFinding]:
         if wrong or marks:
             yield found(
                 "template-injects",
-                Level.ERROR,
+                GuardLevel.ERROR,
                 f"{len(wrong) + len(marks):,} places of the chat template read like instructions, "
                 "an address or hidden text",
                 name,
@@ -141,7 +141,7 @@ def _remote_code(folder: Path) -> Iterator[VocabularyFinding]:
         code = sorted(file.name for file in folder.glob("*.py"))[:20]
         yield found(
             "remote-code",
-            Level.WARNING,
+            GuardLevel.WARNING,
             f"{len(flags):,} settings let the folder's own code run"
             + (f"; it has {', '.join(code)}" if code else ""),
             str(folder),
@@ -167,7 +167,7 @@ def _pickles(folder: Path) -> Iterator[VocabularyFinding]:
     if unsafe:
         yield found(
             "unsafe-file",
-            Level.WARNING,
+            GuardLevel.WARNING,
             f"{len(unsafe):,} files are pickles",
             str(folder),
             examples=unsafe,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from jeton._core import Tokenizer
 from jeton.errors import JetonError
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.findings import VocabularyFinding, found
 from jeton.guard.vocabulary.source import VocabularySource
 
@@ -34,7 +34,7 @@ def rule_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
         if wrong:
             yield found(
                 kind,
-                Level.ERROR,
+                GuardLevel.ERROR,
                 f"{len(wrong):,} rules of the {name} exchange or add letters or digits",
                 name,
                 examples=[json.dumps(rule, ensure_ascii=False)[:160] for rule in wrong],
@@ -51,7 +51,7 @@ def rule_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if costly:
         yield found(
             "costly-pattern",
-            Level.ERROR,
+            GuardLevel.ERROR,
             f"{len(costly):,} patterns repeat what they repeat already",
             "patterns",
             examples=[pattern[:160] for pattern in costly],
@@ -125,7 +125,7 @@ def _behaviour(tokenizer: Tokenizer) -> Iterator[VocabularyFinding]:
         if _plain(normalized) != _plain(sentence):
             yield found(
                 "normalizer-rewrites",
-                Level.ERROR,
+                GuardLevel.ERROR,
                 "the normalizer changes letters or digits of a plain sentence",
                 "normalizer",
                 examples=[f"{sentence!r} becomes {normalized!r}"],
@@ -137,7 +137,7 @@ def _behaviour(tokenizer: Tokenizer) -> Iterator[VocabularyFinding]:
         if is_known and _plain(decoded) != _plain(normalized):
             yield found(
                 "decoder-rewrites",
-                Level.ERROR,
+                GuardLevel.ERROR,
                 "a plain sentence comes back with other letters or digits",
                 "decoder",
                 examples=[f"{sentence!r} comes back as {decoded!r}"],

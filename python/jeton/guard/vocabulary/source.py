@@ -66,7 +66,7 @@ class VocabularySource:
         normalizer: Rules as plain values, of ``tokenizer.json`` or of the canonical form.
         decoder: Rules likewise.
         pretokenizer: Rules likewise.
-        kind: Kind of model in words.
+        kind: TextKind of model in words.
     """
 
     where: str

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.findings import VocabularyFinding, found
 from jeton.guard.vocabulary.source import Entry, VocabularySource
 from jeton.metrics.reachability import Category, reachability
@@ -28,7 +28,7 @@ def structure_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if source.error:
         first = source.error.split("\n")[0]
         yield found(
-            "does-not-load", Level.ERROR, f"the file makes no tokenizer: {first}", source.where
+            "does-not-load", GuardLevel.ERROR, f"the file makes no tokenizer: {first}", source.where
         )
     yield from _ids(source)
     yield from _merges(source)
@@ -60,7 +60,7 @@ def _ids(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if twice or taken:
         yield found(
             "duplicate-id",
-            Level.ERROR,
+            GuardLevel.ERROR,
             f"{len({e.id for e in twice} | {i for i, _ in taken}):,} ids have two tokens",
             "vocabulary",
             ids=[*(e.id for e in twice), *(i for i, _ in taken)],
@@ -71,7 +71,7 @@ def _ids(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if same or again:
         yield found(
             "duplicate-token",
-            Level.WARNING,
+            GuardLevel.WARNING,
             f"{len({e.token for e in (*same, *again)}):,} tokens have two ids",
             "vocabulary",
             ids=[*(e.id for e in same), *(e.id for e in again), *(added[e.token] for e in again)],
@@ -81,12 +81,12 @@ def _ids(source: VocabularySource) -> Iterator[VocabularyFinding]:
     wrong = [e for e in source.entries if e.id < 0]
     if wrong:
         yield found(
-            "id-out-of-range", Level.ERROR, f"{len(wrong):,} ids are negative", "vocabulary",
+            "id-out-of-range", GuardLevel.ERROR, f"{len(wrong):,} ids are negative", "vocabulary",
             ids=[e.id for e in wrong], examples=_named(wrong),
         )  # fmt: skip
     positive = sorted(id_ for id_ in used if id_ >= 0)
     if not positive:
-        yield found("id-hole", Level.ERROR, "the vocabulary is empty", "vocabulary")
+        yield found("id-hole", GuardLevel.ERROR, "the vocabulary is empty", "vocabulary")
         return
     # A few ids far behind all others are out of range; holes before them would be millions.
     values = np.array(positive, dtype=np.int64)
@@ -94,7 +94,7 @@ def _ids(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if len(far):
         yield found(
             "id-out-of-range",
-            Level.ERROR,
+            GuardLevel.ERROR,
             f"{len(far):,} ids lie far behind the {len(values) - len(far):,} others; the last is "
             f"{values[-1]:,}",
             "vocabulary",
@@ -105,7 +105,7 @@ def _ids(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if len(holes):
         yield found(
             "id-hole",
-            Level.INFO,
+            GuardLevel.INFO,
             f"{len(holes):,} ids below {int(values[-1]) + 1:,} have no token",
             "vocabulary",
             ids=holes.tolist(),
@@ -121,7 +121,7 @@ def _merges(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if missing or bad:
         yield found(
             "merge-part-missing",
-            Level.ERROR,
+            GuardLevel.ERROR,
             f"{len(missing) + len(bad):,} merges name tokens that the vocabulary does not have",
             "merges",
             examples=[*(f"{a!r} + {b!r}" for a, b in missing), *bad],
@@ -135,7 +135,7 @@ def _merges(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if lost:
         yield found(
             "merge-result-missing",
-            Level.ERROR,
+            GuardLevel.ERROR,
             f"{len(lost):,} merges make tokens that the vocabulary does not have",
             "merges",
             examples=[f"{a!r} + {b!r}" for a, b in lost],
@@ -160,7 +160,7 @@ def _order(source: VocabularySource) -> Iterator[VocabularyFinding]:
     yield found(
         "order",
         # One that stands elsewhere is a token of its own; meanings are exchanged in pairs.
-        Level.WARNING if len(wrong) > 1 else Level.INFO,
+        GuardLevel.WARNING if len(wrong) > 1 else GuardLevel.INFO,
         f"{len(wrong):,} of {len(ids):,} ids do not follow the order of {by} that the rest follow",
         "vocabulary",
         ids=values,
@@ -233,7 +233,7 @@ def _reachable(source: VocabularySource) -> Iterator[VocabularyFinding]:
         tok = source.tokenizer
         yield found(
             "unreachable",
-            Level.INFO,
+            GuardLevel.INFO,
             f"{len(ids):,} ids that no text gives ({len(single):,} are always another id, "
             f"{len(multi):,} always several)",
             "vocabulary",
@@ -251,7 +251,7 @@ def _never_merged(source: VocabularySource) -> Iterator[VocabularyFinding]:
     if alone and len(alone) < len(source.entries) / 2:
         yield found(
             "unreachable",
-            Level.INFO,
+            GuardLevel.INFO,
             f"{len(alone):,} tokens that no merge makes",
             "vocabulary",
             ids=[e.id for e in alone],

@@ -4,7 +4,7 @@ Rows that training never touched stay near each other. The published indicators 
 Bartolo, "Fishing for Magikarp", EMNLP 2024, arXiv:2405.05417) measure the distance of every row to
 the mean of rows that are known to be unused: Euclidean and by angle, with and without the first
 principal component. A token is a suspect if its row lies among the known ones by all of them.
-What remains is the prompt that would prove it, for which the model has to run.
+Only a prompt can prove it, for which the model has to run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from jeton._core import Tokenizer
 from jeton.checkpoint import ModelDirectory, Tensor, read_rows
 from jeton.checkpoint.rows import can_read_rows, row_blocks
-from jeton.guard.kinds import Level
+from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.findings import VocabularyFinding, found
 from jeton.metrics.reachability import Category, reachability
 
@@ -201,11 +201,11 @@ def model_findings(tokenizer: Tokenizer, model: ModelDirectory) -> Iterator[Voca
     n_rows = model.n_rows
     for problem in model.weights.problems:
         if problem.kind in ("damaged", "missing"):
-            yield found("unsafe-file", Level.INFO, problem.detail, problem.file)
+            yield found("unsafe-file", GuardLevel.INFO, problem.detail, problem.file)
     if n_rows is not None and tokenizer.vocab_size > n_rows:
         yield found(
             "model-rows",
-            Level.ERROR,
+            GuardLevel.ERROR,
             f"{tokenizer.vocab_size - n_rows:,} ids have no row in the model's {n_rows:,}",
             str(model.path),
             ids=range(n_rows, tokenizer.vocab_size),
@@ -222,7 +222,7 @@ def model_findings(tokenizer: Tokenizer, model: ModelDirectory) -> Iterator[Voca
     if listed:
         yield found(
             "undertrained-suspects",
-            Level.INFO,
+            GuardLevel.INFO,
             f"{len(listed):,} of {len(candidates):,} reachable tokens have rows like the "
             f"{len(unused):,} that no training met: suspects, by rank",
             tensor.name,
@@ -246,7 +246,7 @@ def _zeros_and_equals(tokenizer: Tokenizer, tensor: Tensor) -> Iterator[Vocabula
     if is_zero.any():
         yield found(
             "zero-rows",
-            Level.WARNING,
+            GuardLevel.WARNING,
             f"{int(is_zero.sum()):,} tokens have rows of zeros",
             tensor.name,
             ids=used[is_zero].tolist(),
@@ -258,7 +258,7 @@ def _zeros_and_equals(tokenizer: Tokenizer, tensor: Tensor) -> Iterator[Vocabula
         ids = rest[is_equal].tolist()
         yield found(
             "equal-rows",
-            Level.INFO,
+            GuardLevel.INFO,
             f"{len(ids):,} tokens share their row with another token",
             tensor.name,
             ids=ids,
