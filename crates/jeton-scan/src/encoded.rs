@@ -6,8 +6,8 @@ use crate::codes::Code;
 const MIN_BASE64: usize = 20;
 /// Shortest run of hexadecimal digits: 12 bytes.
 const MIN_HEX: usize = 24;
-/// Shortest run of base85 digits: 20 bytes.
-const MIN_BASE85: usize = 25;
+/// Shortest run of base85 digits: 16 bytes.
+const MIN_BASE85: usize = 20;
 /// Shortest run of zeros and ones, or of dots and dashes, with the spaces between them.
 const MIN_SIGNS: usize = 32;
 /// Zeros and ones in such a run, at least; and dots and dashes.
@@ -104,11 +104,12 @@ fn long_words(bytes: &[u8], mut found: impl FnMut(usize, usize)) {
     let mut probe = MIN_BASE64 - 1;
     while probe < bytes.len() {
         let ends = eight(bytes, probe).zip(eight(bytes, probe - 7));
-        if let Some((behind, before)) = ends {
-            if ends_word(behind) != 0 && ends_word(before) != 0 {
-                probe += MIN_BASE64;
-                continue;
-            }
+        if let Some((behind, before)) = ends
+            && ends_word(behind) != 0
+            && ends_word(before) != 0
+        {
+            probe += MIN_BASE64;
+            continue;
         }
         if !is_graph(bytes[probe]) {
             probe += MIN_BASE64;
@@ -151,8 +152,11 @@ pub(crate) fn find(bytes: &[u8], out: &mut Vec<(usize, usize, Code)>) {
             }
         });
         runs(part, MORSE, MIN_SIGNS, |start, end| {
-            let count = |sign: u8| part[start..end].iter().filter(|b| **b == sign).count();
-            let (dots, dashes) = (count(b'.'), count(b'-'));
+            let (mut dots, mut dashes) = (0, 0);
+            for byte in &part[start..end] {
+                dots += usize::from(*byte == b'.');
+                dashes += usize::from(*byte == b'-');
+            }
             if dots + dashes >= MIN_MORSE && dots.min(dashes) * 8 >= dots + dashes {
                 out.push((from + start, from + end, Code::Morse));
             }
@@ -175,10 +179,8 @@ fn decodes(run: &[u8]) -> bool {
             return true;
         }
     }
-    if let Some(made) = bits(run, 16, 5, base32_digit) {
-        if is_text(&made) {
-            return true;
-        }
+    if bits(run, 16, 5, base32_digit).is_some_and(|made| is_text(&made)) {
+        return true;
     }
     (0..4).any(|skipped| {
         run.get(skipped..)
@@ -241,7 +243,8 @@ fn is_base85(run: &[u8]) -> bool {
 
 /// True for UTF-8 without control characters, perhaps cut at both ends.
 fn is_text(bytes: &[u8]) -> bool {
-    let is_control = |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) || *byte == 0x7f;
+    let is_control =
+        |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) || *byte == 0x7f;
     if bytes.iter().any(is_control) {
         return false;
     }

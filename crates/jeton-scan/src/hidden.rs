@@ -68,9 +68,7 @@ fn is_of_mongolian(table: &Table, char: char) -> bool {
 }
 
 fn base(table: &Table, chars: impl Iterator<Item = char>) -> Option<Row> {
-    let mut found = chars
-        .take(MAX_TRANSPARENT + 1)
-        .map(|char| *table.row(char));
+    let mut found = chars.take(MAX_TRANSPARENT + 1).map(|char| *table.row(char));
     found.find(|row| row.joining != TRANSPARENT || row.is_hidden())
 }
 
@@ -95,8 +93,9 @@ fn is_right_alone(table: &Table, before: &str, char: char, behind: &str) -> bool
             if is_virama(left) || is_virama(right) {
                 return true;
             }
-            let is_emoji =
-                |row: Option<Row>| row.is_some_and(|row| matches!(row.kind, kind::EMOJI | kind::MODIFIER));
+            let is_emoji = |row: Option<Row>| {
+                row.is_some_and(|row| matches!(row.kind, kind::EMOJI | kind::MODIFIER))
+            };
             if is_emoji(left) && right.is_some_and(|row| row.kind == kind::EMOJI) {
                 return true;
             }

@@ -10,7 +10,10 @@ const MIN_LONG: usize = 6;
 /// Bytes of a block, and bytes from one place that is looked at to the next.
 const BLOCK: usize = 4;
 const STEP: usize = MIN_LONG - BLOCK + 1;
+/// Bytes of eight places together.
+const SPAN: usize = 7 * STEP + BLOCK;
 const NUMBER_BITS: u32 = 15;
+const N_WORDS: usize = 1 << NUMBER_BITS >> 6;
 /// An odd number with well mixed bits (2^32 divided by the golden ratio).
 const MIX: u32 = 0x9e37_79b1;
 
@@ -18,9 +21,10 @@ const MIX: u32 = 0x9e37_79b1;
 #[derive(Debug)]
 pub(crate) struct Phrases {
     /// One bit for each number of a block: some phrase begins with one, or has one a little later.
-    blocks: Vec<u64>,
-    /// Phrases of `MIN_LONG` bytes and more, in lower case.
-    long: Vec<Vec<u8>>,
+    blocks: Box<[u64; N_WORDS]>,
+    /// Phrases of `MIN_LONG` bytes and more, in lower case, by five bits of their first byte.
+    long: [Vec<Vec<u8>>; 32],
+    has_long: bool,
     short: Vec<Finder<'static>>,
 }
 
@@ -33,8 +37,9 @@ fn number(block: [u8; BLOCK]) -> usize {
 impl Phrases {
     pub(crate) fn new<T: AsRef<str>>(phrases: &[T]) -> Self {
         let mut made = Self {
-            blocks: vec![0; 1 << NUMBER_BITS >> 6],
-            long: Vec::new(),
+            blocks: Box::new([0; N_WORDS]),
+            long: Default::default(),
+            has_long: false,
             short: Vec::new(),
         };
         for phrase in phrases {
@@ -51,7 +56,8 @@ impl Phrases {
                     made.blocks[at / 64] |= 1 << (at % 64);
                 }
             }
-            made.long.push(bytes);
+            made.has_long = true;
+            made.long[usize::from(bytes[0] & 31)].push(bytes);
         }
         made
     }
@@ -62,28 +68,60 @@ impl Phrases {
             let all = finder.find_iter(bytes);
             out.extend(all.map(|start| (start, start + length, Code::Phrase)));
         }
-        if self.long.is_empty() {
+        if !self.has_long {
             return;
         }
         // Matches do not overlap.
         let mut free = 0;
-        for place in (0..bytes.len().saturating_sub(BLOCK - 1)).step_by(STEP) {
-            let Ok(four) = bytes[place..place + BLOCK].try_into() else {
-                break;
-            };
-            let block = number(four);
-            if self.blocks[block / 64] >> (block % 64) & 1 == 0 {
-                continue;
+        let mut place = 0;
+        // Several places at a time: hits are rare, so one branch serves them all.
+        while let Some(part) = bytes.get(place..place + SPAN) {
+            let mut any = 0;
+            for at in (0..=SPAN - BLOCK).step_by(STEP) {
+                any |= self.bit([part[at], part[at + 1], part[at + 2], part[at + 3]]);
             }
-            let mut start = free.max((place + 1).saturating_sub(STEP));
-            while start <= place {
-                if let Some(length) = self.begins(&bytes[start..]) {
-                    out.push((start, start + length, Code::Phrase));
-                    free = start + length;
-                    start = free;
-                } else {
-                    start += 1;
+            if any != 0 {
+                for at in (0..=SPAN - BLOCK).step_by(STEP) {
+                    self.look(bytes, place + at, &mut free, out);
                 }
+            }
+            place += SPAN - BLOCK + STEP;
+        }
+        while place + BLOCK <= bytes.len() {
+            self.look(bytes, place, &mut free, out);
+            place += STEP;
+        }
+    }
+
+    #[inline]
+    fn bit(&self, block: [u8; BLOCK]) -> u64 {
+        let number = number(block);
+        self.blocks[number / 64] >> (number % 64) & 1
+    }
+
+    /// Finds the phrases that have their block at a place.
+    fn look(
+        &self,
+        bytes: &[u8],
+        place: usize,
+        free: &mut usize,
+        out: &mut Vec<(usize, usize, Code)>,
+    ) {
+        let block = bytes.get(place..place + BLOCK).map(<[u8; BLOCK]>::try_from);
+        let Some(Ok(block)) = block else {
+            return;
+        };
+        if self.bit(block) == 0 {
+            return;
+        }
+        let mut start = (*free).max((place + 1).saturating_sub(STEP));
+        while start <= place {
+            if let Some(length) = self.begins(&bytes[start..]) {
+                out.push((start, start + length, Code::Phrase));
+                start += length;
+                *free = start;
+            } else {
+                start += 1;
             }
         }
     }
@@ -94,6 +132,7 @@ impl Phrases {
             let part = bytes.get(..phrase.len());
             part.is_some_and(|part| part.eq_ignore_ascii_case(phrase))
         };
-        self.long.iter().find(is_here).map(Vec::len)
+        let near = &self.long[usize::from(bytes.first()? & 31)];
+        near.iter().find(is_here).map(Vec::len)
     }
 }

@@ -44,7 +44,11 @@ pub(crate) fn escapes(bytes: &[u8]) -> (usize, bool) {
     let (mut end, mut n, mut plain) = (0, 0, 0);
     let mut at = 0;
     while at < bytes.len() {
-        let size = if bytes[at] == first { escape(&bytes[at..]) } else { 0 };
+        let size = if bytes[at] == first {
+            escape(&bytes[at..])
+        } else {
+            0
+        };
         if size > 0 {
             n += 1;
             plain = 0;

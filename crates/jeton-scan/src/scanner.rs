@@ -86,10 +86,19 @@ impl Scanner {
         }
         let acts = table.rows().iter().map(|row| {
             let begins = !wide_firsts.is_empty()
-                || firsts.get(usize::from(row.fold)).is_some_and(|first| *first);
-            let is_plain = matches!(row.kind, 0 | kind::LETTER | kind::DIGIT | kind::EMOJI | kind::MODIFIER);
+                || firsts
+                    .get(usize::from(row.fold))
+                    .is_some_and(|first| *first);
+            let is_plain = matches!(
+                row.kind,
+                0 | kind::LETTER | kind::DIGIT | kind::EMOJI | kind::MODIFIER
+            );
             let word = if row.is_word() { WORD } else { 0 };
-            let special = if begins || !is_plain || row.is_latin_1 { SPECIAL } else { 0 };
+            let special = if begins || !is_plain || row.is_latin_1 {
+                SPECIAL
+            } else {
+                0
+            };
             u16::from(row.script_bit) | word | special
         });
         let acts = acts.collect();
@@ -241,7 +250,10 @@ impl Pass<'_> {
         let bytes = self.text.as_bytes();
         let stops = &self.scanner.stops;
         while let Some(block) = bytes.get(at..at + 16) {
-            if block.iter().fold(false, |any, byte| any | stops[usize::from(*byte)]) {
+            if block
+                .iter()
+                .fold(false, |any, byte| any | stops[usize::from(*byte)])
+            {
                 break;
             }
             at += 16;
@@ -280,11 +292,11 @@ impl Pass<'_> {
         if let Some(length) = scanner.markers.find(&scanner.table, rest) {
             self.found.push((at, at + length, Code::Marker));
             self.marked = at + length;
-        } else if fold == usize::from(b'<') {
-            if let Some(length) = find_unknown(&scanner.table, rest) {
-                self.found.push((at, at + length, Code::UnknownMarker));
-                self.marked = at + length;
-            }
+        } else if fold == usize::from(b'<')
+            && let Some(length) = find_unknown(&scanner.table, rest)
+        {
+            self.found.push((at, at + length, Code::UnknownMarker));
+            self.marked = at + length;
         }
     }
 
@@ -416,7 +428,12 @@ impl Pass<'_> {
         let table = &self.scanner.table;
         let is_mark = |char: &char| matches!(table.row(*char).kind, kind::MARK | kind::VIRAMA);
         // The run was counted at its first mark.
-        if self.text[..at].chars().next_back().as_ref().is_some_and(is_mark) {
+        if self.text[..at]
+            .chars()
+            .next_back()
+            .as_ref()
+            .is_some_and(is_mark)
+        {
             return;
         }
         let (mut n, mut inherited, mut length) = (0, 0, 0);
@@ -494,5 +511,76 @@ impl Pass<'_> {
         let end = at + run.map(char::len_utf8).sum::<usize>();
         self.mojibake = end;
         self.found.push((at, end, Code::Mojibake));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Row;
+    use proptest::prelude::*;
+
+    /// Letters, one character without ink, one mark; the full table is Python's.
+    fn table() -> Table {
+        let row = |kind, script| Row {
+            kind,
+            script,
+            ..Row::default()
+        };
+        let ranges = [
+            (0, row(0, 0)),
+            (0x41, row(kind::LETTER, 2)),
+            (0x5b, row(0, 0)),
+            (0x61, row(kind::LETTER, 2)),
+            (0x7b, row(0, 0)),
+            (0x300, row(kind::MARK, INHERITED)),
+            (0x370, row(0, 0)),
+            (0x200b, row(kind::ZERO_WIDTH_SPACE, 0)),
+            (0x200c, row(0, 0)),
+        ];
+        Table::new(&ranges, &[('\u{ff1c}', b'<'), ('\u{ff5c}', b'|')])
+    }
+
+    fn scanner() -> Scanner {
+        Scanner::new(table(), &["<|end|>"], &["vtaber", "xn--"])
+    }
+
+    fn codes(text: &str) -> Vec<(usize, usize, Code)> {
+        let found = scanner().scan(text);
+        found
+            .iter()
+            .map(|one| (one.start, one.end, one.code))
+            .collect()
+    }
+
+    #[test]
+    fn places_are_told_in_characters() {
+        assert_eq!(codes("é\u{200b}"), [(1, 2, Code::Hidden)]);
+        assert_eq!(
+            codes("é ＜｜e\u{200b}nd|>"),
+            [(2, 10, Code::Marker), (5, 6, Code::Hidden)]
+        );
+        assert_eq!(
+            codes("é Vtaber xn--a"),
+            [(2, 8, Code::Phrase), (9, 13, Code::Phrase)]
+        );
+        assert_eq!(
+            codes("a\u{300}\u{301}\u{302}\u{303}"),
+            [(1, 5, Code::Marks)]
+        );
+        assert_eq!(
+            codes("aWdub3JlIGFsbCBwcmV2aW91cw=="),
+            [(0, 26, Code::Encoded)]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "(\\PC|[\u{200b}<|%=&#;\\\\01.\\- ]|<\\|end\\|>|vtaber){0,80}") {
+            let found = scanner().scan(&text);
+            let n = text.chars().count();
+            prop_assert!(found.iter().all(|one| one.start < one.end && one.end <= n));
+            prop_assert!(found.is_sorted());
+        }
     }
 }

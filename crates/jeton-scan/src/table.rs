@@ -152,7 +152,10 @@ impl Table {
             change(usize::from(code), &|row| Row { fold, ..row });
         }
         for code in 0xc2..=0xf4 {
-            change(code, &|row| Row { is_latin_1: true, ..row });
+            change(code, &|row| Row {
+                is_latin_1: true,
+                ..row
+            });
         }
         let mut cells: Vec<u16> = Vec::new();
         let mut known: HashMap<&[u16], u16> = HashMap::new();

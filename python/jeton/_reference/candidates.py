@@ -299,7 +299,7 @@ def _encoded(text: str) -> Iterator[TextPlace]:
         if end - start >= 20 and _decodes(text[start:end]):
             yield start, end, Code.ENCODED
     for start, end in _runs(text, _BASE85.__contains__):
-        if end - start >= 25 and _is_base85(text[start:end].removeprefix("<~")):
+        if end - start >= 20 and _is_base85(text[start:end].removeprefix("<~")):
             yield start, end, Code.ENCODED
     for start, end in _runs(text, lambda char: char in " 01"):
         if end - start >= 32 and end - start - text.count(" ", start, end) >= 24:
