@@ -89,7 +89,8 @@ def main() -> int:
     for name, text in _texts().items():
         n_bytes = len(text.encode())
         cells = []
-        for function in (scan, *RIVALS.values()):
+        functions: list[Callable[[str], object]] = [scan, *RIVALS.values()]
+        for function in functions:
             seconds = _best(function, text)
             cells.append(f"{n_bytes / max(seconds, 1e-9) / 1e6:,.0f} MB/s")
         print(f"| {name} | " + " | ".join(cells) + " |")

@@ -52,12 +52,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--part", choices=["alarms", "recall", "faults", "suspects", "vocabularies"]
     )
+    parser.add_argument("--seeds", type=int, default=N_SEEDS, help="times each fault is planted")
     given = parser.parse_args(arguments)
     warnings.simplefilter("ignore", JetonWarning)
     makers: dict[str, Callable[[], str | None]] = {
         "alarms": alarms,
         "recall": recall,
-        "faults": faults,
+        "faults": lambda: faults(given.seeds),
         "suspects": lambda: rows_of_models(given.models),
         "vocabularies": vocabularies,
     }
@@ -158,7 +159,7 @@ def _share(
     return share if n_found == n_decoded else f"{share}, decoded {n_decoded / len(payloads):.0%}"
 
 
-def faults() -> str:
+def faults(n_seeds: int) -> str:
     """Planted faults found, by kind."""
     texts = [
         "The quick brown fox jumps over the lazy dog, and never denies 0123456789 users.",
@@ -174,12 +175,12 @@ def faults() -> str:
         clean = _by_kind(path)
         for name, (plant, kind) in FAULTS.items():
             n_found = 0
-            for seed in range(N_SEEDS):
+            for seed in range(n_seeds):
                 changed: dict[str, Any] = json.loads(json.dumps(tree))
                 plant(changed, random.Random(seed))
                 path.write_text(json.dumps(changed), encoding="utf-8")
                 n_found += _by_kind(path)[kind] > clean[kind]
-            lines.append(f"| {name} | `{kind}` | {n_found} of {N_SEEDS} |")
+            lines.append(f"| {name} | `{kind}` | {n_found} of {n_seeds} |")
     return "\n".join(lines)
 
 

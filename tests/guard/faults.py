@@ -21,7 +21,7 @@ def _joined(merge: Any) -> str:
 
 def _next_id(tree: Tree) -> int:
     ids = [*tree["model"]["vocab"].values(), *(t["id"] for t in tree["added_tokens"])]
-    return max(ids) + 1
+    return int(max(ids)) + 1
 
 
 def _add(tree: Tree, text: str) -> None:

@@ -14,6 +14,8 @@ const MIN_INHERITED_MARKS: usize = 4;
 const MIN_MARKS: usize = 10;
 /// Compatibility characters in a row that are a candidate.
 const MIN_COMPATIBLE: usize = 8;
+/// First of the forms of full width; forms of other alphabets lie behind them.
+const FIRST_FULL_WIDTH: char = '\u{ff10}';
 /// Characters of other kinds between two of them.
 const MAX_GAP: usize = 2;
 /// Braille cells in a row that are a candidate.
@@ -465,7 +467,12 @@ impl Pass<'_> {
             }
         }
         self.compatible = end;
-        if n >= MIN_COMPATIBLE {
+        // A letter of full width or of a mathematical alphabet in a word of plain letters.
+        let bytes = self.text.as_bytes();
+        let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
+        let touches = is_letter(bytes[..at].last()) || is_letter(bytes.get(end));
+        let is_disguise = touches && self.text[at..].starts_with(|char| char >= FIRST_FULL_WIDTH);
+        if n >= MIN_COMPATIBLE || is_disguise {
             self.found.push((at, end, Code::Compatible));
         }
     }

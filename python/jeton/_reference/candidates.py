@@ -216,7 +216,9 @@ def _compatible(text: str) -> Iterator[TextPlace]:
                 gap += 1
             else:
                 break
-        if n >= 8:
+        around = text[max(0, at - 1) : at] + text[end : end + 1]
+        touches = any(char.isascii() and char.isalpha() for char in around)
+        if n >= 8 or (touches and text[at] >= "\uff10"):
             yield at, end, Code.COMPATIBLE
         at = end
 

@@ -32,6 +32,9 @@ MANY_SHARE: Final = 1 / 50
 """Share of a text's characters from which on they are many. Words of a web page with a zero-width
 space each are about as many; a row of bits between letters is more."""
 
+_LINE: Final = 60
+"""Characters on either side that are read with a character inside a word."""
+
 _REACH: Final = 2
 """Characters from one bit of a scattered row to the next, where that is in its right place."""
 
@@ -192,12 +195,27 @@ def _alone(text: str, alone: Sequence[TextPlace]) -> Iterator[TextFinding]:
                 level = GuardLevel.WARNING
                 if n_in_word >= _SPLIT_IN_WORD:
                     what += f", one of {n_in_word} inside one word"
+            elif _splits_instruction(text, place):
+                level = GuardLevel.ERROR
+                what += ", which splits an instruction"
             elif is_much and name not in ("soft-hyphen", "bidi-mark"):
                 level = GuardLevel.WARNING
                 what += f", one of {n_counted:,} in {len(text):,} characters"
             elif name == "byte-order-mark" and place.start == 0:
                 what += " at the start"
             yield TextFinding(name, level, place.start, place.end, what, characters=named(char))
+
+
+def _splits_instruction(text: str, place: TextPlace) -> bool:
+    """True if the text around is an instruction without its characters without ink, and only so."""
+    before, behind = text[place.start - 1 : place.start], text[place.end : place.end + 1]
+    if not (before.isascii() and before.isalpha() and behind.isascii() and behind.isalpha()):
+        return False
+    line = text[max(0, place.start - _LINE) : place.end + _LINE]
+    if meaning(line) != "text":
+        return False
+    plain = "".join(char for char in line if not properties(char).is_hidden)
+    return meaning(plain) in ("special token", "instruction")
 
 
 def _scattered(text: str, carriers: Sequence[TextPlace], kind: str) -> TextFinding | None:

@@ -203,9 +203,15 @@ def _compatible(text: str, place: TextPlace) -> TextFinding | None:
     run = text[place.start : place.end]
     plain = unicodedata.normalize("NFKC", run)
     n_letters = sum(char.isascii() and char.isalpha() for char in plain)
-    if n_letters < 6:
+    if not n_letters:
         return None
     sense = meaning(plain)
+    if n_letters < 6:
+        # A letter or two in a word of plain ones: only the sentence shows that it is no style.
+        line = text[max(0, place.start - _LINE) : place.end + _LINE]
+        sense = meaning(unicodedata.normalize("NFKC", line)) if meaning(line) == "text" else "text"
+        if sense not in _GRAVE:
+            return None
     return _found(
         place,
         "compatible-letters",
@@ -282,12 +288,13 @@ def _spelled(text: str, place: TextPlace) -> TextFinding | None:
     spelling = SPELLINGS.get(phrase)
     if spelling is None:
         return _punycode(text, place)
-    decoded = {
+    decoders: dict[str, Callable[[str], str]] = {
         "rot13": rot13,
         "atbash": atbash,
         "leet": from_leet,
         "reversed": lambda words: words[::-1],
-    }[spelling](line)
+    }
+    decoded = decoders[spelling](line)
     if meaning(decoded) not in _GRAVE:
         return None
     whole = TextPlace(start, end, place.code)
