@@ -16,6 +16,7 @@ from jeton.guard.payloads import (
     from_symbols,
     from_tags,
     meaning,
+    reveals_instruction,
     text_of,
 )
 from jeton.guard.places import TextPlace
@@ -212,10 +213,8 @@ def _splits_instruction(text: str, place: TextPlace) -> bool:
     if not (before.isascii() and before.isalpha() and behind.isascii() and behind.isalpha()):
         return False
     line = text[max(0, place.start - _LINE) : place.end + _LINE]
-    if meaning(line) != "text":
-        return False
     plain = "".join(char for char in line if not properties(char).is_hidden)
-    return meaning(plain) in ("special token", "instruction")
+    return reveals_instruction(line, plain)
 
 
 def _scattered(text: str, carriers: Sequence[TextPlace], kind: str) -> TextFinding | None:

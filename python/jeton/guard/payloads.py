@@ -39,6 +39,11 @@ def meaning(payload: str) -> str:
     return "text"
 
 
+def reveals_instruction(line: str, plain: str) -> bool:
+    """Return True if a line has more wordings of instructions once its disguise is taken off."""
+    return len(INSTRUCTION.findall(plain)) > len(INSTRUCTION.findall(line))
+
+
 def text_of(data: bytes) -> str | None:
     """Return bytes as text; None where they are none.
 

@@ -20,6 +20,7 @@ from jeton.guard.payloads import (
     from_escapes,
     from_morse,
     meaning,
+    reveals_instruction,
     text_of,
 )
 from jeton.guard.places import MIXED_SCRIPTS, Code, TextPlace
@@ -209,9 +210,9 @@ def _compatible(text: str, place: TextPlace) -> TextFinding | None:
     if n_letters < 6:
         # A letter or two in a word of plain ones: only the sentence shows that it is no style.
         line = text[max(0, place.start - _LINE) : place.end + _LINE]
-        sense = meaning(unicodedata.normalize("NFKC", line)) if meaning(line) == "text" else "text"
-        if sense not in _GRAVE:
+        if not reveals_instruction(line, unicodedata.normalize("NFKC", line)):
             return None
+        sense = "instruction"
     return _found(
         place,
         "compatible-letters",
