@@ -63,13 +63,14 @@ def main(arguments: list[str] | None = None) -> int:
         "vocabularies": vocabularies,
     }
     for name, make in makers.items():
-        if given.part not in (None, name):
+        part = Part(f"guard {name}", COMMAND)
+        if given.part not in (None, name) or part.begin not in PAGE.read_text(encoding="utf-8"):
             continue
         content = make()
         if content is None:
             print(f"{name}: the data is not here", file=sys.stderr)
         else:
-            Part(f"guard {name}", COMMAND).rewrite(PAGE, content)
+            part.rewrite(PAGE, content)
             print(f"{name}: written", file=sys.stderr)
     return 0
 

@@ -1,4 +1,4 @@
-"""The guard: text that hides, forges or disguises, and vocabularies that lie.
+"""Text and vocabularies that lie.
 
 ``scan`` tells what a text hides, ``enforce`` changes or rejects it by a ``Policy``. ``check_ids``
 looks at ids that come from a client, ``check_vocabulary`` at a tokenizer and its model. Decoded
