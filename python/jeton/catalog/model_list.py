@@ -1,6 +1,6 @@
 """The models of the catalog, by name, by published name, or from a ``config.json``.
 
-``models.json`` holds one entry per model with the configuration file it was read from and the day
+``models.json`` holds one entry per model with the fields of its published configuration and the day
 on which it was checked. A test recomputes every model's size from its shape and compares it with
 the published size, which catches a wrong fact.
 """
@@ -15,15 +15,8 @@ from typing import Any
 
 from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
-from jeton.catalog.model_config import model_from_config
-from jeton.catalog.model_facts import (
-    AttentionKind,
-    Experts,
-    LatentAttention,
-    ModelFacts,
-    RecurrentLayers,
-    SparseIndex,
-)
+from jeton.catalog.model_config import facts_of, model_from_config
+from jeton.catalog.model_facts import ModelFacts
 from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError
 
@@ -76,7 +69,9 @@ def _as_published(asked: str, known: str, weights: str | None) -> ModelFacts:
     return replace(
         base,
         weights=weights,
-        weights_source=f"as the name {asked.strip()} says",
+        weights_source=f"a guess from the name {asked.strip()}",
+        weights_are_guessed=True,
+        quantization=None,
     )
 
 
@@ -92,17 +87,28 @@ def _index() -> dict[str, ModelFacts]:
 
 
 def _model(entry: dict[str, Any]) -> ModelFacts:
-    latent, experts = entry["latent_attention"], entry["experts"]
-    recurrent, index = entry.get("recurrent"), entry.get("sparse_index")
-    return ModelFacts(
-        **{
-            **entry,
-            "aliases": tuple(entry["aliases"]),
-            "attention": AttentionKind(entry["attention"]),
-            "latent_attention": None if latent is None else LatentAttention(**latent),
-            "experts": None if experts is None else Experts(**experts),
-            "recurrent": None if recurrent is None else RecurrentLayers(**recurrent),
-            "sparse_index": None if index is None else SparseIndex(**index),
-            "date": date.fromisoformat(entry["date"]),
-        }
+    """Return an entry's facts; its shape is read as that of any ``config.json``."""
+    given = {**entry}
+    base = given.pop("base", None)
+    config = given.pop("config", {})
+    if base is not None:
+        shape = next(
+            one for one in read_catalog_file("models.json")["models"] if one["name"] == base
+        )
+        given = {**shape, **given}
+        config = {**given.pop("config"), **config}
+    known = {
+        name: given[name]
+        for name in ("n_parameters", "n_active_parameters", "tokenizer", "license", "source")
+    }
+    facts = facts_of(
+        config,
+        name=given["name"],
+        where=given["source"],
+        day=date.fromisoformat(given["date"]),
+        aliases=tuple(given["aliases"]),
+        **known,
     )
+    if "weights_source" not in given:
+        return replace(facts, weights_source="")
+    return replace(facts, weights_source=given["weights_source"])

@@ -104,8 +104,9 @@ def test_numbers_are_in_order(histogram: dict[int, int], output: int, page: int)
 
 def test_longest_context() -> None:
     longest = longest_context(LLAMA, H100)
-    assert longest == memory_budget(LLAMA, H100).kv_bytes // 131_072
-    assert longest_context(LLAMA, H100, n_requests=2) == pytest.approx(longest / 2, rel=1e-4)
+    assert longest == LLAMA.context_tokens < memory_budget(LLAMA, H100).kv_bytes // 131_072
+    fewer = memory_budget(LLAMA, H100).kv_bytes // 131_072 // 100
+    assert longest_context(LLAMA, H100, n_requests=100) == fewer
     # One GPU is meant where no number is given: a second is not taken unasked.
     assert longest_context(model("llama-3.1-70b"), H100) == 0
     assert longest_context(model("llama-3.1-70b"), H100, n_gpus=2) > 0

@@ -122,7 +122,7 @@ class KvMemory:
         sizes = [
             request_group_bytes(model, int(n), plan=plan, n_gpus=budget.n_gpus) for n in tokens
         ]
-        page = plan.page_tokens / 2
+        page = plan.page / 2
         return cls(
             capacity_bytes=budget.group_kv_bytes,
             tokens=np.maximum(0.0, tokens - page),
