@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from jeton.catalog.config_weights import QuantizationRules
     from jeton.catalog.tensor_bytes import TensorBytes
 
-__all__ = ["AttentionKind", "ModelFacts"]
+__all__ = ["UNKNOWN_WEIGHTS", "AttentionKind", "ModelFacts"]
+
+
+UNKNOWN_WEIGHTS = "unknown"
+"""Format of a repository's weights where its name says that it holds several."""
 
 
 class AttentionKind(StrEnum):

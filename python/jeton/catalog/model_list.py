@@ -16,7 +16,8 @@ from typing import Any
 from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
 from jeton.catalog.model_config import facts_of, model_from_config
-from jeton.catalog.model_facts import ModelFacts
+from jeton.catalog.gguf_model import model_from_gguf
+from jeton.catalog.model_facts import UNKNOWN_WEIGHTS, ModelFacts
 from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError
 
@@ -29,7 +30,7 @@ def model(name: str) -> ModelFacts:
     Case does not matter. A published name may carry its owner, a fine-tuning (``-Instruct``) and a
     format of the weights (``-FP8``, ``-AWQ``), which then is that of the facts. A path to a
     folder with a ``config.json``, or to the file, reads the shape from there
-    (`jeton.catalog.model_from_config`).
+    (`jeton.catalog.model_from_config`); a GGUF file says its shape and weights itself.
 
     Raises:
         UnknownModelError: If the catalog has no such model; carries the nearest names.
@@ -42,7 +43,7 @@ def model(name: str) -> ModelFacts:
         return found
     path = _config_path(name)
     if path is not None:
-        return model_from_config(path)
+        return model_from_gguf(path) if path.suffix == ".gguf" else model_from_config(path)
     resolved = base_name(name, index)
     if resolved is not None:
         return _as_published(name, *resolved)
@@ -55,15 +56,17 @@ def model(name: str) -> ModelFacts:
 def _config_path(name: str) -> Path | None:
     """Return the path where a name is one: a folder, a JSON file, or plainly meant as a path."""
     path = Path(name)
-    if path.is_dir() or (path.suffix == ".json" and path.is_file()):
+    if path.is_dir() or (path.suffix in (".json", ".gguf") and path.is_file()):
         return path
-    if path.suffix == ".json" or name.startswith(("./", "../", "/", "~")):
+    if path.suffix in (".json", ".gguf") or name.startswith(("./", "../", "/", "~")):
         return path.expanduser()
     return None
 
 
 def _as_published(asked: str, known: str, weights: str | None) -> ModelFacts:
     base = _index()[known]
+    if weights is None and fold(asked).endswith("gguf"):
+        return replace(base, weights=UNKNOWN_WEIGHTS, weights_source=asked, quantization=None)
     if weights is None or weights == base.weights:
         return base
     return replace(

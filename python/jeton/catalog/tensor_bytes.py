@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from jeton.catalog.layers import Role
-from jeton.checkpoint.gguf_file import row_bytes
 from jeton.checkpoint.safetensors import read_header
 from jeton.checkpoint.weights import is_lfs_pointer
 from jeton.errors import FormatError
 
-__all__ = ["TensorBytes", "folder_tensors", "role_of_tensor"]
+__all__ = ["TensorBytes", "folder_tensors", "role_of_tensor", "summed"]
 
 _INDEX: Final = "model.safetensors.index.json"
 _MAX_INDEX_BYTES: Final = 256 << 20
@@ -69,7 +68,7 @@ def role_of_tensor(name: str, n_layers: int | None = None) -> Role:
 
     Layers beyond the model's own predict further tokens.
     """
-    layer = re.search(r"\.layers\.(\d+)\.", name)
+    layer = re.search(r"(?:\.layers|^blk)\.(\d+)\.", name)
     if layer is not None and n_layers is not None and int(layer[1]) >= n_layers:
         return "mtp"
     for pattern, role in _ROLES:
@@ -101,7 +100,7 @@ def folder_tensors(folder: Path) -> TensorBytes | None:
         if total is None:
             return None
         return TensorBytes((("mlp", "unknown", total),), total, str(index), 0)
-    return _summed(
+    return summed(
         (
             (tensor.name, tensor.dtype, tensor.n_bytes)
             for file in files
@@ -112,30 +111,10 @@ def folder_tensors(folder: Path) -> TensorBytes | None:
     )
 
 
-def summed_gguf(
-    tensors: Iterable[tuple[str, str, tuple[int, ...], int]], n_layers: int | None, source: str
-) -> TensorBytes:
-    """Return the bytes of a GGUF file's tensors: name, type's name, shape, type's number."""
-    return _summed(
-        (
-            (name, kind, row_bytes(number, shape[0]) * _product(shape[1:]))
-            for name, kind, shape, number in tensors
-        ),
-        n_layers,
-        source,
-    )
-
-
-def _product(sizes: tuple[int, ...]) -> int:
-    found = 1
-    for size in sizes:
-        found *= size
-    return found
-
-
-def _summed(
+def summed(
     tensors: Iterable[tuple[str, str, int]], n_layers: int | None, source: str
 ) -> TensorBytes:
+    """Return the bytes of tensors by part: name, element type and bytes of each."""
     found: dict[tuple[Role, str], int] = {}
     n = 0
     for name, dtype, size in tensors:

@@ -9,7 +9,7 @@ import click
 
 from jeton.cli import outputs, streams, tables
 from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import memory_options, memory_plan
+from jeton.cli.memory_options import memory_options, plan_for
 from jeton.cli.predict.options import history_options
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def memory(
     from jeton.planning.prediction.memory import predict_memory
 
     outputs.check_outputs(html=html, json_file=json_file)
-    facts, card, plan = find_model(model), find_gpu(gpu), memory_plan(**given)
+    facts, card = find_model(model), find_gpu(gpu)
+    plan = plan_for(facts, card, **given)
     history = read_history(list(inputs), kind=kind, time_field=time_field, requests_per_second=rate)
     found = predict_memory(
         history,

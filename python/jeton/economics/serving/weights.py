@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from jeton.catalog.layers import Part, Role
-from jeton.catalog.model_facts import ModelFacts
+from jeton.catalog.model_facts import UNKNOWN_WEIGHTS, ModelFacts
 from jeton.catalog.number_formats import NumberFormat, number_format
 from jeton.catalog.weight_formats import WeightFormat, uniform_weights, weight_format
 from jeton.economics.serving.parameters import table_rows
@@ -180,6 +180,11 @@ def weight_bytes(
     """
     if dtype_bytes is not None:
         weights = uniform_weights(element_bytes(dtype_bytes) * 8)
+    if weights == "published" and model.weights == UNKNOWN_WEIGHTS:
+        raise UsageError(
+            f"{model.weights_source} holds several quantizations, and its name says none\n"
+            "hint: give the .gguf file, or its format: --weights q4_k_m, q8_0 ..."
+        )
     found = _weight_bytes(model, table_rows(model, vocab_size), weights)
     if total_bytes is None:
         return found

@@ -33,6 +33,10 @@ _V0_ENGINE_BYTES = 350 * MIB
 """As `ENGINE_BYTES`, before the V1 engine (RTX 3090, #10517)."""
 
 _NEWEST = (99,)
+_GROUPS = (0, 10)
+"""Before this version layers with a window had pages for all tokens."""
+_REQUESTS_PRINTED = (0, 20, 2)
+"""From here on the tokens that are printed are those of requests of the longest context."""
 _V1 = (0, 8)
 _GRAPHS_INSIDE = (0, 21)
 """From this version on graphs are profiled and taken off the share."""
@@ -121,6 +125,9 @@ class Vllm(EngineRules):
             return 0
         size = max(group.n_layers for group in groups)
         n_blocks = int(left // (page * -(-size // plan.pipeline_parallel)))
+        version = version_of(plan.engine_version, _NEWEST)
+        if version < _REQUESTS_PRINTED and len(groups) > 1:
+            return n_blocks // len(groups) * min(g.block_tokens for g in groups if not g.is_state)
         context = plan.context_tokens(model)
         if len(groups) == 1 and not groups[0].is_state and groups[0].window is None:
             return n_blocks * groups[0].block_tokens
@@ -178,10 +185,11 @@ class Vllm(EngineRules):
             return (
                 ([_Group(n, 1, None, is_state=True)], max(states)) if states else ([], Fraction(0))
             )
-        if not states and (len(kinds) == 1 or plan.full_pages):
+        version = version_of(plan.engine_version, _NEWEST)
+        if not states and (len(kinds) == 1 or plan.full_pages or version < _GROUPS):
             total = sum((size * n for (size, _), n in kinds.items()), Fraction(0))
             n = sum(kinds.values())
-            window = next(iter(kinds))[1] if len(kinds) == 1 else None
+            window = next(iter(kinds))[1] if len(kinds) == 1 and version >= _GROUPS else None
             return [_Group(n, page, window)], total * page / n
         largest = max(size for size, _ in kinds)
         if states:
