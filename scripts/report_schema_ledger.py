@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["LEDGER"]
+__all__ = ["BILLED", "LEDGER"]
 
 _MONEY = {"$ref": "#/$defs/money"}
 _NUMBER = {"type": "number"}
@@ -169,3 +169,40 @@ LEDGER = _object(
     },
 )
 """As `jeton.economics.ledger.as_json.ledger_json` writes it."""
+
+_CELLS = {
+    "type": "object",
+    "additionalProperties": {"type": "object", "additionalProperties": _COUNT},
+}
+
+BILLED = _object(
+    "Billed tokens of the requests, told apart by model, part of the request and kind.",
+    {
+        "n_requests": (_COUNT, "Requests."),
+        "n_messages": (_COUNT, "Messages of earlier turns in all requests."),
+        "n_passages": (_COUNT, "Retrieved passages in all requests."),
+        "is_complete": ({"type": "boolean"}, "True if every request of the workload is in it."),
+        "by_model": (
+            {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "properties": {
+                        "n_requests": _COUNT,
+                        "n_messages": _COUNT,
+                        "n_passages": _COUNT,
+                        "tokens": _CELLS,
+                        "output": {"type": "object", "additionalProperties": _COUNT},
+                        "usd": {"type": "object"},
+                    },
+                    "required": ["n_requests", "n_messages", "n_passages", "tokens", "output"],
+                    "additionalProperties": False,
+                },
+            },
+            "By the model's name as logged: tokens by part (tools, system, earlier, passages, "
+            "question, prompt, unlogged) and kind (fresh, written, cached), the answer and its "
+            "reasoning, and the dollars of each.",
+        ),
+    },
+)
+"""The schema of ``billed``, which `jeton.economics.billed` writes by itself."""

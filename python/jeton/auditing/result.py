@@ -7,7 +7,7 @@ layer (`jeton.report`) turns the same object into a table, a page or Markdown.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from jeton._plain import plain_values
 from jeton.auditing.measures.timeline import Timeline
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
+from jeton.economics.billed import BilledTable
 from jeton.economics.billing.bill import BillReport
 from jeton.economics.billing.groups import GroupBill
 from jeton.economics.billing.provider_count import ProviderCount
@@ -418,6 +419,8 @@ class AuditReport:
         notices: Sentences that must be said first: a tokenizer that is not the model's.
         ledger: The usage, each request priced once; every dollar of the report comes from here.
             None: nothing is priced.
+        billed: Billed tokens by model, part of the request and kind (fresh, written, cached), with
+            their dollars: tokens add up to what providers billed, dollars to the ledger.
         title: Name of the workload as the user gave it; empty: it is named after its inputs.
     """
 
@@ -449,10 +452,12 @@ class AuditReport:
     ledger: Ledger | None = None
     timeline: Timeline | None = None
     models: tuple[ModelCost, ...] = ()
+    billed: BilledTable = field(default_factory=BilledTable)
     title: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""
-        plain: dict[str, Any] = plain_values(asdict(replace(self, ledger=None)))
+        plain: dict[str, Any] = plain_values(asdict(replace(self, ledger=None, billed=None)))  # type: ignore[arg-type]
+        plain["billed"] = self.billed.to_dict()
         plain["ledger"] = None if self.ledger is None else self.ledger.to_json()
         return plain

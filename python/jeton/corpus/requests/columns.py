@@ -15,6 +15,7 @@ from jeton._core import TextBatch
 if TYPE_CHECKING:
     from jeton.corpus.inputs import InputFile
     from jeton.corpus.places import RecordPlaces
+    from jeton.corpus.requests.blocks import Blocks
 
 __all__ = ["STANDARD", "UNKNOWN", "ColumnsBuilder", "Correction", "RequestBatch", "RequestColumns"]
 
@@ -143,6 +144,7 @@ class RequestBatch:
         corrections: Facts that became known about rows of earlier batches, or of this one; to be
             applied after the rows were taken, in order.
         places: Line and id of the record that each request comes from; None: not known.
+        blocks: Tools, instructions, messages and passages inside each text; None: not known.
     """
 
     file: InputFile
@@ -152,6 +154,7 @@ class RequestBatch:
     first_row: int = 0
     corrections: tuple[Correction, ...] = ()
     places: RecordPlaces | None = None
+    blocks: Blocks | None = None
 
     def __len__(self) -> int:
         """Number of requests."""

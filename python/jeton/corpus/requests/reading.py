@@ -175,10 +175,11 @@ class RecordReader:
         chat = parsed.chat
         earlier: tuple[Row, ...] = ()
         text, overhead = "", 0
+        blocks: tuple[int, ...] = ()
         if chat is not None or parsed.prompt:
             if chat is not None and self._turns == "each":
                 earlier = tuple(self._earlier_turns(parsed, chat, time_s, domain))
-            text, overhead = self._text(parsed, chat)
+            text, overhead, blocks = self._text(parsed, chat)
         row = Row(
             text,
             parsed.response,
@@ -196,6 +197,7 @@ class RecordReader:
             parsed.has_text,
             self.line,
             self.record_id,
+            blocks,
         )
         self._take(
             ReadRequest(
@@ -260,7 +262,7 @@ class RecordReader:
             answers = answers[-MAX_TURNS:]
         for index in answers:
             before = CountedChat(messages=chat.messages[:index], tools=chat.tools)
-            text, overhead = self._text(parsed, before)
+            text, overhead, blocks = self._text(parsed, before)
             said, _ = text_of({k: v for k, v in chat.messages[index].items() if k != "role"})
             # The provider's count is the last request's alone.
             yield Row(
@@ -280,20 +282,24 @@ class RecordReader:
                 has_text=True,
                 line=self.line,
                 record_id=self.record_id,
+                blocks=blocks,
             )
 
-    def _text(self, parsed: ParsedRequest, chat: CountedChat | None) -> tuple[str, int]:
-        """Returns the sent text, and the tokens that the chat's format adds."""
+    def _text(
+        self, parsed: ParsedRequest, chat: CountedChat | None
+    ) -> tuple[str, int, tuple[int, ...]]:
+        """Returns the sent text, the tokens that the chat's format adds, and its blocks."""
         if chat is None:
-            return parsed.prompt or "", 0
+            return parsed.prompt or "", 0, ()
         if self._template is not None:
             try:
-                return self._template(chat.messages, chat.tools), 0
+                return self._template(chat.messages, chat.tools), 0, ()
             except JetonError as error:
                 self._report("template_failed", str(error).split("\n", 1)[0])
+        text, blocks = chat.joined_blocks()
         if not chat.messages or _is_unpublished(parsed.chat_format):
-            return chat.joined(), 0
-        return chat.joined(), published_overhead(chat)
+            return text, 0, blocks
+        return text, published_overhead(chat), blocks
 
     def _time(self, value: Any) -> float:
         time_s, kind = parse_time(value, unit=self._time_unit)

@@ -26,6 +26,7 @@ from jeton.corpus.inputs import STANDARD_INPUT, InputFile
 from jeton.corpus.json_records import without_collector
 from jeton.corpus.names import OTHER, Names, printable
 from jeton.corpus.places import RecordPlaces
+from jeton.corpus.requests.blocks import Blocks
 from jeton.corpus.requests.columns import (
     STANDARD,
     UNKNOWN,
@@ -268,7 +269,7 @@ class RequestStream(Iterator[RequestBatch]):
         # Column by column: most rows have the names of the row before.
         (
             sent, received, usages, models, asked, providers, tariffs, conversations, n_requests,
-            from_caches, times, domains, overheads, has_text, lines, record_ids,
+            from_caches, times, domains, overheads, has_text, lines, record_ids, blocks,
         ) = zip(*rows, strict=True) if rows else ((),) * len(Row._fields)  # fmt: skip
         if self._file_domain is not None:
             domains = (self._file_domain,) * len(rows)
@@ -311,6 +312,7 @@ class RequestStream(Iterator[RequestBatch]):
             responses=responses,
             first_row=first_row,
             places=RecordPlaces(list(lines), list(record_ids)),
+            blocks=Blocks.of(sent, blocks),
             corrections=corrections,
         )
 

@@ -1,0 +1,69 @@
+"""Names that the columns of requests refer to by number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.corpus import RequestColumns
+from jeton.corpus.names import Names
+
+if TYPE_CHECKING:
+    from jeton.corpus import RequestStream
+
+__all__ = ["ColumnNames"]
+
+
+class ColumnNames(NamedTuple):
+    """Names by number.
+
+    Attributes:
+        models: Those that ``columns.model`` and ``columns.model_asked`` index.
+        providers: Those that ``columns.provider`` indexes.
+        tariffs: Those that ``columns.tariff`` indexes; the first is ``standard``.
+        domains: Those that ``columns.domain`` indexes.
+    """
+
+    models: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    tariffs: tuple[str, ...] = ("standard",)
+    domains: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, stream: RequestStream) -> ColumnNames:
+        """Return the names that a stream has met so far."""
+        return cls(
+            tuple(stream.models),
+            tuple(stream.providers),
+            tuple(stream.tariffs),
+            tuple(stream.domains),
+        )
+
+    def renumbered(self, columns: RequestColumns, merged: Mapping[str, Names]) -> RequestColumns:
+        """Return columns that refer to the names of several shards.
+
+        Args:
+            columns: Columns that refer to these names.
+            merged: The names of all shards by the field of this class; new ones are added.
+        """
+        places = {
+            # The last element is the one that -1 names.
+            kind: np.array([*(merged[kind].number(name)[0] for name in names), -1])
+            for kind, names in zip(self._fields, self, strict=True)
+        }
+
+        def renamed(numbers: NDArray[np.int32], kind: str) -> NDArray[np.int32]:
+            return places[kind][numbers].astype(numbers.dtype)
+
+        return replace(
+            columns,
+            model=renamed(columns.model, "models"),
+            model_asked=renamed(columns.model_asked, "models"),
+            provider=renamed(columns.provider, "providers"),
+            tariff=renamed(columns.tariff, "tariffs"),
+            domain=renamed(columns.domain, "domains"),
+        )
