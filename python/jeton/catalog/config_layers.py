@@ -77,7 +77,7 @@ def layers_of(fields: ConfigFields, family: ModelClass) -> tuple[Layer, ...]:
             ]
         key = (name, _is_sparse(fields, family, place, n_layers), reads)
         if key not in mlps:
-            mlps[key] = _mlp(fields, family, *key)
+            mlps[key] = _mlp(fields, family, key[0], is_sparse=key[1], reads=key[2])
         norm = 2 * d if family.norm == "layernorm" else d
         n_norms = family.n_norms
         mixture = mlps[key]
@@ -299,8 +299,9 @@ def _mlp(
     fields: ConfigFields,
     family: ModelClass,
     name: str,
+    *,
     is_sparse: bool,
-    reads: bool,  # noqa: FBT001
+    reads: bool,
 ) -> Mlp | None:
     alone = family.mlp_in_layers_of_its_own
     if alone and name not in ("mlp", "moe"):

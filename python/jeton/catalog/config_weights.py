@@ -19,7 +19,7 @@ from jeton.catalog.layers import Part
 from jeton.catalog.number_formats import NumberFormat, number_format
 from jeton.errors import ModelConfigError
 
-__all__ = ["QuantizationRules", "Rule", "published_weights"]
+__all__ = ["QuantizationRule", "QuantizationRules", "published_weights"]
 
 _DTYPES: Final = {
     "float32": "bf16",
@@ -45,7 +45,7 @@ _HINT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class QuantizationRule:
     """Tensors that a rule is about, and their format.
 
     Attributes:
@@ -89,7 +89,7 @@ class QuantizationRules:
     """
 
     method: str
-    rules: tuple[Rule, ...]
+    rules: tuple[QuantizationRule, ...]
     wide: NumberFormat
     experts_only: bool = False
     head: bool = False
@@ -179,9 +179,13 @@ def _rules(
         experts_only = True
     expert = str(config.get("expert_dtype") or model.get("expert_dtype") or "")
     if expert.casefold() in ("fp4", "mxfp4"):  # DeepSeek-V4
-        rules.append(Rule("regex", r".*\.experts\.", number_format("mxfp4")))
+        rules.append(QuantizationRule("regex", r".*\.experts\.", number_format("mxfp4")))
     return QuantizationRules(
-        method, (*rules, Rule("all", "", base)), wide, experts_only=experts_only, head=head
+        method,
+        (*rules, QuantizationRule("all", "", base)),
+        wide,
+        experts_only=experts_only,
+        head=head,
     )
 
 
@@ -223,23 +227,23 @@ def grouped(bits: object, group_size: object, *, symmetric: bool) -> NumberForma
     )
 
 
-def _dynamic(config: Mapping[str, Any], base: NumberFormat) -> list[Rule]:
+def _dynamic(config: Mapping[str, Any], base: NumberFormat) -> list[QuantizationRule]:
     """Rules of GPTQModel's ``dynamic``: a leading ``-:`` leaves modules out."""
     found = []
     table = config.get("dynamic")
     for pattern, changes in table.items() if isinstance(table, Mapping) else ():
         text = str(pattern)
         if text.startswith("-:"):
-            found.append(Rule("regex", text[2:], None))
+            found.append(QuantizationRule("regex", text[2:], None))
         elif isinstance(changes, Mapping):
             bits = changes.get("bits", config.get("bits"))
             size = changes.get("group_size", config.get("group_size"))
             written = grouped(bits, size, symmetric=False)
-            found.append(Rule("regex", text.removeprefix("+:"), written or base))
+            found.append(QuantizationRule("regex", text.removeprefix("+:"), written or base))
     return found
 
 
-def _extra_config(config: Mapping[str, Any], base: NumberFormat) -> list[Rule]:
+def _extra_config(config: Mapping[str, Any], base: NumberFormat) -> list[QuantizationRule]:
     """Rules of auto-round's ``extra_config``: bits of single modules, 16 for none."""
     found = []
     table = config.get("extra_config")
@@ -248,7 +252,9 @@ def _extra_config(config: Mapping[str, Any], base: NumberFormat) -> list[Rule]:
         size = changes.get("group_size", config.get("group_size")) if bits else None
         written = None if bits == 16 else grouped(bits, size, symmetric=False) or base
         is_pattern = any(sign in str(name) for sign in "*\\^$(|")
-        found.append(Rule("regex", str(name), written) if is_pattern else _named([name], written))
+        found.append(
+            QuantizationRule("regex", str(name), written) if is_pattern else _named([name], written)
+        )
     return found
 
 
@@ -265,30 +271,33 @@ def _compressed(config: Mapping[str, Any], wide: NumberFormat) -> QuantizationRu
             return None
         targets = _texts(group, "targets") or ["Linear"]
         if "Linear" in targets:
-            rules.append(Rule("all", "", written))
+            rules.append(QuantizationRule("all", "", written))
         rules += _named_or_pattern([one for one in targets if one != "Linear"], written)
     # The head is a Linear too; writers put it on the list of what is ignored.
     return QuantizationRules("compressed-tensors", tuple(rules), wide, head=True)
 
 
-def _named(names: Iterable[object], written: NumberFormat | None) -> Rule:
-    return Rule("parts", "", written, frozenset(str(name) for name in names))
+def _named(names: Iterable[object], written: NumberFormat | None) -> QuantizationRule:
+    return QuantizationRule("parts", "", written, frozenset(str(name) for name in names))
 
 
-def _named_or_pattern(texts: Sequence[str], written: NumberFormat | None) -> list[Rule]:
+def _named_or_pattern(texts: Sequence[str], written: NumberFormat | None) -> list[QuantizationRule]:
     names = [text for text in texts if not text.startswith("re:")]
     patterns = [text[3:] for text in texts if text.startswith("re:")]
-    return [_named(names, written), *(Rule("regex", text, written) for text in patterns)]
+    return [
+        _named(names, written),
+        *(QuantizationRule("regex", text, written) for text in patterns),
+    ]
 
 
-def _wildcards(texts: Sequence[str]) -> list[Rule]:
+def _wildcards(texts: Sequence[str]) -> list[QuantizationRule]:
     patterns = [text[3:] for text in texts if text.startswith("re:")]
     signs = [text for text in texts if any(sign in text for sign in "*?[")]
     names = [text for text in texts if text not in signs and not text.startswith("re:")]
     return [
         _named(names, None),
-        *(Rule("wildcard", text, None) for text in signs if not text.startswith("re:")),
-        *(Rule("regex", text, None) for text in patterns),
+        *(QuantizationRule("wildcard", text, None) for text in signs if not text.startswith("re:")),
+        *(QuantizationRule("regex", text, None) for text in patterns),
     ]
 
 
@@ -334,10 +343,12 @@ def _modelopt(config: Mapping[str, Any], wide: NumberFormat) -> QuantizationRule
         written = _modelopt_format(own)
         is_pattern = "*" in str(name)
         rules.append(
-            Rule("wildcard", str(name), written) if is_pattern else _named([name], written)
+            QuantizationRule("wildcard", str(name), written)
+            if is_pattern
+            else _named([name], written)
         )
     if algorithm in _MODELOPT:
-        rules.append(Rule("all", "", _modelopt_format(algorithm)))
+        rules.append(QuantizationRule("all", "", _modelopt_format(algorithm)))
     elif algorithm != "mixed_precision":
         return _compressed(config, wide) if "config_groups" in config else None
     return QuantizationRules("modelopt", tuple(rules), wide, head=True)
@@ -354,11 +365,11 @@ def _quark(config: Mapping[str, Any], wide: NumberFormat) -> QuantizationRules |
     rules = _wildcards(_texts(config, "exclude"))
     table = config.get("layer_quant_config")
     for name, changes in table.items() if isinstance(table, Mapping) else ():
-        rules.append(Rule("wildcard", str(name), _quark_format(changes)))
+        rules.append(QuantizationRule("wildcard", str(name), _quark_format(changes)))
     base = _quark_format(config.get("global_quant_config"))
     if base is None:
         return None
-    return QuantizationRules("quark", (*rules, Rule("all", "", base)), wide, head=True)
+    return QuantizationRules("quark", (*rules, QuantizationRule("all", "", base)), wide, head=True)
 
 
 def _quark_format(config: object) -> NumberFormat | None:

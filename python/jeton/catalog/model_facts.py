@@ -35,7 +35,7 @@ class AttentionKind(StrEnum):
     """No layer attends."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelFacts:
     """Published configuration of a decoder-only model.
 
@@ -92,6 +92,10 @@ class ModelFacts:
     kv_format: str = ""
     tensors: TensorBytes | None = None
     folder: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        """The name and the kinds of layers: all of them would be pages."""
+        return f"ModelFacts({self.name!r}, layers={self.layer_kinds})"
 
     def __hash__(self) -> int:
         """Hash of what tells models apart; layers are compared, not hashed."""

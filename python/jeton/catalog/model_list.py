@@ -15,8 +15,8 @@ from typing import Any
 
 from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
-from jeton.catalog.model_config import facts_of, model_from_config
 from jeton.catalog.gguf_model import model_from_gguf
+from jeton.catalog.model_config import facts_of, model_from_config
 from jeton.catalog.model_facts import UNKNOWN_WEIGHTS, ModelFacts
 from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError

@@ -161,7 +161,16 @@ def gpus(*, live: bool, as_json: bool) -> None:
         _write_json("gpus", [asdict(g) for g in found])
         return
     tables.print_table(
-        ["NAME", "MEMORY GB", "MIB", "MIB READ FROM", "GB/S", "BF16 TFLOP/S", "USD PER HOUR", "CHECKED"],
+        [
+            "NAME",
+            "MEMORY GB",
+            "MIB",
+            "MIB READ FROM",
+            "GB/S",
+            "BF16 TFLOP/S",
+            "USD PER HOUR",
+            "CHECKED",
+        ],
         [
             [
                 g.name,

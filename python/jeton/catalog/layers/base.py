@@ -107,7 +107,7 @@ class State:
 
 
 class Mixer(ABC):
-    """What mixes tokens in a layer: attention, a state, or a convolution.
+    """Mixing of tokens in a layer: attention, a state, or a convolution.
 
     Subclasses are frozen dataclasses. `LAYER_KINDS` lists them; each says its formula and source.
     """
@@ -164,7 +164,7 @@ class Mixer(ABC):
 
 
 class Mlp(ABC):
-    """What follows the mixer in a layer."""
+    """MLP of a layer, behind its mixer."""
 
     __slots__ = ()
 
@@ -182,7 +182,7 @@ class Layer:
     """One layer.
 
     Attributes:
-        mixers: What mixes tokens; mostly one, two side by side in Falcon-H1, none in Nemotron-H's
+        mixers: Mixers of tokens: mostly one, two side by side in Falcon-H1, none in Nemotron-H's
             MLP layers.
         mlp: The MLP; None without.
         norms: Elements of its norms of the residual stream's width, and what else is no matrix.

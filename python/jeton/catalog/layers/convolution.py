@@ -51,9 +51,7 @@ class ShortConvolution(Mixer):
     @property
     def state(self) -> State:
         """The tokens that the convolution still needs."""
-        return State(
-            0, self.channels * (self.conv_size - 1), conv_tokens=self.conv_size - 1
-        )
+        return State(0, self.channels * (self.conv_size - 1), conv_tokens=self.conv_size - 1)
 
     @property
     def activation_width(self) -> int:

@@ -118,12 +118,11 @@ class SparseLatentAttention(LatentAttention):
     def read(cls, fields: ConfigFields, family: ModelClass) -> Self:
         """Return the attention of a configuration."""
         base = LatentAttention.read(fields, family)
-        return cls(
-            *(getattr(base, one.name) for one in dataclass_fields(base)),
-            index_heads=fields.size("index_n_heads"),
-            index_size=fields.size("index_head_dim"),
-            top_tokens=fields.size("index_topk"),
-        )
+        given = {one.name: getattr(base, one.name) for one in dataclass_fields(base)}
+        given["index_heads"] = fields.size("index_n_heads")
+        given["index_size"] = fields.size("index_head_dim")
+        given["top_tokens"] = fields.size("index_topk")
+        return cls(**given)
 
     def parts(self, d: int) -> tuple[Part, ...]:
         """Return the attention's tensors and the index's, which every GPU holds whole."""

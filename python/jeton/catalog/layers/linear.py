@@ -138,9 +138,7 @@ class KimiDelta(Mixer):
     def state(self) -> State:
         """A matrix for each head, and the windows of three convolutions."""
         size = self.n_heads * self.head_size
-        return State(
-            size * self.head_size, 3 * size * (self.conv_size - 1), 4, self.conv_size - 1
-        )
+        return State(size * self.head_size, 3 * size * (self.conv_size - 1), 4, self.conv_size - 1)
 
     @property
     def activation_width(self) -> int:

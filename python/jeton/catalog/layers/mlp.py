@@ -1,4 +1,4 @@
-"""What follows the mixer in a layer: a dense MLP, or a mixture of experts."""
+"""MLPs, which follow a layer's mixer: a dense MLP, or a mixture of experts."""
 
 from __future__ import annotations
 

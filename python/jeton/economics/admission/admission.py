@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from jeton._core import AdmissionBooks
@@ -97,7 +98,7 @@ class Admission(Generic[_K]):
             ("context_tokens", 1 if context_tokens is None else context_tokens),
         ):
             if not 1 <= value <= _MAX_TOKENS:
-                raise UsageError(f"{name} is {value}; expected at least 1")
+                raise UsageError(f"{name} is {value}; expected from 1 to {_MAX_TOKENS:,}")
         if not 0 <= watermark_share < 1:
             raise UsageError(f"watermark_share is {watermark_share}; expected a share below 1")
         if page_tokens > capacity_tokens:
@@ -163,9 +164,10 @@ class Admission(Generic[_K]):
         """
         if request in self._numbers:
             raise UsageError(f"request {request!r} was offered before; expected each once")
-        if not 1 <= prompt_tokens <= _MAX_TOKENS:
+        if not isinstance(prompt_tokens, Integral) or not 1 <= prompt_tokens <= _MAX_TOKENS:
             raise UsageError(
-                f"prompt_tokens of request {request!r} is {prompt_tokens}; expected at least 1"
+                f"prompt_tokens of request {request!r} is {prompt_tokens!r}; expected a whole "
+                f"number from 1 to {_MAX_TOKENS:,}"
             )
         if not abs(at_seconds) < float("inf"):
             raise UsageError(f"at_seconds of request {request!r} is {at_seconds}; expected a time")

@@ -84,12 +84,14 @@ def calibrated_plan(
             f"{log.source}: {held / 2**30:,.2f} GiB of weights on each GPU, and {model.name} has "
             f"{formula.weight_bytes / 2**30:,.2f}: the log is of another model or quantization"
             + (f" ({log.model})" if log.model else "")
+            + "\nhint: give the model that the log is of"
         )
     outside = None if log.total_bytes is None else max(0, gpu.memory_bytes - log.total_bytes)
     if outside is not None and outside > gpu.memory_bytes // 2:
         raise UsageError(
             f"{log.source}: a GPU of {(log.total_bytes or 0) / 2**30:,.2f} GiB, and {gpu.name} has "
-            f"{gpu.memory_bytes / 2**30:,.2f}: the log is of another GPU"
+            f"{gpu.memory_bytes / 2**30:,.2f}: the log is of another GPU\n"
+            "hint: give the GPU that the log is of"
         )
     usable = log.usable_bytes or formula.usable_bytes
     if log.total_bytes is not None and log.usable_bytes is None:

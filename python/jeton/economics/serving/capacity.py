@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.serving.memory import kv_element_bytes
-from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget, request_group_bytes
+from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
@@ -188,9 +189,9 @@ def longest_context(
 ) -> int:
     """Return the longest context at which ``n_requests`` requests still fit.
 
-    Formula: the largest n with ``R k(n) <= left``, with what `memory_budget` leaves, at most the
-    model's own context; 0 if the model does not fit. Without a number of GPUs it is for one: it
-    does not take a second unasked.
+    Formula: the largest n with ``R k(n) <= left``, k in the engine's pages and with what
+    `memory_budget` leaves, at most the model's own context; 0 if the model does not fit. Without a
+    number of GPUs it is for one: it does not take a second unasked.
 
     Source: `jeton.economics.serving.memory_budget`.
 
@@ -214,7 +215,7 @@ def longest_context(
     replicas = -(-n_requests // budget.n_replicas)
 
     def fits(n_tokens: int) -> bool:
-        size = request_group_bytes(model, n_tokens, plan=plan, n_gpus=budget.n_gpus)
+        size = plan.rules.sequence_bytes(model, n_tokens, plan, gpu, budget.tensor_parallel)
         return budget.fits and replicas * size <= budget.group_kv_bytes / budget.n_replicas
 
     if not fits(1):

@@ -1,4 +1,4 @@
-"""What an engine printed when it started: weights, activations, cache, and its settings.
+"""Start-up logs of engines: weights, activations, cache, and its settings.
 
 Read are the wordings of vLLM (0.4 on), SGLang, TensorRT-LLM and llama.cpp of 2024 to 2026. A line
 that is not known is passed over; a log without a cache is an error that says what is missing.
@@ -230,6 +230,8 @@ _NUMBERS: Final[_Rows] = [
     *_rows(
         "tensorrt-llm",
         ("kv", r"Allocated @ GiB for max tokens in paged KV cache", GIB),
+        ("kv", r"Allocate @ bytes for k/v cache", 1),
+        ("tokens", r"Using @ tokens in paged KV cache", 1),
         ("tokens", r"for max tokens in paged KV cache \(@\)", 1),
         ("tokens", r"KV cache.{0,40}max[_ ]tokens[ =:]{1,3}@", 1),
         ("peak", r"Peak memory during memory usage profiling.{0,40}: @ GiB", GIB),
@@ -396,7 +398,7 @@ def _llama_cpp(values: _Values, texts: dict[str, str], source: str) -> EngineLog
 def _cache_name(text: str) -> str:
     """Return a cache's format by the catalog's name; ``auto`` for the model's own."""
     folded = text.casefold().removeprefix("torch.")
-    if folded.startswith("fp8") or folded.startswith("float8"):
+    if folded.startswith(("fp8", "float8")):
         return "fp8"
     known = {"f16": "fp16", "f32": "fp32", "q8_0": "q8_0", "q4_0": "q4_0", "nvfp4": "nvfp4"}
     return known.get(folded, "int8" if folded.startswith("int8") else "auto")

@@ -8,13 +8,14 @@ from fractions import Fraction
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.capacity import cached_tokens, longest_context
+from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.serving.memory import (
     full_page_bytes,
     kv_bytes_per_token,
     request_bytes,
     state_bytes,
 )
-from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget, request_group_bytes
+from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.serving.parameters import table_rows
 from jeton.findings import Basis, Figure

@@ -57,8 +57,7 @@ class WeightBytes:
     Attributes:
         parts: Bytes by part and format; layers that predict further tokens are among them.
         tied: True if the output head is the input table.
-        basis: What the bytes were read from: tensors, a configuration, a name alone (a guess), or
-            as given.
+        basis: Source of the bytes: tensors, a configuration, a name alone (a guess), or as given.
         source: Where that was read.
     """
 

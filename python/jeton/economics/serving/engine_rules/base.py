@@ -1,4 +1,4 @@
-"""What an engine takes and refuses, and how it divides a GPU's memory."""
+"""Rules of an engine: groups that it takes or refuses, and how it divides a GPU's memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.layers import FullAttention, Mixture
 from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.serving.memory import kv_bytes_per_token, state_bytes
 from jeton.economics.serving.weights import WeightBytes
 
@@ -159,8 +160,6 @@ class EngineRules(ABC):
         self, model: ModelFacts, n_tokens: int, plan: MemoryPlan, gpu: GpuFacts, tensor: int
     ) -> float:
         """Return what a sequence takes on all GPUs of a replica, in whole pages."""
-        from jeton.economics.serving.memory_budget import request_group_bytes
-
         page = max(plan.page, 1)
         return request_group_bytes(model, -(-n_tokens // page) * page, plan=plan, n_gpus=tensor)
 

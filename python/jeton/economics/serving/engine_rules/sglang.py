@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.engine_rules.base import DRIVER_BYTES, GIB, MIB, EngineRules, GpuMemory
+from jeton.economics.serving.group_bytes import kv_copies
 from jeton.economics.serving.weights import WeightBytes
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ _CONTEXT_BYTES = 700 * MIB
 """Memory that is gone before weights are loaded, for the CUDA context."""
 
 _GROUP_BYTES = 1300 * MIB
-"""As much more in a group, for NCCL and the buffers of custom all-reduce: 2.27 GiB in all of an H100
-(vllm-project/vllm#21348)."""
+"""As much more in a group, for NCCL and the buffers of custom all-reduce: 2.27 GiB in all of an
+H100 (vllm-project/vllm#21348)."""
 
 
 class Sglang(EngineRules):
@@ -60,8 +61,6 @@ class Sglang(EngineRules):
         self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
     ) -> GpuMemory:
         """``f (M - driver - context) - weights``."""
-        from jeton.economics.serving.memory_budget import kv_copies
-
         held = weights.on_each_of(
             tensor,
             kv_copies(model, tensor),

@@ -8,6 +8,7 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.activations import prefill_activation_bytes
 from jeton.economics.serving.engine_rules.base import DRIVER_BYTES, MIB, EngineRules, GpuMemory
+from jeton.economics.serving.group_bytes import kv_copies
 from jeton.economics.serving.weights import WeightBytes
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ class TensorrtLlm(EngineRules):
         self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
     ) -> GpuMemory:
         """``f (M - driver - weights - activations - runtime)``: the share is of what is free."""
-        from jeton.economics.serving.memory_budget import kv_copies
-
         held = weights.on_each_of(
             tensor,
             kv_copies(model, tensor),

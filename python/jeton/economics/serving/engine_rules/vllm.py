@@ -10,6 +10,7 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.activations import SAMPLER_BYTES, prefill_activation_bytes
 from jeton.economics.serving.engine_rules.base import DRIVER_BYTES, GIB, MIB, EngineRules, GpuMemory
+from jeton.economics.serving.group_bytes import kv_copies
 from jeton.economics.serving.memory import row_copies
 from jeton.economics.serving.weights import WeightBytes
 
@@ -114,8 +115,8 @@ class Vllm(EngineRules):
         """Return the tokens that vLLM prints: requests of the longest context, times its length.
 
         Formula: layers are grouped by kind, each group with as many layers; a block is a page of
-        one group. ``blocks / blocks of a request x context``. Attention's block is lengthened until it
-        is no smaller than a state.
+        one group. ``blocks / blocks of a request x context``. Attention's block is lengthened until
+        it is no smaller than a state.
 
         Source: ``_get_kv_cache_groups_uniform_page_size`` and
         ``get_max_concurrency_for_kv_cache_config``.
@@ -219,8 +220,6 @@ class Vllm(EngineRules):
         Source: ``vllm/model_executor/layers/quantization/mxfp4.py``; 64.38 GiB of gpt-oss-120b with
         Triton (vllm-project/vllm#33155), 65.97 GiB with Marlin (#23278).
         """
-        from jeton.economics.serving.memory_budget import kv_copies
-
         held = weights.on_each_of(
             tensor,
             kv_copies(model, tensor),
