@@ -144,6 +144,11 @@ def _notes(
             "an engine that gives layers with a window pages for all tokens holds less: "
             "--full-pages"
         )
+    if plan.engine == "vllm" and any("compressed" in kind for kind in model.layer_kinds):
+        notes.append(
+            "vLLM has been seen to hold half as many tokens of this model, or fewer, than its "
+            "layers need (vllm-project/vllm#51041)"
+        )
     return tuple(notes)
 
 
