@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from jeton.catalog import ModelFacts, gpu, model
+from jeton.catalog._files import read_catalog_file
 from jeton.catalog.model_config import facts_of
-from jeton.catalog.model_list import read_catalog_file
 from jeton.economics import MemoryPlan, memory_budget
 from jeton.economics.serving.capacity import cached_tokens
 
@@ -86,7 +86,8 @@ def judge(log: dict[str, Any], *, calibrated: bool = False) -> Judged:
     plan = MemoryPlan(engine=log["engine"], engine_version=log["version"], **log["settings"])
     budget, printed = memory_budget(facts, card, plan), log["published"]
     tensor, rules = budget.tensor_parallel, plan.rules
-    weights = cache = None
+    weights: tuple[float, float] | None = None
+    cache: tuple[float, float] | None = None
     unit = "tokens"
     if "weights_gib" in printed:
         weights = (printed["weights_gib"], budget.weight_bytes / _GIB)

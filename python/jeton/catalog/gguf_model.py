@@ -108,10 +108,10 @@ def _config(read: GgufFile, kind: str) -> dict[str, Any]:
             name: read.values.get(f"{read.architecture}.attention.{name}_length_mla")
             for name in ("key", "value")
         }
-        key, value = (None if one is None else one.number for one in mla.values())
+        width, depth = (None if one is None else one.number for one in mla.values())
         rotary = found.get("qk_rope_head_dim", 64)
-        found["qk_nope_head_dim"] = (key or 192) - rotary
-        found["v_head_dim"] = value or 128
+        found["qk_nope_head_dim"] = (width or 192) - rotary
+        found["v_head_dim"] = depth or 128
         found.pop("head_dim", None)
         found["n_routed_experts"] = found.pop("num_experts", 0)
     vocab = read.values.get(f"{read.architecture}.vocab_size")

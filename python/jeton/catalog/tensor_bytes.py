@@ -140,8 +140,9 @@ def _indexed(index: Path) -> tuple[list[str] | None, int | None]:
         ) from error
     total = data.get("metadata", {}) if isinstance(data.get("metadata"), dict) else {}
     size = total.get("total_size")
-    is_size = isinstance(size, int | float) and 0 < size < 1 << 53
-    return names, int(size) if is_size else None
+    if not isinstance(size, int | float) or not 0 < size < 1 << 53:
+        return names, None
+    return names, int(size)
 
 
 def _n_layers(folder: Path) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from jeton._core import AdmissionBooks
@@ -164,7 +163,7 @@ class Admission(Generic[_K]):
         """
         if request in self._numbers:
             raise UsageError(f"request {request!r} was offered before; expected each once")
-        if not isinstance(prompt_tokens, Integral) or not 1 <= prompt_tokens <= _MAX_TOKENS:
+        if not 1 <= prompt_tokens <= _MAX_TOKENS or prompt_tokens % 1:
             raise UsageError(
                 f"prompt_tokens of request {request!r} is {prompt_tokens!r}; expected a whole "
                 f"number from 1 to {_MAX_TOKENS:,}"

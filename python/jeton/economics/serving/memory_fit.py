@@ -169,8 +169,7 @@ def plan_summary(model: ModelFacts, plan: MemoryPlan) -> dict[str, Any]:
         "weights_bytes": weights.total,
         "weights_basis": weights.basis,
         "weights_by_part": {
-            role: weights.of(role)  # type: ignore[arg-type]
-            for role in dict.fromkeys(part.role for part in weights.parts)
+            role: weights.of(role) for role in dict.fromkeys(part.role for part in weights.parts)
         },
         "kv_cache": plan.kv_name(model),
         "kv_bytes_per_token": plan.kv_bytes_per_token

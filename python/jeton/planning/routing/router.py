@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from numbers import Integral
 from typing import Final, TypeAlias
 
 from jeton.economics.prediction.output_lengths import OutputLengths
@@ -246,7 +245,7 @@ class Router:
         if choice.place < 0:
             raise UsageError("the request was sent to no endpoint, so none can have answered it")
         given = (output_tokens, cached_tokens or 0, written_tokens or 0)
-        if not all(isinstance(n, Integral) and n >= 0 for n in given):
+        if not all(n >= 0 and n == n // 1 for n in given):
             raise UsageError(
                 f"output_tokens is {output_tokens}, cached_tokens {cached_tokens}, written_tokens "
                 f"{written_tokens}; expected whole numbers of at least 0"

@@ -196,7 +196,7 @@ class Vllm(EngineRules):
         if states:
             wanted = max(states) / largest
             page = int(-(-wanted // page)) * page
-        whole = largest * page
+        whole = largest * int(page)
         counts = [*kinds.values(), *states.values()]
         size = min(counts)
         if max(counts) < 1.5 * size:
