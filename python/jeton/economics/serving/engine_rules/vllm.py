@@ -198,15 +198,15 @@ class Vllm(EngineRules):
             page = int(-(-wanted // page)) * page
         whole = largest * int(page)
         counts = [*kinds.values(), *states.values()]
-        size = min(counts)
-        if max(counts) < 1.5 * size:
-            size = max(counts)
+        each = min(counts)
+        if max(counts) < 1.5 * each:
+            each = max(counts)
         groups = []
         for (per_token, window), n in kinds.items():
             tokens = int(whole // per_token)
-            groups += [_Group(size, tokens, window)] * -(-n // size)
+            groups += [_Group(each, tokens, window)] * -(-n // each)
         for n in states.values():
-            groups += [_Group(size, 1, None, is_state=True)] * -(-n // size)
+            groups += [_Group(each, 1, None, is_state=True)] * -(-n // each)
         return groups, whole
 
     def held_weights(
