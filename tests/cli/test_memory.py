@@ -112,7 +112,9 @@ def test_an_audit_is_told_how_the_model_is_held(run: Run) -> None:
     assert economics["n_gpus"]["value"] == 8
     assert "held 8 times" in economics["kv_cache_tokens"]["formula"]
     report = audited(run, "--model", "llama-3.1-8b-fp8", "--gpu", "a10", "--kv-dtype", "fp8")
-    assert report["workload"]["weights"] == "mlp, attention in fp8; embedding, head in bf16 (a guess from the name)"
+    assert report["workload"]["weights"] == (
+        "mlp, attention in fp8; embedding, head in bf16 (a guess from the name)"
+    )
     assert report["workload"]["kv_dtype"] == "fp8"
     assert report["tokenizers"][0]["economics"]["kv_bytes_per_token"]["value"] == 65_536
 
