@@ -20,12 +20,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from jeton._files import write_whole
-from jeton.catalog import AttentionKind, ModelFacts, gpu, model
+from jeton.catalog import AttentionKind, ModelFacts, facts_of, gpu, model
 from jeton.catalog.measurements import MeasuredPoint, Measurements, read_measurements
 from jeton.economics.traffic.measured import PointDeviation, calibrate_shares, judge
 from jeton.errors import JetonError, UsageError
@@ -67,16 +67,21 @@ MIN_RUNS, MAX_RUNS = 5, 200
 Phase = Literal["prefill", "decode"]
 Half = Literal["calibrate", "judge"]
 
-TINY = dataclasses.replace(
-    model("llama-3.2-1b"),
+TINY = facts_of(
+    {
+        "model_type": "llama",
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "intermediate_size": 128,
+        "vocab_size": 256,
+        "tie_word_embeddings": True,
+        "max_position_embeddings": 131_072,
+    },
     name="tiny",
-    hidden_size=64,
-    n_layers=2,
-    n_heads=4,
-    n_kv_heads=2,
-    head_size=16,
-    intermediate_size=128,
-    vocab_size=256,
+    where="made up",
+    day=date(2026, 11, 29),
 )
 """A shape that any machine runs."""
 

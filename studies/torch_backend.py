@@ -11,9 +11,24 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from jeton.catalog import ModelFacts
+from jeton.catalog.layers import DenseMlp, FullAttention
 from jeton.errors import UsageError
 
 __all__ = ["TorchBackend"]
+
+
+def _attention(facts: ModelFacts) -> FullAttention:
+    """Return the attention of a dense model."""
+    mixer = facts.layers[0].mixers[0]
+    assert isinstance(mixer, FullAttention)
+    return mixer
+
+
+def _mlp(facts: ModelFacts) -> DenseMlp:
+    """Return the MLP of a dense model."""
+    mlp = facts.layers[0].mlp
+    assert isinstance(mlp, DenseMlp)
+    return mlp
 
 
 class TorchBackend:
@@ -71,8 +86,8 @@ class TorchBackend:
         gc.collect()
         if self._device == "cuda":
             torch.cuda.empty_cache()
-        d, e, f = facts.hidden_size, facts.head_size, facts.intermediate_size
-        qkv = (facts.n_heads + 2 * facts.n_kv_heads) * e
+        d, e, f = facts.hidden_size, _attention(facts).head_size, _mlp(facts).width
+        qkv = (_attention(facts).n_heads + 2 * _attention(facts).n_kv_heads) * e
         torch.manual_seed(0)
 
         def matrix(rows: int, columns: int) -> Any:
@@ -83,8 +98,8 @@ class TorchBackend:
         for _ in range(facts.n_layers):
             layer = {
                 "qkv": matrix(qkv, d),
-                "out": matrix(d, facts.n_heads * e),
-                "up": matrix(f * (2 if facts.mlp == "gated" else 1), d),
+                "out": matrix(d, _attention(facts).n_heads * e),
+                "up": matrix(f * (2 if _mlp(facts).is_gated else 1), d),
                 "down": matrix(d, f),
                 "norms": torch.ones(2, d, device=self._device, dtype=self._dtype),
             }
@@ -109,7 +124,7 @@ class TorchBackend:
         room = tokens + is_decode
         caches = [
             torch.zeros(
-                2, batch, facts.n_kv_heads, room, facts.head_size,
+                2, batch, _attention(facts).n_kv_heads, room, _attention(facts).head_size,
                 device=self._device, dtype=self._dtype,
             )
             for _ in self._weights
@@ -146,7 +161,11 @@ class TorchBackend:
         facts = self._facts
         assert facts is not None
         batch, n_new = ids.shape
-        heads, kv, e = facts.n_heads, facts.n_kv_heads, facts.head_size
+        heads, kv, e = (
+            _attention(facts).n_heads,
+            _attention(facts).n_kv_heads,
+            _attention(facts).head_size,
+        )
         x = self._tables["input"][ids]
         for layer, cache in zip(self._weights, caches, strict=True):
             h = functional.rms_norm(x, (facts.hidden_size,), layer["norms"][0])
@@ -163,7 +182,7 @@ class TorchBackend:
             x = x + functional.linear(h.transpose(1, 2).reshape(batch, n_new, -1), layer["out"])
             h = functional.rms_norm(x, (facts.hidden_size,), layer["norms"][1])
             h = functional.linear(h, layer["up"])
-            if facts.mlp == "gated":
+            if _mlp(facts).is_gated:
                 gate, up = h.chunk(2, dim=-1)
                 h = functional.silu(gate) * up
             else:
@@ -184,7 +203,7 @@ class TorchBackend:
         torch, facts = self._torch, self._facts
         assert facts is not None
         ids = torch.randint(0, facts.vocab_size, (2, n_tokens + 1), device=self._device)
-        shape = (2, 2, facts.n_kv_heads, n_tokens + 1, facts.head_size)
+        shape = (2, 2, _attention(facts).n_kv_heads, n_tokens + 1, _attention(facts).head_size)
 
         def fresh() -> list[Any]:
             return [
@@ -201,7 +220,7 @@ class TorchBackend:
     def _angles(self, start: int, n: int) -> Any:
         torch, facts = self._torch, self._facts
         assert facts is not None
-        half = facts.head_size // 2
+        half = _attention(facts).head_size // 2
         places = torch.arange(start, start + n, device=self._device, dtype=torch.float32)
         speeds = 10_000.0 ** (-torch.arange(half, device=self._device) / half)
         angles = torch.outer(places, speeds)

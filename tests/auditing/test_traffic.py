@@ -86,7 +86,7 @@ def test_what_is_missing_is_said_before_anything_is_read(texts: Path) -> None:
     missing = [texts / "nothing-here"]
     with pytest.raises(UsageError, match="hint: give both"):
         jeton.audit(missing, tokenizers=NAMES, trace=trace)
-    with pytest.raises(UsageError, match="do not fit 1 x T4"):
+    with pytest.raises(UsageError, match="does not fit 1 x T4"):
         jeton.audit(missing, trace=TraceOptions(trace, n_gpus=1), **{**COMMON, "gpu": "t4"})
     empty = texts.parent / "empty.csv"
     empty.write_text("")

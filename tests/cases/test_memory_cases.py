@@ -1,7 +1,7 @@
 """Memory as engines have it, case by case: ``memory/*.json``.
 
-Each case says where it comes from and how its right value is worked out. Logs are start-up logs of
-vLLM that were published; they say how far the estimate is off, as a share of the usable memory.
+Each case says where it comes from and how its right value is worked out. Published logs are in
+`test_published_logs`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ _UNTOLD = {
     "source",
     "date",
     "weights_source",
+    "extra_parts",  # A vision tower, where the case has the text's configuration alone.
+    "model_type",
+    "quantization",  # Rules that name other tensors and come to the same bytes.
 }
 
 
@@ -78,7 +81,7 @@ def value(function: str, facts: ModelFacts, arguments: dict[str, Any]) -> Any:
         return longest_context(facts, device, **given)
     if "kv_dtype" in given:
         plan = economics.MemoryPlan(kv_dtype=given.pop("kv_dtype"))
-        given["dtype_bytes"] = plan.kv_element
+        given["dtype_bytes"] = plan.element(facts)
     return getattr(memory, function)(facts, **given)
 
 
@@ -94,27 +97,6 @@ def test_figures(case: dict[str, Any]) -> None:
             assert agrees(found, expected), (check, found)
 
 
-@pytest.mark.parametrize("case", cases("log"))
-def test_published_logs(case: dict[str, Any]) -> None:
-    facts, device = model(case["model"]), gpu(case["gpu"])
-    plan = economics.MemoryPlan(**case["arguments"])
-    budget = economics.memory_budget(facts, device, plan)
-    per_token = economics.kv_bytes_per_token(facts) * float(budget.kv_copies) / budget.n_gpus
-    published = case["published"]
-    theirs = published["tokens"] * per_token if "tokens" in published else None
-    if theirs is None:
-        theirs = published["kv_gib"] * 2**30
-    error = (budget.kv_bytes - theirs) / budget.usable_bytes
-    assert error == pytest.approx(case["error_of_usable_memory"], abs=0.003)
-
-
-def test_most_logs_are_met_within_3_percent_of_the_memory() -> None:
-    logs = [case for case in CASES.values() if case["kind"] == "log"]
-    good = [case for case in logs if abs(case["error_of_usable_memory"]) <= 0.03]
-    assert len(good) >= 6
-    assert all(case["why"] for case in logs if case not in good)
-
-
 def written(config: dict[str, Any], folder: Path) -> Path:
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     return folder
@@ -125,12 +107,11 @@ def test_a_configuration_is_read_as_the_catalog_has_it(
     case: dict[str, Any], tmp_path: Path
 ) -> None:
     found, known = model_from_config(written(case["config"], tmp_path)), model(case["same_as"])
-    if known.experts is not None and known.experts.n_dense_layers == 0:
-        known = dataclasses.replace(known, intermediate_size=found.intermediate_size)
     for field in dataclasses.fields(known):
         if field.name not in _UNTOLD:
             assert getattr(found, field.name) == getattr(known, field.name), field.name
-    assert economics.weight_bytes(found).total == economics.weight_bytes(known).total
+    if found.extra_parts == known.extra_parts:
+        assert economics.weight_bytes(found).total == economics.weight_bytes(known).total
     assert model(str(tmp_path)) == found
     assert model(str(tmp_path / "config.json")) == found
 

@@ -73,8 +73,8 @@ def test_a_model_by_its_configuration(run: Run) -> None:
     body = len(header).to_bytes(8, "little") + header.encode() + bytes(1000)
     (folder / "model.safetensors").write_bytes(body)
     counted = found(run, "my-model", "--gpu", "l4")
-    # Nothing but tables of 2 x 128,256 x 4,096 x 2 bytes is left of a file that is too small.
-    assert counted["model"]["weights_bytes"] == 2 * 128_256 * 4096 * 2
+    assert counted["model"]["weights_bytes"] == 1000
+    assert counted["model"]["weights_basis"] == "tensors"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_model_by_its_configuration(run: Run) -> None:
         (["qwen2.5-7b", "--gpu", "l4", "--weights", "int3"], "unknown number format 'int3'"),
         (["qwen2.5-7b", "--gpu", "l4", "--kv-dtype", "q9"], "unknown number format 'q9'"),
         (["./nothing", "--gpu", "l4"], "no such file"),
-        (["empty.json", "--gpu", "l4"], "has no field 'num_hidden_layers'"),
+        (["empty.json", "--gpu", "l4"], "has no field 'hidden_size'"),
         (["broken.json", "--gpu", "l4"], "not JSON"),
     ],
 )
@@ -112,7 +112,9 @@ def test_an_audit_is_told_how_the_model_is_held(run: Run) -> None:
     assert economics["n_gpus"]["value"] == 8
     assert "held 8 times" in economics["kv_cache_tokens"]["formula"]
     report = audited(run, "--model", "llama-3.1-8b-fp8", "--gpu", "a10", "--kv-dtype", "fp8")
-    assert report["workload"]["weights"] == "layers in fp8; tables, head in bf16"
+    assert report["workload"]["weights"] == (
+        "mlp, attention in fp8; embedding, head in bf16 (a guess from the name)"
+    )
     assert report["workload"]["kv_dtype"] == "fp8"
     assert report["tokenizers"][0]["economics"]["kv_bytes_per_token"]["value"] == 65_536
 

@@ -98,7 +98,7 @@ class TestMemory:
         done = run("memory", log, *words, "--html", str(page))
         assert done.exit_code == 0, done.output
         read = json.loads(done.stdout)
-        assert read["schema_version"] == "jeton.predict_memory/1"
+        assert read["schema_version"] == "jeton.predict_memory/2"
         assert read["forecast"]["horizon_seconds"] == 30
         assert read["n_judged"] > 500
         assert 0.75 < read["coverage_share"] <= 1

@@ -9,34 +9,27 @@ from __future__ import annotations
 
 from jeton.catalog.api_price import USER_PROVIDER, ApiPrice, PriceTier
 from jeton.catalog.gpu_facts import GpuFacts, HourlyPrice, gpu, gpus
-from jeton.catalog.model_config import model_from_config
-from jeton.catalog.model_facts import (
-    AttentionKind,
-    Experts,
-    LatentAttention,
-    ModelFacts,
-    RecurrentLayers,
-    SparseIndex,
-)
+from jeton.catalog.layers import LAYER_KINDS, Layer
+from jeton.catalog.model_config import facts_of, model_from_config
+from jeton.catalog.model_facts import AttentionKind, ModelFacts
 from jeton.catalog.model_list import model, models
 from jeton.catalog.number_formats import NumberFormat, number_format, number_formats
 from jeton.catalog.prices import price, price_names
 from jeton.catalog.weight_formats import WeightFormat, weight_format, weight_format_names
 
 __all__ = [
+    "LAYER_KINDS",
     "USER_PROVIDER",
     "ApiPrice",
     "AttentionKind",
-    "Experts",
     "GpuFacts",
     "HourlyPrice",
-    "LatentAttention",
+    "Layer",
     "ModelFacts",
     "NumberFormat",
     "PriceTier",
-    "RecurrentLayers",
-    "SparseIndex",
     "WeightFormat",
+    "facts_of",
     "gpu",
     "gpus",
     "model",

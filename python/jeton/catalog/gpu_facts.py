@@ -15,7 +15,7 @@ from typing import Any
 
 from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
-from jeton.errors import UnknownGpuError
+from jeton.errors import UnknownGpuError, UsageError
 
 __all__ = ["GpuFacts", "HourlyPrice", "gpu", "gpus"]
 
@@ -41,12 +41,13 @@ class GpuFacts:
         datasheet_gb: Memory as the datasheet prints it, GB.
         memory_bytes: Memory as the driver reports it, bytes.
         memory_source: Where that was read.
+        memory_basis: ``card``: a driver's output was read; ``datasheet``: it was not.
         memory_bandwidth_bytes_per_s: Memory bandwidth, bytes per second.
         bf16_dense_flops_per_s: 16-bit matrix rate without sparsity, FLOP per second.
         supports_bf16: False where that rate is fp16 because the chip has no bf16.
         tdp_watts: Thermal design power, watts.
-        price_low: A low list price.
-        price_high: A high list price.
+        low_price: A low list price; None: none is known.
+        high_price: A high list price.
         note: An easy mistake about it.
         source: Where the facts were read.
         date: Day on which they were checked.
@@ -58,15 +59,30 @@ class GpuFacts:
     datasheet_gb: int
     memory_bytes: int
     memory_source: str
+    memory_basis: str
     memory_bandwidth_bytes_per_s: int
     bf16_dense_flops_per_s: int
     supports_bf16: bool
     tdp_watts: int
-    price_low: HourlyPrice
-    price_high: HourlyPrice
+    low_price: HourlyPrice | None
+    high_price: HourlyPrice | None
     note: str
     source: str
     date: date
+
+    @property
+    def price_low(self) -> HourlyPrice:
+        """A low list price.
+
+        Raises:
+            UsageError: None is known.
+        """
+        return _known_price(self.name, self.low_price)
+
+    @property
+    def price_high(self) -> HourlyPrice:
+        """A high list price; as `price_low`."""
+        return _known_price(self.name, self.high_price)
 
     @property
     def cited_source(self) -> str:
@@ -100,18 +116,31 @@ def _index() -> dict[str, GpuFacts]:
 
 
 def _gpu(entry: dict[str, Any]) -> GpuFacts:
+    given = {**entry}
+    low, high = given.pop("price_low"), given.pop("price_high")
     return GpuFacts(
         **{
-            **entry,
+            **given,
             "aliases": tuple(entry["aliases"]),
-            "price_low": _hourly_price(entry["price_low"]),
-            "price_high": _hourly_price(entry["price_high"]),
+            "low_price": _hourly_price(low),
+            "high_price": _hourly_price(high),
             "date": date.fromisoformat(entry["date"]),
         }
     )
 
 
-def _hourly_price(entry: dict[str, str]) -> HourlyPrice:
+def _known_price(name: str, price: HourlyPrice | None) -> HourlyPrice:
+    if price is None:
+        raise UsageError(
+            f"no list price of {name} is known here\n"
+            "hint: give what you pay for one and an hour (--usd-per-hour)"
+        )
+    return price
+
+
+def _hourly_price(entry: dict[str, str] | None) -> HourlyPrice | None:
+    if entry is None:
+        return None
     return HourlyPrice(
         usd_per_hour=Decimal(entry["usd_per_hour"]),
         provider=entry["provider"],

@@ -1,20 +1,23 @@
-"""Shape of an open model: layers, heads, experts, windows, formats, each with its source."""
+"""Shape of an open model: its layers, tables and formats, each with its source."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AttentionKind",
-    "Experts",
-    "LatentAttention",
-    "ModelFacts",
-    "RecurrentLayers",
-    "SparseIndex",
-]
+from jeton.catalog.layers import CacheRow, FullAttention, LatentAttention, Layer, Mixture, Part
+
+if TYPE_CHECKING:
+    from jeton.catalog.config_weights import QuantizationRules
+    from jeton.catalog.tensor_bytes import TensorBytes
+
+__all__ = ["UNKNOWN_WEIGHTS", "AttentionKind", "ModelFacts"]
+
+
+UNKNOWN_WEIGHTS = "unknown"
+"""Format of a repository's weights where its name says that it holds several."""
 
 
 class AttentionKind(StrEnum):
@@ -28,108 +31,11 @@ class AttentionKind(StrEnum):
     """All query heads share one key-value head (arXiv:1911.02150)."""
     LATENT = "mla"
     """Keys and values are rebuilt from one cached latent vector (arXiv:2405.04434)."""
+    NONE = "none"
+    """No layer attends."""
 
 
-@dataclass(frozen=True, slots=True)
-class LatentAttention:
-    """Sizes of multi-head latent attention, in elements (names of DeepSeek's configuration).
-
-    Attributes:
-        kv_latent_size: Cached latent (``kv_lora_rank``).
-        rotary_size: Cached rotary key, shared by all heads (``qk_rope_head_dim``).
-        query_latent_size: Latent of the queries, not cached (``q_lora_rank``); 0 where queries are
-            projected at once.
-        nope_size: Part of a head's key without rotation (``qk_nope_head_dim``).
-        value_size: A head's value (``v_head_dim``).
-    """
-
-    kv_latent_size: int
-    rotary_size: int
-    query_latent_size: int
-    nope_size: int
-    value_size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Experts:
-    """The mixture-of-experts MLP.
-
-    Attributes:
-        n_routed: Experts the router chooses from.
-        n_active: Routed experts that work on one token.
-        n_shared: Experts that work on every token.
-        intermediate_size: Width of one expert, in elements.
-        n_dense_layers: Layers that have a dense MLP instead.
-        router_bias: True if the router has a bias per expert.
-        shared_gate: True if the shared experts' sum is weighed by a gate of its own.
-    """
-
-    n_routed: int
-    n_active: int
-    n_shared: int
-    intermediate_size: int
-    n_dense_layers: int
-    router_bias: bool
-    shared_gate: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RecurrentLayers:
-    """Layers of a hybrid model that keep a state of fixed size instead of keys and values.
-
-    Attributes:
-        kind: ``"mamba"`` (selective state space, arXiv:2312.00752, with norms of its parts as in
-            Jamba, arXiv:2403.19887), or ``"gated-delta"`` (arXiv:2412.06464).
-        n_layers: Layers of this kind; the others have attention.
-        value_size: Channels that carry a state (Mamba's inner width; value heads x head size).
-        state_size: State per channel, elements (Mamba's state; a key head's size).
-        key_size: Key heads x head size; 0 for Mamba.
-        n_value_heads: Value heads; 0 for Mamba.
-        conv_size: Kernel of the causal convolution, tokens.
-        time_step_rank: Rank of Mamba's step size; 0 for gated delta.
-        part_norms: True if Mamba's step size, input and output have norms, as in Jamba.
-    """
-
-    kind: Literal["mamba", "gated-delta"]
-    n_layers: int
-    value_size: int
-    state_size: int
-    key_size: int
-    n_value_heads: int
-    conv_size: int
-    time_step_rank: int
-    part_norms: bool = True
-
-    @property
-    def conv_channels(self) -> int:
-        """Channels that the causal convolution runs over."""
-        return self.value_size + 2 * self.key_size
-
-    @property
-    def state_elements(self) -> int:
-        """Elements that one layer keeps of a sequence, whatever its length."""
-        return self.value_size * self.state_size + self.conv_channels * (self.conv_size - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class SparseIndex:
-    """The index by which sparse attention chooses the tokens that it attends (DeepSeek-V3.2).
-
-    Attributes:
-        n_heads: Heads of the index, which score a query against the keys.
-        head_size: Elements of a head, and of the key that every layer caches for each token.
-    """
-
-    n_heads: int
-    head_size: int
-
-    @property
-    def cached_bytes(self) -> int:
-        """Bytes cached for a token and layer: the key in fp8, and its fp32 scale."""
-        return self.head_size + 4
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelFacts:
     """Published configuration of a decoder-only model.
 
@@ -139,42 +45,26 @@ class ModelFacts:
         n_parameters: Published number of parameters (rounded as published).
         n_active_parameters: Published number of parameters that work on one token.
         hidden_size: Width of the residual stream, elements.
-        n_layers: Transformer layers.
-        n_heads: Query heads.
-        n_kv_heads: Key-value heads (of no meaning for latent attention).
-        head_size: Elements per head.
-        intermediate_size: Width of a dense MLP, elements.
-        mlp: ``"gated"`` has three matrices (SwiGLU, GeGLU), ``"plain"`` two.
+        layers: The layers, in their order.
         vocab_size: Rows of the embedding table, padding included.
         tied_embeddings: True if the output head is the input table.
         context_tokens: Longest position the configuration allows.
-        attention: How keys and values are shared.
-        latent_attention: Sizes of latent attention; None for the other kinds.
-        sliding_window_tokens: Window of the layers that have one; None without.
-        n_sliding_layers: Layers that have the window.
-        experts: The mixture of experts; None for a dense model.
         position_table_tokens: Rows of a learned position table; 0 with rotary positions.
-        norm: ``"rmsnorm"`` has a weight, ``"layernorm"`` a weight and a bias.
-        n_norms_per_layer: Normalisations of width ``hidden_size`` in a layer.
-        qk_norm: Normalisation of queries and keys: over a head, over all heads, or none.
-        qkv_bias: True if the query, key and value projections have a bias.
-        output_bias: True if the attention's output projection has a bias.
-        mlp_bias: True if the MLP's matrices have a bias.
-        attention_sinks: True if every head has a learned sink.
+        final_norm: Elements of the norm before the head.
         tokenizer: The tokenizer it was trained with, in public terms.
         license: Licence of the weights.
         source: Where the facts were read.
         date: Day on which they were checked.
-        recurrent: The layers without attention of a hybrid model; None without.
-        attention_gate: True if attention's output is gated by a projection as large as the
-            queries'.
+        extra_parts: Tensors outside of the layers: towers for images and sound, layers that
+            predict further tokens, tables of per-layer embeddings.
+        model_type: Class of the configuration.
         weights: Format of the published weights, as `jeton.catalog.weight_format` names it.
             Checkpoints in fp32 count as 16 bits, in which engines load them.
         weights_source: Where that was read; empty: 16 bits, as nearly all are published.
-        weight_file_bytes: Bytes of the weight files, where they were read themselves.
-        n_shared_cache_layers: Layers without a cache of their own: they read another layer's.
-        n_shared_sliding_layers: Number of them with a sliding window.
-        sparse_index: The index of sparse attention; None without.
+        weights_are_guessed: True if a name alone says it.
+        quantization: Rules of the configuration that say which tensors are quantized, and how.
+        kv_format: Format of the cache that the checkpoint asks for; empty: 16 bits.
+        tensors: Bytes of the tensors, where they were read themselves.
         folder: Folder that the configuration was read from; empty: the facts are the catalog's.
     """
 
@@ -183,58 +73,112 @@ class ModelFacts:
     n_parameters: int
     n_active_parameters: int
     hidden_size: int
-    n_layers: int
-    n_heads: int
-    n_kv_heads: int
-    head_size: int
-    intermediate_size: int
-    mlp: Literal["gated", "plain"]
+    layers: tuple[Layer, ...]
     vocab_size: int
     tied_embeddings: bool
     context_tokens: int
-    attention: AttentionKind
-    latent_attention: LatentAttention | None
-    sliding_window_tokens: int | None
-    n_sliding_layers: int
-    experts: Experts | None
     position_table_tokens: int
-    norm: Literal["rmsnorm", "layernorm"]
-    n_norms_per_layer: int
-    qk_norm: Literal["none", "head", "full"]
-    qkv_bias: bool
-    output_bias: bool
-    mlp_bias: bool
-    attention_sinks: bool
+    final_norm: int
     tokenizer: str
     license: str
     source: str
     date: date
-    recurrent: RecurrentLayers | None = None
-    attention_gate: bool = False
+    extra_parts: tuple[Part, ...] = ()
+    model_type: str = ""
     weights: str = "bf16"
     weights_source: str = ""
-    weight_file_bytes: int | None = None
-    n_shared_cache_layers: int = 0
-    n_shared_sliding_layers: int = 0
-    sparse_index: SparseIndex | None = None
+    weights_are_guessed: bool = False
+    quantization: QuantizationRules | None = None
+    kv_format: str = ""
+    tensors: TensorBytes | None = None
     folder: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        """The name and the kinds of layers: all of them would be pages."""
+        return f"ModelFacts({self.name!r}, layers={self.layer_kinds})"
+
+    def __hash__(self) -> int:
+        """Hash of what tells models apart; layers are compared, not hashed."""
+        return hash((self.name, self.hidden_size, len(self.layers), self.vocab_size, self.weights))
+
+    @property
+    def n_layers(self) -> int:
+        """Layers."""
+        return len(self.layers)
+
+    @property
+    def n_heads(self) -> int:
+        """Query heads of the layer with most; 1 where none attends."""
+        return max((m.query_heads for layer in self.layers for m in layer.mixers), default=0) or 1
+
+    @property
+    def n_kv_heads(self) -> int:
+        """Key-value heads of the layer with most; the query heads where a latent is cached."""
+        found = [
+            m.n_kv_heads
+            for layer in self.layers
+            for m in layer.mixers
+            if isinstance(m, FullAttention)
+        ]
+        return max(found, default=self.n_heads)
+
+    @property
+    def attention(self) -> AttentionKind:
+        """How keys and values are shared."""
+        mixers = [m for layer in self.layers for m in layer.mixers if m.query_heads]
+        if not mixers:
+            return AttentionKind.NONE
+        if not any(isinstance(m, FullAttention) for m in mixers):
+            if any(isinstance(m, LatentAttention) for m in mixers):
+                return AttentionKind.LATENT
+            return AttentionKind.MULTI_QUERY
+        if self.n_kv_heads == self.n_heads:
+            return AttentionKind.MULTI_HEAD
+        one = self.n_kv_heads == 1
+        return AttentionKind.MULTI_QUERY if one else AttentionKind.GROUPED_QUERY
+
+    @property
+    def experts(self) -> Mixture | None:
+        """The mixture of experts; None for a dense model."""
+        return next((one.mlp for one in self.layers if isinstance(one.mlp, Mixture)), None)
+
+    @property
+    def sliding_window_tokens(self) -> int | None:
+        """The longest window; None without."""
+        return max((one.window for one in self.layers if one.window), default=None)
+
+    @property
+    def n_sliding_layers(self) -> int:
+        """Layers that attend to a window."""
+        return sum(one.window is not None for one in self.layers)
 
     @property
     def n_attention_layers(self) -> int:
-        """Layers with attention, which are those with a KV cache."""
-        return self.n_layers - (0 if self.recurrent is None else self.recurrent.n_layers)
+        """Layers that attend to tokens."""
+        return sum(one.attends for one in self.layers)
 
     @property
-    def n_sliding_cache_layers(self) -> int:
-        """Layers that cache a window."""
-        n_sliding = 0 if self.sliding_window_tokens is None else self.n_sliding_layers
-        return n_sliding - self.n_shared_sliding_layers
+    def n_state_layers(self) -> int:
+        """Layers that keep a state or a convolution's window."""
+        return sum(any(m.state for m in one.mixers) for one in self.layers)
 
     @property
-    def n_full_cache_layers(self) -> int:
-        """Layers that cache every token."""
-        n_cached = self.n_attention_layers - self.n_shared_cache_layers
-        return n_cached - self.n_sliding_cache_layers
+    def cache_rows(self) -> dict[CacheRow, int]:
+        """Memory of a token by kind, and the number of layers with it."""
+        found: dict[CacheRow, int] = {}
+        for layer in self.layers:
+            for row in layer.rows:
+                found[row] = found.get(row, 0) + 1
+        return found
+
+    @property
+    def layer_kinds(self) -> dict[str, int]:
+        """Kinds of the layers, and how many there are of each."""
+        found: dict[str, int] = {}
+        for layer in self.layers:
+            name = "+".join(m.kind for m in layer.mixers) or "mlp"
+            found[name] = found.get(name, 0) + 1
+        return found
 
     @property
     def cited_source(self) -> str:

@@ -1,6 +1,6 @@
 """The models of the catalog, by name, by published name, or from a ``config.json``.
 
-``models.json`` holds one entry per model with the configuration file it was read from and the day
+``models.json`` holds one entry per model with the fields of its published configuration and the day
 on which it was checked. A test recomputes every model's size from its shape and compares it with
 the published size, which catches a wrong fact.
 """
@@ -15,15 +15,9 @@ from typing import Any
 
 from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
-from jeton.catalog.model_config import model_from_config
-from jeton.catalog.model_facts import (
-    AttentionKind,
-    Experts,
-    LatentAttention,
-    ModelFacts,
-    RecurrentLayers,
-    SparseIndex,
-)
+from jeton.catalog.gguf_model import model_from_gguf
+from jeton.catalog.model_config import facts_of, model_from_config
+from jeton.catalog.model_facts import UNKNOWN_WEIGHTS, ModelFacts
 from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError
 
@@ -36,7 +30,7 @@ def model(name: str) -> ModelFacts:
     Case does not matter. A published name may carry its owner, a fine-tuning (``-Instruct``) and a
     format of the weights (``-FP8``, ``-AWQ``), which then is that of the facts. A path to a
     folder with a ``config.json``, or to the file, reads the shape from there
-    (`jeton.catalog.model_from_config`).
+    (`jeton.catalog.model_from_config`); a GGUF file says its shape and weights itself.
 
     Raises:
         UnknownModelError: If the catalog has no such model; carries the nearest names.
@@ -49,7 +43,7 @@ def model(name: str) -> ModelFacts:
         return found
     path = _config_path(name)
     if path is not None:
-        return model_from_config(path)
+        return model_from_gguf(path) if path.suffix == ".gguf" else model_from_config(path)
     resolved = base_name(name, index)
     if resolved is not None:
         return _as_published(name, *resolved)
@@ -62,21 +56,25 @@ def model(name: str) -> ModelFacts:
 def _config_path(name: str) -> Path | None:
     """Return the path where a name is one: a folder, a JSON file, or plainly meant as a path."""
     path = Path(name)
-    if path.is_dir() or (path.suffix == ".json" and path.is_file()):
+    if path.is_dir() or (path.suffix in (".json", ".gguf") and path.is_file()):
         return path
-    if path.suffix == ".json" or name.startswith(("./", "../", "/", "~")):
+    if path.suffix in (".json", ".gguf") or name.startswith(("./", "../", "/", "~")):
         return path.expanduser()
     return None
 
 
 def _as_published(asked: str, known: str, weights: str | None) -> ModelFacts:
     base = _index()[known]
+    if weights is None and fold(asked).endswith("gguf"):
+        return replace(base, weights=UNKNOWN_WEIGHTS, weights_source=asked, quantization=None)
     if weights is None or weights == base.weights:
         return base
     return replace(
         base,
         weights=weights,
-        weights_source=f"as the name {asked.strip()} says",
+        weights_source=f"a guess from the name {asked.strip()}",
+        weights_are_guessed=True,
+        quantization=None,
     )
 
 
@@ -92,17 +90,28 @@ def _index() -> dict[str, ModelFacts]:
 
 
 def _model(entry: dict[str, Any]) -> ModelFacts:
-    latent, experts = entry["latent_attention"], entry["experts"]
-    recurrent, index = entry.get("recurrent"), entry.get("sparse_index")
-    return ModelFacts(
-        **{
-            **entry,
-            "aliases": tuple(entry["aliases"]),
-            "attention": AttentionKind(entry["attention"]),
-            "latent_attention": None if latent is None else LatentAttention(**latent),
-            "experts": None if experts is None else Experts(**experts),
-            "recurrent": None if recurrent is None else RecurrentLayers(**recurrent),
-            "sparse_index": None if index is None else SparseIndex(**index),
-            "date": date.fromisoformat(entry["date"]),
-        }
+    """Return an entry's facts; its shape is read as that of any ``config.json``."""
+    given = {**entry}
+    base = given.pop("base", None)
+    config = given.pop("config", {})
+    if base is not None:
+        shape = next(
+            one for one in read_catalog_file("models.json")["models"] if one["name"] == base
+        )
+        given = {**shape, **given}
+        config = {**given.pop("config"), **config}
+    known = {
+        name: given[name]
+        for name in ("n_parameters", "n_active_parameters", "tokenizer", "license", "source")
+    }
+    facts = facts_of(
+        config,
+        name=given["name"],
+        where=given["source"],
+        day=date.fromisoformat(given["date"]),
+        aliases=tuple(given["aliases"]),
+        **known,
     )
+    if "weights_source" not in given:
+        return replace(facts, weights_source="")
+    return replace(facts, weights_source=given["weights_source"])

@@ -24,9 +24,9 @@ _NOISE = re.compile(r"-(?:dynamic|kv|static|tensor|hf|block|sym|asym|g\d+|gguf|m
 
 _FORMATS: tuple[tuple[str, str], ...] = (
     # Longest first: an ending is taken off once.
-    (r"gptq-int8", "int8"),
-    (r"gptq-int4", "int4"),
-    (r"awq-int4", "int4"),
+    (r"(?:gptq|awq|autoround)-(?:int8|8bit|8-bit|w8a16)", "int8"),
+    (r"(?:gptq|awq|autoround)-(?:int4|4bit|4-bit|w4a16)", "int4"),
+    (r"(?:int4|4bit)-(?:gptq|awq|autoround)", "int4"),
     (r"quantized\.w8a8", "int8"),
     (r"quantized\.w8a16", "int8"),
     (r"quantized\.w4a16", "int4"),
@@ -43,7 +43,7 @@ _FORMATS: tuple[tuple[str, str], ...] = (
     (r"mxfp4", "mxfp4"),
     (r"fp8", "fp8"),
     (r"int8|8bit|8-bit", "int8"),
-    (r"gptq|awq|int4|4bit|4-bit", "int4"),
+    (r"gptq|awq|autoround|int4|4bit|4-bit", "int4"),
     (r"nf4", "nf4"),
     (r"bf16|bfloat16", "bf16"),
     (r"fp16|float16", "fp16"),

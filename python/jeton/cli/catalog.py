@@ -161,15 +161,27 @@ def gpus(*, live: bool, as_json: bool) -> None:
         _write_json("gpus", [asdict(g) for g in found])
         return
     tables.print_table(
-        ["NAME", "MEMORY GB", "MIB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR", "CHECKED"],
+        [
+            "NAME",
+            "MEMORY GB",
+            "MIB",
+            "MIB READ FROM",
+            "GB/S",
+            "BF16 TFLOP/S",
+            "USD PER HOUR",
+            "CHECKED",
+        ],
         [
             [
                 g.name,
                 f"{g.datasheet_gb:,}",
                 f"{g.memory_bytes / 2**20:,.0f}",
+                f"a {g.memory_basis}",
                 f"{g.memory_bandwidth_bytes_per_s / 1e9:,.0f}",
                 f"{g.bf16_dense_flops_per_s / 1e12:,.0f}",
-                f"{g.price_low.usd_per_hour:.2f} to {g.price_high.usd_per_hour:.2f}",
+                ""
+                if g.low_price is None or g.high_price is None
+                else f"{g.low_price.usd_per_hour:.2f} to {g.high_price.usd_per_hour:.2f}",
                 g.date.isoformat(),
             ]
             for g in found
@@ -334,7 +346,7 @@ def _prices_of(names: list[str], tariff: str) -> list[ApiPrice]:
 
 def _attention(model: ModelFacts) -> str:
     """Name the attention, with a + for a hybrid, and the window where layers have one."""
-    name = model.attention.upper() + ("+" if model.recurrent else "")
+    name = model.attention.upper() + ("+" if model.n_state_layers else "")
     if model.sliding_window_tokens is not None:
         name += f" {model.n_sliding_layers}x{model.sliding_window_tokens}"
     return name

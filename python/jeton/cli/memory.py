@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton.cli import options, streams, tables
-from jeton.cli.memory_options import memory_options, memory_plan
+from jeton.cli import options, outputs, streams, tables
+from jeton.cli.memory_options import memory_options, plan_for
+
+if TYPE_CHECKING:
+    from jeton.economics.serving.calibration import LogDifference
 
 __all__ = ["memory"]
 
@@ -26,10 +29,21 @@ _GIB = 2**30
 )
 @click.option(
     "--request-tokens",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=1 << 53),
     metavar="N",
-    help="Length of a request, prompt and output: how many of them fit. By default the model's "
-    "context.",
+    help="Length of a request, prompt and output: how many of them fit. By default the longest "
+    "that the engine takes.",
+)
+@click.option(
+    "--log",
+    "log_file",
+    metavar="LOG",
+    help="Start-up log of the engine: show where the formula differs, and take its memory.",
+)
+@click.option(
+    "--save-log",
+    metavar="F",
+    help="Write the facts of --log as a small file, which --calibrate takes.",
 )
 @memory_options
 @options.json_option
@@ -38,46 +52,94 @@ def memory(
     model: str,
     gpus: tuple[str, ...],
     request_tokens: int | None,
+    log_file: str | None,
+    save_log: str | None,
     as_json: bool,
     **given: Any,
 ) -> int:
     """Show the room that a model leaves for requests on a GPU, and the longest context.
 
     MODEL is a name of the catalog, a published name (Qwen/Qwen2.5-7B-Instruct, llama-3.1-8b-fp8),
-    a folder with a config.json, or such a file. Sizes are GiB of each GPU, as engines print them
-    when they start. Exit code 1: it does not fit one of the GPUs.
+    a folder with a config.json, such a file, or a GGUF file. Sizes are GiB of each GPU, as engines
+    print them when they start. Exit code 1: it does not fit one of the GPUs, or the engine refuses
+    the group.
 
     \b
     Examples:
-      jeton memory gpt-oss-120b --gpu h100
+      jeton memory gpt-oss-120b --gpu h200
       jeton memory qwen2.5-14b --gpu rtx-4090 --tensor-parallel 2
       jeton memory ./my-model --gpu l4 --gpu a10 --weights int4 --kv-dtype fp8
+      jeton memory qwen3.6-27b --gpu h100 --log vllm.log --save-log mine.json
+      jeton memory qwen3.6-27b --gpu h100 --calibrate mine.json --gpu-memory-utilization 0.95
     """
     from jeton.catalog import gpu as find_gpu
     from jeton.catalog import model as find_model
     from jeton.economics.serving.memory_fit import fit_on, plan_summary
+    from jeton.errors import UsageError
 
+    if save_log is not None and log_file is None:
+        raise UsageError("--save-log writes the facts of a log\nhint: give it with --log LOG")
+    if log_file is not None:
+        if given["calibrate"] is not None:
+            raise UsageError("--log and --calibrate both name a log; expected one of them")
+        given["calibrate"] = log_file
+    if given["calibrate"] is not None and len(gpus) > 1:
+        raise UsageError("a log is of one GPU; expected one --gpu with it")
+    outputs.check_outputs(html=save_log)
     facts = find_model(model)
-    plan = memory_plan(**given)
-    length = request_tokens or facts.context_tokens
-    found = [fit_on(facts, find_gpu(name), plan, request_tokens=length) for name in gpus]
+    cards = [find_gpu(name) for name in gpus]
+    plans = [plan_for(facts, card, **given) for card in cards]
+    length = request_tokens or plans[0].context_tokens(facts)
+    found = [
+        fit_on(facts, card, plan, request_tokens=length)
+        for card, plan in zip(cards, plans, strict=True)
+    ]
+    differences: tuple[LogDifference, ...] = ()
+    if log_file is not None:
+        from jeton.cli.memory_options import memory_plan
+        from jeton.economics.serving.calibration import log_differences
+        from jeton.economics.serving.engine_log import read_engine_log, save_engine_log
+
+        log = read_engine_log(log_file)
+        differences = log_differences(log, facts, cards[0], memory_plan(**given))
+        if save_log is not None:
+            save_engine_log(log, save_log)
     if as_json:
         streams.write_json(
             {
-                "schema_version": "jeton.memory/1",
-                "model": plan_summary(facts, plan),
+                "schema_version": "jeton.memory/2",
+                "model": plan_summary(facts, plans[0]),
                 "gpus": [fit.to_dict() for fit in found],
+                "log": [
+                    {
+                        "name": one.name,
+                        "unit": one.unit,
+                        "logged": one.logged,
+                        "formula": one.formula,
+                        "off_share": one.off_share,
+                    }
+                    for one in differences
+                ],
             }
         )
     else:
         tables.print_facts(
-            (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value))
-            for name, value in plan_summary(facts, plan).items()
+            (name.replace("_", " "), _value(value))
+            for name, value in plan_summary(facts, plans[0]).items()
             if value is not None
         )
         streams.write_line("")
         _print_fits(found, length)
+        _print_log(differences)
+    if save_log is not None:
+        outputs.say_written(save_log)
     return 0 if all(fit.budget.fits for fit in found) else 1
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {size / _GIB:,.2f} GiB" for name, size in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _print_fits(found: list[Any], length: int) -> None:
@@ -114,7 +176,28 @@ def _print_fits(found: list[Any], length: int) -> None:
             ]
         )
     tables.print_table(headings, rows, right=headings[1:])
-    streams.say("sizes in GiB of each GPU; estimated, see docs/guides/serving-memory.md")
+    how = "measured by the engine" if found[0].budget.basis == "measured" else "estimated"
+    streams.say(f"sizes in GiB of each GPU; {how}, see docs/guides/serving-memory.md")
     for fit in found:
         for note in fit.notes:
             streams.say(note)
+
+
+def _print_log(differences: tuple[LogDifference, ...]) -> None:
+    if not differences:
+        return
+    streams.write_line("")
+    rows = []
+    for one in differences:
+        scale = _GIB if one.unit == "bytes" else 1
+        digits = 2 if one.unit == "bytes" else 0
+        rows.append(
+            [
+                f"{one.name}{' (GiB)' if one.unit == 'bytes' else ''}",
+                f"{one.logged / scale:,.{digits}f}",
+                f"{one.formula / scale:,.{digits}f}",
+                f"{one.off_share:+.1%}",
+            ]
+        )
+    headings = ["FIGURE", "LOG", "FORMULA", "OFF"]
+    tables.print_table(headings, rows, right=headings[1:])

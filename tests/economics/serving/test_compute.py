@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.catalog import ModelFacts, model, models
+from jeton.catalog import AttentionKind, ModelFacts, model, models
 from jeton.economics import prefill_flops
 from jeton.economics.serving.compute import (
     attended_pairs,
@@ -16,6 +14,7 @@ from jeton.economics.serving.compute import (
     training_flops,
 )
 from jeton.errors import UsageError
+from tests.economics.shapes import with_mixers
 
 ANY_MODEL = st.sampled_from(models())
 
@@ -60,7 +59,7 @@ def test_generating_scores_one_position() -> None:
 
 def test_sharing_of_kv_heads_does_not_lower_attention_flops() -> None:
     facts = model("llama-2-7b")
-    shared = dataclasses.replace(facts, n_kv_heads=1)
+    shared = with_mixers(facts, n_kv_heads=1)
     assert attention_flops(facts, 1000) == attention_flops(shared, 1000)
 
 
@@ -116,7 +115,10 @@ def test_more_tokens_are_more_work(facts: ModelFacts, n_tokens: int, more: int) 
     assert decode_flops_per_token(facts, n_tokens + more) >= decode_flops_per_token(facts, n_tokens)
 
 
-@given(st.sampled_from([m for m in models() if m.latent_attention is None]), st.integers(1, 3000))
+@given(
+    st.sampled_from([m for m in models() if m.attention is not AttentionKind.LATENT]),
+    st.integers(1, 3000),
+)
 def test_prefill_is_the_sum_of_decoding_steps(facts: ModelFacts, n_tokens: int) -> None:
     """Token by token or at once: the same pairs, the same matrices."""
     steps = sum(decode_flops_per_token(facts, context) for context in range(n_tokens))

@@ -68,10 +68,10 @@ def test_values_are_those_of_the_functions() -> None:
     assert value(figures, "weights_bytes") == 2 * 8_030_261_248
     assert value(figures, "embedding_bytes") == 2 * 1_050_673_152
     left = memory_budget(facts, h100).kv_bytes
-    assert value(figures, "concurrent_requests_mean") == left // 262_144_000 == 214
-    assert value(figures, "concurrent_requests_p95") == left // 458_752_000 == 122
-    assert value(figures, "kv_cache_tokens") == left // 131_072
-    assert value(figures, "longest_context_tokens") == left // 131_072
+    assert value(figures, "concurrent_requests_mean") == left // 262_144_000 == 217
+    assert value(figures, "concurrent_requests_p95") == left // 458_752_000 == 124
+    assert value(figures, "kv_cache_tokens") == left // (16 * 131_072) * 16
+    assert value(figures, "longest_context_tokens") == facts.context_tokens
     assert value(figures, "gpus_needed") == 1
     short, long = prefill_flops(facts, 1000), prefill_flops(facts, 3000)
     linear = (3 * short.linear + long.linear) / 4

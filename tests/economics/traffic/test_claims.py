@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from jeton.catalog import AttentionKind, gpu, model
+from jeton.catalog import gpu, model
 from jeton.economics import kv_bytes, kv_bytes_per_token, prefill_flops
 from jeton.economics.serving.activations import prefill_activation_bytes
 from jeton.economics.serving.compute import (
@@ -16,6 +14,7 @@ from jeton.economics.serving.compute import (
 )
 from jeton.economics.serving.latency import read_weight_bytes
 from jeton.economics.vocabulary.laws import tokens_per_char
+from tests.economics.shapes import with_mixers
 
 LLAMA = model("llama-3-8b")
 
@@ -42,7 +41,7 @@ def test_attention_overtakes_the_rest_late() -> None:
 
 
 def test_fewer_key_value_heads_save_memory_and_no_flops() -> None:
-    full = dataclasses.replace(LLAMA, n_kv_heads=32, attention=AttentionKind.MULTI_HEAD)
+    full = with_mixers(LLAMA, n_kv_heads=32)
     assert kv_bytes_per_token(full) == 4 * kv_bytes_per_token(LLAMA)
     assert attention_flops(full, 8192) == attention_flops(LLAMA, 8192)
 

@@ -20,11 +20,12 @@ from tests.economics.serving_reference.engine import Engine
 from tests.economics.serving_reference.output_lengths import OutputLengths as Reference
 from tests.economics.serving_reference.prefixes import PrefixCache
 from tests.economics.serving_reference.recording import Recorder
+from tests.economics.shapes import with_mixers
 
 LLAMA = model("llama-3-8b")
 MODELS = (
     LLAMA,
-    dataclasses.replace(LLAMA, sliding_window_tokens=24, n_sliding_layers=20),
+    with_mixers(LLAMA, 20, window=24),
     model("mixtral-8x7b"),
 )
 H100 = gpu("h100-sxm")

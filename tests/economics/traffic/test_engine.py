@@ -31,10 +31,11 @@ from jeton.economics.traffic.prefixes import PromptBlocks
 from jeton.economics.traffic.simulate import step_times
 from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UsageError
+from tests.economics.shapes import with_mixers
 from tests.economics.traffic.naive import NaiveOutcome, simulate_naively
 
 LLAMA = model("llama-3-8b")
-WINDOWED = dataclasses.replace(LLAMA, sliding_window_tokens=24, n_sliding_layers=20)
+WINDOWED = with_mixers(LLAMA, 20, window=24)
 H100 = gpu("h100-sxm")
 
 REQUEST = st.tuples(st.floats(0, 0.4, allow_nan=False), st.integers(1, 90), st.integers(0, 60))
@@ -273,7 +274,7 @@ class TestPolicies:
 
     def test_weights_that_do_not_fit_are_an_error(self) -> None:
         server = Server(model("llama-3.1-70b"), gpu("a10g"), n_gpus=1)
-        with pytest.raises(UsageError, match="do not fit 1 x A10G"):
+        with pytest.raises(UsageError, match="does not fit 1 x A10G"):
             simulate_traffic(trace_of(3), server)
 
     def test_bad_settings_are_errors(self) -> None:
@@ -465,14 +466,12 @@ def test_a_window_and_a_state_are_honoured() -> None:
     trace = Trace.of([0.0], [9000], [200])
     mistral = model("mistral-7b-v0.1")
     assert mistral.sliding_window_tokens == 4096
-    full = dataclasses.replace(mistral, sliding_window_tokens=None, n_sliding_layers=0)
+    full = with_mixers(mistral, window=None)
     windowed_run, full_run = (simulate_traffic(trace, Server(m, H100)) for m in (mistral, full))
     assert windowed_run.peak_bytes < 0.5 * full_run.peak_bytes
     assert windowed_run.end_seconds < full_run.end_seconds
     hybrid = next(
-        m
-        for m in __import__("jeton.catalog", fromlist=["models"]).models()
-        if m.recurrent is not None
+        m for m in __import__("jeton.catalog", fromlist=["models"]).models() if m.n_state_layers
     )
     run = simulate_traffic(trace, Server(hybrid, gpu("h200-sxm")))
     assert run.n_answered == 1

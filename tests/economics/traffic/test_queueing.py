@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace
 from jeton.economics import MemoryPlan
-from jeton.economics.serving.memory_budget import request_group_bytes
+from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.traffic import EngineSettings, Policy, Server, simulate_traffic
 from jeton.economics.traffic.engine import run_engine
 from jeton.economics.traffic.outcome import Outcome

@@ -256,7 +256,7 @@ class TestPlan:
             ({"policies": [Policy("mean"), Policy("mean")]}, "'mean' is given twice"),
             ({"window_seconds": 1e9}, "window_seconds is 1e"),
             ({"usd_per_hour": Decimal(0)}, "a price of 0 USD an hour; expected a price above 0"),
-            ({"model": "llama-3.1-70b", "plan": MemoryPlan(n_gpus=1)}, "do not fit 1 x A10G"),
+            ({"model": "llama-3.1-70b", "plan": MemoryPlan(n_gpus=1)}, "does not fit 1 x A10G"),
         ],
     )
     def test_what_cannot_be_meant(self, changed: dict[str, object], says: str) -> None:

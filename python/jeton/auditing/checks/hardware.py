@@ -59,7 +59,7 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
             unit="bytes too many on each GPU",
             basis=Basis.ESTIMATED,
             formula=(
-                f"{gpu.memory_bytes:,} bytes of memory, {plan.gpu_memory_utilization:g} of it for "
+                f"{gpu.memory_bytes:,} bytes of memory, {plan.share_on(gpu):g} of it for "
                 f"the engine: {budget.in_words}"
             ),
             source=f"{model.cited_source}; {gpu.cited_source}; {gpu.memory_source}",

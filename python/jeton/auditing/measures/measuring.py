@@ -260,11 +260,11 @@ def workload_of(facts: Facts) -> Workload:
         taken_from_logs=facts.taken_from_logs,
         tokenizer_of=facts.selection.tokenizer_of if facts.selection else "",
         weights=_weights_in_words(plan, model) if model else None,
-        kv_dtype=plan.kv_name if model else None,
-        gpu_memory_utilization=plan.gpu_memory_utilization if model and gpu else None,
+        kv_dtype=plan.kv_name(model) if model else None,
+        gpu_memory_utilization=plan.share_on(gpu) if model and gpu else None,
         peak_to_mean=facts.peak_to_mean if model and gpu else None,
     )
 
 
 def _weights_in_words(plan: MemoryPlan, model: ModelFacts) -> str:
-    return plan.weight_bytes(model).formats.summary(has_experts=model.experts is not None)
+    return plan.weight_bytes(model).in_words()

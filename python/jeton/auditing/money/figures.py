@@ -270,7 +270,9 @@ def what_if_of(evidence: Evidence, bill: Waterfall | None) -> WhatIf:
         prefill_flops_share=PREFILL_FLOPS_SHARE,
         decode_bandwidth_share=DECODE_BANDWIDTH_SHARE,
         gpu=evidence.gpu.name if evidence.gpu else None,
-        gpus=tuple(_what_if_gpu(evidence, facts) for facts in gpus()),
+        gpus=tuple(
+            _what_if_gpu(evidence, facts) for facts in gpus() if facts.low_price is not None
+        ),
     )
 
 

@@ -20,10 +20,11 @@ class GpuSettings:
 
     model: str | None = None
     gpu: str | None = None
+    engine: str = "vllm"
     weights: str = "published"
     kv_dtype: str = "auto"
     tensor_parallel: int | None = None
-    gpu_memory_utilization: float = 0.9
+    gpu_memory_utilization: float | None = None
     max_batched_tokens: int | None = None
     max_requests: int | None = None
     full_pages: bool = False

@@ -9,7 +9,7 @@ import click
 
 from jeton.cli import outputs
 from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
+from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.plan.options import (
     NumberList,
@@ -146,13 +146,15 @@ def admission(
       jeton plan admission trace.jsonl --model llama-3-8b --gpu l4 --policy dynamic --policy peak
       jeton plan admission trace.csv --model llama-3-8b --gpu a10g --json - | jq .best
     """
+    from jeton.catalog import gpu as find_gpu
+    from jeton.catalog import model as find_model
     from jeton.planning.serving import DEFAULT_POLICIES, LatencyObjective, plan_admission
     from jeton.report.plans import admission as looks
 
     outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
     aims = LatencyObjective(ttft, tpot, objective)
     chosen = tuple(_policy(text) for text in policies) or DEFAULT_POLICIES
-    plan = memory_plan(**held)
+    plan = plan_for(find_model(model), find_gpu(gpu), **held)
     read = read_traffic(trace, rate=rate, strict=strict)
     with progress_bar(quiet=quiet) as on_progress:
         found = plan_admission(

@@ -8,7 +8,7 @@ import click
 
 from jeton.cli import outputs
 from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
+from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.plan.options import (
     above_zero,
@@ -123,6 +123,8 @@ def chunks(
       jeton plan chunks --model qwen2.5-14b --gpu l40s --prompt-tokens 3000 --output-tokens 200
       jeton plan chunks trace.csv --model llama-3-8b --gpu l4 --tpot 0.2 --json - | jq .best_tokens
     """
+    from jeton.catalog import gpu as find_gpu
+    from jeton.catalog import model as find_model
     from jeton.planning.serving import plan_chunks
     from jeton.report.plans import chunks as looks
 
@@ -138,7 +140,7 @@ def chunks(
         max_buckets=max_buckets,
         multiple=multiple,
         load=load,
-        plan=memory_plan(**held),
+        plan=plan_for(find_model(model), find_gpu(gpu), **held),
         step_overhead_seconds=step_overhead_ms / 1e3,
     )
     write_plan(

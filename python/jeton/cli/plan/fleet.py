@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jeton.cli import outputs
-from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
+from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.plan.options import (
     Usd,
@@ -107,19 +107,27 @@ def fleet(
       jeton plan fleet trace.csv --model llama-3.1-70b --gpus h100-sxm --speed 20 --ttft 1
       jeton plan fleet trace.csv --model llama-3-8b --gpus l4 --usd-per-hour 0.5 --json -
     """
+    from jeton.catalog import gpu as find_gpu
+    from jeton.catalog import model as find_model
+    from jeton.errors import UsageError
     from jeton.planning.serving import LatencyObjective, plan_fleet
     from jeton.report.plans import fleet as looks
 
     outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
+    names = [name.strip() for name in gpus.split(",") if name.strip()]
+    if not names:
+        raise UsageError("no GPU is given; expected at least one")
+    if held["calibrate"] is not None and len(names) > 1:
+        raise UsageError("a log is of one GPU; expected one of --gpus with --calibrate")
     read = read_traffic(trace, rate=rate, strict=strict)
     with progress_bar(quiet=quiet) as on_progress:
         found = plan_fleet(
             read.part(seconds=seconds, rate_factor=speed),
             model=model,
-            gpus=[name.strip() for name in gpus.split(",") if name.strip()],
+            gpus=names,
             objective=LatencyObjective(ttft, tpot),
             window_seconds=window,
-            plan=memory_plan(**held),
+            plan=plan_for(find_model(model), find_gpu(names[0]), **held),
             usd_per_hour=usd_per_hour,
             step_overhead_seconds=step_overhead_ms / 1e3,
             on_progress=on_progress,

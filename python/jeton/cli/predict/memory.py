@@ -9,7 +9,7 @@ import click
 
 from jeton.cli import outputs, streams, tables
 from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import memory_options, memory_plan
+from jeton.cli.memory_options import memory_options, plan_for
 from jeton.cli.predict.options import history_options
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = ["memory"]
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|)")
 _GIB = 2**30
+_FEW = 5
 
 
 class _Duration(click.ParamType[float]):
@@ -108,7 +109,8 @@ def memory(
     from jeton.planning.prediction.memory import predict_memory
 
     outputs.check_outputs(html=html, json_file=json_file)
-    facts, card, plan = find_model(model), find_gpu(gpu), memory_plan(**given)
+    facts, card = find_model(model), find_gpu(gpu)
+    plan = plan_for(facts, card, **given)
     history = read_history(list(inputs), kind=kind, time_field=time_field, requests_per_second=rate)
     found = predict_memory(
         history,
@@ -152,6 +154,7 @@ def _print(found: MemoryPrediction) -> None:
         f"come{trend}; {found.n_gpus} x {found.gpu} has {forecast.capacity_bytes / _GIB:,.2f} GiB "
         f"for requests of {found.model}, {found.seconds_per_token * 1e3:,.1f} ms a token"
     )
+    _warn(found)
     if found.n_judged:
         streams.say(
             f"on the later half of the input {found.coverage_share:.1%} of {found.n_judged:,} "
@@ -163,6 +166,26 @@ def _print(found: MemoryPrediction) -> None:
             "no interval: the input is too short for this horizon; it should be several times as "
             "long"
         )
+
+
+def _warn(found: MemoryPrediction) -> None:
+    from jeton._plain import counted
+
+    for n, why in (
+        (found.n_too_long, "longer than the model's context"),
+        (found.n_too_large, "larger than the whole cache"),
+        (found.n_without_output, "without a known output"),
+    ):
+        if n:
+            streams.say(f"left out: {counted(n, 'request')} {why}")
+    if found.n_out_of_order:
+        said = counted(found.n_out_of_order, "request")
+        streams.say(f"{said} with an earlier time than one above")
+    coming = found.forecast.requests_per_second * found.forecast.horizon_seconds
+    if coming < _FEW:
+        streams.say(f"quiet: some {coming:.1f} requests come within the horizon")
+    for kind, n in found.rejected.items():
+        streams.say(f"{counted(n, 'row')}: {kind.replace('_', ' ')}")
 
 
 def _row(size: float, ends: str, capacity: int) -> list[str]:

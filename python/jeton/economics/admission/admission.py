@@ -97,7 +97,7 @@ class Admission(Generic[_K]):
             ("context_tokens", 1 if context_tokens is None else context_tokens),
         ):
             if not 1 <= value <= _MAX_TOKENS:
-                raise UsageError(f"{name} is {value}; expected at least 1")
+                raise UsageError(f"{name} is {value}; expected from 1 to {_MAX_TOKENS:,}")
         if not 0 <= watermark_share < 1:
             raise UsageError(f"watermark_share is {watermark_share}; expected a share below 1")
         if page_tokens > capacity_tokens:
@@ -163,9 +163,10 @@ class Admission(Generic[_K]):
         """
         if request in self._numbers:
             raise UsageError(f"request {request!r} was offered before; expected each once")
-        if not 1 <= prompt_tokens <= _MAX_TOKENS:
+        if not 1 <= prompt_tokens <= _MAX_TOKENS or prompt_tokens % 1:
             raise UsageError(
-                f"prompt_tokens of request {request!r} is {prompt_tokens}; expected at least 1"
+                f"prompt_tokens of request {request!r} is {prompt_tokens!r}; expected a whole "
+                f"number from 1 to {_MAX_TOKENS:,}"
             )
         if not abs(at_seconds) < float("inf"):
             raise UsageError(f"at_seconds of request {request!r} is {at_seconds}; expected a time")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.serving.latency import decode_seconds
-from jeton.economics.serving.memory_budget import memory_budget, request_group_bytes
+from jeton.economics.serving.memory_budget import DoesNotFitError, memory_budget, refusal
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.errors import UsageError
 
@@ -97,14 +98,14 @@ class KvMemory:
         """
         plan = plan or MemoryPlan()
         budget = memory_budget(model, gpu, plan)
-        if not budget.fits:
-            raise UsageError(
-                f"{model.name} leaves no memory for requests on {budget.n_gpus} of {gpu.name}\n"
-                "hint: more GPUs (--tensor-parallel), or smaller weights (--weights int4)"
+        words = refusal(model, gpu, plan)
+        if words:
+            raise DoesNotFitError(
+                f"{words}\nhint: more GPUs (--tensor-parallel), or smaller weights (--weights int4)"
             )
         if seconds_per_token is not None and not 0 < seconds_per_token < 3600:
             raise UsageError(f"seconds_per_token is {seconds_per_token}; expected above 0")
-        grouped = changed_plan(plan, n_gpus=budget.n_gpus)
+        grouped = changed_plan(plan, n_gpus=budget.tensor_parallel)
         if seconds_per_token is None:
             context = int(mean_prompt_tokens + mean_output_tokens / 2) + 1
             most = plan.requests(gpu)
@@ -122,7 +123,7 @@ class KvMemory:
         sizes = [
             request_group_bytes(model, int(n), plan=plan, n_gpus=budget.n_gpus) for n in tokens
         ]
-        page = plan.page_tokens / 2
+        page = plan.page / 2
         return cls(
             capacity_bytes=budget.group_kv_bytes,
             tokens=np.maximum(0.0, tokens - page),
@@ -228,6 +229,8 @@ class MemoryForecast:
         if self.full_seconds == 0:
             return "OOM now"
         words = f"OOM in {_minutes(self.full_seconds)}"
+        if self.full_seconds > self.horizon_seconds:
+            words = f"not full within {_minutes(self.horizon_seconds)}; at this trend {words}"
         if self.high_bytes:
             first = _number(self.full_earliest_seconds or 0.0)
             last = (

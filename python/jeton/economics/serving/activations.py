@@ -24,11 +24,10 @@ __all__ = [
 LOGIT_BYTES = 4
 """Scores are computed or raised to fp32 before softmax and sampling."""
 
-SAMPLER_BYTES = 28
+SAMPLER_BYTES = 22
 """Bytes a score takes while tokens are drawn with top-k and top-p: the fp32 score, sorted scores (4
-each) with their ids (8), probabilities, their running sum, and random numbers (4 each). Start-up
-logs of vLLM come to 36 to 39 in versions 0.6 to 0.10 and to 20 in 0.19
-(docs/guides/serving-memory.md)."""
+each) with their ids (8), probabilities, and their running sum. Start-up logs of vLLM come to 37 in
+versions 0.6 to 0.11 and to 17 to 26 from 0.14 on (docs/guides/serving-memory.md)."""
 
 TRAINING_LOGIT_COPIES = 3
 """Scores, their softmax and their gradient are alive at once where the loss is not fused: 24,000 MB
@@ -94,6 +93,7 @@ def prefill_activation_bytes(
     n_gpus: int = 1,
     vocab_size: int | None = None,
     dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+    sampler_bytes: int = SAMPLER_BYTES,
 ) -> int:
     """Return the bytes of activations that are alive at the widest point of a forward pass.
 
@@ -101,7 +101,7 @@ def prefill_activation_bytes(
     normalised copy and the input of the block, beside queries, keys, values and their output
     ``(2 H + 2 g) e``, or the MLP's ``3 f`` (gate, up and their product; ``2 f`` without a gate),
     times the active experts, whose outputs are ``k d`` more. Layers come one after another, so one
-    counts. Or, where it is more, ``2 n b d + s V 28`` while tokens are drawn (`SAMPLER_BYTES`). A
+    counts. Or, where it is more, ``2 n b d + s V 22`` while tokens are drawn (`SAMPLER_BYTES`). A
     group of GPUs splits heads and MLP.
 
     Source: definition of the layers; arXiv:2205.14135 (attention's scores are never stored).
@@ -115,6 +115,7 @@ def prefill_activation_bytes(
         n_gpus: GPUs of a tensor-parallel group.
         vocab_size: Another vocabulary than the model's own.
         dtype_bytes: Bytes of an activation: 16 bits whatever the weights are in.
+        sampler_bytes: Bytes of a score while tokens are drawn.
 
     Raises:
         UsageError: If a number is negative.
@@ -122,18 +123,13 @@ def prefill_activation_bytes(
     if n_tokens < 0 or n_gpus < 1:
         raise UsageError(f"n_tokens is {n_tokens} and n_gpus {n_gpus}; expected at least 0 and 1")
     d = model.hidden_size
-    heads = (2 * model.n_heads + 2 * model.n_kv_heads) * model.head_size
-    n_parts = 3 if model.mlp == "gated" else 2
-    mlp = n_parts * model.intermediate_size
-    outputs = 0
-    if model.experts is not None:
-        n_at_work = model.experts.n_active + model.experts.n_shared
-        dense = mlp if model.experts.n_dense_layers else 0
-        mlp = max(n_parts * n_at_work * model.experts.intermediate_size, dense)
-        outputs = model.experts.n_active * d
-    widest = max(-(-heads // n_gpus), -(-mlp // n_gpus) + outputs)
+    widest = 0
+    for layer in dict.fromkeys(model.layers):
+        mixers = sum(mixer.activation_width for mixer in layer.mixers)
+        split, outputs = (0, 0) if layer.mlp is None else layer.mlp.activation_width(d)
+        widest = max(widest, -(-mixers // n_gpus), -(-split // n_gpus) + outputs)
     layers = n_tokens * (3 * d + widest) * dtype_bytes
     rows = table_rows(model, vocab_size)
     n_drawn = min(n_scored_tokens, n_tokens)
-    drawing = 2 * n_tokens * d * dtype_bytes + n_drawn * rows * SAMPLER_BYTES
+    drawing = 2 * n_tokens * d * dtype_bytes + n_drawn * rows * sampler_bytes
     return max(layers, drawing)

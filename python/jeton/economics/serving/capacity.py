@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget, request_group_bytes
+from jeton.economics.serving.group_bytes import request_group_bytes
+from jeton.economics.serving.memory import kv_element_bytes
+from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
@@ -115,7 +117,7 @@ def workload_capacity(
     if not 0 < overflow_share < 1:
         raise UsageError(f"overflow_share is {overflow_share}; expected a share between 0 and 1")
     plan = changed_plan(plan, **changes)
-    page_tokens = plan.page_tokens
+    page_tokens = plan.page
     found = memory_budget(model, gpu, plan)
     group, budget = found.n_gpus, found.group_kv_bytes
     step = max(page_tokens, 1)
@@ -139,7 +141,7 @@ def workload_capacity(
         budget_bytes=budget,
         weight_bytes=found.group_weight_bytes,
         page_tokens=page_tokens,
-        n_tokens=cached_tokens(model, found, plan),
+        n_tokens=cached_tokens(model, gpu, found, plan),
         bytes_per_request_mean=mean,
         n_requests_mean=_fit(budget, mean),
         n_requests_safe=_safe(sizes, workload.n_requests, budget, overflow_share),
@@ -154,20 +156,27 @@ def workload_capacity(
     )
 
 
-def cached_tokens(model: ModelFacts, budget: MemoryBudget, plan: MemoryPlan) -> int:
+def cached_tokens(model: ModelFacts, gpu: GpuFacts, budget: MemoryBudget, plan: MemoryPlan) -> int:
     """Return how many tokens a group caches at most, as engines print it when they start.
 
-    Formula: what is left over the bytes of one more token; of a model with windows, tokens of
-    requests as long as its context. 0 for a model that caches none.
+    Formula: the engine's, over what is left; of a model with windows or states, tokens of requests
+    as long as its context. 0 for a model that caches none.
 
-    Source: vLLM, ``GPU KV cache size``.
+    Source: vLLM, ``GPU KV cache size``; SGLang, ``max_total_num_tokens``.
     """
-    context = model.context_tokens
-    size = request_group_bytes(model, context, plan=plan, n_gpus=budget.n_gpus)
-    if model.n_sliding_cache_layers == 0 and model.recurrent is None:
-        size = request_group_bytes(model, 1, plan=plan, n_gpus=budget.n_gpus)
-        context = 1
-    return int(budget.group_kv_bytes * context / size) if size else 0
+    if not budget.fits:
+        return 0
+    rules, tensor = plan.rules, budget.tensor_parallel
+    measured = plan.measured
+    if plan.kv_bytes_per_token is not None:
+        per_token = plan.kv_bytes_per_token + plan.rules.state_of(model, plan)
+        found = budget.group_kv_bytes // per_token
+    elif measured is not None and measured.token_bytes and tensor == measured.tensor_parallel:
+        scale = float(plan.element(model) / kv_element_bytes(measured.kv_dtype))
+        found = int(budget.kv_bytes / (measured.token_bytes * scale)) * budget.n_replicas
+    else:
+        found = rules.cache_tokens(model, budget.kv_bytes, plan, gpu, tensor) * budget.n_replicas
+    return int(found)
 
 
 def longest_context(
@@ -178,11 +187,11 @@ def longest_context(
     plan: MemoryPlan | None = None,
     **changes: Unpack[PlanChanges],
 ) -> int:
-    """Return the longest context at which so many requests still fit.
+    """Return the longest context at which ``n_requests`` requests still fit.
 
-    Formula: the largest n with ``R k(n) <= left``, with what `memory_budget` leaves; 0 if the model
-    does not fit. Not limited by the model's own ``context_tokens``. Without a number of GPUs it is
-    for one: it does not take a second unasked.
+    Formula: the largest n with ``R k(n) <= left``, k in the engine's pages and with what
+    `memory_budget` leaves, at most the model's own context; 0 if the model does not fit. Without a
+    number of GPUs it is for one: it does not take a second unasked.
 
     Source: `jeton.economics.serving.memory_budget`.
 
@@ -201,17 +210,18 @@ def longest_context(
     plan = changed_plan(plan, **changes)
     plan = changed_plan(plan, n_gpus=plan.n_gpus or 1)
     budget = memory_budget(model, gpu, plan)
+    most = plan.context_tokens(model)
+    # A request lies on one replica.
+    replicas = -(-n_requests // budget.n_replicas)
 
     def fits(n_tokens: int) -> bool:
-        size = request_group_bytes(model, n_tokens, plan=plan, n_gpus=budget.n_gpus)
-        return n_requests * size <= budget.group_kv_bytes
+        size = plan.rules.sequence_bytes(model, n_tokens, plan, gpu, budget.tensor_parallel)
+        return budget.fits and replicas * size <= budget.group_kv_bytes / budget.n_replicas
 
     if not fits(1):
         return 0
     # Windows and states make growth sub-linear, never negative: bisection is exact.
-    low, high = 1, 2
-    while high < 1 << 40 and fits(high):
-        low, high = high, high * 2
+    low, high = 1, most + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)

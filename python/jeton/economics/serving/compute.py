@@ -8,9 +8,11 @@ only overtakes the linear part around ``n = 12 d`` (53,000 tokens for Llama-3-8B
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
-from jeton.catalog.model_facts import AttentionKind, ModelFacts
+from jeton.catalog.layers import Mixer
+from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.parameters import count_parameters
 from jeton.errors import UsageError
 
@@ -101,10 +103,10 @@ def attention_flops(model: ModelFacts, n_tokens: int) -> int:
 
     Formula and source: as `prefill_flops`. Grouping of key-value heads saves memory, not FLOPs.
     """
-    n_sliding = 0 if model.sliding_window_tokens is None else model.n_sliding_layers
-    pairs = (model.n_attention_layers - n_sliding) * attended_pairs(n_tokens)
-    pairs += n_sliding * attended_pairs(n_tokens, window_tokens=model.sliding_window_tokens)
-    return _flops_per_pair(model) * pairs
+    return sum(
+        n * mixer.pair_flops * attended_pairs(n_tokens, window_tokens=mixer.attended)
+        for mixer, n in _attending(model)
+    )
 
 
 def attended_pairs(n_tokens: int, *, window_tokens: int | None = None) -> int:
@@ -136,16 +138,11 @@ def decode_flops_per_token(
     if context_tokens < 0:
         raise UsageError(f"context_tokens is {context_tokens}; expected at least 0")
     attended = context_tokens + 1
-    if model.attention is AttentionKind.LATENT and model.latent_attention is not None:
-        latent = model.latent_attention
-        per_pair = 2 * model.n_heads * (2 * latent.kv_latent_size + latent.rotary_size)
-    else:
-        per_pair = _flops_per_pair(model)
-    window = model.sliding_window_tokens
-    n_sliding = 0 if window is None else model.n_sliding_layers
-    pairs = (model.n_attention_layers - n_sliding) * attended
-    pairs += n_sliding * min(attended, window or 0)
-    return forward_flops_per_token(model, vocab_size=vocab_size) + per_pair * pairs
+    attention = sum(
+        n * mixer.decode_pair_flops * min(attended, mixer.attended or attended)
+        for mixer, n in _attending(model)
+    )
+    return forward_flops_per_token(model, vocab_size=vocab_size) + attention
 
 
 def training_flops(
@@ -186,17 +183,16 @@ many up to the order of a head's size)."""
 
 
 def _state_flops_per_token(model: ModelFacts) -> int:
-    """Return the FLOPs per token of the recurrent layers' states; 0 without such layers."""
-    if model.recurrent is None:
-        return 0
-    elements = model.recurrent.value_size * model.recurrent.state_size
-    return model.recurrent.n_layers * elements * _FLOPS_PER_STATE_ELEMENT
+    """Return the FLOPs per token of the layers' states; 0 without such layers."""
+    return _FLOPS_PER_STATE_ELEMENT * sum(
+        mixer.state.state_elements
+        for layer in model.layers
+        for mixer in layer.mixers
+        if mixer.state is not None
+    )
 
 
-def _flops_per_pair(model: ModelFacts) -> int:
-    """Return the attention FLOPs of one (query, key) pair in one layer, all heads."""
-    if model.attention is AttentionKind.LATENT and model.latent_attention is not None:
-        latent = model.latent_attention
-        key_size = latent.nope_size + latent.rotary_size
-        return 2 * model.n_heads * (key_size + latent.value_size)
-    return 4 * model.n_heads * model.head_size
+def _attending(model: ModelFacts) -> list[tuple[Mixer, int]]:
+    """Return the mixers that attend, and the number of layers of each."""
+    found = Counter(mixer for layer in model.layers for mixer in layer.mixers)
+    return [(mixer, n) for mixer, n in found.items() if mixer.pair_flops]

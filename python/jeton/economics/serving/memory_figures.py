@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from jeton.catalog.gpu_facts import GpuFacts
-from jeton.catalog.model_facts import AttentionKind, ModelFacts
+from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.capacity import cached_tokens, longest_context
+from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.serving.memory import (
     full_page_bytes,
     kv_bytes_per_token,
     request_bytes,
     state_bytes,
 )
-from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget, request_group_bytes
+from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.serving.parameters import table_rows
 from jeton.findings import Basis, Figure
@@ -45,7 +46,7 @@ class MemoryFigures:
         output_tokens: float,
     ) -> dict[str, Figure | None]:
         """KV cache, weights and tables."""
-        model, b = self.model, self.plan.kv_element
+        model, b = self.model, self.plan.element(self.model)
         per_token = kv_bytes_per_token(model, dtype_bytes=b)
         kv_total = sum(
             n * request_bytes(model, length + output_tokens, dtype_bytes=b)
@@ -93,7 +94,7 @@ class MemoryFigures:
                 model.cited_source,
             ),
         }
-        if model.n_sliding_cache_layers:
+        if model.n_sliding_layers:
             full = sum(
                 n * full_page_bytes(model, length + output_tokens, dtype_bytes=b)
                 for length, n in zip(lengths, documents, strict=True)
@@ -147,7 +148,7 @@ class MemoryFigures:
                 source,
             ),
             "kv_cache_tokens": Figure(
-                cached_tokens(self.model, budget, self.plan),
+                cached_tokens(self.model, gpu, budget, self.plan),
                 f"tokens on {group}",
                 Basis.ESTIMATED,
                 f"({how}) = {budget.group_kv_bytes / 1e9:,.2f} GB over what a token takes"
@@ -199,41 +200,30 @@ class MemoryFigures:
         return f"; each key-value head is held {float(copies):g} times"
 
     def _table_bits(self) -> str:
-        formats = self.weights.formats
-        one = formats.head if self.model.tied_embeddings else formats.tables
-        return f"{float(one.bytes):g}"
+        tables = self.weights.input_embedding + self.weights.output_head
+        n_tables = 1 if self.model.tied_embeddings else 2
+        return f"{tables / (n_tables * self.rows * self.model.hidden_size):.4g}"
 
     def _formats(self) -> str:
-        return self.weights.formats.summary(has_experts=self.model.experts is not None)
+        return self.weights.in_words()
 
     def _weights_source(self) -> str:
-        model = self.model
-        if self.plan.weights != "published":
-            return self.weights.formats.source
-        if model.weight_file_bytes is not None:
-            return f"{model.weight_file_bytes:,} bytes in the weight files"
-        return model.weights_source
+        return self.weights.source
 
     def _kv_formula(self) -> str:
-        model, b = self.model, f"{float(self.plan.kv_element):g}"
-        if model.attention is AttentionKind.LATENT and model.latent_attention is not None:
-            latent = model.latent_attention
-            formula = f"({latent.kv_latent_size} latent + {latent.rotary_size} rotary)"
-            return f"{formula} x {self._layers()} layers x {b} bytes"
-        return (
-            f"2 x {self._layers()} layers x {model.n_kv_heads} KV heads x "
-            f"{model.head_size} x {b} bytes{self._window()}"
-        )
-
-    def _layers(self) -> int:
-        return self.model.n_full_cache_layers + self.model.n_sliding_cache_layers
+        element = self.plan.element(self.model)
+        terms = []
+        for row, n in self.model.cache_rows.items():
+            entry = f" for each {row.rate} tokens" if row.rate > 1 else ""
+            terms.append(f"{n} layers x {float(row.size(element)):g} bytes{entry}")
+        return f"{' + '.join(terms) or 'no cache'}{self._window()}"
 
     def _window(self) -> str:
         model = self.model
-        if model.recurrent is not None:
+        if model.n_state_layers:
             state = state_bytes(model)
             return (
-                f"; {model.recurrent.n_layers} of {model.n_layers} layers keep {state:,} bytes "
+                f"; {model.n_state_layers} of {model.n_layers} layers keep {state:,} bytes "
                 "whatever the length"
             )
         if model.sliding_window_tokens is None:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from jeton.catalog.gpu_facts import GpuFacts
-from jeton.catalog.model_facts import ModelFacts
+from jeton.catalog.model_facts import AttentionKind, ModelFacts
 from jeton.economics.serving.capacity import cached_tokens, longest_context
 from jeton.economics.serving.memory import (
     full_page_bytes,
     kv_bytes,
     kv_bytes_per_token,
-    state_bytes,
 )
-from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget, request_group_bytes
+from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget, refusal
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.serving.parameters import count_parameters
+from jeton.errors import UsageError
 
 __all__ = ["MemoryFit", "fit_on", "plan_summary"]
 
@@ -29,10 +29,11 @@ class MemoryFit:
         gpu: Name of the GPU.
         budget: Memory of each GPU, part by part.
         kv_cache_tokens: Tokens that the group caches, in one request or in many.
-        longest_context_tokens: Tokens of one request that has the group to itself; not limited by
-            the model's own context.
+        longest_context_tokens: Tokens of one request that has the group to itself, at most the
+            model's context.
         request_tokens: Length of the requests that are counted.
-        n_requests: Requests of that length that fit.
+        n_requests: Requests of that length at once: those that fit in whole pages, at most those
+            that the engine runs side by side; 0 where they are longer than the context.
         notes: Facts that are easily overlooked, one sentence each.
     """
 
@@ -57,6 +58,8 @@ class MemoryFit:
             "n_gpus": budget.n_gpus,
             "gpus_needed": budget.needed_gpus,
             "fits": budget.fits,
+            "refused": budget.refused or None,
+            "basis": budget.basis,
             "memory_bytes": budget.memory_bytes,
             "usable_bytes": budget.usable_bytes,
             "weight_bytes": budget.weight_bytes,
@@ -80,45 +83,71 @@ def fit_on(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, *, request_tokens
     Raises:
         UsageError: If ``request_tokens`` is negative.
     """
+    if request_tokens < 0:
+        raise UsageError(f"request_tokens is {request_tokens}; expected at least 0")
     budget = memory_budget(model, gpu, plan)
-    held = changed_plan(plan, n_gpus=budget.n_gpus)
-    size = request_group_bytes(model, request_tokens, plan=held, n_gpus=budget.n_gpus)
+    held = changed_plan(plan, n_gpus=budget.tensor_parallel)
+    context = plan.context_tokens(model)
+    size = plan.rules.sequence_bytes(model, request_tokens, held, gpu, budget.tensor_parallel)
+    n_fit = int(budget.group_kv_bytes / budget.n_replicas // size) if size and budget.fits else 0
+    n_taken = min(n_fit, plan.requests(gpu)) * budget.n_replicas
     return MemoryFit(
         gpu=gpu.name,
         budget=budget,
-        kv_cache_tokens=cached_tokens(model, budget, held),
+        kv_cache_tokens=cached_tokens(model, gpu, budget, held),
         longest_context_tokens=longest_context(model, gpu, plan=held),
         request_tokens=request_tokens,
-        n_requests=int(budget.group_kv_bytes // size) if size else 0,
-        notes=_notes(model, gpu, plan, budget),
+        n_requests=0 if request_tokens > context else n_taken,
+        notes=_notes(model, gpu, plan, budget, request_tokens, n_fit),
     )
 
 
 def _notes(
-    model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, budget: MemoryBudget
+    model: ModelFacts,
+    gpu: GpuFacts,
+    plan: MemoryPlan,
+    budget: MemoryBudget,
+    request_tokens: int,
+    n_fit: int,
 ) -> tuple[str, ...]:
     notes = []
     weights = f"{budget.group_weight_bytes / 1e9:,.1f} GB of weights"
+    context, most = plan.context_tokens(model), plan.requests(gpu)
+    if plan.weight_bytes(model).basis == "name":
+        notes.append(
+            f"weights are a guess from the name: a checkpoint keeps some parts in 16 bits; its "
+            f"folder, its config.json or --weights says which ({model.weights_source})"
+        )
     if not budget.fits:
-        needed = budget.needed_gpus
-        more = "no number of them holds it" if needed is None else f"{needed} are needed"
-        notes.append(f"{model.name} ({weights}) does not fit {budget.n_gpus} x {gpu.name}: {more}")
+        notes.append(refusal(model, gpu, plan))
     elif budget.n_gpus > 1 and plan.n_gpus is None:
         notes.append(
             f"{model.name} ({weights}) does not fit one {gpu.name}: the figures are for "
             f"{budget.n_gpus} together"
         )
+    if request_tokens > context:
+        notes.append(
+            f"a request of {request_tokens:,} tokens is beyond the context of {context:,}: the "
+            "engine answers it with an error"
+        )
+    elif budget.fits and n_fit > most:
+        notes.append(f"{n_fit:,} requests fit {gpu.name}; {plan.engine} runs {most:,} of them")
     if budget.kv_copies > 1:
         notes.append(
-            f"on {budget.n_gpus} x {gpu.name} each key-value head is held "
+            f"each of the {budget.n_gpus} x {gpu.name} holds the whole latent cache"
+            if model.attention is AttentionKind.LATENT
+            else f"on {budget.n_gpus} x {gpu.name} each key-value head is held "
             f"{float(budget.kv_copies):g} times: there are fewer heads than GPUs"
-            if model.latent_attention is None
-            else f"each of the {budget.n_gpus} x {gpu.name} holds the whole latent cache"
         )
-    if budget.fits and model.n_sliding_cache_layers and not plan.full_pages:
+    if budget.fits and model.n_sliding_layers and not plan.full_pages:
         notes.append(
             "an engine that gives layers with a window pages for all tokens holds less: "
             "--full-pages"
+        )
+    if plan.engine == "vllm" and any("compressed" in kind for kind in model.layer_kinds):
+        notes.append(
+            "vLLM has been seen to hold half as many tokens of this model, or fewer, than its "
+            "layers need (vllm-project/vllm#51041)"
         )
     return tuple(notes)
 
@@ -129,17 +158,23 @@ def plan_summary(model: ModelFacts, plan: MemoryPlan) -> dict[str, Any]:
     Source: `jeton.economics.serving.memory`.
     """
     weights = plan.weight_bytes(model)
-    element = plan.kv_element
-    context = model.context_tokens
-    has_windows = model.n_sliding_cache_layers > 0
+    element = plan.element(model)
+    context = plan.context_tokens(model)
+    has_windows = model.n_sliding_layers > 0
     return {
         "model": model.name,
         "parameters": count_parameters(model).total,
-        "weights": weights.formats.summary(has_experts=model.experts is not None),
+        "layers": ", ".join(f"{n} {kind}" for kind, n in model.layer_kinds.items()),
+        "weights": weights.in_words(),
         "weights_bytes": weights.total,
-        "kv_cache": plan.kv_name,
-        "kv_bytes_per_token": kv_bytes_per_token(model, dtype_bytes=element),
-        "state_bytes_per_request": state_bytes(model) or None,
+        "weights_basis": weights.basis,
+        "weights_by_part": {
+            role: weights.of(role) for role in dict.fromkeys(part.role for part in weights.parts)
+        },
+        "kv_cache": plan.kv_name(model),
+        "kv_bytes_per_token": plan.kv_bytes_per_token
+        or kv_bytes_per_token(model, dtype_bytes=element),
+        "state_bytes_per_request": plan.rules.state_of(model, plan) or None,
         "context_tokens": context,
         "kv_bytes_at_full_context": int(kv_bytes(model, context, dtype_bytes=element)),
         "kv_bytes_at_full_context_all_layers_paged": (

@@ -17,6 +17,7 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving.capacity import Capacity, workload_capacity
 from jeton.economics.serving.compute import decode_flops_per_token
+from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.serving.latency import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
@@ -24,7 +25,6 @@ from jeton.economics.serving.latency import (
     prefill_seconds,
     read_weight_bytes,
 )
-from jeton.economics.serving.memory_budget import request_group_bytes
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
@@ -131,7 +131,7 @@ def own_gpu_cost(
         )
     plan = changed_plan(plan, **changes)
     fits = workload_capacity(model, gpu, workload, plan=plan)
-    plan = changed_plan(plan, n_gpus=fits.n_gpus)
+    plan = changed_plan(plan, n_gpus=fits.budget.tensor_parallel)
     n = n_concurrent or min(fits.n_requests_safe, plan.requests(gpu))
     if n < 1:
         raise UsageError(

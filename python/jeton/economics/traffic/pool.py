@@ -13,20 +13,24 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.memory import (
     DEFAULT_DTYPE_BYTES,
     Bytes,
-    kv_bytes_per_layer_token,
+    kv_bytes_per_token,
+    row_copies,
     state_bytes,
 )
+from jeton.economics.serving.weights import element_bytes, whole_bytes
 from jeton.errors import UsageError
 
-__all__ = ["PageBytes", "group_layer_token_bytes"]
+__all__ = ["PageBytes", "layer_token_bytes"]
 
 
-def group_layer_token_bytes(
-    model: ModelFacts, *, dtype_bytes: Bytes = DEFAULT_DTYPE_BYTES, copies: Fraction = Fraction(1)
-) -> int:
-    """Return the bytes of one token in one layer on all GPUs of a group, copies included."""
-    exact = kv_bytes_per_layer_token(model, dtype_bytes=dtype_bytes) * copies
-    return -(-exact.numerator // exact.denominator)
+def layer_token_bytes(model: ModelFacts, *, dtype_bytes: Bytes, n_gpus: int = 1) -> float:
+    """Return the bytes of one token in one layer on all GPUs of a group, the mean of the layers."""
+    n = sum(model.cache_rows.values())
+    n_layers = sum(bool(layer.rows) for layer in model.layers)
+    if not n:
+        return 0.0
+    total = kv_bytes_per_token(model, dtype_bytes=dtype_bytes, n_gpus=n_gpus)
+    return total / n_layers
 
 
 class PageBytes:
@@ -44,19 +48,26 @@ class PageBytes:
         *,
         page_tokens: int,
         dtype_bytes: Bytes = DEFAULT_DTYPE_BYTES,
-        copies: Fraction = Fraction(1),
+        n_gpus: int = 1,
         full_pages: bool = False,
     ) -> None:
-        per_layer = group_layer_token_bytes(model, dtype_bytes=dtype_bytes, copies=copies)
-        n_window = 0 if full_pages else model.n_sliding_cache_layers
-        n_full = model.n_full_cache_layers + model.n_sliding_cache_layers - n_window
+        size = element_bytes(dtype_bytes)
+        full = window = Fraction(0)
+        longest = 0
+        for row, n in model.cache_rows.items():
+            one = page_tokens * n * row.size(size) * row_copies(row, n_gpus) / row.rate
+            if row.window is None or full_pages:
+                full += one
+            else:
+                window += one
+                longest = max(longest, row.window)
         self.page_tokens = page_tokens
-        self.full = page_tokens * per_layer * n_full
+        self.full = whole_bytes(full)
         """Bytes of a page in the layers that keep pages for all tokens."""
-        self.window = page_tokens * per_layer * n_window
+        self.window = whole_bytes(window)
         """Bytes of a page in the layers with one."""
         # A window that begins inside of a page reaches into one page more.
-        self.window_pages = -(-(model.sliding_window_tokens or 0) // page_tokens) + 1
+        self.window_pages = -(-longest // page_tokens) + 1
         """Pages that layers with a window hold at most."""
         self.state = state_bytes(model)
         """Bytes that a sequence keeps whatever its length."""

@@ -4,14 +4,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG
+from jeton.economics.serving.capacity import longest_context
+from jeton.economics.serving.memory_budget import memory_budget
+from jeton.economics.serving.memory_plan import changed_plan
+from jeton.economics.traffic.outcome import DONE, TOO_LARGE, TOO_LONG
 from jeton.economics.traffic.pool import PageBytes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["refusals"]
+    from jeton.catalog.gpu_facts import GpuFacts
+    from jeton.catalog.model_facts import ModelFacts
+    from jeton.economics.serving.memory_plan import MemoryPlan
+
+__all__ = ["refusals", "refused_requests"]
+
+
+def refused_requests(
+    model: ModelFacts,
+    gpu: GpuFacts,
+    plan: MemoryPlan,
+    prompts: NDArray[np.int64],
+    outputs: NDArray[np.int64],
+) -> NDArray[np.uint8]:
+    """Return for each request 0, or why an engine with this plan refuses it."""
+    budget = memory_budget(model, gpu, plan)
+    pages = PageBytes(
+        model,
+        page_tokens=plan.page or 1,
+        dtype_bytes=plan.element(model),
+        n_gpus=budget.tensor_parallel,
+        full_pages=plan.full_pages,
+    )
+    # A request lies on one replica.
+    context = plan.context_tokens(model)
+    status = refusals(
+        prompts,
+        outputs,
+        pages=pages,
+        budget_bytes=budget.group_kv_bytes // budget.n_replicas,
+        context_tokens=context,
+    )
+    # Engines keep layers of several kinds in pages of one size, which hold less than bytes say.
+    most = longest_context(model, gpu, plan=changed_plan(plan, n_gpus=budget.tensor_parallel))
+    if most < context:
+        status[(status == DONE) & (prompts + outputs - (outputs > 0) > most)] = TOO_LARGE
+    return status
 
 
 def refusals(

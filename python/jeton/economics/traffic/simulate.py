@@ -12,11 +12,16 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.admission.policies import Policy
 from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving.latency import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
-from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
+from jeton.economics.serving.memory_budget import (
+    DoesNotFitError,
+    MemoryBudget,
+    memory_budget,
+    refusal,
+)
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.traffic.engine import run_engine
 from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
-from jeton.economics.traffic.pool import PageBytes, group_layer_token_bytes
+from jeton.economics.traffic.pool import PageBytes, layer_token_bytes
 from jeton.economics.traffic.prediction import prediction_error
 from jeton.economics.traffic.prefixes import PromptBlocks
 from jeton.economics.traffic.result import Spread, TrafficRun, TrafficSeries
@@ -119,19 +124,11 @@ class Server:
         """Raise where the group does not hold the model.
 
         Raises:
-            UsageError: It does not; says how many GPUs would.
+            DoesNotFitError: It does not; says how many GPUs would.
         """
-        budget = self.budget
-        if budget.fits:
-            return
-        needed = "no number of these GPUs holds it"
-        if budget.needed_gpus is not None:
-            needed = f"{budget.needed_gpus} of these GPUs hold it"
-        raise UsageError(
-            f"the weights of {self.model.name} ({self.weights / 1e9:,.1f} GB) do not fit "
-            f"{self.group} x {self.gpu.name} beside activations and engine\n"
-            f"hint: {needed}; fewer bits a weight, or a larger GPU"
-        )
+        words = refusal(self.model, self.gpu, self.plan)
+        if words:
+            raise DoesNotFitError(f"{words}\nhint: fewer bits a weight, or a larger GPU")
 
     @property
     def hourly(self) -> Decimal:
@@ -214,11 +211,11 @@ def replay(
     pages = PageBytes(
         server.model,
         page_tokens=settings.page_tokens,
-        dtype_bytes=server.plan.kv_element,
-        copies=server.budget.kv_copies,
+        dtype_bytes=server.plan.element(server.model),
+        n_gpus=server.budget.tensor_parallel,
         full_pages=server.plan.full_pages,
     )
-    context = server.model.context_tokens
+    context = server.plan.context_tokens(server.model)
     if policy.name == "static" and policy.reserved_tokens is None:
         totals = trace.prompt_tokens + trace.output_tokens
         longest = int(totals.max(initial=1, where=totals <= context))
@@ -309,10 +306,12 @@ def _run_of(
         usd_busy = _money(usd_per_second, busy / n_done)
         usd_mtok = _money(usd_per_second * TOKENS_PER_MTOK, end / n_tokens)
     allocated, held = sum(recorder.allocated), sum(recorder.held)
-    layer_token_bytes = group_layer_token_bytes(
-        server.model, dtype_bytes=server.plan.kv_element, copies=server.budget.kv_copies
+    token_bytes = layer_token_bytes(
+        server.model,
+        dtype_bytes=server.plan.element(server.model),
+        n_gpus=server.budget.tensor_parallel,
     )
-    held *= layer_token_bytes
+    held *= token_bytes
     budget = server.budget_bytes
     return TrafficRun(
         tokenizer=tokenizer,
@@ -349,7 +348,7 @@ def _run_of(
         usd_per_request_busy=usd_busy,
         usd_per_mtok=usd_mtok,
         ttft_quantiles_seconds=_quantiles(ttft),
-        series=_series(out, layer_token_bytes),
+        series=_series(out, token_bytes),
     )
 
 
@@ -370,7 +369,7 @@ def _quantiles(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(float(ordered[place]) for place in places)
 
 
-def _series(out: Outcome, layer_token_bytes: int) -> TrafficSeries:
+def _series(out: Outcome, token_bytes: float) -> TrafficSeries:
     import numpy as np
 
     recorder = out.memory
@@ -395,7 +394,7 @@ def _series(out: Outcome, layer_token_bytes: int) -> TrafficSeries:
         seconds=width,
         allocated_bytes=_whole(allocated / covered),
         peak_bytes=_whole(peak),
-        held_bytes=_whole(held / covered * layer_token_bytes),
+        held_bytes=_whole(held / covered * token_bytes),
         waiting=_number_over_time(out.waits, edges),
         running=_number_over_time(out.runs, edges),
         n_memory_out=tuple(int(k) for k in np.histogram(out.memory_out, bins=edges)[0]),

@@ -28,9 +28,8 @@ from jeton.economics.serving.latency import (
     read_weight_bytes,
 )
 from jeton.economics.serving.memory import state_bytes
-from jeton.economics.serving.memory_budget import kv_copies
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.traffic.pool import group_layer_token_bytes
+from jeton.economics.traffic.pool import layer_token_bytes
 from jeton.errors import UsageError
 
 __all__ = ["ExpertWeights", "StepTimes"]
@@ -114,18 +113,17 @@ class StepTimes:
         if not 0 <= overhead_seconds < 60:
             raise UsageError(f"overhead_seconds is {overhead_seconds}; expected at least 0")
         plan = changed_plan(plan, **changes)
-        n_gpus, vocab_size = plan.n_gpus or 1, plan.vocab_size
+        n_gpus = (plan.n_gpus or 1) * plan.pipeline_parallel * plan.data_parallel
+        vocab_size = plan.vocab_size
         per_flop = 1 / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share)
         per_byte = 1 / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
-        n_window = 0 if model.sliding_window_tokens is None else model.n_sliding_layers
+        n_window = model.n_sliding_layers
         layers = model.n_attention_layers
         one = prefill_flops(model, 1, n_scored_tokens=0, vocab_size=vocab_size).linear
         token = forward_flops_per_token(model, vocab_size=vocab_size)
         # The cost of one output token for each layer token: the first token attends itself alone.
         pair = (decode_flops_per_token(model, 0, vocab_size=vocab_size) - token) / max(layers, 1)
-        cache = group_layer_token_bytes(
-            model, dtype_bytes=plan.kv_element, copies=kv_copies(model, n_gpus)
-        )
+        cache = layer_token_bytes(model, dtype_bytes=plan.element(model), n_gpus=plan.n_gpus or 1)
         return cls(
             n_layers=layers,
             n_window_layers=n_window,

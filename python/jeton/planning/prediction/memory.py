@@ -18,10 +18,15 @@ from jeton.economics.prediction.memory_forecast import (
     demand_floor,
     forecast_memory,
 )
+from jeton.economics.serving.memory_budget import DoesNotFitError, refusal
 from jeton.economics.serving.memory_plan import MemoryPlan
+from jeton.economics.traffic.outcome import DONE, TOO_LARGE, TOO_LONG
+from jeton.economics.traffic.refusals import refused_requests
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jeton.catalog.gpu_facts import GpuFacts
     from jeton.catalog.model_facts import ModelFacts
     from jeton.planning.prediction.history import RequestHistory
@@ -40,7 +45,12 @@ class MemoryPrediction:
         model: Name of the model.
         gpu: Name of the GPU.
         n_gpus: GPUs of the group.
-        n_requests: Requests that were read.
+        n_requests: Requests that were read and can be served.
+        n_too_long: Requests left out: longer than the model's context, which engines refuse.
+        n_too_large: Requests left out: larger than the whole cache.
+        n_without_output: Requests left out since their output is not known.
+        n_out_of_order: Requests that came before one above them; they were sorted in.
+        rejected: Rows that cannot be meant, by reason.
         seconds_per_token: Time of a token of an answer.
         forecast: Memory from the end of the trace on.
         n_judged: Forecasts of the later half whose outcome is known, times within the horizon.
@@ -54,6 +64,11 @@ class MemoryPrediction:
     gpu: str
     n_gpus: int
     n_requests: int
+    n_too_long: int
+    n_too_large: int
+    n_without_output: int
+    n_out_of_order: int
+    rejected: Mapping[str, int]
     seconds_per_token: float
     forecast: MemoryForecast
     n_judged: int
@@ -66,9 +81,10 @@ class MemoryPrediction:
         from jeton._core import __version__
 
         return {
-            "schema_version": "jeton.predict_memory/1",
+            "schema_version": "jeton.predict_memory/2",
             "jeton_version": __version__,
             **asdict(self),
+            "rejected": dict(self.rejected),
             "in_words": self.forecast.in_words,
         }
 
@@ -108,7 +124,22 @@ def predict_memory(
             "the log does not say when requests came\nhint: name the field (--time-field), or the "
             "rate of a trace without times (--rate)"
         )
-    traffic = KnownTraffic(history.arrival_seconds, history.prompt_tokens, history.output_tokens)
+    plan = plan or MemoryPlan()
+    words = refusal(model, gpu, plan)
+    if words:
+        raise DoesNotFitError(
+            f"{words}\nhint: more GPUs (--tensor-parallel), or smaller weights (--weights int4)"
+        )
+    status = refused_requests(model, gpu, plan, history.prompt_tokens, history.output_tokens)
+    served = status == DONE
+    if not served.any():
+        raise UsageError(
+            f"none of {counted(len(history), 'request')} fits {model.name}'s context of "
+            f"{plan.context_tokens(model):,} tokens and the memory left on {gpu.name}\n"
+            "hint: a model with a longer context, or more GPUs (--tensor-parallel)"
+        )
+    prompts, outputs = history.prompt_tokens[served], history.output_tokens[served]
+    traffic = KnownTraffic(history.arrival_seconds[served], prompts, outputs)
     duration = float(history.arrival_seconds[-1])
     if duration <= 0:
         raise UsageError(
@@ -125,9 +156,9 @@ def predict_memory(
         model,
         gpu,
         plan=plan,
-        requests_per_second=len(history) / duration,
-        mean_prompt_tokens=float(history.prompt_tokens.mean()),
-        mean_output_tokens=float(history.output_tokens.mean()),
+        requests_per_second=len(prompts) / duration,
+        mean_prompt_tokens=float(prompts.mean()),
+        mean_output_tokens=float(outputs.mean()),
         seconds_per_token=seconds_per_token,
     )
     errors = DemandErrors(coverage=coverage)
@@ -140,7 +171,12 @@ def predict_memory(
         model=model.name,
         gpu=gpu.name,
         n_gpus=memory.n_gpus,
-        n_requests=len(history),
+        n_requests=len(prompts),
+        n_too_long=int((status == TOO_LONG).sum()),
+        n_too_large=int((status == TOO_LARGE).sum()),
+        n_without_output=history.n_without_output,
+        n_out_of_order=history.n_out_of_order,
+        rejected=dict(history.rejected),
         seconds_per_token=memory.seconds_per_token,
         forecast=forecast,
         n_judged=len(past.held),

@@ -47,7 +47,7 @@ _PRICE: Final[dict[str, _Kind]] = dict.fromkeys(
 )  # fmt: skip
 _GPU: Final[dict[str, _Kind]] = {
     "name": str, "n_gpus": int, "usd_per_hour": (int, Decimal, str), "concurrent_requests": int,
-    "input_tokens": int, "output_tokens": int,
+    "input_tokens": int, "output_tokens": int, "engine": str,
 }  # fmt: skip
 _LIMITS: Final[dict[str, _Kind]] = dict.fromkeys(
     ("context_tokens", "output_tokens", "requests_per_minute", "tokens_per_minute"), int

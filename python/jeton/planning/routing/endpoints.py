@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from jeton.catalog.api_price import ApiPrice
+from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike
 
@@ -112,6 +113,7 @@ class EndpointGpu:
         concurrent_requests: Requests that are generated side by side; None: as many as fit.
         input_tokens: Prompt tokens of the requests that the price per token is worked out for.
         output_tokens: Answer tokens of them.
+        engine: Engine whose rules hold: vllm, sglang, tensorrt-llm, llama.cpp.
     """
 
     name: str
@@ -120,6 +122,12 @@ class EndpointGpu:
     concurrent_requests: int | None = None
     input_tokens: int = 1000
     output_tokens: int = 250
+    engine: str = "vllm"
+
+    @property
+    def plan(self) -> MemoryPlan:
+        """How the model is held."""
+        return MemoryPlan(n_gpus=self.n_gpus, engine=self.engine)
 
     def __post_init__(self) -> None:
         for name in ("n_gpus", "concurrent_requests", "input_tokens", "output_tokens"):
@@ -128,6 +136,7 @@ class EndpointGpu:
                 raise UsageError(f"{name} is {value}; expected a whole number of at least 1")
         if self.usd_per_hour is not None and not 0 < self.usd_per_hour < 1_000_000:
             raise UsageError(f"usd_per_hour is {self.usd_per_hour}; expected dollars above 0")
+        _ = self.plan  # An engine that is not known, or too many GPUs.
 
 
 @dataclass(frozen=True, slots=True)

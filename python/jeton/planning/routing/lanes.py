@@ -21,6 +21,7 @@ from jeton.catalog.prices import TARIFFS
 from jeton.economics.ledger.prices import NoPrice, PriceBook
 from jeton.economics.ledger.rates import PriceOf
 from jeton.economics.money import TOKENS_PER_MTOK
+from jeton.economics.serving.memory_budget import DoesNotFitError, refusal
 from jeton.economics.serving.own_gpu import OwnGpuCost, own_gpu_cost
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.traffic.step_times import StepTimes
@@ -324,15 +325,22 @@ def _gpu_cost(endpoint: Endpoint, output_tokens: int) -> OwnGpuCost:
     """Return what a request of the stated prompt length costs at full load."""
     own = endpoint.gpu
     assert own is not None
+    model, gpu, plan = catalog.model(endpoint.model), catalog.gpu(own.name), own.plan
+    words = refusal(model, gpu, plan)
+    if words:
+        raise DoesNotFitError(
+            f"endpoint {endpoint.name!r}: {words}\nhint: state n_gpus, or another GPU, in "
+            "[endpoint.gpu]"
+        )
     try:
         return own_gpu_cost(
-            catalog.model(endpoint.model),
-            catalog.gpu(own.name),
+            model,
+            gpu,
             RequestLengths((own.input_tokens,), (1,), float(output_tokens)),
             usd_per_hour=own.usd_per_hour,
             n_concurrent=own.concurrent_requests,
             prompts_in_batches=True,
-            n_gpus=own.n_gpus,
+            plan=plan,
         )
     except UsageError as error:
         raise UsageError(f"endpoint {endpoint.name!r}: {error}") from None
@@ -373,7 +381,7 @@ def _times(endpoint: Endpoint) -> tuple[Seconds | None, Seconds]:
     if endpoint.gpu is None:
         return None, lambda context: math.nan
     own = endpoint.gpu
-    n_gpus = _gpu_cost(endpoint, own.output_tokens).capacity.n_gpus
+    n_gpus = _gpu_cost(endpoint, own.output_tokens).capacity.budget.tensor_parallel
     times = StepTimes.of(catalog.model(endpoint.model), catalog.gpu(own.name), n_gpus=n_gpus)
     beside = own.concurrent_requests or 1
 

@@ -244,10 +244,11 @@ class Router:
         """
         if choice.place < 0:
             raise UsageError("the request was sent to no endpoint, so none can have answered it")
-        if min(output_tokens, cached_tokens or 0, written_tokens or 0) < 0:
+        given = (output_tokens, cached_tokens or 0, written_tokens or 0)
+        if not all(n >= 0 and n == n // 1 for n in given):
             raise UsageError(
                 f"output_tokens is {output_tokens}, cached_tokens {cached_tokens}, written_tokens "
-                f"{written_tokens}; expected at least 0"
+                f"{written_tokens}; expected whole numbers of at least 0"
             )
         request, lane = choice.request, self.lanes[choice.place]
         ratio = self._ratio(request, choice.place) * lane.endpoint.output_ratio

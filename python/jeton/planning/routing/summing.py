@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["regret_interval", "replay_of"]
 
 _DRAWS: Final = 1000
+_LEAST_SHARE: Final = 1e-9
 _SEED: Final = 20261128
 _MIN_BLOCKS: Final = 20
 """Fewer conversations give no interval: a bootstrap of so few is too narrow."""
@@ -103,7 +104,7 @@ def _outcome(
         kind=kind,
         usd=usd,
         regret_usd=regret,
-        regret_share=float(regret / oracle_usd) if oracle_usd else None,
+        regret_share=_share(regret, oracle_usd) if oracle_usd else None,
         regret_low=low,
         regret_high=high,
         mean_seconds=play.seconds.mean if is_timed else None,
@@ -119,6 +120,12 @@ def _outcome(
         n_not_priced=sum(one.n_requests for ledger in ledgers for one in ledger.not_priced),
         shares=_shares(replay, play.by_place),
     )
+
+
+def _share(part: Decimal, whole: Decimal) -> float:
+    """The share, where it is more than what is left of rounding sums."""
+    share = float(part / whole)
+    return share if abs(share) >= _LEAST_SHARE else 0.0
 
 
 def _oracle(replay: LogReplay, usd: Decimal) -> RouteOutcome:
@@ -170,7 +177,7 @@ def regret_interval(
     weights = np.random.default_rng(_SEED).poisson(1.0, (_DRAWS, int(used.sum())))
     bills = weights @ least[used]
     shares = (weights @ usd[used] - bills)[bills > 0] / bills[bills > 0]
-    low, high = np.quantile(shares, [0.025, 0.975])
+    low, high = np.quantile(np.where(abs(shares) < _LEAST_SHARE, 0.0, shares), [0.025, 0.975])
     return float(low), float(high)
 
 

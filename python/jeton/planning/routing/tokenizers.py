@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Final
 
 from jeton._core import Tokenizer
 from jeton.economics.billing.closed import stand_in
@@ -14,6 +15,9 @@ from jeton.registry.model_families import family_of
 from jeton.registry.of_models import at_hand
 
 __all__ = ["endpoint_tokenizers"]
+
+_SAMPLE: Final = "The 3,141 words of a sample: don't split naïve Tokenizer::encode(x) 漢字 alike."
+"""Text that different tokenizers cut differently."""
 
 
 def endpoint_tokenizers(
@@ -34,6 +38,8 @@ def endpoint_tokenizers(
         place = by_name.get(given) if isinstance(given, str) else None
         if place is None:
             tokenizer = resolve(given)
+            if endpoint.tokenizer is not None:
+                _check(endpoint, tokenizer)
             place = by_content.setdefault(tokenizer.fingerprint, len(different))
             if place == len(different):
                 different.append(tokenizer)
@@ -41,6 +47,20 @@ def endpoint_tokenizers(
                 by_name[given] = place
         found.append(place)
     return tuple(different), tuple(found)
+
+
+def _check(endpoint: Endpoint, stated: Tokenizer) -> None:
+    """Raise where the stated tokenizer is not that of the endpoint's model."""
+    family = family_of(endpoint.model)
+    own = None if family is None else at_hand(family)
+    if family is None or own is None:
+        return  # Nothing is known that could be contradicted.
+    if stated.encode(_SAMPLE) != resolve(own).encode(_SAMPLE):
+        raise UsageError(
+            f"endpoint {endpoint.name!r}: the stated tokenizer contradicts the model: "
+            f"{endpoint.model} reads text with {family.vocabularies[0]}\n"
+            "hint: leave tokenizer out, or state another model"
+        )
 
 
 def _own(endpoint: Endpoint) -> TokenizerLike:

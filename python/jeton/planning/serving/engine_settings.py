@@ -101,7 +101,7 @@ def advise(
     tuned = SeedFigure.of(judged.goodput(step, seats))
     usual = SeedFigure.of(judged.goodput(settings.step_tokens, settings.max_requests))
     capacity = capacity_tokens(server, settings)
-    share = server.plan.gpu_memory_utilization
+    share = server.plan.share_on(server.gpu)
     is_full = at.utilisation_share.mean >= _FULL_SHARE
     more = _with_share(server, _MORE_MEMORY)
     wanted = _MORE_MEMORY if is_full and share < _MORE_MEMORY else share

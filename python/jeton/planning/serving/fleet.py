@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jeton._core import __version__
 from jeton.economics.admission import Policy
 from jeton.economics.money import SECONDS_PER_HOUR
+from jeton.economics.serving.memory_budget import DoesNotFitError
 from jeton.economics.traffic.simulate import Server, replay
 from jeton.errors import UsageError
 from jeton.planning.serving.objective import LatencyObjective
@@ -245,9 +246,7 @@ def _held(
     facts = find_gpu(gpu)
     try:
         return server_of(model, gpu, plan=plan, usd_per_hour=usd_per_hour)
-    except UsageError as error:
-        if "do not fit" not in str(error):
-            raise
+    except DoesNotFitError as error:
         return _nothing(
             facts.name,
             plan.n_gpus or 1 if plan is not None else 1,

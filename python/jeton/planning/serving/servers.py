@@ -54,7 +54,7 @@ def engine_defaults(
     """
     plan = server.plan
     return EngineSettings(
-        page_tokens=plan.page_tokens or 1,
+        page_tokens=plan.page or 1,
         max_requests=plan.requests(server.gpu),
         step_tokens=plan.batched_tokens(server.gpu),
         watermark_share=0.0,
@@ -70,8 +70,8 @@ def capacity_tokens(server: Server, settings: EngineSettings) -> int:
     pages = PageBytes(
         server.model,
         page_tokens=settings.page_tokens,
-        dtype_bytes=server.plan.kv_element,
-        copies=server.budget.kv_copies,
+        dtype_bytes=server.plan.element(server.model),
+        n_gpus=server.budget.tensor_parallel,
         full_pages=server.plan.full_pages,
     )
     return max(0, min(pages.most_tokens(server.budget_bytes), 1 << 50))
