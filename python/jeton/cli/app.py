@@ -119,6 +119,7 @@ COMMANDS = {
         "Show the room that a model leaves for requests on a GPU, and the longest context.",
     ),
     "plan": ("plan", "plan", "Plan serving: who is admitted, in which steps, on how many GPUs."),
+    "serve": ("serve", "serve", "Serve counts, ids, chunks and comparisons over HTTP."),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
 

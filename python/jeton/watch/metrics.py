@@ -1,6 +1,6 @@
 """Metrics of a monitor: one list of figures, for Prometheus and for OpenTelemetry.
 
-Names begin with ``jeton_`` and have base units. Labels are route, source and script of the groups
+Names begin with ``jeton_watch_``, ``jeton_drift_`` and the like, and have base units. Labels are route, source and script of the groups
 that the monitor keeps (at most 200), so that invented names add no series.
 """
 
@@ -42,41 +42,41 @@ def _metrics(*metrics: Metric) -> dict[str, Metric]:
 
 
 METRICS: Final = _metrics(
-    Metric("jeton_requests", "counter", "", "Requests seen."),
-    Metric("jeton_tokens", "counter", "", "Tokens sent."),
-    Metric("jeton_text_bytes", "counter", "bytes", "Bytes of text sent."),
-    Metric("jeton_single_byte_tokens", "counter", "", "Tokens of a single byte."),
-    Metric("jeton_unknown_tokens", "counter", "", "Unknown tokens."),
-    Metric("jeton_special_token_hits", "counter", "", "Special tokens that texts spelled."),
-    Metric("jeton_invisible_characters", "counter", "", "Characters that nobody sees."),
-    Metric("jeton_padding_tokens", "counter", "", "Tokens of padding."),
-    Metric("jeton_request_tokens", "histogram", "", "Tokens a request."),
-    Metric("jeton_tokens_per_byte", "histogram", "", "Tokens a byte of text."),
-    Metric("jeton_estimate_ratio", "histogram", "", "Estimated over counted tokens."),
+    Metric("jeton_watch_requests", "counter", "", "Requests seen."),
+    Metric("jeton_watch_tokens", "counter", "", "Tokens sent."),
+    Metric("jeton_watch_text_bytes", "counter", "bytes", "Bytes of text sent."),
+    Metric("jeton_watch_single_byte_tokens", "counter", "", "Tokens of a single byte."),
+    Metric("jeton_watch_unknown_tokens", "counter", "", "Unknown tokens."),
+    Metric("jeton_watch_special_token_hits", "counter", "", "Special tokens that texts spelled."),
+    Metric("jeton_watch_invisible_characters", "counter", "", "Characters that nobody sees."),
+    Metric("jeton_watch_padding_tokens", "counter", "", "Tokens of padding."),
+    Metric("jeton_watch_request_tokens", "histogram", "", "Tokens a request."),
+    Metric("jeton_watch_tokens_per_byte", "histogram", "", "Tokens a byte of text."),
+    Metric("jeton_watch_estimate_ratio", "histogram", "", "Estimated over counted tokens."),
     Metric("jeton_drift_evidence_ratio", "gauge", "", "Evidence of a drift over that of an alarm."),
     Metric("jeton_drift_raised", "gauge", "", "1 from an alarm on."),
     Metric("jeton_drift_cause_share", "gauge", "", "Share of the last drift that a cause has."),
     Metric("jeton_canary_same", "gauge", "", "1 if the canary has the ids of the history."),
     Metric("jeton_memory_full_seconds", "gauge", "seconds", "Seconds until memory is full."),
-    Metric("jeton_tokenizer_info", "gauge", "", "The tokenizer in use."),
+    Metric("jeton_watch_tokenizer_info", "gauge", "", "The tokenizer in use."),
 )
 """Every metric by name; counters end in ``_total`` where Prometheus reads them."""
 
 _AMOUNTS: Final = {
-    "jeton_requests": "n_requests",
-    "jeton_tokens": "n_tokens",
-    "jeton_text_bytes": "n_bytes",
-    "jeton_single_byte_tokens": "n_single_byte",
-    "jeton_unknown_tokens": "n_unknown",
-    "jeton_special_token_hits": "n_special_hits",
-    "jeton_invisible_characters": "n_invisible",
-    "jeton_padding_tokens": "n_padding",
+    "jeton_watch_requests": "n_requests",
+    "jeton_watch_tokens": "n_tokens",
+    "jeton_watch_text_bytes": "n_bytes",
+    "jeton_watch_single_byte_tokens": "n_single_byte",
+    "jeton_watch_unknown_tokens": "n_unknown",
+    "jeton_watch_special_token_hits": "n_special_hits",
+    "jeton_watch_invisible_characters": "n_invisible",
+    "jeton_watch_padding_tokens": "n_padding",
 }
 
 _HISTOGRAMS: Final = {
-    "jeton_request_tokens": ("tokens_per_request", _TOKEN_BUCKETS),
-    "jeton_tokens_per_byte": ("tokens_per_byte", _RATIO_BUCKETS),
-    "jeton_estimate_ratio": ("estimate_ratio", _RATIO_BUCKETS),
+    "jeton_watch_request_tokens": ("tokens_per_request", _TOKEN_BUCKETS),
+    "jeton_watch_tokens_per_byte": ("tokens_per_byte", _RATIO_BUCKETS),
+    "jeton_watch_estimate_ratio": ("estimate_ratio", _RATIO_BUCKETS),
 }
 
 
@@ -128,7 +128,7 @@ def metrics_of(monitor: Monitor) -> Iterator[MetricSample]:
     if monitor.tokenizer is not None:
         tokenizer = monitor.tokenizer
         labels = {"name": tokenizer.name or "", "fingerprint": tokenizer.fingerprint}
-        yield MetricSample(METRICS["jeton_tokenizer_info"], labels, 1.0)
+        yield MetricSample(METRICS["jeton_watch_tokenizer_info"], labels, 1.0)
 
 
 def _histogram(

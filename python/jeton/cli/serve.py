@@ -1,0 +1,192 @@
+"""``jeton serve``: the HTTP service as a process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from jeton.cli import streams
+from jeton.cli.option_groups import SectionedCommand
+from jeton.errors import MissingExtraError
+
+__all__ = ["serve"]
+
+_SECTIONS = {
+    "Most used": ("tokenizers", "compat", "host", "port", "config"),
+    "Limits": ("keys_file", "requests_per_minute", "max_body_bytes", "threads", "uploads"),
+    "More": ("endpoints", "count_models", "templates", "drain_seconds", "reload_seconds"),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@click.option(
+    "-t",
+    "--tokenizer",
+    "tokenizers",
+    metavar="[NAME=]T",
+    multiple=True,
+    help="Tokenizer by the name that requests use: a name, file or folder. The first one is the "
+    "default. Repeatable.",
+)
+@click.option(
+    "--compat",
+    metavar="NAMES",
+    multiple=True,
+    help="Routes in the shape of other servers: vllm, sglang, llama.cpp, tei, anthropic, openai, "
+    "cohere; NAME=/PREFIX puts one elsewhere. Commas or repeatable.",
+)
+@click.option("--host", metavar="HOST", help="Address to listen at.  [default: 127.0.0.1]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Port; 0: a free one.  [default: 8777]",
+)
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="F",
+    help="Settings (TOML); options of the command line win.",
+)
+@click.option(
+    "--keys",
+    "keys_file",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="F",
+    help="API keys: a file of lines NAME KEY. Without one everybody may ask.",
+)
+@click.option(
+    "--requests-per-minute",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Requests of one key, or one address, a minute.",
+)
+@click.option(
+    "--max-body-bytes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Bytes of a request's body.  [default: 16777216]",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads that encode; all cores by default.",
+)
+@click.option(
+    "--uploads",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Tokenizer files that clients may have loaded at once.  [default: 4]",
+)
+@click.option(
+    "--endpoints",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="F",
+    help="Endpoints for /v1/route (TOML), as for `jeton route`.",
+)
+@click.option(
+    "--count-model",
+    "count_models",
+    metavar="NAME=F",
+    multiple=True,
+    help="Model of `jeton predict calibrate` for a tokenizer. Repeatable.",
+)
+@click.option(
+    "--template",
+    "templates",
+    metavar="NAME=F",
+    multiple=True,
+    help="Chat template for a tokenizer whose folder has none. Repeatable.",
+)
+@click.option(
+    "--drain-seconds",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Time between failing readiness and the end of listening.  [default: 2]",
+)
+@click.option(
+    "--reload-seconds",
+    type=click.FloatRange(min=1),
+    metavar="S",
+    help="Look at the tokenizers' files this often; SIGHUP looks at once.",
+)
+def serve(**given: Any) -> None:
+    """Serve counts, ids, chunks and comparisons over HTTP.
+
+    The document of all routes is at /openapi.json, metrics at /metrics, health at /healthz and
+    readiness at /readyz. SIGTERM fails readiness, answers what still comes, then stops.
+
+    \b
+    Examples:
+      jeton serve --tokenizer o200k_base
+      jeton serve -t main=./model -t old=cl100k_base --compat vllm,anthropic --port 9000
+      jeton serve --config service.toml --keys keys.txt
+    """
+    try:
+        import litestar  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("jeton serve", extra="service") from None
+    from jeton.service.application import create_app
+    from jeton.service.files import settings_from
+    from jeton.service.running import bound_socket
+    from jeton.service.running import serve as run
+
+    fields = _fields(given)
+    host, port = fields.get("host", "127.0.0.1"), fields.get("port", 8777)
+    gate = create_app(settings_from(fields))
+    listening = bound_socket(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listening.getsockname()[1]}"
+    names = ", ".join(gate.state.tokenizers.names)
+    run(gate, listening, on_start=lambda: streams.say(f"jeton: serving {names} at {address}"))
+
+
+def _fields(given: dict[str, Any]) -> dict[str, Any]:
+    """Return fields of the settings: those of the file, and over them those of the options."""
+    from dataclasses import replace
+
+    from jeton.service.files import read_keys, read_service_fields
+    from jeton.service.settings import ServiceLimits
+
+    fields = read_service_fields(given["config"]) if given["config"] else {}
+    if given["tokenizers"]:
+        fields["tokenizers"] = _pairs(given["tokenizers"], "--tokenizer", names_itself=True)
+    fields.setdefault("tokenizers", {})
+    if given["compat"]:
+        fields["compat"] = tuple(name for names in given["compat"] for name in names.split(","))
+    if given["keys_file"]:
+        fields["keys"] = read_keys(given["keys_file"])
+    for name in ("count_models", "templates"):
+        if given[name]:
+            option = "--count-model" if name == "count_models" else "--template"
+            fields[name] = _pairs(given[name], option, names_itself=False)
+    for name in ("host", "port", "endpoints", "drain_seconds", "reload_seconds"):
+        if given[name] is not None:
+            fields[name] = given[name]
+    limits = {
+        "requests_per_minute": given["requests_per_minute"],
+        "max_body_bytes": given["max_body_bytes"],
+        "n_workers": given["threads"],
+        "max_uploads": given["uploads"],
+    }
+    changes = {name: value for name, value in limits.items() if value is not None}
+    fields["limits"] = replace(fields.get("limits", ServiceLimits()), **changes)
+    return fields
+
+
+def _pairs(items: tuple[str, ...], option: str, *, names_itself: bool) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals:
+            if not names_itself:
+                raise click.BadParameter(f"{item!r} is not NAME=F", param_hint=option)
+            value = name
+        if not name or not value or name in found:
+            raise click.BadParameter(f"{item!r}: expected a new NAME=VALUE", param_hint=option)
+        found[name] = value
+    return found

@@ -1,0 +1,346 @@
+"""The application: routes, the framework that documents them, and the gate around both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from litestar import Litestar, MediaType, Request, Response, get, post
+from litestar.exceptions import HTTPException
+from litestar.openapi.config import OpenAPIConfig
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Tag
+from litestar.static_files import create_static_files_router
+from prometheus_client import CollectorRegistry
+
+from jeton._core import __version__
+from jeton.errors import UsageError
+from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
+from jeton.service.gate import Gate, headers_of, log_fault
+from jeton.service.metrics import ServiceMetrics
+from jeton.service.pool import PoolIsFull, WorkPool
+from jeton.service.routes import OWN_ROUTES
+from jeton.service.state import ServiceState
+from jeton.service.wire import ServiceRoute, json_bytes
+
+if TYPE_CHECKING:
+    from jeton.service.settings import ServiceSettings
+    from jeton.service.tokenizers import ServedTokenizer
+
+__all__ = ["create_app"]
+
+PAGE = Path(__file__).parent / "page"
+
+
+class FailureDetail(msgspec.Struct):
+    """Reason why a request failed.
+
+    Attributes:
+        type: Stable name.
+        message: Words.
+        fields: Values for programs.
+        hint: Remedy.
+    """
+
+    type: str
+    message: str
+    fields: dict[str, Any]
+    hint: str = ""
+
+
+class FailureBody(msgspec.Struct):
+    """Body of every answer that is no success, on the service's own routes.
+
+    Attributes:
+        error: The reason.
+    """
+
+    error: FailureDetail
+
+
+class TokenizerInfo(msgspec.Struct):
+    """A tokenizer that is served.
+
+    Attributes:
+        name: Name that requests use.
+        fingerprint: SHA-256 of its canonical form.
+        digest: SHA-256 of its files; empty: it has none.
+        algorithm: ``bpe``, ``unigram`` ...
+        reference: The library whose ids it equals.
+        vocab_size: Rows that an embedding needs.
+        has_count_model: True if ``/v1/estimate`` can be calibrated.
+    """
+
+    name: str
+    fingerprint: str
+    digest: str
+    algorithm: str
+    reference: str
+    vocab_size: int
+    has_count_model: bool
+
+
+class ServiceInfo(msgspec.Struct):
+    """The service: version, tokenizers, limits.
+
+    Attributes:
+        version: Version of Jeton.
+        tokenizers: Tokenizers; the first one is the default.
+        limits: Limits by name.
+        routes: Paths that take a POST.
+    """
+
+    version: str
+    tokenizers: list[TokenizerInfo]
+    limits: dict[str, float | None]
+    routes: list[str]
+
+
+_FAILURES = {
+    400: "The request is not understood, or contradicts itself.",
+    401: "The key is missing or not known.",
+    404: "There is no such tokenizer or route.",
+    408: "The body did not come in time.",
+    413: "The request is beyond a limit.",
+    415: "The body is no JSON.",
+    422: "A chat template was stopped.",
+    429: "Too many requests; Retry-After says when to try again.",
+    501: "An optional package is not installed.",
+    503: "The service is busy; Retry-After says when to try again.",
+}
+
+
+def create_app(
+    settings: ServiceSettings,
+    *,
+    registry: CollectorRegistry | None = None,
+    is_express: bool = True,
+) -> Gate:
+    """Return the service as an ASGI application.
+
+    Args:
+        settings: The settings; tokenizers are loaded at once.
+        registry: Metrics that ``/metrics`` shows beside the service's own.
+        is_express: False answers every route by the framework: slower, the same answers.
+
+    Raises:
+        JetonError: A tokenizer, a model of counts or a template cannot be used.
+        UsageError: Two shapes want one path.
+
+    Example:
+        >>> from jeton.service import ServiceSettings, create_app
+        >>> app = create_app(ServiceSettings(tokenizers={"main": "jeton-general-32k"}))
+        >>> sorted(app.routes)[:2]
+        ['/v1/chunk', '/v1/compare']
+    """
+    state = ServiceState(settings)
+    metrics = ServiceMetrics(registry or CollectorRegistry())
+    routes = _table(settings)
+    limits = settings.limits
+    quick = WorkPool(n_threads=limits.n_workers, max_waiting=limits.max_waiting)
+    heavy = WorkPool(n_threads=limits.n_workers, max_waiting=limits.max_waiting)
+    gate = Gate(
+        _unset,
+        routes=routes,
+        state=state,
+        metrics=metrics,
+        quick=quick,
+        heavy=heavy,
+        is_express=is_express,
+    )
+    metrics.running.set_function(lambda: gate.n_running)
+    metrics.held_bytes.set_function(lambda: gate.held_bytes)
+    metrics.waiting.set_function(lambda: quick.n_waiting + heavy.n_waiting)
+    handlers: list[Any] = [
+        *(_handler(route, gate, heavy if route.is_heavy else quick) for route in routes.values()),
+        *_fixed(gate, heavy),
+    ]
+    if (PAGE / "index.html").is_file():
+        handlers.append(
+            create_static_files_router(
+                "/", [PAGE], html_mode=True, include_in_schema=False, name="page"
+            )
+        )
+    framework: Any = Litestar(
+        handlers,
+        openapi_config=OpenAPIConfig(
+            title="Jeton",
+            version=__version__,
+            description="Counts, ids, chunks and comparisons by real tokenizers.",
+            tags=[Tag("own", "Routes of this service."), Tag("service", "Health and metrics.")],
+            path="/openapi",
+            render_plugins=[],
+        ),
+        exception_handlers={Exception: _shown(routes)},
+        on_startup=[quick.start, heavy.start, lambda: _write_document(framework, gate)],
+        on_shutdown=[quick.stop, heavy.stop],
+        request_max_body_size=None,
+    )
+    gate.framework = framework
+    return gate
+
+
+def _write_document(framework: Litestar, gate: Gate) -> None:
+    """Make the OpenAPI document before any request: it takes a second of the event loop."""
+    gate.document = json_bytes(framework.openapi_schema.to_schema())
+
+
+async def _unset(*_: Any) -> None:
+    raise RuntimeError("the framework is set when the application is made")
+
+
+def _table(settings: ServiceSettings) -> dict[str, ServiceRoute]:
+    routes: dict[str, ServiceRoute] = {}
+    for route in OWN_ROUTES:
+        if route.path in routes:
+            raise UsageError(f"two routes have the path {route.path}")
+        routes[route.path] = route
+    return routes
+
+
+def _handler(route: ServiceRoute, gate: Gate, pool: WorkPool) -> Any:
+    """Return the framework's handler of a route: the slow twin of the express lane."""
+
+    async def handle(data: Any) -> Response[Any]:
+        worked = await pool.run(route.work, gate.state, data)
+        gate.note(route, worked)
+        headers = {name.decode(): value.decode() for name, value in headers_of(worked)}
+        return Response(worked.answer, headers=headers)
+
+    handle.__annotations__ = {"data": route.request, "return": route.answer}
+    handle.__doc__ = (route.work.__doc__ or route.summary).strip()
+    failures = {
+        status: ResponseSpec(FailureBody, description=words) for status, words in _FAILURES.items()
+    }
+    if route.shape is not own_shape:
+        failures = {
+            status: ResponseSpec(dict[str, Any], description=words)
+            for status, words in _FAILURES.items()
+        }
+    return post(
+        route.path,
+        status_code=200,
+        summary=route.summary,
+        tags=[route.tag],
+        operation_id=route.path.strip("/").replace("/", "_").replace(".", "_"),
+        responses=failures,
+    )(handle)
+
+
+def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
+    """Routes that every service has beside the table."""
+    state, metrics = gate.state, gate.metrics
+
+    @get("/healthz", summary="Say that the process lives.", tags=["service"], sync_to_thread=False)
+    def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @get(
+        "/readyz",
+        summary="Say if requests are welcome; 503 while the service stops.",
+        tags=["service"],
+        responses={503: ResponseSpec(dict[str, str], description="The service stops.")},
+        sync_to_thread=False,
+    )
+    def readyz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @get(
+        "/metrics",
+        summary="Show metrics in Prometheus' text format.",
+        tags=["service"],
+        media_type=MediaType.TEXT,
+        sync_to_thread=False,
+    )
+    def show_metrics() -> bytes:
+        return metrics.text(state)
+
+    @get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON, sync_to_thread=False)
+    def openapi() -> bytes:
+        return gate.document
+
+    @get(
+        "/v1/info",
+        summary="List tokenizers, limits and routes.",
+        tags=["own"],
+        operation_id="v1_info",
+        sync_to_thread=False,
+    )
+    def info() -> ServiceInfo:
+        limits = {name: getattr(state.limits, name) for name in state.limits.__dataclass_fields__}
+        tokenizers = [_info(state, served) for served in state.tokenizers.all()]
+        return ServiceInfo(__version__, tokenizers, limits, list(gate.routes))
+
+    @post(
+        "/v1/tokenizers",
+        summary="Load a tokenizer's file for a while: its bytes are the body.",
+        tags=["own"],
+        operation_id="v1_tokenizers",
+        status_code=200,
+        responses={
+            status: ResponseSpec(FailureBody, description=words)
+            for status, words in _FAILURES.items()
+        },
+    )
+    async def upload(request: Request[Any, Any, Any]) -> TokenizerInfo:
+        if not state.limits.max_uploads:
+            raise ServiceFailure(HttpFailure(404, "no_uploads", "this service takes no tokenizers"))
+        served = await heavy.run(state.tokenizers.upload, await request.body())
+        return _info(state, served)
+
+    return [healthz, readyz, show_metrics, openapi, info, upload]
+
+
+def _info(state: ServiceState, served: ServedTokenizer) -> TokenizerInfo:
+    tokenizer = served.tokenizer
+    return TokenizerInfo(
+        served.name,
+        served.fingerprint,
+        served.digest,
+        tokenizer.algorithm,
+        tokenizer.reference,
+        tokenizer.vocab_size,
+        served.name in state.count_models,
+    )
+
+
+def _shown(
+    routes: dict[str, ServiceRoute],
+) -> Callable[[Request[Any, Any, Any], Exception], Response[Any]]:
+    def show(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+        path = request.url.path
+        route = routes.get(path)
+        failure = _failure(error, path, route)
+        headers = {}
+        if failure.retry_seconds is not None:
+            headers["retry-after"] = str(failure.retry_seconds)
+        shape = route.shape if route else own_shape
+        return Response(
+            json_bytes(shape(failure)),
+            status_code=failure.status,
+            media_type=MediaType.JSON,
+            headers=headers,
+        )
+
+    return show
+
+
+def _failure(error: Exception, path: str, route: ServiceRoute | None) -> HttpFailure:
+    if isinstance(error, PoolIsFull):
+        return HttpFailure(503, "busy", "the service is busy", "try again", {}, 1)
+    found = failure_of(error)
+    if found is not None:
+        return found
+    if isinstance(error, HTTPException):
+        status = error.status_code
+        if status == 400 and route is not None:
+            extra = getattr(error, "extra", None) or [{}]
+            first = extra[0] if isinstance(extra, list) and isinstance(extra[0], dict) else {}
+            words = str(first.get("message") or error.detail)
+            return HttpFailure(route.invalid_status, "invalid_request", words, "see /openapi.json")
+        names = {404: "not_found", 405: "method_not_allowed"}
+        return HttpFailure(status, names.get(status, "http"), error.detail)
+    log_fault(error, path)
+    return HttpFailure(500, "internal", "the service failed; its log has the place")

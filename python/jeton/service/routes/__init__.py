@@ -1,0 +1,25 @@
+"""The service's own routes: one file each, one line here."""
+
+from __future__ import annotations
+
+from jeton.service.routes.chunk import CHUNK
+from jeton.service.routes.compare import COMPARE
+from jeton.service.routes.count import COUNT
+from jeton.service.routes.decode import DECODE
+from jeton.service.routes.encode import ENCODE
+from jeton.service.routes.estimate import ESTIMATE
+from jeton.service.routes.route import ROUTE
+from jeton.service.wire import ServiceRoute
+
+__all__ = ["OWN_ROUTES"]
+
+OWN_ROUTES: tuple[ServiceRoute, ...] = (
+    COUNT,
+    ENCODE,
+    DECODE,
+    ESTIMATE,
+    CHUNK,
+    COMPARE,
+    ROUTE,
+)
+"""Routes in the order of the document."""

@@ -1,0 +1,118 @@
+"""Settings of the service, checked once when they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from jeton.errors import UsageError
+from jeton.registry import TokenizerLike
+
+__all__ = ["TEMPLATE_ARGUMENTS", "ServiceLimits", "ServiceSettings"]
+
+TEMPLATE_ARGUMENTS = frozenset(
+    {"enable_thinking", "thinking", "reasoning_effort", "preserve_thinking", "date_string"}
+)
+"""Variables that published templates read and that cost nothing; others are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLimits:
+    """Limits that keep one client from taking what all clients share.
+
+    Attributes:
+        max_body_bytes: Bytes of a request's body, counted as they come.
+        max_tokens: Ids of one answer.
+        max_texts: Texts, or lists of ids, of one request.
+        max_tokenizers: Tokenizers of one comparison.
+        n_workers: Threads that encode; None: the cores that this process may use.
+        max_waiting: Requests that wait for a thread; more are answered 503.
+        max_held_bytes: Bytes of all bodies in memory at once; more are answered 503.
+        max_connections: Open connections; more are answered 503.
+        requests_per_minute: Requests of one key (or address) a minute; None: no limit.
+        burst: Requests that a key may send at once before the rate counts.
+        header_seconds: Time in which a request's header has to come.
+        body_seconds: Time in which its body has to come.
+        max_header_bytes: Bytes of a request's header.
+        max_uploads: Tokenizer files that clients may have loaded at once; 0: none.
+    """
+
+    max_body_bytes: int = 16 << 20
+    max_tokens: int = 4_000_000
+    max_texts: int = 10_000
+    max_tokenizers: int = 6
+    n_workers: int | None = None
+    max_waiting: int = 512
+    max_held_bytes: int = 512 << 20
+    max_connections: int = 4096
+    requests_per_minute: int | None = None
+    burst: int = 60
+    header_seconds: float = 10.0
+    body_seconds: float = 60.0
+    max_header_bytes: int = 64 << 10
+    max_uploads: int = 4
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            least = 0 if item.name == "max_uploads" else 1
+            if value is None and item.name in ("n_workers", "requests_per_minute"):
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < least:
+                raise UsageError(f"{item.name} is {value!r}; expected a number of at least {least}")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """Settings of a service.
+
+    Attributes:
+        tokenizers: Tokenizers by the name that requests use; the first one is the default.
+        compat: Shapes of other servers' routes, each ``NAME`` or ``NAME=/PREFIX``.
+        keys: API keys by a name that logs may show; empty: everybody may ask.
+        limits: The limits.
+        count_models: Files of ``jeton predict calibrate``, by name of tokenizer.
+        endpoints: File of endpoints for ``/v1/route``; None: the route answers 404.
+        templates: Files of chat templates by the name of the tokenizer that they belong to.
+        template_arguments: Variables of templates that requests may set.
+        context_tokens: Context of the model by name of tokenizer, for answers that state it.
+        drain_seconds: Time between a failing readiness and the end of listening.
+        stop_seconds: Time that running requests have after that.
+        reload_seconds: Time between looks at the tokenizers' files; None: only on SIGHUP.
+    """
+
+    tokenizers: Mapping[str, TokenizerLike]
+    compat: tuple[str, ...] = ()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    limits: ServiceLimits = field(default_factory=ServiceLimits)
+    count_models: Mapping[str, str | Path] = field(default_factory=dict)
+    endpoints: str | Path | None = None
+    templates: Mapping[str, str | Path] = field(default_factory=dict)
+    template_arguments: frozenset[str] = TEMPLATE_ARGUMENTS
+    context_tokens: Mapping[str, int] = field(default_factory=dict)
+    drain_seconds: float = 2.0
+    stop_seconds: float = 30.0
+    reload_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tokenizers:
+            raise UsageError("the service has no tokenizer\nhint: --tokenizer NAME=T")
+        for what, names in (
+            ("count model", self.count_models),
+            ("template", self.templates),
+            ("context", self.context_tokens),
+        ):
+            for name in names:
+                if name not in self.tokenizers:
+                    raise UsageError(
+                        f"the {what} {name!r} belongs to no tokenizer; "
+                        f"they are {', '.join(self.tokenizers)}"
+                    )
+
+    def with_fields(self, **changes: Any) -> ServiceSettings:
+        """Return the settings with some fields changed."""
+        from dataclasses import replace
+
+        return replace(self, **changes)
