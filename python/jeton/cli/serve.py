@@ -15,7 +15,7 @@ __all__ = ["serve"]
 _SECTIONS = {
     "Most used": ("tokenizers", "compat", "host", "port", "config"),
     "Limits": ("keys_file", "requests_per_minute", "max_body_bytes", "threads", "uploads"),
-    "More": ("endpoints", "count_models", "templates", "drain_seconds", "reload_seconds"),
+    "More": ("endpoints", "count_models", "templates", "drain_seconds", "reload_seconds", "watch"),
 }
 
 
@@ -107,6 +107,12 @@ _SECTIONS = {
     help="Time between failing readiness and the end of listening.  [default: 2]",
 )
 @click.option(
+    "--watch",
+    metavar="F|-",
+    help="Watch the drift of what is counted: a history of `jeton watch --save-baseline`, or - to "
+    "learn from the first texts. The texts of late are held in memory.",
+)
+@click.option(
     "--reload-seconds",
     type=click.FloatRange(min=1),
     metavar="S",
@@ -164,7 +170,7 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
         if given[name]:
             option = "--count-model" if name == "count_models" else "--template"
             fields[name] = _pairs(given[name], option, names_itself=False)
-    for name in ("host", "port", "endpoints", "drain_seconds", "reload_seconds"):
+    for name in ("host", "port", "endpoints", "drain_seconds", "reload_seconds", "watch"):
         if given[name] is not None:
             fields[name] = given[name]
     limits = {

@@ -1,7 +1,8 @@
 """Metrics of a monitor: one list of figures, for Prometheus and for OpenTelemetry.
 
-Names begin with ``jeton_watch_``, ``jeton_drift_`` and the like, and have base units. Labels are route, source and script of the groups
-that the monitor keeps (at most 200), so that invented names add no series.
+Names begin with ``jeton_watch_`` or ``jeton_drift_``, and units are base units. Labels are route,
+source and script of the groups that the monitor keeps (at most 200), so that invented names add no
+series.
 """
 
 from __future__ import annotations
