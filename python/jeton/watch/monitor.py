@@ -236,7 +236,9 @@ class Monitor:
         return tuple(found)
 
     def check_canary(self, tokenizer: TokenizerLike | None = None) -> Alert | None:
-        """Send the canary down the live path; return an alert if its ids are not those of before.
+        """Send the canary down the live path; return an alert where its ids have changed.
+
+        It is compared with that of the history, else with the first one; an alert comes once.
 
         Args:
             tokenizer: The tokenizer as it is now, where it is loaded anew; None: the live path.
@@ -250,10 +252,11 @@ class Monitor:
             return None
         reading = read_canary(encode, self._preprocess)
         with self._lock:
-            before, self._canary = self._canary, reading
-            cause = "" if before is None else reading.cause_since(before)
-            self.last_canary = cause
-            if before is None or not cause:
+            if self._canary is None:
+                self._canary = reading
+            before, told = self._canary, self.last_canary
+            self.last_canary = cause = reading.cause_since(before)
+            if not cause or cause == told:
                 return None
             entry = DRIFT_CAUSES[cause]
             share = CauseShare(
@@ -345,8 +348,8 @@ class Monitor:
                     self.tokenizer, [r.text or "" for r in kept], [r.domain for r in kept]
                 )
             identity = self.history.tokenizer if self.history is not None else None
-            self.history = WatchHistory(sums, summed, identity, self._canary)
-            self._before = self.tokenizer
+            self.history = WatchHistory(sums, summed, identity)
+            self._before, self._canary, self.last_canary = self.tokenizer, None, ""
             self._begin()
 
     def to_dict(self) -> dict[str, Any]:
