@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +36,15 @@ TOKENIZER = "jeton-general-32k"
 WEIGHTS = {"notes": 0.4, "chat": 0.35, "accents": 0.2, "code": 0.05}
 ALPHA = 0.01
 N_STREAMS = 200
-N_STABLE = 2000
+N_STABLE = 1000
 N_BEFORE, N_AFTER = 1000, 2000
 SHIFTS = (1.1, 1.25, 1.5)
 SEEDS = 5
 
 Array = NDArray[np.float64]
-Detector = Callable[[Array], int]
-"""Takes a stream of tokens a byte; returns the place of the first alarm, or its length."""
+Detector = Callable[[Array], Array]
+"""Takes streams of tokens a byte, (n_streams, n); returns how many values each had by its first
+alarm, and n where there was none."""
 
 
 class _CachedMeasurer(Measurer):
@@ -105,13 +107,17 @@ def _ours(history: WatchHistory) -> Detector:
     levels: Counter[int] = history.sums.total().levels[signal.name]
     normal = Normal.of(signal, levels, miss=ALPHA * 0.2)
 
-    def detect(values: Array) -> int:
-        bets = MeanEvidence([normal.low], [normal.high])
-        for place, value in enumerate(values):
-            bets.add([normal.scaled(signal.level(float(value)))])
-            if bets.evidence[0] >= 1 / (ALPHA * 0.8):
-                return place + 1
-        return len(values)
+    def detect(streams: Array) -> Array:
+        levels = np.round(np.log2(streams) * 32)
+        scaled = np.clip((levels - normal.bottom) / (normal.top - normal.bottom), 0, 1)
+        n_streams, n = streams.shape
+        bets = MeanEvidence([normal.low] * n_streams, [normal.high] * n_streams)
+        found = np.full(n_streams, float(n))
+        for place in range(n):
+            bets.add(scaled[:, place])
+            raised = (bets.evidence >= 1 / (ALPHA * 0.8)) & (found == n)
+            found[raised] = place + 1
+        return found
 
     return detect
 
@@ -125,11 +131,11 @@ def _rivals(sample: Array) -> dict[str, Detector]:
     low, high = np.quantile(sample, [0.005, 0.995])
     mean, spread = sample.mean(), sample.std()
 
-    def adwin(values: Array) -> int:
-        return _first(drift.ADWIN(), np.clip((values - low) / (high - low), 0, 1))
+    def adwin(streams: Array) -> Array:
+        return _first(drift.ADWIN, np.clip((streams - low) / (high - low), 0, 1))
 
-    def page_hinkley(values: Array) -> int:
-        return _first(drift.PageHinkley(), (values - mean) / spread)
+    def page_hinkley(streams: Array) -> Array:
+        return _first(drift.PageHinkley, (streams - mean) / spread)
 
     version = metadata.version("river")
     return {
@@ -138,12 +144,16 @@ def _rivals(sample: Array) -> dict[str, Detector]:
     }
 
 
-def _first(detector: object, values: Array) -> int:
-    for place, value in enumerate(values):
-        detector.update(float(value))  # type: ignore[attr-defined]
-        if detector.drift_detected:  # type: ignore[attr-defined]
-            return place + 1
-    return len(values)
+def _first(make: Callable[[], Any], streams: Array) -> Array:
+    found = np.full(len(streams), float(streams.shape[1]))
+    for i, values in enumerate(streams):
+        detector = make()
+        for place, value in enumerate(values.tolist()):
+            detector.update(value)
+            if detector.drift_detected:
+                found[i] = place + 1
+                break
+    return found
 
 
 def _delays(texts: Texts, history: WatchHistory, measurer: Measurer) -> list[str]:
@@ -158,40 +168,33 @@ def _delays(texts: Texts, history: WatchHistory, measurer: Measurer) -> list[str
     detectors: dict[str, Detector] = {
         "`jeton watch`, one signal, alpha 1%": _ours(history),
         **_rivals(values(5000, 1)),
-        "always (an alarm at each request)": lambda _: 1,
-        "never": len,
+        "always (an alarm at each request)": lambda s: np.ones(len(s)),
+        "never": lambda s: np.full(len(s), float(s.shape[1])),
     }
     n = N_BEFORE + N_AFTER
-    streams = [values(n, 5000 + seed) for seed in range(N_STREAMS)]
+    streams = np.stack([values(n, 5000 + seed) for seed in range(N_STREAMS)])
     heads = " | ".join(f"+{shift - 1:.0%}: delay, missed" for shift in SHIFTS)
     lines = [
         f"| method | false alarms on {N_STREAMS} stable streams of {n:,} | {heads} |",
         "| --- | --- |" + " --- |" * len(SHIFTS),
     ]
     for name, detect in detectors.items():
-        false = sum(detect(stream) < n for stream in streams)
+        false = float((detect(streams) < n).mean())
         cells = []
         for shift in SHIFTS:
-            delays, missed, early = [], 0, 0
-            for stream in streams[:50]:
-                moved = stream.copy()
-                moved[N_BEFORE:] *= shift
-                place = detect(moved)
-                if place <= N_BEFORE:
-                    early += 1
-                elif place >= n:
-                    missed += 1
-                else:
-                    delays.append(place - N_BEFORE)
-            words = f"{median(delays):,.0f}" if delays else "-"
-            words += f", {missed / 50:.0%}"
-            cells.append(words + (f", {early / 50:.0%} early" if early else ""))
-        lines.append(f"| {name} | {false / N_STREAMS:.1%} | {' | '.join(cells)} |")
+            moved = streams.copy()
+            moved[:, N_BEFORE:] *= shift
+            places = detect(moved)
+            early, missed = float((places <= N_BEFORE).mean()), float((places >= n).mean())
+            delays = places[(places > N_BEFORE) & (places < n)] - N_BEFORE
+            words = f"{np.median(delays):,.0f}, {missed:.0%}" if len(delays) else f"-, {missed:.0%}"
+            cells.append(words + (f", {early:.0%} early" if early else ""))
+        lines.append(f"| {name} | {false:.1%} | {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
     return [*lines, ""]
 
 
-def _causes(texts: Texts, history: WatchHistory) -> list[str]:
-    measurers = {TOKENIZER: _CachedMeasurer(TOKENIZER)}
+def _causes(texts: Texts, history: WatchHistory, measurer: Measurer) -> list[str]:
     lines = [
         "| cause | how | named rightly | median delay |",
         "| --- | --- | --- | --- |",
@@ -201,7 +204,7 @@ def _causes(texts: Texts, history: WatchHistory) -> list[str]:
     for splice in splices(texts, rare="code"):
         n_right, delays = 0, []
         for seed in range(SEEDS):
-            cause, delay = _named(splice, texts, history, measurers, seed)
+            cause, delay = _named(splice, texts, history, measurer, seed)
             n_right += cause == splice.cause
             if delay is not None:
                 delays.append(delay)
@@ -209,6 +212,7 @@ def _causes(texts: Texts, history: WatchHistory) -> list[str]:
         total[splice.cause] += SEEDS
         shown = f"{median(delays):,.0f}" if delays else "-"
         lines.append(f"| {splice.cause} | {splice.how} | {n_right} of {SEEDS} | {shown} |")
+        print(lines[-1], flush=True)
     whole = right.total() / total.total()
     by = ", ".join(f"{cause} {right[cause] / total[cause]:.0%}" for cause in CAUSES)
     return [*lines, "", f"Together {right.total()} of {total.total()} ({whole:.1%}): {by}.", ""]
@@ -218,7 +222,7 @@ def _named(
     splice: Splice,
     texts: Texts,
     history: WatchHistory,
-    measurers: dict[str, _CachedMeasurer],
+    measurer: Measurer,
     seed: int,
 ) -> tuple[str, int | None]:
     name = splice.vocabulary or TOKENIZER
@@ -226,7 +230,7 @@ def _named(
     if splice.vocabulary:
         found = monitor.check_canary()
         return (found.cause if found is not None else "", 0)
-    monitor._measurer = measurers[TOKENIZER]
+    monitor._measurer = measurer
     if monitor.observe(*stable(texts, n=300, seed=7000 + seed, weights=WEIGHTS)):
         return "false alarm", None
     draw = random.Random(seed)
@@ -247,13 +251,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     texts = _texts(folder)
     measurer = _CachedMeasurer(TOKENIZER)
     history = _history(texts, measurer)
-    lines = [
-        "## False alarms", "", *_false_alarms(texts, history, measurer),
-        "## Delays", "", *_delays(texts, history, measurer),
-        "## Causes", "", *_causes(texts, history),
-    ]  # fmt: skip
-    body = "\n".join(lines)
-    print(body)
+    delays = ["## Delays", "", *_delays(texts, history, measurer)]
+    causes = ["## Causes", "", *_causes(texts, history, measurer)]
+    alarms = ["## False alarms", "", *_false_alarms(texts, history, measurer)]
+    body = "\n".join([*alarms, *delays, *causes])
     PART.rewrite(PAGE, body)
     return 0
 
