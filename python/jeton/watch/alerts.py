@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from jeton._plain import strict_json
 from jeton.errors import UsageError
 from jeton.watch.causes import CauseShare
-from jeton.watch.signals import SIGNALS
+from jeton.watch.signals import SIGNALS, SOURCE_SHARE
 
 __all__ = ["Alert", "alert_sink"]
 
@@ -66,7 +66,7 @@ class Alert:
     @property
     def line(self) -> str:
         """The alert in one line."""
-        signal = SIGNALS.get(self.signal)
+        signal = {**SIGNALS, SOURCE_SHARE.name: SOURCE_SHARE}.get(self.signal)
         if self.kind == "canary":
             words = f"canary: {self.signal} changed, {self.before:,.0f} -> {self.after:,.0f} tokens"
         elif self.kind == "memory":

@@ -7,7 +7,8 @@ much of the difference each cause has.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -139,6 +140,17 @@ class CauseShare:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceSize:
+    """Sums of the texts of one source."""
+
+    source: str
+    n_texts: int
+    n_bytes: int
+    n_chars: int
+    n_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class TextSums:
     """Texts in the gate's sums, under one tokenizer."""
 
@@ -158,6 +170,23 @@ class TextSums:
     def n_texts(self) -> int:
         """Texts that were counted."""
         return self.statistics.total().n_documents
+
+    def lengths(self) -> Counter[int]:
+        """Return how many texts have how many tokens."""
+        return self.statistics.histogram()
+
+    def sizes(self) -> Iterator[SourceSize]:
+        """Yield the sums of each source."""
+        for source in self.statistics.domains:
+            whole = self.statistics.total(source)
+            yield SourceSize(
+                source, whole.n_documents, whole.n_bytes[0], whole.n_chars[0], whole.n_tokens[0]
+            )
+
+    @classmethod
+    def of_baseline(cls, baseline: Baseline) -> TextSums:
+        """Take the texts of an audit's baseline."""
+        return cls(baseline.statistics)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON values."""

@@ -133,19 +133,20 @@ class WatchHistory:
 
 def _of_audit(baseline: Baseline) -> WatchHistory:
     """Lengths by source, and the causes; signals of single requests are not in it."""
+    texts = TextSums.of_baseline(baseline)
     sums, signal = WatchSums(), SIGNALS["tokens_per_request"]
-    for (domain, language), cell in baseline.statistics.cells.items():
-        group = sums.groups.setdefault(sums.key("", domain, language), TrafficSums())
-        group.n_requests += cell.n_documents
-        group.n_tokens += cell.n_tokens[0]
-        group.n_bytes += cell.n_bytes[0]
-        group.n_chars += cell.n_chars[0]
+    for size in texts.sizes():
+        group = sums.groups.setdefault(sums.key("", size.source, ""), TrafficSums())
+        group.n_requests += size.n_texts
+        group.n_tokens += size.n_tokens
+        group.n_bytes += size.n_bytes
+        group.n_chars += size.n_chars
     levels: Counter[int] = Counter()
-    for length, n in baseline.statistics.histogram().items():
+    for length, n in texts.lengths().items():
         level = signal.level(length)
         if level is not None:
             levels[level] += n
     first = next(iter(sums.groups.values()), None)
     if first is not None:
         first.levels[signal.name] = levels
-    return WatchHistory(sums, TextSums(baseline.statistics), baseline.tokenizer)
+    return WatchHistory(sums, texts, baseline.tokenizer)

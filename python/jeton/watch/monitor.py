@@ -1,7 +1,8 @@
 """The monitor: requests in, alerts out, with a bounded chance of a false one.
 
-Each signal of all requests, and the two main ones of each route that the history has, bet against
-"nothing changed" (`evidence`). The chances of a false alarm of all bets add up to ``alpha``.
+Each signal of all requests, the two main ones of each route, and the share of each source that the
+history has are bet on (`bets`): "nothing changed". The chances of a false alarm of all bets add up
+to ``alpha``.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
-import numpy as np
-
 from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.findings import Basis
 from jeton.registry import TokenizerLike, resolve
 from jeton.watch.alerts import Alert
+from jeton.watch.bets import OF_ROUTES, Bank, Bet, bets_of, learned_bet
 from jeton.watch.canary import CanaryReading, read_canary
 from jeton.watch.causes import (
     DRIFT_CAUSES,
@@ -28,22 +28,16 @@ from jeton.watch.causes import (
     TokenizerIdentity,
     explain_drift,
 )
-from jeton.watch.evidence import MeanEvidence
 from jeton.watch.history import WatchHistory
 from jeton.watch.measuring import Measurer, RequestCounts
 from jeton.watch.outlook import ServedBy, outlook
 from jeton.watch.recent import RecentRequest, RecentRequests, TextSample
-from jeton.watch.signals import SIGNALS, Normal
+from jeton.watch.signals import SIGNALS
 from jeton.watch.windows import WatchSums
 
 __all__ = ["Monitor", "WatchSettings", "WatchedRequest"]
 
-_OF_ROUTES: Final = ("tokens_per_request", "tokens_per_byte")
-_MAX_ROUTES: Final = 32
-_MIN_ROUTE_VALUES: Final = 100
 _MIN_SINCE: Final = 20
-_NORMAL_PART: Final = 0.2
-"""Part of a signal's chance of a false alarm that pays for the error of its history."""
 
 _MAX_TRAFFIC: Final = 20_000
 
@@ -130,30 +124,6 @@ class SignalState:
     is_raised: bool
 
 
-class _Bank:
-    """Bets that began together: a normal, a route and a limit for each."""
-
-    def __init__(self, normals: Sequence[tuple[Normal, str, float]]) -> None:
-        self.normals = normals
-        self.bets = MeanEvidence([n.low for n, _, _ in normals], [n.high for n, _, _ in normals])
-        self.raised = [False] * len(normals)
-        self.numbers: list[deque[int]] = [deque(maxlen=4096) for _ in normals]
-
-    def add(self, number: int, route: str, levels: dict[str, int]) -> None:
-        values = np.full(len(self.normals), np.nan)
-        for i, (normal, of_route, _) in enumerate(self.normals):
-            if of_route in ("", route) and normal.signal.name in levels:
-                values[i] = normal.scaled(levels[normal.signal.name])
-                self.numbers[i].append(number)
-        self.bets.add(values)
-
-    def since(self, i: int) -> int:
-        """Number of the request from which a change is likeliest."""
-        numbers = self.numbers[i]
-        back = int(self.bets.n_values[i] - self.bets.starts[i])
-        return numbers[max(0, len(numbers) - back)]
-
-
 class Monitor:
     """Watches the requests of a service.
 
@@ -206,7 +176,7 @@ class Monitor:
         self._sample = TextSample(max_texts=kept.sample_texts)
         self._traffic: deque[tuple[float, int, int]] = deque(maxlen=_MAX_TRAFFIC)
         self._learning: dict[str, Counter[int]] = {}
-        self._banks: list[_Bank] = []
+        self._banks: list[Bank] = []
         self._canary: CanaryReading | None = self.history.canary if self.history else None
         self._learned: tuple[tuple[str, ...], tuple[str, ...]] | None = None
         self._learned_texts: TextSums | None = None
@@ -314,20 +284,19 @@ class Monitor:
                 for name in self._learning
             ]
             for bank in self._banks:
-                evidence = bank.bets.evidence
-                for i, (normal, route, limit) in enumerate(bank.normals):
-                    signal = normal.signal
-                    now = self._mean_level(signal.name, self._recent.since(0, route=route))
+                for i, (bet, evidence) in enumerate(zip(bank.bets, bank.evidence(), strict=True)):
+                    signal = bet.normal.signal
+                    now = _mean_level(bet, self._recent.since(0))
                     found.append(
                         SignalState(
                             signal.name,
-                            signal.label,
+                            f"{signal.label} {bet.source}".strip(),
                             signal.is_share,
-                            route,
-                            signal.value(normal.mean),
+                            bet.route,
+                            signal.value(bet.normal.mean),
                             None if now is None else signal.value(now),
-                            float(evidence[i]),
-                            limit,
+                            evidence,
+                            bet.limit,
                             is_raised=bank.raised[i],
                         )
                     )
@@ -374,37 +343,13 @@ class Monitor:
 
     def _begin(self) -> None:
         """Start the bets of the signals that the history has; the others are learned."""
-        self._banks, self._learning = [], {}
-        total = self.history.sums.total() if self.history is not None else None
-        known = total.levels if total is not None else {}
-        routes = self._routes()
-        share = self.settings.alpha / (2 if routes else 1) / len(SIGNALS)
-        normals: list[tuple[Normal, str, float]] = []
-        for name, signal in SIGNALS.items():
-            if known.get(name):
-                normals.append(_bet(signal.name, known[name], "", share))
-            else:
-                self._learning[name] = Counter()
-        for route in routes:
-            assert self.history is not None
-            levels = self.history.sums.total(route=route).levels
-            part = self.settings.alpha / 2 / (len(routes) * len(_OF_ROUTES))
-            normals += [
-                _bet(name, levels[name], route, part)
-                for name in _OF_ROUTES
-                if levels.get(name, Counter()).total() >= _MIN_ROUTE_VALUES
-            ]
-        self._share = share
-        if normals:
-            self._banks.append(_Bank(normals))
-
-    def _routes(self) -> tuple[str, ...]:
-        if self.history is None or len(self.history.sums.routes) < 2:
-            return ()
-        sums = self.history.sums
-        sizes = {route: sums.total(route=route).n_requests for route in sums.routes}
-        wanted = [route for route, n in sizes.items() if n >= _MIN_ROUTE_VALUES and route]
-        return tuple(sorted(wanted, key=lambda route: (-sizes[route], route))[:_MAX_ROUTES])
+        sums = self.history.sums if self.history is not None else WatchSums()
+        bets = bets_of(sums, self.settings.alpha)
+        known = {bet.normal.signal.name for bet in bets}
+        self._learning = {name: Counter() for name in SIGNALS if name not in known}
+        self._banks = [Bank(bets)] if bets else []
+        is_shared = any(bet.route or bet.source for bet in bets)
+        self._chance = self.settings.alpha / (2 if is_shared else 1)
 
     def _counted(self, requests: Sequence[WatchedRequest]) -> list[RequestCounts]:
         with_text = [
@@ -433,7 +378,7 @@ class Monitor:
         if at is not None:
             self._traffic.append((at, counts.n_tokens, request.n_output or 0))
         for bank in self._banks:
-            bank.add(number, route, levels)
+            bank.add(number, levels, route=route, source=source)
         self._learn(levels)
         found = [self._alert(bank, i) for bank in self._banks for i in self._moved(bank)]
         if self.n_requests % self.settings.window_requests == 0:
@@ -454,41 +399,52 @@ class Monitor:
             return
         for name, _ in done:
             del self._learning[name]
-        self._banks.append(_Bank([_bet(name, h, "", self._share) for name, h in done]))
+        self._banks.append(Bank([learned_bet(name, h, self._chance) for name, h in done]))
         if self._learned is None:
             self._learned = (tuple(self._sample.texts), tuple(self._sample.domains))
 
-    def _moved(self, bank: _Bank) -> list[int]:
+    def _moved(self, bank: Bank) -> list[int]:
         moved = []
-        evidence = bank.bets.evidence
-        for i, (_, _, limit) in enumerate(bank.normals):
-            if bank.raised[i] or evidence[i] < limit:
+        for i, (bet, evidence) in enumerate(zip(bank.bets, bank.evidence(), strict=True)):
+            if bank.raised[i] or evidence < bet.limit:
                 continue
             if self.n_requests - bank.since(i) >= _MIN_SINCE:
                 bank.raised[i] = True
                 moved.append(i)
         return moved
 
-    def _alert(self, bank: _Bank, i: int) -> Alert:
-        normal, route, _ = bank.normals[i]
-        signal, since = normal.signal, bank.since(i)
-        requests = self._recent.since(since, route=route)
-        now = self._mean_level(signal.name, requests)
-        after = signal.value(normal.mean if now is None else now)
-        before = signal.value(normal.mean)
-        growth = 1.0
-        if signal.name in _OF_ROUTES and before > 0:
-            growth = after / before
+    def _alert(self, bank: Bank, i: int) -> Alert:
+        bet, since = bank.bets[i], bank.since(i)
+        signal = bet.normal.signal
+        requests = self._recent.since(since, route=bet.route)
+        now = _mean_level(bet, requests)
+        before = signal.value(bet.normal.mean)
+        after = before if now is None else signal.value(now)
+        growth = after / before if signal.name in OF_ROUTES and before > 0 else 1.0
         forecast = None
         if self._served_by is not None and self._traffic and requests and requests[0].at:
             forecast = outlook(
                 self._served_by, self._traffic, since_seconds=requests[0].at, growth=growth
             )
+        causes = self._causes(signal.metric, requests, bet.route)
+        if bet.source:
+            mix = DRIFT_CAUSES["source_mix"]
+            causes = (
+                CauseShare(
+                    mix.name,
+                    mix.label,
+                    mix.label,
+                    1.0,
+                    (bet.source,),
+                    None,
+                    Basis.EXACT,
+                    mix.remedy,
+                ),
+            )
         alert = Alert(
-            kind="drift", signal=signal.name, route=route, n_requests=self.n_requests,
+            kind="drift", signal=signal.name, route=bet.route, n_requests=self.n_requests,
             since_request=since, at_seconds=self.last_time, before=before, after=after,
-            evidence=float(bank.bets.evidence[i]), alpha=self.settings.alpha,
-            causes=self._causes(signal.metric, requests, route),
+            evidence=bank.evidence()[i], alpha=self.settings.alpha, causes=causes,
             full_seconds=None if forecast is None else forecast.full_seconds,
             memory_words="" if forecast is None else forecast.in_words,
         )  # fmt: skip
@@ -530,19 +486,15 @@ class Monitor:
         seconds = self._traffic[-1][0] - self._traffic[0][0]
         return (len(self._traffic) - 1) / seconds * 86_400
 
-    def _mean_level(self, name: str, requests: list[RecentRequest]) -> float | None:
-        levels = [r.levels[name] for r in requests if name in r.levels]
-        return sum(levels) / len(levels) if levels else None
-
     def _tell(self, alert: Alert) -> None:
         if self._on_alert is not None:
             self._on_alert(alert)
 
 
-def _bet(name: str, levels: Counter[int], route: str, chance: float) -> tuple[Normal, str, float]:
-    """A normal, its route, and the growth at which an alarm is raised."""
-    normal = Normal.of(SIGNALS[name], levels, miss=chance * _NORMAL_PART)
-    return normal, route, 1 / (chance * (1 - _NORMAL_PART))
+def _mean_level(bet: Bet, requests: list[RecentRequest]) -> float | None:
+    found = [bet.level(r.levels, route=r.route, source=r.source) for r in requests]
+    levels = [level for level in found if level is not None]
+    return sum(levels) / len(levels) if levels else None
 
 
 def _completed(request: WatchedRequest, counts: RequestCounts | None) -> RequestCounts:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from jeton.watch.evidence import mean_interval
 
-__all__ = ["SIGNALS", "Normal", "Signal"]
+__all__ = ["SIGNALS", "SOURCE_SHARE", "Normal", "Signal"]
 
 _PER_DOUBLING: Final = 32
 _PER_SHARE: Final = 1000
@@ -86,7 +86,11 @@ SIGNALS: Final = MappingProxyType(
         )
     }
 )
-"""Every signal by name. The tolerances are our choice: less wakes nobody."""
+"""Every signal of a request by name. The tolerances are our choice: less wakes nobody."""
+
+
+SOURCE_SHARE: Final = Signal("source_share", "share of a source", True, 0.1, "")  # noqa: FBT003
+"""Share of the requests that one source has: followed for each source of a history."""
 
 
 @dataclass(frozen=True, slots=True)
