@@ -95,7 +95,12 @@ def test_hostile_text_is_text_isolated_and_hidden_characters_show(open_view: Any
     opened = open_view()
     page = opened.page
     dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def close(dialog: Any) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", close)
     settled(page)
     type_text(page, TEXT)
     stage = page.locator("#stage")

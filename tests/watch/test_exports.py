@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -50,6 +49,7 @@ def test_prometheus_reads_the_sums(monitor: Monitor) -> None:
 
     families = {f.name: f for f in text_string_to_metric_families(text_of(monitor))}
     assert set(families) <= set(METRICS)
+    assert not [name for name in families if re.search(r"_(ms|kb|mb|percent)$", name)]
     total = monitor.sums.total()
     for name, amount in (("requests", total.n_requests), ("tokens", total.n_tokens)):
         samples = families[f"jeton_watch_{name}"].samples
@@ -62,8 +62,6 @@ def test_prometheus_reads_the_sums(monitor: Monitor) -> None:
     assert buckets == sorted(buckets)
     assert [n for _, n in buckets] == sorted(n for _, n in buckets)
     assert buckets[-1] == (float("inf"), 100)
-    for family in families.values():
-        assert not re.search(r"_(ms|kb|mb|percent)$", family.name)  # base units
 
 
 def test_invented_names_add_no_series() -> None:
@@ -225,5 +223,4 @@ def test_a_soak_of_the_monitor_keeps_its_memory() -> None:
         memory.sample(at=float(round_))
     found = memory.read()
     assert found.caches[0].size <= MAX_GROUPS
-    assert resident_bytes(memory._pid) > 0
-    assert time.monotonic() > 0
+    assert found.rss_bytes == pytest.approx(resident_bytes(memory._pid), rel=0.2)

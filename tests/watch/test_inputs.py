@@ -6,10 +6,11 @@ import json
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from click.testing import CliRunner, Result
@@ -253,6 +254,66 @@ def test_hostile_bodies_are_refused(otlp: OtlpReceiver) -> None:
     assert _post(otlp.port, bomb, **{"Content-Encoding": "gzip"}) == 413
     assert _post(otlp.port, b"\xff\xff", **{"Content-Type": "application/x-protobuf"}) == 400
     assert list(otlp.poll()) == []
+
+
+class _Pages:
+    """A loopback server that answers GET with the pages of a function of the query."""
+
+    def __init__(self, page: Callable[[str, dict[str, str]], Any]) -> None:
+        self.asked: list[tuple[str, str]] = []
+        pages = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path, _, query = self.path.partition("?")
+                pages.asked.append((path, self.headers.get("Authorization", "")))
+                body = json.dumps(page(path, dict(parse_qsl(query)))).encode()
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def test_langfuse_is_read_page_by_page_and_each_generation_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Answers have the documented shape; a real Langfuse needs Postgres and ClickHouse."""
+    entries = [
+        {
+            "id": f"g{n}", "type": "GENERATION", "model": "m", "input": f"Hello {n}",
+            "startTime": "2026-11-29T10:00:00Z", "usageDetails": {"input": 5, "output": 2},
+        }
+        for n in range(130)
+    ]  # fmt: skip
+
+    def page(path: str, query: dict[str, str]) -> Any:
+        assert path == "/api/public/observations"
+        size, number = int(query["limit"]), int(query["page"])
+        newest_first = entries[::-1]
+        return {"data": newest_first[(number - 1) * size : number * size]}
+
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk")
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk")
+    server = _Pages(page)
+    source = open_live(f"langfuse:{server.address}")
+    assert source is not None
+    first = list(source.poll())
+    assert [entry["id"] for entry in first] == [f"g{n}" for n in range(130)]
+    assert [r.n_tokens for r in requests_of(first)] == [5] * 130
+    entries.append({**entries[0], "id": "new"})
+    assert [entry["id"] for entry in source.poll()] == ["new"]
+    assert server.asked[0][1].startswith("Basic ")
+    server.close()
 
 
 def test_addresses_of_live_sources_are_checked() -> None:

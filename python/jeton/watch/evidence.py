@@ -88,8 +88,8 @@ class MeanEvidence:
         """Number of the value from which a change is likeliest, of each stream."""
         n = len(self._n)
         flat = np.moveaxis(self._runs, 1, 0).reshape(n, -1).argmax(axis=1)
-        starts: NDArray[np.int64] = np.moveaxis(self._starts, 1, 0).reshape(n, -1)
-        return starts[np.arange(n), flat]
+        starts = np.moveaxis(self._starts, 1, 0).reshape(n, -1)
+        return np.asarray(starts[np.arange(n), flat], dtype=np.int64)
 
     def direction(self, stream: int) -> int:
         """1 if the mean has risen rather than fallen, else -1."""
