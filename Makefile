@@ -214,6 +214,9 @@ docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (t
 	    $(BIN)/python -m scripts.false_alarms $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/reference/checks.md; \
 	else echo "docs: tables that need $(SHARED)/data are left as they are"; fi
 
+book: setup  ## make the site of all pages in build/book, its links and its search checked
+	@$(BIN)/python -m scripts.book
+
 lock:  ## compile requirements/*.in to *.lock (needs uv)
 	@command -v uv >/dev/null || { echo "error: uv was not found" >&2; echo "hint: pip install uv" >&2; exit 1; }
 	@for name in dev bench; do \
@@ -226,4 +229,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup models dataset-readers vocabularies docs lock clean
+.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup models dataset-readers vocabularies docs book lock clean

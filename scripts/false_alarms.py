@@ -53,6 +53,7 @@ NEEDS_SETTINGS = (
 )
 NEEDS_LOGS = (
     "cache-writes-unread",
+    "stated-cost-differs",
     "input-overhead",
     "output-long",
     "output-echo",

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from jeton.corpus.requests.agents import SHAPES_OF_AGENTS
 from jeton.corpus.requests.fields import FIELD_TABLES
 from jeton.corpus.requests.issues import ISSUE_KINDS
 from jeton.corpus.requests.joining import JOINED_KINDS
@@ -73,7 +74,9 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def shapes() -> str:
     """Kinds of records, and kinds of streams."""
-    told = _table(("shape", "told by"), [(f"`{k}`", v) for k, v in SHAPES.items()])
+    told = _table(
+        ("shape", "told by"), [(f"`{k}`", v) for k, v in {**SHAPES, **SHAPES_OF_AGENTS}.items()]
+    )
     pieces = _table(("pieces of", "told by"), list(PIECE_KINDS.items()))
     return f"{told}\n\n{pieces}"
 

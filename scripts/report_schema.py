@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
+from jeton.economics.billed import BilledTable
 from jeton.economics.ledger import Ledger
 from jeton.findings import Basis
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from report_schema_ledger import LEDGER  # type: ignore[import-not-found]
+from report_schema_ledger import BILLED, LEDGER  # type: ignore[import-not-found]
 
 __all__ = ["Writer", "build", "main", "undescribed"]
 
@@ -157,6 +158,8 @@ class Writer:
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
             values = [member.value for member in hint]
             return self._define(hint, {"enum": values, "description": _first_sentence(hint)})
+        if hint is BilledTable:
+            return self._define(hint, BILLED)
         if hint is Ledger:
             # It writes itself: days as days, amounts in their units.
             self.definitions["money"] = _MONEY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["LEDGER"]
+__all__ = ["BILLED", "LEDGER"]
 
 _MONEY = {"$ref": "#/$defs/money"}
 _NUMBER = {"type": "number"}
@@ -150,6 +150,30 @@ LEDGER = _object(
             "Requests without a price, most tokens first.",
         ),
         "n_half_known": (_COUNT, "Requests of which one count is not known."),
+        "stated": (
+            _list(
+                _object(
+                    "Requests of one model whose log states what they cost.",
+                    {
+                        "provider": (_TEXT, "Provider whose price was taken; empty: none."),
+                        "model": (_TEXT, "Name in the price list; empty: no price."),
+                        "logged_as": (_TEXT, "Name in the log."),
+                        "payer": (
+                            {"type": "string", "enum": ["log", "own key"]},
+                            "`own key`: a gateway called with a key of one's own, and the "
+                            "provider bills that key's account.",
+                        ),
+                        "n_requests": (_COUNT, "Requests that state a cost."),
+                        "stated_usd": (_MONEY, "The stated cost; of `own key` the provider's."),
+                        "usd": (_or_null(_MONEY), "Ours for the same requests; null: no price."),
+                        "difference_usd": (_or_null(_MONEY), "Stated less ours."),
+                        "gateway_usd": (_MONEY, "The gateway's fee beside it, of `own key`."),
+                        "differs": ({"type": "boolean"}, "True beyond 1% of ours."),
+                    },
+                )
+            ),
+            "The cost that the log itself states, the largest first.",
+        ),
         "n_from_gateway_cache": (_COUNT, "Requests that a gateway answered itself, for nothing."),
         "issues": (
             _list(
@@ -169,3 +193,62 @@ LEDGER = _object(
     },
 )
 """As `jeton.economics.ledger.as_json.ledger_json` writes it."""
+
+_CELLS = {
+    "type": "object",
+    "additionalProperties": {"type": "object", "additionalProperties": _COUNT},
+}
+
+BILLED = _object(
+    "Billed tokens of the requests, told apart by model, part of the request and kind.",
+    {
+        "n_requests": (_COUNT, "Requests."),
+        "n_messages": (_COUNT, "Messages of earlier turns in all requests."),
+        "n_passages": (_COUNT, "Retrieved passages in all requests."),
+        "is_complete": ({"type": "boolean"}, "True if every request of the workload is in it."),
+        "input_tokens": (_COUNT, "Billed input tokens, cached ones included."),
+        "output_tokens": (_COUNT, "Billed output tokens, reasoning included."),
+        "parts": (
+            _list(
+                _object(
+                    "A part of the requests over all models.",
+                    {
+                        "part": (
+                            _TEXT,
+                            "Its name: tools, system, earlier, passages, question, "
+                            "prompt, unlogged, answer or reasoning.",
+                        ),
+                        "n_tokens": (_COUNT, "Billed tokens."),
+                        "fresh": (_COUNT, "Prompt tokens at the full rate."),
+                        "written": (_COUNT, "Prompt tokens written to a cache."),
+                        "cached": (_COUNT, "Prompt tokens read from a cache."),
+                        "usd": (_or_null(_MONEY), "Their cost; null: not priced."),
+                    },
+                )
+            ),
+            "Parts that have tokens, in the order in which they are sent.",
+        ),
+        "by_model": (
+            {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "properties": {
+                        "n_requests": _COUNT,
+                        "n_messages": _COUNT,
+                        "n_passages": _COUNT,
+                        "tokens": _CELLS,
+                        "output": {"type": "object", "additionalProperties": _COUNT},
+                        "usd": {"type": "object"},
+                    },
+                    "required": ["n_requests", "n_messages", "n_passages", "tokens", "output"],
+                    "additionalProperties": False,
+                },
+            },
+            "By the model's name as logged: tokens by part (tools, system, earlier, passages, "
+            "question, prompt, unlogged) and kind (fresh, written, cached), the answer and its "
+            "reasoning, and the dollars of each.",
+        ),
+    },
+)
+"""The schema of ``billed``, which `jeton.economics.billed` writes by itself."""

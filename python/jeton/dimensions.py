@@ -11,7 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["DIMENSIONS", "MODALITIES", "SCALE", "Dimension", "holds", "plain_name"]
+__all__ = [
+    "DIMENSIONS",
+    "FACTS",
+    "MODALITIES",
+    "NOT_BILLED",
+    "SCALE",
+    "Dimension",
+    "holds",
+    "plain_name",
+]
 
 MODALITIES = ("text", "audio", "image", "video")
 """Kinds of tokens that some models price apart."""
@@ -110,6 +119,22 @@ SCALE: Mapping[str, int] = MappingProxyType(
     {name: 1000 if d.unit == "seconds" else 1 for name, d in DIMENSIONS.items()}
 )
 """Stored whole numbers for one unit: seconds are stored as whole milliseconds."""
+
+
+FACTS: Mapping[str, str] = MappingProxyType(
+    {
+        "stated_requests": "requests whose log states their cost",
+        "stated_nanousd": "the stated cost, in billionths of a USD",
+        "own_key_requests": "stated requests that the provider bills to a key of one's own",
+        "gateway_nanousd": "the gateway's fee for them, in billionths of a USD",
+        "doubtful_requests": "requests with a field of usage that was not read or contradicts",
+        "summed_requests": "rows that add up a number of requests that is not known",
+    }
+)
+"""Facts that stand beside the amounts of a request; none of them is charged for."""
+
+NOT_BILLED = "not-billed"
+"""Tariff of requests for which a provider sends no bill: refused before any output."""
 
 
 def holds(whole: str, part: str) -> bool:

@@ -14,9 +14,7 @@ from jeton.auditing import AuditReport, Pipeline, audit
 from jeton.auditing.checks import CHECKS
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.remedies import REMEDIES, remedy_facts
-from jeton.auditing.settling import remedies_of
 from jeton.economics.tradeoff import Limits
-from jeton.findings import Basis, Figure, Finding, Severity
 from tests.auditing.conftest import EvidenceOf
 from tests.auditing.tiny import documentation
 
@@ -86,34 +84,6 @@ def test_without_price_or_traffic_there_is_no_waterfall(good: Tokenizer) -> None
     assert what_if.gpus
 
 
-def _finding(id: str, remedy: Any, severity: Severity = Severity.WARNING) -> Finding:  # noqa: A002
-    figure = Figure(1, "tokens", Basis.EXACT, "1")
-    return Finding(id, severity, id, "", figure, "", "", evidence={"remedy": remedy})
-
-
-def test_remedies_act_in_order_and_only_where_they_can() -> None:
-    findings = [
-        _finding("answers", {"token_factor": 0.5, "applies_to": "output"}),
-        _finding("prefix", {"token_factor": 0.4, "applies_to": "cached"}),
-        _finding("blanks", {"token_factor": 0.9}),
-        _finding("step", {"cost_factor": 0.8, "applies_to": "input"}),
-        _finding("blanks", {"token_factor": 0.7}),
-        _finding("grows", {"token_factor": 1.2}),
-        _finding("nothing", {"token_factor": 1}),
-        _finding("odd", {"token_factor": 0.5, "applies_to": "weather"}),
-        _finding("none", None),
-        _finding("good", {"token_factor": 0.5}, Severity.GOOD),
-    ]
-    remedies = remedies_of(findings, with_cache=True)
-    assert [(r.id, r.token_factor, r.cost_factor) for r in remedies] == [
-        ("blanks", Decimal("0.9"), 1),
-        ("step", 1, Decimal("0.8")),
-        ("prefix", Decimal("0.4"), 1),
-        ("answers", Decimal("0.5"), 1),
-    ]
-    assert [r.id for r in remedies_of(findings, with_cache=False)] == ["blanks", "step", "answers"]
-
-
 def test_steps_of_the_waterfall_have_names_in_words(good: Tokenizer) -> None:
     report = _audit(SPACED, good, **PRICED)
     assert report.waterfall is not None
@@ -123,10 +93,6 @@ def test_steps_of_the_waterfall_have_names_in_words(good: Tokenizer) -> None:
     assert set(REMEDIES) <= set(CHECKS)
     assert len(set(REMEDIES.values())) == len(REMEDIES)
     assert remedy_facts("no-such-check").name == "No such check"
-    (own,) = remedies_of(
-        [_finding("blanks", {"token_factor": 0.5, "name": "Own"})], with_cache=True
-    )
-    assert own.name == "Own"
 
 
 def test_tiered_prices_pay_what_the_lengths_pay(good: Tokenizer) -> None:

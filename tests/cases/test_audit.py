@@ -19,10 +19,10 @@ from tests.cases.places import load_cases
 CASES = load_cases("audit")
 
 
-def _records(case: dict[str, Any]) -> list[Any]:
+def _records(case: dict[str, Any], key: str = "generate") -> list[Any]:
     if "records" in case:
         return list(case["records"])
-    made = case["generate"]
+    made = case[key]
     first = dt.datetime.fromisoformat(made["first"].replace("Z", "+00:00"))
     rows = []
     for i in range(made["n"]):
@@ -89,6 +89,14 @@ def _check(
         assert [step["id"] for step in waterfall["steps"]] == wanted
     elif path == "settled":
         _check_settled(data)
+    elif path == "saved_like_twin":
+        twin = audit(_records(case, "twin"), quality=False, **case["arguments"])
+        less = Decimal(data["waterfall"]["naive_usd_per_month"])
+        assert twin.waterfall is not None
+        less -= twin.waterfall.naive_usd_per_month
+        steps = {s["id"]: -Decimal(s["delta_usd_per_month"]) for s in waterfall["steps"]}
+        assert float(sum(steps[id] for id in wanted)) == pytest.approx(float(less), rel=1e-3)
+        assert not {f.id for f in twin.findings} & set(wanted)
     elif path == "same_usd_as":
         other = _run(case, **wanted).to_dict()
         assert data["ledger"]["usd"] == other["ledger"]["usd"]

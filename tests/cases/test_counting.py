@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from jeton.corpus import RequestBatch, RequestColumns, RequestStream, open_requests
+from jeton.dimensions import FACTS
 
 CASES = sorted((Path(__file__).parent / "counting").glob("*.json"))
 
@@ -74,7 +75,7 @@ def check(stream: RequestStream, expected: dict[str, Any]) -> None:
     rows = [row_of(columns, stream, place) for place in range(len(columns))]
     wanted = expected["rows"]
     # A row is compared in the facts that the case states, and in all of its amounts.
-    facts = ("model", "provider", "model_asked")
+    facts = ("model", "provider", "model_asked", *FACTS)
     shown = [
         {k: v for k, v in row.items() if k not in facts or k in want}
         for row, want in zip(rows, wanted, strict=False)

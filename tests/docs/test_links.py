@@ -52,7 +52,7 @@ def test_the_index_lists_every_page() -> None:
     index = DOCS / "reference" / "pages.md"
     targets = _LINK.findall(index.read_text(encoding="utf-8"))
     listed = {(index.parent / target).resolve() for target in targets} | {index}
-    folders = ("guides", "concepts", "reference", "studies")
+    folders = ("guides", "concepts", "handbook", "reference", "studies")
     pages = {page for folder in folders for page in (DOCS / folder).glob("*.md")}
     assert pages - listed == set()
 

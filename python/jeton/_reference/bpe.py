@@ -15,13 +15,69 @@ Multitask Learners" (2019), section 2.2.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Generic, TypeVar
 
-__all__ = ["encode_by_merges", "encode_by_rank", "train"]
+from jeton._reference.learning import SymbolCorpus, learn
+
+__all__ = ["MergeStep", "encode_by_merges", "encode_by_rank", "merge_steps", "train"]
 
 Pair = tuple[bytes, bytes]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MergeStep(Generic[T]):
+    """One merge while a pretoken is encoded.
+
+    Attributes:
+        candidates: Rank and place (of the left part) of every pair that could be joined, in the
+            order in which they would be; the first was.
+        tokens: The tokens after it.
+    """
+
+    candidates: tuple[tuple[int, int], ...]
+    tokens: tuple[T, ...]
+
+
+def merge_steps(
+    tokens: Sequence[T], *, join: Callable[[T, T], tuple[int, T] | None]
+) -> Iterator[MergeStep[T]]:
+    """Join neighbours again and again: the lowest rank first, the leftmost of equal ranks.
+
+    Args:
+        tokens: The tokens to begin with.
+        join: The rank of a pair and the token that it makes; None: it is never joined.
+
+    Example:
+        >>> ranks = {"bc": 0, "ab": 1}
+        >>> join = lambda left, right: (
+        ...     (ranks[left + right], left + right) if left + right in ranks else None
+        ... )
+        >>> list(merge_steps("abc", join=join))
+        [MergeStep(candidates=((0, 1), (1, 0)), tokens=('a', 'bc'))]
+    """
+    now = list(tokens)
+    while True:
+        found = {place: join(*pair) for place, pair in enumerate(pairwise(now))}
+        candidates = sorted((made[0], place) for place, made in found.items() if made is not None)
+        if not candidates:
+            return
+        place = candidates[0][1]
+        made = found[place]
+        assert made is not None
+        now[place : place + 2] = [made[1]]
+        yield MergeStep(tuple(candidates), tuple(now))
+
+
+def _last(tokens: Sequence[T], steps: Iterator[MergeStep[T]]) -> list[T]:
+    """The tokens after the last step."""
+    left = list(tokens)
+    for step in steps:
+        left = list(step.tokens)
+    return left
 
 
 def encode_by_rank(pretoken: bytes, *, ranks: Mapping[bytes, int]) -> list[bytes]:
@@ -61,17 +117,13 @@ def encode_by_rank(pretoken: bytes, *, ranks: Mapping[bytes, int]) -> list[bytes
     """
     if pretoken in ranks:
         return [pretoken]
-    tokens = [bytes([byte]) for byte in pretoken]
-    while True:
-        best: tuple[int, int] | None = None
-        for place in range(len(tokens) - 1):
-            rank = ranks.get(tokens[place] + tokens[place + 1])
-            if rank is not None and (best is None or (rank, place) < best):
-                best = (rank, place)
-        if best is None:
-            break
-        place = best[1]
-        tokens[place : place + 2] = [tokens[place] + tokens[place + 1]]
+
+    def join(left: bytes, right: bytes) -> tuple[int, bytes] | None:
+        rank = ranks.get(left + right)
+        return None if rank is None else (rank, left + right)
+
+    first = [bytes([byte]) for byte in pretoken]
+    tokens = _last(first, merge_steps(first, join=join))
     for token in tokens:
         ranks[token]
     return tokens
@@ -112,15 +164,13 @@ def encode_by_merges(pretoken: bytes, *, merges: Sequence[Pair]) -> list[bytes]:
         [b'abc', b'd']
     """
     order = {pair: place for place, pair in reversed(list(enumerate(merges)))}
-    tokens = [bytes([byte]) for byte in pretoken]
-    while True:
-        known = [
-            (order[pair], place) for place, pair in enumerate(pairwise(tokens)) if pair in order
-        ]
-        if not known:
-            return tokens
-        _, place = min(known)
-        tokens[place : place + 2] = [tokens[place] + tokens[place + 1]]
+
+    def join(left: bytes, right: bytes) -> tuple[int, bytes] | None:
+        place = order.get((left, right))
+        return None if place is None else (place, left + right)
+
+    first = [bytes([byte]) for byte in pretoken]
+    return _last(first, merge_steps(first, join=join))
 
 
 def train(pretokens: Mapping[bytes, int], *, n_merges: int, min_frequency: int = 1) -> list[Pair]:
@@ -152,24 +202,10 @@ def train(pretokens: Mapping[bytes, int], *, n_merges: int, min_frequency: int =
         >>> train({b"ab": 1}, n_merges=5, min_frequency=2)
         []
     """
+    words = SymbolCorpus.of(((bytes([byte]) for byte in word), n) for word, n in pretokens.items())
     ids = {bytes([byte]): place for place, byte in enumerate(alphabet())}
-    words = [([bytes([byte]) for byte in word], count) for word, count in pretokens.items()]
-    merges: list[Pair] = []
-    while len(merges) < n_merges:
-        frequency: Counter[Pair] = Counter()
-        for tokens, count in words:
-            for pair in pairwise(tokens):
-                frequency[pair] += count
-        if not frequency:
-            break
-        best = min(frequency, key=lambda pair: (-frequency[pair], ids[pair[0]], ids[pair[1]]))
-        if frequency[best] < min_frequency:
-            break
-        merges.append(best)
-        # Two different pairs can make the same token, which then keeps its first id.
-        ids.setdefault(best[0] + best[1], len(ids))
-        words = [(_join(tokens, pair=best), count) for tokens, count in words]
-    return merges
+    steps = learn(words, ids=ids, make=bytes.__add__, n_merges=n_merges, min_count=min_frequency)
+    return [step.pair for step in steps]
 
 
 def alphabet() -> list[int]:
@@ -187,22 +223,3 @@ def alphabet() -> list[int]:
     """
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     return visible + [byte for byte in range(256) if byte not in visible]
-
-
-def _join(tokens: Sequence[bytes], *, pair: Pair) -> list[bytes]:
-    """Join every occurrence of a pair, from left to right; occurrences do not overlap.
-
-    Example:
-        >>> _join([b"a", b"b", b"a", b"b"], pair=(b"a", b"b"))
-        [b'ab', b'ab']
-    """
-    joined: list[bytes] = []
-    place = 0
-    while place < len(tokens):
-        if tuple(tokens[place : place + 2]) == pair:
-            joined.append(pair[0] + pair[1])
-            place += 2
-        else:
-            joined.append(tokens[place])
-            place += 1
-    return joined

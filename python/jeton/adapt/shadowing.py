@@ -29,7 +29,19 @@ from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["AbortRules", "PairedDifference", "Shadow", "Side", "Stage", "shadow"]
+__all__ = [
+    "AbortRules",
+    "PairedDifference",
+    "Shadow",
+    "Side",
+    "Stage",
+    "check_stages",
+    "judge_stage",
+    "paired_difference",
+    "request_places",
+    "shadow",
+    "stage_seed",
+]
 
 _NORMAL_95 = 1.959964
 _SHARE_BITS = 53
@@ -207,9 +219,10 @@ def shadow(
         EmptyCorpusError: There is no text.
         UsageError: Stages that do not ascend, or numbers out of range.
     """
-    _check(stages, output_tokens)
+    check_stages(stages)
+    _check(output_tokens)
     rules = rules or AbortRules()
-    seed = int(sha256(salt.encode())[:16], 16)
+    seed = stage_seed(salt)
     log = (
         _logged(inputs, a, b, output_tokens, domain_field, model_map, seed, num_threads)
         if logs
@@ -251,7 +264,7 @@ def _read(
     counts: dict[str, list[NDArray[Any]]] = {"a": [], "b": [], "place": [], "domain": []}
     for _, batch in stream:
         high, low = text_digests(batch, num_threads=num_threads)
-        counts["place"].append(_places(high ^ low, seed))
+        counts["place"].append(request_places(high ^ low, seed))
         domains = stream.batch_domains
         counts["domain"].append(
             np.full(len(batch), -1, dtype=np.int32) if domains is None else domains
@@ -293,7 +306,7 @@ def _logged(
     return _Log(
         a=found.before,
         b=found.after,
-        place=_places(found.digests, seed),
+        place=request_places(found.digests, seed),
         domain=found.columns.domain,
         names=found.domains if domain_field else (),
         output_tokens=found.mean_output_tokens if output_tokens is None else output_tokens,
@@ -321,7 +334,12 @@ class _Log:
         return float(self.b.sum() / max(1, self.a.sum()))
 
 
-def _check(stages: Sequence[float], output_tokens: float | None) -> None:
+def check_stages(stages: Sequence[float]) -> None:
+    """Refuse stages that do not ascend within 0 to 100 percent.
+
+    Raises:
+        UsageError: They do not.
+    """
     if not stages or list(stages) != sorted(set(stages)) or not 0 < min(stages) <= 100:
         raise UsageError(
             f"stages are {list(stages)}; expected percents that ascend\nhint: as 1,10,50,100"
@@ -331,6 +349,14 @@ def _check(stages: Sequence[float], output_tokens: float | None) -> None:
             f"a stage is {max(stages):g}% of the traffic; expected at most 100\n"
             "hint: as 1,10,50,100"
         )
+
+
+def stage_seed(salt: str) -> int:
+    """Return the seed by which a salt draws requests into stages."""
+    return int(sha256(salt.encode())[:16], 16)
+
+
+def _check(output_tokens: float | None) -> None:
     if output_tokens is not None and not 0 <= output_tokens < 1e9:
         raise UsageError(
             f"output_tokens is {output_tokens}; expected at least 0\n"
@@ -338,7 +364,7 @@ def _check(stages: Sequence[float], output_tokens: float | None) -> None:
         )
 
 
-def _places(digests: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
+def request_places(digests: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
     """Returns where each request stands between 0 and 1, by its text and the salt (SplitMix64)."""
     with np.errstate(over="ignore"):
         drawn = digests + np.uint64(seed)
@@ -359,33 +385,67 @@ def _stage(
 ) -> Stage:
     tokens_a, tokens_b = log.a[chosen], log.b[chosen]
     output_b = log.output_tokens * log.ratio
-    tokens = _paired(tokens_a.astype(np.float64), tokens_b.astype(np.float64))
+    tokens = paired_difference(tokens_a.astype(np.float64), tokens_b.astype(np.float64))
     usd_a = _dollars(a, log.money_a, chosen, tokens_a, log.output_tokens)
     usd_b = _dollars(b, log.money_b, chosen, tokens_b, output_b)
     usd, n_priced = None, 0
     if usd_a is not None and usd_b is not None:
         priced = ~(np.isnan(usd_a) | np.isnan(usd_b))
         n_priced = int(priced.sum())
-        usd = _paired(usd_a[priced], usd_b[priced]) if n_priced else None
+        usd = paired_difference(usd_a[priced], usd_b[priced]) if n_priced else None
     seconds = _each(tokens_a, tokens_b, _seconds(a, log.output_tokens), _seconds(b, output_b))
     n_overflow = 0
     if a.model is not None and b.model is not None:
         fits_a = tokens_a + log.output_tokens <= a.model.context_tokens
         fits_b = tokens_b + output_b <= b.model.context_tokens
         n_overflow = int((fits_a & ~fits_b).sum())
-    n = len(tokens_a)
+    return judge_stage(
+        rules,
+        percent=percent,
+        domain=domain,
+        tokens=tokens,
+        usd=usd,
+        seconds=seconds,
+        n_requests=len(tokens_a),
+        n_overflow=n_overflow,
+        n_priced=n_priced,
+    )
+
+
+def judge_stage(
+    rules: AbortRules,
+    *,
+    percent: float,
+    tokens: PairedDifference,
+    n_requests: int,
+    usd: PairedDifference | None = None,
+    seconds: PairedDifference | None = None,
+    n_overflow: int = 0,
+    n_priced: int = 0,
+    domain: str = "",
+) -> Stage:
+    """Return a stage with its verdict; arguments are the fields of `Stage`."""
     limit = rules.max_more_tokens_by_domain if domain else rules.max_more_tokens
     reasons = []
-    if n >= rules.min_requests:
+    if n_requests >= rules.min_requests:
         if tokens.low_share > limit:
             reasons.append(f"tokens rise by {tokens.share:+.2%}, beyond {limit:.2%}")
         if usd is not None and not domain and usd.low_share > rules.max_more_usd:
             reasons.append(f"dollars rise by {usd.share:+.2%}, beyond {rules.max_more_usd:.2%}")
-    if n_overflow > rules.max_overflow_share * n:
+    if n_overflow > rules.max_overflow_share * n_requests:
         reasons.append(f"{n_overflow:,} requests fit the context no more")
-    verdict = "abort" if reasons else "go" if n >= rules.min_requests else "too few"
+    verdict = "abort" if reasons else "go" if n_requests >= rules.min_requests else "too few"
     return Stage(
-        percent, domain, n, tokens, usd, seconds, n_overflow, n_priced, verdict, tuple(reasons)
+        percent,
+        domain,
+        n_requests,
+        tokens,
+        usd,
+        seconds,
+        n_overflow,
+        n_priced,
+        verdict,
+        tuple(reasons),
     )
 
 
@@ -447,7 +507,7 @@ def _each(
 ) -> PairedDifference | None:
     if of_a is None or of_b is None:
         return None
-    return _paired(_values(tokens_a, of_a), _values(tokens_b, of_b))
+    return paired_difference(_values(tokens_a, of_a), _values(tokens_b, of_b))
 
 
 _MAX_EXACT = 64
@@ -462,7 +522,8 @@ def _values(tokens: NDArray[np.int64], of: _OfTokens) -> NDArray[np.float64]:
     return np.interp(tokens, distinct, [of(int(n)) for n in distinct])
 
 
-def _paired(a: NDArray[np.float64], b: NDArray[np.float64]) -> PairedDifference:
+def paired_difference(a: NDArray[np.float64], b: NDArray[np.float64]) -> PairedDifference:
+    """Return the mean of ``b - a`` with its interval; both are float64 (n_requests,)."""
     if not len(a):
         return PairedDifference(0.0, 0.0, 0.0, 0.0, 0.0)
     more = b - a

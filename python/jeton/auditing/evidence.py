@@ -8,9 +8,12 @@ from typing import TypedDict
 
 from jeton._core import TextStats, Tokenizer, TokenStats
 from jeton.auditing.measures.preprocessing import StepEffect
+from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.options.pipeline import Pipeline
+from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.result import TermReport, TokenizerReport, Workload
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
+from jeton.economics.billing.bill import BillReport
 from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
 from jeton.economics.serving.memory_plan import MemoryPlan
@@ -58,8 +61,9 @@ class Saving(TypedDict):
 class TrafficCost:
     """From counted tokens to a year's dollars of the ledger.
 
-    A counted token has its share of what prompts cost in the ledger: dollars follow from there and
-    from nowhere else.
+    A counted token has its share of what the text of prompts costs in the ledger; tools, pictures
+    and frames that a log does not show have theirs apart. It says what is at stake; a saving is
+    promised by a replay alone (`jeton.auditing.replaying`).
 
     Attributes:
         n_documents: Documents that were counted.
@@ -67,6 +71,7 @@ class TrafficCost:
         price: The price that makes the bill; None where logged requests have their own.
         ledger: The usage, priced; None: nothing is.
         n_tokens: Tokens of all documents under the tokenizer in use.
+        text_usd: Dollars of the text of prompts, in the time of the ledger.
     """
 
     n_documents: int
@@ -74,6 +79,7 @@ class TrafficCost:
     price: ApiPrice | None
     ledger: Ledger | None = None
     n_tokens: int = 0
+    text_usd: Decimal = Decimal(0)
 
     @property
     def is_priced(self) -> bool:
@@ -84,6 +90,18 @@ class TrafficCost:
     def prompt_usd_per_year(self) -> Decimal | None:
         """Cost of prompts in a year; None where that is not known."""
         return self._per_year("full", "read", "write")
+
+    @property
+    def text_usd_per_year(self) -> Decimal | None:
+        """Cost of the text of prompts in a year; None where that is not known."""
+        return self.share_of_year(self.text_usd)
+
+    def share_of_year(self, usd: Decimal) -> Decimal | None:
+        """Return dollars of the ledger's time as dollars of a year; None without a price."""
+        year = None if self.ledger is None else self.ledger.per_year()
+        if self.ledger is None or year is None or not self.ledger.usd:
+            return None
+        return year * usd / self.ledger.usd
 
     @property
     def output_usd_per_year(self) -> Decimal | None:
@@ -98,19 +116,19 @@ class TrafficCost:
 
     def usd_per_year(self, n_tokens: Decimal | int) -> Decimal | None:
         """USD a year of so many prompt tokens of the audited text, to the cent."""
-        prompts = self.prompt_usd_per_year
+        prompts = self.text_usd_per_year
         if prompts is None or not self.n_tokens:
             return None
         return (Decimal(n_tokens) * prompts / self.n_tokens).quantize(_CENT)
 
     def formula(self, n_tokens: Decimal | int) -> str:
         """How `usd_per_year` computed it, with the numbers put in; empty if unpriced."""
-        prompts = self.prompt_usd_per_year
+        prompts = self.text_usd_per_year
         if prompts is None or self.ledger is None or not self.n_tokens:
             return ""
         return (
             f"{n_tokens:,} of {self.n_tokens:,} counted tokens x {prompts:,.2f} USD a year for "
-            f"prompts = {self.usd_per_year(n_tokens):,} USD a year; {self.ledger.price_source}"
+            f"their text = {self.usd_per_year(n_tokens):,} USD a year; {self.ledger.price_source}"
         )
 
     def saving(self, n_tokens: Decimal | int) -> Saving:
@@ -167,6 +185,7 @@ class Evidence:
         gpu: Facts of the GPU; None if not given.
         traffic: From tokens to money.
         output_tokens_per_request: Mean tokens generated per request.
+        prompts: The sample's prompts as blocks, under the tokenizer in use.
         stats: Integers of the text before any tokenizer.
         sample: The documents for the expensive analyses; in the order of their digests.
         requests: Request logs beside their text.
@@ -181,6 +200,8 @@ class Evidence:
         notices: Sentences that must be said first.
         replay: A trace replayed on the GPU; None: none was given.
         plan: How the model is held on the GPU; None: as published, on the engine's defaults.
+        decomposition: Billed tokens and dollars by part of the request.
+        bill: A provider's bill, reconciled with the ledger; None: none was given.
     """
 
     corpus: CorpusSummary
@@ -197,6 +218,7 @@ class Evidence:
     gpu: GpuFacts | None
     traffic: TrafficCost
     output_tokens_per_request: float
+    prompts: Prompts
     stats: TextStats = field(default_factory=TextStats)
     sample: DeepSample = field(default_factory=lambda: DeepSample((), 0, 0, is_whole=False))
     requests: RequestEvidence | None = None
@@ -211,6 +233,8 @@ class Evidence:
     notices: tuple[str, ...] = ()
     replay: TrafficReport | None = None
     plan: MemoryPlan | None = None
+    decomposition: BilledBreakdown = field(default_factory=BilledBreakdown)
+    bill: BillReport | None = None
 
     @property
     def ledger(self) -> Ledger | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jeton._core import __version__
@@ -17,17 +18,22 @@ from jeton.auditing.measures.training import TrainingOptions, training_of
 from jeton.auditing.measures.whitespace import needless_whitespace
 from jeton.auditing.money.bills import reconciled
 from jeton.auditing.money.books import Books
+from jeton.auditing.money.decomposition import decomposition_of_documents, decomposition_of_logs
 from jeton.auditing.money.figures import (
     domain_bills_of,
     trade_off_of,
     waterfall_of,
     what_if_of,
 )
+from jeton.auditing.money.ledgers import factor_of
 from jeton.auditing.money.model_costs import model_costs
 from jeton.auditing.money.provider_counts import provider_count_of
 from jeton.auditing.money.quotas import quota_of
 from jeton.auditing.options.logs import completed, mean_answer, timed
 from jeton.auditing.options.pipeline import Pipeline
+from jeton.auditing.replaying.chain import carried_out
+from jeton.auditing.replaying.prompts import Prompts
+from jeton.auditing.replaying.sample import documents_as_requests, logged_requests
 from jeton.auditing.result import (
     SCHEMA_VERSION,
     AuditReport,
@@ -35,15 +41,16 @@ from jeton.auditing.result import (
     SamplingReport,
     TokenizerTraining,
 )
-from jeton.auditing.settling import remedies_of, settled
+from jeton.auditing.settling import settled
 from jeton.corpus import RequestsSummary
 from jeton.corpus.bills.items import Bill
 from jeton.economics.billing.quotas import Quota
 from jeton.economics.ledger import Ledger
 from jeton.economics.naive_engineered import naive_engineered
+from jeton.economics.remedies import Remedy
 from jeton.economics.tradeoff import Limits
 from jeton.economics.waterfall import waterfall_of_ledger
-from jeton.findings import Basis, Figure
+from jeton.findings import Basis, Figure, Finding
 from jeton.workload.counting.counts import Counts
 from jeton.workload.counting.intervals import SEED
 from jeton.workload.sampling.sampled import SampledWorkload
@@ -95,7 +102,10 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
     requests = None
     if counts.requests is not None:
         requests = counts.requests.evidence(
-            counts.request_tokens, counts.request_digests, counts.request_beginnings
+            counts.request_tokens,
+            counts.request_digests,
+            counts.request_beginnings,
+            counts.request_blocks,
         )
     if requests is not None:
         facts = completed(facts, requests.summary, mean_answer(sample, tokenizer))
@@ -126,8 +136,18 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         seed=asked.seed,
         num_threads=asked.num_threads,
     )
+    decomposition = (
+        decomposition_of_documents(books.ledger, n_requests=corpus.n_documents)
+        if requests is None
+        else decomposition_of_logs(
+            requests, books.ledger, name=counts.setup.chosen[current].name, tokenizer=tokenizer
+        )
+    )
     traffic = facts.traffic(
-        corpus.n_documents, ledger=books.ledger, n_tokens=tokenizers[current].n_tokens
+        corpus.n_documents,
+        ledger=books.ledger,
+        n_tokens=counts.token_stats[current].n_tokens,
+        billed=decomposition.table,
     )
     quota = None
     if asked.quota is not None:
@@ -155,6 +175,8 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         gpu=facts.gpu,
         traffic=traffic,
         output_tokens_per_request=facts.output_tokens,
+        prompts=Prompts.of(sample.documents, tokenizer),
+        decomposition=decomposition,
         stats=counts.text_stats,
         sample=sample,
         requests=requests,
@@ -187,6 +209,9 @@ def report_of(
         measured_reports = tuple(m.report for m in evidence.tokenizers)
         replay = traffic_of(asked.trace, measured_reports, evidence.domains, seed=asked.seed)
         evidence = replace(evidence, replay=replay)
+    summary = None if evidence.requests is None else evidence.requests.summary
+    if bill is not None:
+        evidence = replace(evidence, bill=reconciled(bill, evidence.ledger, summary))
     findings = run_checks(evidence)
     by_name = {m.name: m for m in evidence.tokenizers}
     tokenizers = [by_name[item.name] for item in counts.setup.chosen]
@@ -197,10 +222,10 @@ def report_of(
         money=selection.money[0] if selection and selection.money else None,
         seed=asked.seed,
     )
-    waterfall = waterfall_of(evidence, remedies_of(findings, evidence), provider)
+    replayed = _replayed(evidence, counts, facts, findings)
+    waterfall = waterfall_of(evidence, replayed, provider)
     findings = settled(findings, waterfall, evidence)
     reports = tuple(m.report for m in tokenizers)
-    summary = None if evidence.requests is None else evidence.requests.summary
     training: tuple[TokenizerTraining, ...] = ()
     if asked.training is not None and evidence.model is not None and evidence.gpu is not None:
         training = training_of(
@@ -227,7 +252,7 @@ def report_of(
         waterfall=waterfall,
         tradeoff=trade_off_of(tokenizers, limits=asked.limits),
         maturity=maturity_of(evidence),
-        bill=None if bill is None else reconciled(bill, evidence.ledger, summary),
+        bill=evidence.bill,
         pipeline=asked.pipeline,
         what_if=what_if_of(evidence, waterfall),
         sampling=_sampling(evidence, counts, asked.seed),
@@ -241,7 +266,31 @@ def report_of(
         ledger=evidence.ledger,
         timeline=_timeline(counts, evidence.ledger),
         models=model_costs(counts, facts, reports),
+        billed=evidence.decomposition.table,
     )
+
+
+def _replayed(
+    evidence: Evidence, counts: Counts, facts: Facts, findings: Sequence[Finding]
+) -> tuple[Remedy, ...]:
+    """The remedies of the findings, carried out one after another; none where nothing is priced."""
+    ledger = evidence.ledger
+    if ledger is None or not ledger.usd:
+        return ()
+    if evidence.requests is not None:
+        requests = logged_requests(evidence, evidence.decomposition)
+    else:
+        money = facts.selection.money[0] if facts.selection and facts.selection.money else None
+        if money is None:
+            return ()
+        prompts = evidence.prompts
+        item = (*counts.setup.chosen, *counts.setup.for_money)[money.place]
+        if item.name != evidence.current.name:
+            prompts = prompts.counted_with(item.tokenizer)
+        requests = documents_as_requests(
+            evidence, money.price, prompts=prompts, factor=factor_of(money)
+        )
+    return () if requests is None else carried_out(findings, evidence, requests, ledger)
 
 
 def _timeline(counts: Counts, ledger: Ledger | None) -> Timeline | None:

@@ -7,14 +7,16 @@ layer (`jeton.report`) turns the same object into a table, a page or Markdown.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
+from jeton._shown import Shown
 from jeton.auditing.measures.timeline import Timeline
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
+from jeton.economics.billed import BilledTable
 from jeton.economics.billing.bill import BillReport
 from jeton.economics.billing.groups import GroupBill
 from jeton.economics.billing.provider_count import ProviderCount
@@ -383,7 +385,7 @@ class ModelCost:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(Shown):
     """The whole audit. ``findings`` are ranked; the first matter most.
 
     A part that was not asked for or cannot be known is None, or empty.
@@ -418,8 +420,14 @@ class AuditReport:
         notices: Sentences that must be said first: a tokenizer that is not the model's.
         ledger: The usage, each request priced once; every dollar of the report comes from here.
             None: nothing is priced.
+        billed: Billed tokens by model, part of the request and kind (fresh, written, cached), with
+            their dollars: tokens add up to what providers billed, dollars to the ledger.
         title: Name of the workload as the user gave it; empty: it is named after its inputs.
     """
+
+    _page = "jeton.report.page:to_html"
+    _table = "findings"
+    _line = ("tokenizers", "findings")
 
     schema_version: str
     jeton_version: str
@@ -449,10 +457,12 @@ class AuditReport:
     ledger: Ledger | None = None
     timeline: Timeline | None = None
     models: tuple[ModelCost, ...] = ()
+    billed: BilledTable = field(default_factory=BilledTable)
     title: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""
-        plain: dict[str, Any] = plain_values(asdict(replace(self, ledger=None)))
+        plain: dict[str, Any] = plain_values(asdict(replace(self, ledger=None, billed=None)))  # type: ignore[arg-type]
+        plain["billed"] = self.billed.to_dict()
         plain["ledger"] = None if self.ledger is None else self.ledger.to_json()
         return plain

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import click
 
 from jeton._os_errors import os_message
+from jeton.cli.completing import complete_names, is_completing
 from jeton.cli.hints import jeton_message
 from jeton.cli.pipes import told_of_pipes
 from jeton.cli.streams import shown
@@ -47,6 +48,7 @@ COMMANDS = {
         "Divide documents into chunks that fit a token budget, or measure what that tears.",
     ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
+    "trace": ("trace", "trace", "Show each step of encoding or training."),
     "count-pretokens": (
         "count_pretokens",
         "count_pretokens",
@@ -120,6 +122,11 @@ COMMANDS = {
     ),
     "plan": ("plan", "plan", "Plan serving: who is admitted, in which steps, on how many GPUs."),
     "serve": ("serve", "serve", "Serve counts, ids, chunks and comparisons over HTTP."),
+    "mcp": (
+        "mcp",
+        "mcp",
+        "Give counts, prices and audits to coding agents (Model Context Protocol).",
+    ),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
 
@@ -136,6 +143,8 @@ class _Root(click.Group):
             return None
         module, attribute, _ = entry
         command: click.Command = getattr(import_module(f"jeton.cli.{module}"), attribute)
+        if is_completing():
+            complete_names(command)
         return command
 
     def resolve_command(

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
-from jeton.cli import streams
+from jeton._plain import strict_json
+from jeton.cli import options, streams
+from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.errors import MissingExtraError
 
-__all__ = ["serve"]
+__all__ = ["pairs", "serve"]
 
 _SECTIONS = {
     "Most used": ("tokenizers", "compat", "host", "port", "config"),
     "Limits": ("keys_file", "requests_per_minute", "max_body_bytes", "threads", "uploads"),
-    "More": ("endpoints", "count_models", "templates", "drain_seconds", "reload_seconds", "watch"),
+    "More": (
+        "endpoints",
+        "count_models",
+        "templates",
+        "models",
+        "shadow",
+        "drain_seconds",
+        "reload_seconds",
+        "watch",
+    ),
 }
 
 
@@ -101,8 +113,23 @@ _SECTIONS = {
     help="Chat template for a tokenizer whose folder has none. Repeatable.",
 )
 @click.option(
+    "--model",
+    "models",
+    metavar="PATTERN=NAME",
+    multiple=True,
+    help="Tokenizer of the models of a pattern (claude-*=main), for other servers' routes. "
+    "Repeatable.",
+)
+@click.option(
+    "--shadow",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="F",
+    help="Plan of a mirror (TOML): requests of OpenAI's shape go to endpoint A, a share of them "
+    "also to B; /v1/shadow has the verdicts.",
+)
+@click.option(
     "--drain-seconds",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="S",
     help="Time between failing readiness and the end of listening.  [default: 2]",
 )
@@ -114,15 +141,17 @@ _SECTIONS = {
 )
 @click.option(
     "--reload-seconds",
-    type=click.FloatRange(min=1),
+    type=FiniteRange(min=1),
     metavar="S",
     help="Look at the tokenizers' files this often; SIGHUP looks at once.",
 )
+@options.json_option
 def serve(**given: Any) -> None:
     """Serve counts, ids, chunks and comparisons over HTTP.
 
     The document of all routes is at /openapi.json, metrics at /metrics, health at /healthz and
-    readiness at /readyz. SIGTERM fails readiness, answers what still comes, then stops.
+    readiness at /readyz. SIGTERM fails readiness, answers what still comes, then stops. --json
+    writes the address and the tokenizers as one line of JSON when requests are answered.
 
     \b
     Examples:
@@ -147,8 +176,17 @@ def serve(**given: Any) -> None:
     listening = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}"
-    names = ", ".join(gate.state.tokenizers.names)
-    run(gate, listening, on_start=lambda: streams.say(f"jeton: serving {names} at {address}"))
+    tokenizers = {item.name: item.fingerprint for item in gate.state.tokenizers.all()}
+
+    def started() -> None:
+        if given["as_json"]:
+            found = {"schema_version": "jeton.serve/1", "url": address, "tokenizers": tokenizers}
+            click.echo(strict_json(found))
+            sys.stdout.flush()
+        else:
+            streams.say(f"jeton: serving {', '.join(tokenizers)} at {address}")
+
+    run(gate, listening, on_start=started)
 
 
 def _fields(given: dict[str, Any]) -> dict[str, Any]:
@@ -160,17 +198,20 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
 
     fields = read_service_fields(given["config"]) if given["config"] else {}
     if given["tokenizers"]:
-        fields["tokenizers"] = _pairs(given["tokenizers"], "--tokenizer", names_itself=True)
+        fields["tokenizers"] = pairs(given["tokenizers"], "--tokenizer", names_itself=True)
     fields.setdefault("tokenizers", {})
     if given["compat"]:
         fields["compat"] = tuple(name for names in given["compat"] for name in names.split(","))
     if given["keys_file"]:
         fields["keys"] = read_keys(given["keys_file"])
-    for name in ("count_models", "templates"):
+    for name, option in (
+        ("count_models", "--count-model"),
+        ("templates", "--template"),
+        ("models", "--model"),
+    ):
         if given[name]:
-            option = "--count-model" if name == "count_models" else "--template"
-            fields[name] = _pairs(given[name], option, names_itself=False)
-    for name in ("host", "port", "endpoints", "drain_seconds", "reload_seconds", "watch"):
+            fields[name] = pairs(given[name], option, names_itself=False)
+    for name in ("host", "port", "endpoints", "shadow", "drain_seconds", "reload_seconds", "watch"):
         if given[name] is not None:
             fields[name] = given[name]
     limits = {
@@ -184,7 +225,8 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _pairs(items: tuple[str, ...], option: str, *, names_itself: bool) -> dict[str, str]:
+def pairs(items: tuple[str, ...], option: str, *, names_itself: bool) -> dict[str, str]:
+    """Read ``NAME=VALUE``; ``names_itself``: a value alone is its own name."""
     found: dict[str, str] = {}
     for item in items:
         name, equals, value = item.partition("=")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from jeton._shown import Shown
 from jeton.findings import Basis
 from jeton.metrics import LengthSummary
 from jeton.metrics.bootstrap import Interval
@@ -213,7 +214,7 @@ class Breakdown:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Shown):
     """Tokenizers side by side on one text.
 
     Attributes:
@@ -225,6 +226,10 @@ class Comparison:
         seed: Seed of the intervals.
         inspection: Data of the token inspector; None if not asked for. Not part of the JSON.
     """
+
+    _page = "jeton.report.compare:comparison_html"
+    _table = "tokenizers"
+    _line = ("tokenizers", "groups")
 
     schema_version: str
     jeton_version: str

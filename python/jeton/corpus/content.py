@@ -58,7 +58,12 @@ _MARKS: Final = (
     (re.compile(rb"\x7fELF"), "a program", _NO_TEXT),
     (re.compile(rb"(?:\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\x00asm)"), "a program", _NO_TEXT),
     (re.compile(rb"MZ[\x00-\xff]{6}\x00"), "a program", _NO_TEXT),
-    (re.compile(rb"SQLite format 3\x00"), "an SQLite database", "export a table as JSON Lines"),
+    (
+        re.compile(rb"SQLite format 3\x00"),
+        "an SQLite database",
+        "export a table as JSON Lines, or as sqlite3 -json writes it: of Goose 'select * from "
+        "sessions', of OpenCode and Kilo 'select * from message'",
+    ),
     (re.compile(rb"(?:ARROW1|FEA1)"), "an Arrow file", "write it as Parquet"),
     (re.compile(rb"Obj\x01"), "an Avro file", "write it as JSON Lines or Parquet"),
     (re.compile(rb"ORC"), "an ORC file", "write it as Parquet"),

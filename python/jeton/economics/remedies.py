@@ -10,7 +10,7 @@ from typing import Literal
 from jeton.errors import UsageError
 from jeton.findings import Basis
 
-__all__ = ["Effect", "Part", "Remedy", "effects_of", "require_usable"]
+__all__ = ["Effect", "LedgerChange", "Part", "Remedy", "effects_of", "require_usable"]
 
 Part = Literal["input", "output", "cached", "all", "requests"]
 """Part of the use that a remedy acts on: prompt tokens, generated tokens, the prompt tokens that
@@ -47,6 +47,23 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerChange:
+    """Difference of two ledgers, after a remedy less before it, of one model and dimension.
+
+    Attributes:
+        model: The model's name as logged.
+        dimension: Name as in `jeton.dimensions`.
+        amount: Units.
+        usd: Dollars.
+    """
+
+    model: str
+    dimension: str
+    amount: Decimal
+    usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Remedy:
     """One change to the pipeline and the share of tokens or price that it leaves.
 
@@ -65,6 +82,9 @@ class Remedy:
         effects: The rest that it leaves by model, where that is more than the factors say.
         effort: Effort of carrying it out, in words ("turn on a flag").
         risk: Risk, in words.
+        changes: The difference that a replay of the requests found, in the time of the ledger; the
+            factors then only describe it. None: the factors are what is known.
+        requests_left: Requests after a replay over those before it.
     """
 
     id: str
@@ -80,6 +100,8 @@ class Remedy:
     effects: tuple[Effect, ...] = ()
     effort: str = ""
     risk: str = ""
+    changes: tuple[LedgerChange, ...] | None = None
+    requests_left: Decimal = Decimal(1)
 
 
 def effects_of(remedy: Remedy) -> tuple[Effect, ...]:

@@ -17,7 +17,14 @@ from typing import Literal
 from jeton.dimensions import holds
 from jeton.economics.ledger.result import Ledger
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, TOKENS_PER_MTOK
-from jeton.economics.remedies import Effect, Part, Remedy, effects_of, require_usable
+from jeton.economics.remedies import (
+    Effect,
+    LedgerChange,
+    Part,
+    Remedy,
+    effects_of,
+    require_usable,
+)
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
@@ -262,7 +269,7 @@ def waterfall_of_ledger(
         for use in ledger.by_model:
             share = Decimal(use.n_requests) / ledger.n_requests
             shares[use.logged_as] = shares.get(use.logged_as, Decimal(0)) + share
-        return _falling(rows, tuple(factors), remedies, shares)
+        return _falling(rows, tuple(factors), remedies, shares, months=months)
 
 
 def usd_of_kinds(ledger: Ledger, *kinds: Kind, model: str | None = None) -> Decimal:
@@ -300,8 +307,18 @@ def _falling(
     factors: tuple[Factor, ...],
     remedies: Sequence[Remedy],
     shares: Mapping[str, Decimal] = MappingProxyType({}),
+    *,
+    months: Decimal = Decimal(1),
 ) -> Waterfall:
-    """Let remedies act on rows; ``shares`` are those of the requests that each model has."""
+    """Let remedies act on rows.
+
+    Args:
+        rows: The use, changed in place.
+        factors: Factors of the bill.
+        remedies: In the order in which they act.
+        shares: Share of the requests that each model has.
+        months: A month's use over that of the ledger.
+    """
     require_usable(remedies)
     running = Decimal(0)
     before_parts = _parts(rows)
@@ -312,8 +329,10 @@ def _falling(
     left = Decimal(1)
     for remedy in remedies:
         was = (_prompts(rows), _outputs(rows))
-        requests = Decimal(1)
-        for effect in effects_of(remedy):
+        requests = remedy.requests_left
+        for change in remedy.changes or ():
+            _replay(rows, change, months)
+        for effect in effects_of(remedy) if remedy.changes is None else ():
             _apply(rows, effect, remedy)
             share = shares.get(effect.model, Decimal(0)) if effect.model else Decimal(1)
             requests -= share * (1 - effect.request_factor)
@@ -440,6 +459,18 @@ def _apply(rows: list[_Row], effect: Effect, remedy: Remedy) -> None:
             row.rate *= effect.cost_factor
 
 
+def _replay(rows: list[_Row], change: LedgerChange, months: Decimal) -> None:
+    """Put the difference of two ledgers to the row of its model and dimension."""
+    names = change.model, change.dimension
+    row = next((row for row in rows if (row.model, row.dimension) == names), None)
+    if row is None:
+        row = _Row(*names, kind_of(change.dimension), Decimal(0), None)
+        rows.append(row)
+    usd = row.usd + change.usd * months
+    row.amount += change.amount * months
+    row.rate = usd / row.amount if row.amount else None
+
+
 def _cache(rows: list[_Row], model: str, effect: Effect, remedy: Remedy) -> None:
     """Move prompt tokens of a model from the full rate to those of a cache."""
     full = [row for row in rows if row.model == model and row.kind == "full"]
@@ -488,6 +519,8 @@ def _step(
     said = [f"{part[remedy.applies_to]} tokens x {_plain(tokens)}"] if tokens != 1 else []
     said += [f"{part[remedy.applies_to]} price x {_plain(cost)}"] if cost != 1 else []
     said += [f"+ ${remedy.usd_per_month:f} per month to run"] if remedy.usd_per_month else []
+    if remedy.changes is not None:
+        said = ["the requests are sent again"]
     formula = ", ".join(said) or "changes nothing"
     formula += f": ${before:,.2f} -> ${after:,.2f} per month"
     if remedy.formula:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, __version__
+from jeton._shown import Shown
 from jeton.economics.vocabulary.trade import VocabularyTrade
 from jeton.errors import UsageError
 from jeton.metrics.bootstrap import Interval
@@ -80,7 +81,7 @@ class ModelSweep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class Sweep(Shown):
     """The sizes of one training, and what they cost.
 
     Attributes:
@@ -95,6 +96,10 @@ class Sweep:
         curve: Tokens of the held-out text at every size, from ``nested.n_base`` on; int64.
         models: Costs of the sizes, for each model.
     """
+
+    _page = "jeton.report.sweep:sweep_html"
+    _table = "points"
+    _line = ("n_documents", "points", "models")
 
     nested: NestedVocabularies
     settings: TrainSettings

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jeton.catalog.model_map import ModelMap, read_model_map
+from jeton.corpus.requests.counts import DOUBTS
 from jeton.economics.ledger import Ledger, LedgerBuilder, LedgerIssue, UsageRows
 from jeton.economics.ledger.prices import Prices
 from jeton.progress import OnProgress
 
 if TYPE_CHECKING:
     from jeton.corpus.requests import RequestInputs, RequestStream
+    from jeton.corpus.requests.issues import LogIssue
 
 __all__ = ["ledger", "ledger_of_stream"]
 
@@ -93,6 +95,16 @@ def ledger_of_stream(
             builder.correct(correction.row, correction.columns, **names)
     found = builder.build(joined=stream.joined, period=period, requests_per_day=requests_per_day)
     issues = tuple(
-        LedgerIssue(issue.kind, issue.n, issue.meaning) for issue in stream.issues.values()
+        LedgerIssue(issue.kind, issue.n, _text(issue)) for issue in stream.issues.values()
     )
     return replace(found, issues=found.issues + issues)
+
+
+_SHOWN = 3
+
+
+def _text(issue: LogIssue) -> str:
+    """Meaning of an issue, with the first places of those that make a price an estimate."""
+    if issue.kind not in DOUBTS or not issue.examples:
+        return issue.meaning
+    return f"{issue.meaning} ({'; '.join(issue.examples[:_SHOWN])})"

@@ -64,6 +64,7 @@ def to_markdown(report: AuditReport, *, max_chars: int = _MAX_CHARS) -> str:
         *parts_of.waterfall(numbers),
         *parts_of.models(numbers),
         *parts_of.spending(numbers),
+        *parts_of.billed(numbers),
         *(
             ("## Tokenizers side by side", _table(numbers, tokens_table(numbers, current=current)))
             if data["tokenizers"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
+from jeton.report.billed_views import billed_view
 from jeton.report.markdown_text import escaped, rows, signed, text, written
 from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
@@ -12,6 +13,7 @@ from jeton.report.spending_views import spending_view
 
 __all__ = [
     "bill",
+    "billed",
     "comparison",
     "domain_bills",
     "domains",
@@ -106,6 +108,18 @@ def models(numbers: Numbers) -> list[str]:
     return ["## Models by price per document", rows(header, body, n_text=2)]
 
 
+def billed(numbers: Numbers) -> list[str]:
+    """Billed tokens by part of the request."""
+    view = billed_view(numbers)
+    if view is None:
+        return []
+    body = [
+        [text(row.name), *(escaped(signed(v)) for v in (row.tokens, row.cached, row.usd))]
+        for row in view.rows
+    ]
+    return ["## Tokens by part of the request", rows(["Part", *view.labels], body)]
+
+
 def spending(numbers: Numbers) -> list[str]:
     """Spending of the log, by model; and the models outside the sum."""
     view = spending_view(numbers)
@@ -134,9 +148,22 @@ def spending(numbers: Numbers) -> list[str]:
         f"{escaped(written(row.requests))} requests, {escaped(written(row.share))} of the tokens"
         for row in view.unpriced
     ]
+    stated = [
+        [
+            text(str(lookup(numbers.data, f"{row.path}.logged_as")))
+            + (" (own key)" if row.is_own_key else ""),
+            *(
+                escaped(signed(shown))
+                for shown in (row.requests, row.stated, row.usd, row.difference)
+            ),
+        ]
+        for row in view.stated
+    ]
+    heads = ["Model", "Requests", "Stated by the log", "List price", "Difference"]
     return [
         "## Cost by model",
         rows(["Model", "Requests", "Input tokens", "Output tokens", "Cost", "Share"], body),
+        *([rows(heads, stated)] if stated else []),
         "\n".join([*missing, *changes]),
     ]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jeton._files import write_whole
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
+from jeton.report.billed_views import billed_view
 from jeton.report.gate import name_in_words
 from jeton.report.gate_views import gate_view
 from jeton.report.json_report import embed_json
@@ -146,6 +147,7 @@ def to_html(report: AuditReport, gate: GateResult | None = None) -> str:
         "model_costs": model_cost_view(numbers),
         "bill": bill_view(numbers),
         "spending": spending_view(numbers),
+        "billed": billed_view(numbers),
         "day_charts": _day_charts(numbers),
         "domains": evidence.domain_rows(numbers, current=current),
         "domain_bills": traffic.domain_bill_rows(numbers),

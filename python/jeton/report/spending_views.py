@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from jeton.report.numbers import Numbers, Shown, money_kind
+from jeton.report.stated_views import StatedRow, stated_rows
 
 __all__ = [
     "DayRow",
@@ -102,6 +103,7 @@ class SpendingView:
         joined: Records that are no requests of their own: number and words.
         half_known: Requests of which one count is not known; None where there are none.
         issues: Paths of what had to be assumed.
+        stated: Models of which the log states a cost.
         changes: Paths of the sentences that say since when something is different.
         n_more_models, n_more_days: Rows beyond those that are shown.
     """
@@ -120,6 +122,7 @@ class SpendingView:
     half_known: Shown | None
     from_gateway_cache: Shown | None
     issues: tuple[str, ...]
+    stated: tuple[StatedRow, ...] = ()
     changes: tuple[str, ...] = ()
 
     @property
@@ -151,6 +154,7 @@ def spending_view(numbers: Numbers) -> SpendingView | None:
         half_known=half_known if ledger["n_half_known"] else None,
         from_gateway_cache=gateway if ledger["n_from_gateway_cache"] else None,
         issues=tuple(f"ledger.issues[{index}].text" for index in range(len(ledger["issues"]))),
+        stated=stated_rows(numbers),
         changes=_changes(numbers),
     )
 

@@ -150,6 +150,7 @@ class _Printer:
         self._print_changes()
         self._print_grid(parts_of.models(self._numbers))
         self._print_grid(parts_of.spending(self._numbers))
+        self._print_grid(parts_of.billed(self._numbers))
         if not self._data["tokenizers"]:
             return
         wide = self._console.width >= _WIDE_COLUMNS

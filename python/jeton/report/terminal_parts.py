@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
+from jeton.report.billed_views import billed_view
 from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import BillView, bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, lookup, signed, write_number
@@ -15,6 +16,7 @@ from jeton.report.visible import visible
 
 __all__ = [
     "Grid",
+    "billed",
     "comparison",
     "domain_bills",
     "domains",
@@ -68,6 +70,18 @@ def spending(numbers: Numbers) -> Grid | None:
             )
             for row in view.models
         ),
+    )
+
+
+def billed(numbers: Numbers) -> Grid | None:
+    """Billed tokens by part of the request; None without a log that shows parts."""
+    view = billed_view(numbers)
+    if view is None:
+        return None
+    return Grid(
+        "Tokens by part of the request",
+        ("Part", *view.labels),
+        tuple((row.name, *map(signed, (row.tokens, row.cached, row.usd))) for row in view.rows),
     )
 
 

@@ -12,15 +12,18 @@ from litestar.exceptions import HTTPException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Tag
+from litestar.params import JSONBody
 from litestar.static_files import create_static_files_router
 from prometheus_client import CollectorRegistry
 
 from jeton import report
 from jeton._core import __version__
 from jeton.errors import UsageError
+from jeton.service.compat import compat_routes
 from jeton.service.drift import open_drift
 from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
-from jeton.service.gate import Gate, headers_of, log_fault
+from jeton.service.faults import log_fault
+from jeton.service.gate import Gate, headers_of
 from jeton.service.metrics import ServiceMetrics
 from jeton.service.pool import PoolIsFull, WorkPool
 from jeton.service.routes import OWN_ROUTES
@@ -158,6 +161,13 @@ def create_app(
     metrics.running.set_function(lambda: gate.n_running)
     metrics.held_bytes.set_function(lambda: gate.held_bytes)
     metrics.waiting.set_function(lambda: quick.n_waiting + heavy.n_waiting)
+    on_shutdown: list[Any] = [quick.stop, heavy.stop]
+    if settings.shadow is not None:
+        from jeton.service.mirror.forwarding import Mirror
+        from jeton.service.mirror.plan import read_mirror_plan
+
+        gate.mirror = Mirror(read_mirror_plan(settings.shadow), metrics.registry, quick)
+        on_shutdown.insert(0, gate.mirror.stop)
     handlers: list[Any] = [
         *(_handler(route, gate, heavy if route.is_heavy else quick) for route in routes.values()),
         *_fixed(gate, heavy),
@@ -191,8 +201,9 @@ def create_app(
             *([drift.start] if drift else []),
             lambda: _write_document(framework, gate),
         ],
-        on_shutdown=[quick.stop, heavy.stop, *([drift.stop] if drift else [])],
+        on_shutdown=[*on_shutdown, *([drift.stop] if drift else [])],
         request_max_body_size=None,
+        logging_config=None,
     )
     gate.framework = framework
     return gate
@@ -208,11 +219,15 @@ async def _unset(*_: Any) -> None:
 
 
 def _table(settings: ServiceSettings) -> dict[str, ServiceRoute]:
-    routes: dict[str, ServiceRoute] = {}
-    for route in OWN_ROUTES:
-        if route.path in routes:
-            raise UsageError(f"two routes have the path {route.path}")
-        routes[route.path] = route
+    routes: dict[str, ServiceRoute] = {route.path: route for route in OWN_ROUTES}
+    for name in settings.compat:
+        for route in compat_routes(name):
+            if route.path in routes:
+                raise UsageError(
+                    f"{name} and {routes[route.path].tag} both want the path {route.path}\n"
+                    f"hint: {name}=/PREFIX puts the routes of one elsewhere"
+                )
+            routes[route.path] = route
     return routes
 
 
@@ -225,24 +240,26 @@ def _handler(route: ServiceRoute, gate: Gate, pool: WorkPool) -> Any:
         headers = {name.decode(): value.decode() for name, value in headers_of(worked)}
         return Response(worked.answer, headers=headers)
 
-    handle.__annotations__ = {"data": route.request, "return": route.answer}
+    body: Any = JSONBody
+    handle.__annotations__ = {"data": body[route.request], "return": route.answer}
     handle.__doc__ = (route.work.__doc__ or route.summary).strip()
-    failures = {
-        status: ResponseSpec(FailureBody, description=words) for status, words in _FAILURES.items()
-    }
-    if route.shape is not own_shape:
-        failures = {
-            status: ResponseSpec(dict[str, Any], description=words)
-            for status, words in _FAILURES.items()
-        }
+    failure: Any = FailureBody if route.shape is own_shape else dict[str, Any]
     return post(
         route.path,
         status_code=200,
         summary=route.summary,
         tags=[route.tag],
         operation_id=route.path.strip("/").replace("/", "_").replace(".", "_"),
-        responses=failures,
+        responses=_failures(failure),
     )(handle)
+
+
+def _failures(body: Any) -> dict[int, ResponseSpec]:
+    """Document the answers of a route that are no success."""
+    return {
+        status: ResponseSpec(body, description=words, generate_examples=False)
+        for status, words in _FAILURES.items()
+    }
 
 
 def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
@@ -257,7 +274,11 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
         "/readyz",
         summary="Say if requests are welcome; 503 while the service stops.",
         tags=["service"],
-        responses={503: ResponseSpec(dict[str, str], description="The service stops.")},
+        responses={
+            503: ResponseSpec(
+                dict[str, str], description="The service stops.", generate_examples=False
+            )
+        },
         sync_to_thread=False,
     )
     def readyz() -> dict[str, str]:
@@ -295,10 +316,7 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
         tags=["own"],
         operation_id="v1_tokenizers",
         status_code=200,
-        responses={
-            status: ResponseSpec(FailureBody, description=words)
-            for status, words in _FAILURES.items()
-        },
+        responses=_failures(FailureBody),
     )
     async def upload(request: Request[Any, Any, Any]) -> TokenizerInfo:
         if not state.limits.max_uploads:
@@ -306,7 +324,20 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
         served = await heavy.run(state.tokenizers.upload, await request.body())
         return _info(state, served)
 
-    return [healthz, readyz, show_metrics, openapi, info, upload]
+    @get(
+        "/v1/shadow",
+        summary="Show the mirror's stages and verdicts.",
+        tags=["own"],
+        operation_id="v1_shadow",
+        sync_to_thread=False,
+        responses=_failures(FailureBody),
+    )
+    def shadow() -> dict[str, Any]:
+        if gate.mirror is None:
+            raise ServiceFailure(HttpFailure(404, "no_mirror", "this service has no mirror"))
+        return gate.mirror.report()
+
+    return [healthz, readyz, show_metrics, openapi, info, upload, shadow]
 
 
 def _info(state: ServiceState, served: ServedTokenizer) -> TokenizerInfo:

@@ -17,8 +17,17 @@ from jeton.service.settings import ServiceLimits, ServiceSettings
 __all__ = ["read_keys", "read_service_fields", "settings_from"]
 
 _MAX_BYTES = 1 << 20
-_TABLES = ("tokenizers", "count_models", "templates", "context_tokens", "limits")
-_LISTS = ("compat", "template_arguments")
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(
+        ("tokenizers", "count_models", "templates", "models", "context_tokens", "limits"),
+        ((dict,), "a table"),
+    ),
+    **dict.fromkeys(("compat", "template_arguments"), ((list,), "a list")),
+    **dict.fromkeys(
+        ("port", "drain_seconds", "stop_seconds", "reload_seconds"), ((int, float), "a number")
+    ),
+    **dict.fromkeys(("host", "endpoints", "shadow", "keys_file"), ((str,), "a text")),
+}
 _FIELDS = tuple(
     item.name for item in fields(ServiceSettings) if item.name not in ("keys", "limits")
 )
@@ -42,10 +51,9 @@ def read_service_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     known = (*_FIELDS, "limits", "keys_file", "host", "port")
     _check_names(tree, known, str(file))
     for name, value in tree.items():
-        wanted = dict if name in _TABLES else list if name in _LISTS else None
-        if wanted is not None and not isinstance(value, wanted):
-            kind = "a table" if wanted is dict else "a list"
-            raise RecordError(f"{file}: {name} is {value!r}; expected {kind}", path=str(file))
+        kinds, words = _KINDS[name]
+        if not isinstance(value, kinds) or isinstance(value, bool) or value == "":
+            raise RecordError(f"{file}: {name} is {value!r}; expected {words}", path=str(file))
     limits = tree.pop("limits", {})
     _check_names(limits, [item.name for item in fields(ServiceLimits)], f"{file}, limits")
     try:
@@ -56,8 +64,9 @@ def read_service_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     for name in ("count_models", "templates", "tokenizers"):
         if name in found:
             found[name] = {key: _placed(folder, value) for key, value in found[name].items()}
-    if "endpoints" in found:
-        found["endpoints"] = _placed(folder, found["endpoints"])
+    for name in ("endpoints", "shadow"):
+        if name in found:
+            found[name] = _placed(folder, found[name])
     if "keys_file" in found:
         found["keys"] = read_keys(_placed(folder, found.pop("keys_file")))
     found["compat"] = tuple(found.get("compat", ()))

@@ -8,17 +8,17 @@ framework, whose handlers call the same functions.
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import time
-import traceback
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from jeton.service.arrow import ARROW_TYPE, read_stream, write_stream
-from jeton.service.failures import HttpFailure, failure_of, own_shape
+from jeton.service.compat.openai import openai_shape
+from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
+from jeton.service.faults import log_fault
 from jeton.service.keys import ApiKeys
 from jeton.service.metrics import OTHER
 from jeton.service.pool import PoolIsFull
@@ -27,26 +27,27 @@ from jeton.service.wire import ServiceRoute, Worked, json_bytes
 
 if TYPE_CHECKING:
     from jeton.service.metrics import ServiceMetrics
+    from jeton.service.mirror.forwarding import Mirror
     from jeton.service.pool import WorkPool
     from jeton.service.state import ServiceState
 
-__all__ = ["Gate", "headers_of", "log_fault"]
+__all__ = ["Gate", "headers_of"]
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Shape = Callable[[HttpFailure], dict[str, Any]]
 _Header = tuple[bytes, bytes]
 
-LOGGER = logging.getLogger("jeton.service")
 _JSON = (b"content-type", b"application/json")
 _ARROW = (b"content-type", ARROW_TYPE.encode())
 _CLOSE = (b"connection", b"close")
-_LARGE_BODY = 1 << 20
+_LARGE_BODY = 1 << 18
 """Bodies from this size on wait in the queue of heavy work, not before small ones."""
 _MAX_DISCARDED = 64 << 20
-_DISCARD_SECONDS = 2.0
+_DISCARD_SECONDS = 1.0
 _NOT_METERED = frozenset({"/healthz", "/readyz"})
 _NO_KEY = frozenset({"/healthz", "/readyz", "/", "/openapi.json"})
 _PAGE_SUFFIXES = (".js", ".css")
@@ -70,13 +71,6 @@ def headers_of(worked: Worked) -> list[_Header]:
         (b"jeton-fingerprint", worked.served.fingerprint.encode()),
         (b"jeton-basis", worked.basis.value.encode()),
     ]
-
-
-def log_fault(error: BaseException, route: str) -> None:
-    """Log where an unexpected error arose. Its message may quote a text, so it is left out."""
-    places = traceback.extract_tb(error.__traceback__)[-3:]
-    where = " < ".join(f"{place.filename}:{place.lineno}" for place in reversed(places))
-    LOGGER.error("%s failed: %s at %s", route, type(error).__name__, where)
 
 
 class Gate:
@@ -119,6 +113,7 @@ class Gate:
             if limits.requests_per_minute
             else None
         )
+        self.mirror: Mirror | None = None
         self.document = b""
         self.held_bytes = 0
         self.n_running = 0
@@ -133,21 +128,23 @@ class Gate:
             await self._health(path, send)
             return
         route = self.routes.get(path)
-        name = route.name if route else (path if path in _FIXED_PATHS else OTHER)
+        is_mirrored = self.mirror is not None and path in MIRRORED_PATHS
+        name = route.name if route else path if is_mirrored or path in _FIXED_PATHS else OTHER
         begun = time.perf_counter()
-        answer = _Answer(send, self.state)
+        shape = route.shape if route else openai_shape if is_mirrored else own_shape
+        answer = _Answer(send, self.state, shape)
         self.n_running += 1
         try:
             await self._answer(scope, receive, answer, route)
         except _Refused as refused:
             if refused.reason:
                 self.metrics.refused(refused.reason)
-            await self._fail(answer, route, refused.failure, receive if refused.is_unread else None)
+            await self._fail(answer, refused.failure, receive if refused.is_unread else None)
         except _ClientGone:
             answer.status = 499
         except Exception as error:
             log_fault(error, name)
-            await self._fail(answer, route, _FAULT)
+            await self._fail(answer, _FAULT)
         finally:
             self.n_running -= 1
             self.metrics.answered(name, answer.status, time.perf_counter() - begun)
@@ -178,7 +175,9 @@ class Gate:
         held = _Held()
         try:
             body = await self._body(headers, receive, held)
-            if route is not None and scope["method"] == "POST" and self._is_express:
+            if self.mirror is not None and scope["path"] in MIRRORED_PATHS:
+                await self._forward(scope, headers, body, receive, answer)
+            elif route is not None and scope["method"] == "POST" and self._is_express:
                 await self._express(route, headers, body, answer)
             else:
                 if route is not None:
@@ -250,6 +249,30 @@ class Gate:
             raise _Refused(failure) from None
         await answer.whole(200, [_ARROW if is_arrow else _JSON, _length(data), *extra], data)
 
+    async def _forward(
+        self, scope: Scope, headers: list[_Header], body: bytes, receive: Receive, answer: _Answer
+    ) -> None:
+        """Answer by the endpoint behind the mirror, as long as the client listens."""
+        assert self.mirror is not None
+        own_keys = bool(self.state.settings.keys)
+        work = asyncio.ensure_future(
+            self.mirror.forward(scope["path"], headers, body, answer.send, own_keys=own_keys)
+        )
+        gone = asyncio.ensure_future(receive())
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            # The server says so, too, when the whole answer is sent; what remains is ours.
+            if not work.done() and not answer.is_whole:
+                raise _ClientGone
+            await work
+        except PoolIsFull:
+            raise _Refused(_BUSY, reason="queue") from None
+        except ServiceFailure as error:
+            raise _Refused(error.failure) from None
+        finally:
+            gone.cancel()
+            work.cancel()
+
     def _worked(
         self,
         route: ServiceRoute,
@@ -274,16 +297,11 @@ class Gate:
             watch(route.name, worked)
 
     async def _fail(
-        self,
-        answer: _Answer,
-        route: ServiceRoute | None,
-        failure: HttpFailure,
-        unread: Receive | None = None,
+        self, answer: _Answer, failure: HttpFailure, unread: Receive | None = None
     ) -> None:
         if answer.status:
             return  # the answer has begun: the connection is all that can be closed
-        shape = route.shape if route else own_shape
-        data = json_bytes(shape(failure))
+        data = json_bytes(answer.shape(failure))
         headers = [_JSON, _length(data)]
         if failure.retry_seconds is not None:
             headers.append((b"retry-after", str(failure.retry_seconds).encode()))
@@ -311,12 +329,14 @@ class _Held:
 class _Answer:
     """The sending side of one request; a stopping service closes connections as it answers."""
 
-    __slots__ = ("_send", "_state", "status")
+    __slots__ = ("_send", "_state", "is_whole", "shape", "status")
 
-    def __init__(self, send: Send, state: ServiceState) -> None:
+    def __init__(self, send: Send, state: ServiceState, shape: Shape) -> None:
         self._send = send
         self._state = state
+        self.shape = shape
         self.status = 0
+        self.is_whole = False
 
     async def send(self, message: Message) -> None:
         """Pass a message on."""
@@ -324,6 +344,8 @@ class _Answer:
             self.status = message["status"]
             if not self._state.is_ready:
                 message = {**message, "headers": [*message.get("headers", ()), _CLOSE]}
+        elif not message.get("more_body", False):
+            self.is_whole = True
         await self._send(message)
 
     async def begin(self, status: int, headers: list[_Header], data: bytes) -> None:
@@ -407,7 +429,14 @@ def _too_often(wait: float) -> HttpFailure:
     )
 
 
-_FIXED_PATHS = frozenset({"/", "/metrics", "/openapi.json", "/v1/info", "/v1/tokenizers"})
+_FIXED_PATHS = frozenset(
+    {"/", "/metrics", "/openapi.json", "/v1/info", "/v1/shadow", "/v1/tokenizers"}
+)
+MIRRORED_PATHS = frozenset(
+    {"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings"}
+)
+"""Routes of OpenAI's shape that a mirror forwards."""
+
 _FAULT = HttpFailure(500, "internal", "the service failed; its log has the place")
 _BUSY = HttpFailure(503, "busy", "the service is busy", "try again", {}, 1)
 _TOO_SLOW = HttpFailure(408, "too_slow", "the body did not come in time")

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -18,19 +19,22 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from jeton.service.gate import LOGGER
+from jeton.service.faults import LOGGER
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from jeton.service.gate import Gate
 
-__all__ = ["bound_socket", "serve"]
+__all__ = ["ServiceServer", "bound_socket", "make_server", "serve"]
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 30
 _LAST_ARRIVALS_SECONDS = 0.5
 """Time for requests on connections that were accepted just before the socket closed."""
+_SWITCH_SECONDS = 0.0005
+"""Time after which a thread lets another have the interpreter. Python's own 5 ms, once for each
+thread that encodes, would be the lag of the event loop."""
 _HEADER_TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
@@ -92,7 +96,7 @@ class _HeaderLimits(HttpToolsProtocol):
             self.transport.close()
 
 
-class _Server(uvicorn.Server):
+class ServiceServer(uvicorn.Server):
     """uvicorn that waits between failing readiness and the end of listening."""
 
     def __init__(
@@ -104,6 +108,7 @@ class _Server(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and begin to look for changed tokenizers."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         with suppress(ValueError, RuntimeError):  # not the main thread
@@ -114,6 +119,7 @@ class _Server(uvicorn.Server):
             self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop as a signal says: SIGTERM in peace, SIGINT or a second signal at once."""
         del frame
         self.begin_stop(at_once=not self._gate.state.is_ready or sig == signal.SIGINT)
 
@@ -131,6 +137,7 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the socket, then let requests that were accepted end."""
         for server in self.servers:
             server.close()
         # A connection closes itself after its answer now; one that waits for nothing is cut.
@@ -179,6 +186,13 @@ def serve(
         listening: Its socket, from `bound_socket`.
         on_start: Called when requests are answered.
     """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    with listening:
+        make_server(gate, on_start=on_start).run([listening])
+
+
+def make_server(gate: Gate, *, on_start: Callable[[], None] | None = None) -> ServiceServer:
+    """Return the server of an application, for programs that run it in a thread of their own."""
     settings, limits = gate.state.settings, gate.state.limits
     logging.getLogger("jeton.service").setLevel(logging.WARNING)
     protocol = type(
@@ -201,6 +215,4 @@ def serve(
         timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
         backlog=_BACKLOG,
     )
-    server = _Server(config, gate, on_start)
-    with listening:
-        server.run([listening])
+    return ServiceServer(config, gate, on_start)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike
@@ -77,7 +76,9 @@ class ServiceSettings:
         endpoints: File of endpoints for ``/v1/route``; None: the route answers 404.
         templates: Files of chat templates by the name of the tokenizer that they belong to.
         template_arguments: Variables of templates that requests may set.
+        models: Tokenizer by pattern of a model's name (``gpt-*``), for other servers' routes.
         context_tokens: Context of the model by name of tokenizer, for answers that state it.
+        shadow: Plan of a mirror (`jeton.service.mirror.plan`); None: nothing is forwarded.
         drain_seconds: Time between a failing readiness and the end of listening.
         stop_seconds: Time that running requests have after that.
         reload_seconds: Time between looks at the tokenizers' files; None: only on SIGHUP.
@@ -93,7 +94,9 @@ class ServiceSettings:
     endpoints: str | Path | None = None
     templates: Mapping[str, str | Path] = field(default_factory=dict)
     template_arguments: frozenset[str] = TEMPLATE_ARGUMENTS
+    models: Mapping[str, str] = field(default_factory=dict)
     context_tokens: Mapping[str, int] = field(default_factory=dict)
+    shadow: str | Path | None = None
     drain_seconds: float = 2.0
     stop_seconds: float = 30.0
     reload_seconds: float | None = None
@@ -106,6 +109,7 @@ class ServiceSettings:
             ("count model", self.count_models),
             ("template", self.templates),
             ("context", self.context_tokens),
+            ("model", self.models.values()),
         ):
             for name in names:
                 if name not in self.tokenizers:
@@ -113,9 +117,3 @@ class ServiceSettings:
                         f"the {what} {name!r} belongs to no tokenizer; "
                         f"they are {', '.join(self.tokenizers)}"
                     )
-
-    def with_fields(self, **changes: Any) -> ServiceSettings:
-        """Return the settings with some fields changed."""
-        from dataclasses import replace
-
-        return replace(self, **changes)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jeton.errors import UsageError
+from jeton.errors import UnknownTokenizerError, UsageError
+from jeton.registry.model_families import family_of
 from jeton.service.failures import HttpFailure, ServiceFailure
 from jeton.service.tokenizers import ServedTokenizers
 
@@ -40,6 +42,29 @@ class ServiceState:
         self.router = _router(settings)
         self.router_lock = threading.Lock()
         self._templates: dict[str, tuple[str, ChatTemplate | None]] = {}
+
+    def of_model(self, model: str | None) -> ServedTokenizer:
+        """Return the tokenizer of a model that another server's route names.
+
+        A name of this service comes first, then the settings' patterns, then the published
+        vocabulary of the model's family, where it is served. A wrong count is worse than none.
+
+        Raises:
+            UnknownTokenizerError: Nothing here belongs to the model.
+        """
+        names = self.tokenizers.names
+        if model is None or model in names:
+            return self.tokenizers.get(model)
+        for pattern, name in self.settings.models.items():
+            if fnmatch.fnmatchcase(model, pattern):
+                return self.tokenizers.get(name)
+        family = family_of(model)
+        for served in self.tokenizers.all() if family else ():
+            if family and served.tokenizer.name in family.vocabularies:
+                return served
+        raise UnknownTokenizerError(
+            model, hint=f"this service has {', '.join(names)}; --model 'PATTERN=NAME' maps others"
+        )
 
     def template_of(self, served: ServedTokenizer) -> ChatTemplate | None:
         """Return the chat template that belongs to a tokenizer; None: it has none."""

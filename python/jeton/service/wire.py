@@ -16,13 +16,18 @@ from jeton.findings import Basis
 from jeton.service.failures import HttpFailure, own_shape
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from jeton.service.arrow import ArrowForm
     from jeton.service.state import ServiceState
     from jeton.service.tokenizers import ServedTokenizer
 
-__all__ = ["ServiceRoute", "Worked", "json_bytes"]
+__all__ = ["ServiceRoute", "Worked", "ids_of", "json_bytes"]
 
 _ENCODER = msgspec.json.Encoder()
+_IDS_A_PIECE = 8_192
+"""Ids that are written in one go, some 0.2 ms: other threads wait for the interpreter meanwhile."""
 
 
 class Worked(NamedTuple):
@@ -80,3 +85,21 @@ class ServiceRoute:
 def json_bytes(value: Any) -> bytes:
     """Return JSON of structs, dataclasses and plain values."""
     return _ENCODER.encode(value)
+
+
+def ids_of(ids: NDArray[np.uint32]) -> list[int]:
+    """Return ids as a list, or as its JSON where they are many; both are written alike.
+
+    A list of 100,000 ids takes milliseconds in which no other thread runs, the event loop's
+    included, so long ones are written piece by piece.
+    """
+    if len(ids) <= _IDS_A_PIECE:
+        plain: list[int] = ids.tolist()
+        return plain
+    pieces = [
+        _ENCODER.encode(ids[start : start + _IDS_A_PIECE].tolist())[1:-1]
+        for start in range(0, len(ids), _IDS_A_PIECE)
+    ]
+    # The encoder takes it wherever a value may stand.
+    written: Any = msgspec.Raw(b"[" + b",".join(pieces) + b"]")
+    return written  # type: ignore[no-any-return]

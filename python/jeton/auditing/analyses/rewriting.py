@@ -8,15 +8,21 @@ four times ``b`` is below what a check asks for, nothing is encoded a second tim
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import TextBatch, Tokenizer
-
-__all__ = ["Rewrite", "RewriteSaving", "chain", "measure_rewrite", "substitute"]
+__all__ = [
+    "NEIGHBOURS",
+    "N_EXAMPLES",
+    "Rewrite",
+    "RewriteSaving",
+    "chain",
+    "first_difference",
+    "substitute",
+]
 
 Rewrite = Callable[[str], tuple[str, int]]
 """From a text to the rewritten text and the number of its bytes that were touched (or more)."""
@@ -28,7 +34,9 @@ NEIGHBOURS = 4
 """Tokens that may go for each touched byte: it may have cut a word in two, whose parts were several
 tokens."""
 
-_N_EXAMPLES = 3
+N_EXAMPLES = 3
+"""Examples that a finding shows."""
+
 _MAX_EXAMPLE_CHARS = 80
 
 
@@ -38,16 +46,12 @@ class RewriteSaving:
 
     Attributes:
         n_documents: Documents that the rewrite changed.
-        n_touched_bytes: Bytes of the passages it rewrote, or a bound on them.
-        n_removed_bytes: Bytes of the documents less bytes of the rewritten documents.
         saved_tokens: int64 (n_documents_given,), tokens that go, by document; 0 where the document
             was not changed, negative where the rewrite costs tokens.
         examples: The beginnings of up to three changed passages, in the order of the documents.
     """
 
     n_documents: int
-    n_touched_bytes: int
-    n_removed_bytes: int
     saved_tokens: NDArray[np.int64]
     examples: tuple[str, ...]
 
@@ -57,56 +61,7 @@ class RewriteSaving:
         return int(self.saved_tokens.sum())
 
 
-def measure_rewrite(
-    texts: Sequence[str],
-    n_tokens: Sequence[int],
-    rewrite: Rewrite,
-    tokenizer: Tokenizer,
-    *,
-    copies: Sequence[int] | None = None,
-    min_share: float = 0.0,
-    num_threads: int | None = None,
-) -> RewriteSaving:
-    """Rewrite every text and encode those that changed.
-
-    Args:
-        texts: The documents.
-        n_tokens: Tokens of each under ``tokenizer``, counted before.
-        rewrite: The function that rewrites a text.
-        tokenizer: The tokenizer that counts.
-        copies: How many documents each text stands for; None: one each.
-        min_share: Share of all tokens that must be at stake; below it nothing is encoded, and the
-            result has no saving.
-        num_threads: Threads of the encoder; None: all.
-    """
-    saved = np.zeros(len(texts), dtype=np.int64)
-    changed: list[int] = []
-    rewritten: list[str] = []
-    examples: list[str] = []
-    weights = copies if copies is not None else [1] * len(texts)
-    n_touched = n_removed = n_touched_of_all = 0
-    for index, text in enumerate(texts):
-        new, n_bytes = rewrite(text)
-        if new == text:
-            continue
-        changed.append(index)
-        rewritten.append(new)
-        n_touched += n_bytes
-        n_touched_of_all += n_bytes * weights[index]
-        if len(examples) < _N_EXAMPLES:
-            examples.append(_first_difference(text, new))
-    n_of_all = sum(n * weight for n, weight in zip(n_tokens, weights, strict=True))
-    if NEIGHBOURS * n_touched_of_all < min_share * n_of_all:
-        return RewriteSaving(len(changed), n_touched, 0, saved, ())
-    if changed:
-        before = np.asarray([n_tokens[index] for index in changed], dtype=np.int64)
-        batch = TextBatch.from_texts(rewritten)
-        saved[changed] = before - tokenizer.count_batch(batch, num_threads=num_threads)
-        n_removed = sum(len(texts[index].encode()) for index in changed) - batch.n_bytes
-    return RewriteSaving(len(changed), n_touched, n_removed, saved, tuple(examples))
-
-
-def _first_difference(before: str, after: str) -> str:
+def first_difference(before: str, after: str) -> str:
     """The text from the first place that changed, on one line and not long."""
     limit = min(len(before), len(after))
     low, high = 0, limit

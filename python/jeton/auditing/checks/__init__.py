@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from jeton.auditing.checks.bill import bill_unexplained
 from jeton.auditing.checks.candidates import compression_good, tokenizer_foreign
 from jeton.auditing.checks.content import duplicate_documents, special_lookalikes
 from jeton.auditing.checks.domains import domain_foreign
@@ -42,6 +43,7 @@ from jeton.auditing.checks.repetition import (
     overlapping_documents,
 )
 from jeton.auditing.checks.rewrites import rewrite_finding
+from jeton.auditing.checks.stated_cost import stated_cost_differs
 from jeton.auditing.checks.terms import term_shatter
 from jeton.auditing.checks.traffic import gpu_overloaded
 from jeton.auditing.checks.usage import (
@@ -70,6 +72,7 @@ def _rewrites(*ids: str) -> dict[str, Check]:
 
 CHECKS: Mapping[str, Check] = MappingProxyType(
     {
+        "bill-unexplained": bill_unexplained,
         "tokenizer-foreign": tokenizer_foreign,
         "domain-foreign": domain_foreign,
         "compression-good": compression_good,
@@ -116,6 +119,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "gpu-does-not-fit": gpu_does_not_fit,
         "gpu-overloaded": gpu_overloaded,
         "quadratic-attention": quadratic_attention,
+        "stated-cost-differs": stated_cost_differs,
         "input-overhead": input_overhead,
         "output-long": output_long,
         "output-echo": output_echo,

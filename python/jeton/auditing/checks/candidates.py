@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from jeton.auditing.checks.adapting import extend_commands
-from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics.round_trips import loses_text
@@ -78,7 +77,6 @@ def tokenizer_foreign(evidence: Evidence) -> Iterator[Finding]:
                 for m in evidence.tokenizers
             ],
             "best_of_no_larger_vocabulary": _best_of_no_larger_vocabulary(evidence),
-            "remedy": remedy(share, applies_to="all"),
         },
     )
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from jeton.auditing.analyses.copies import copies_by_model
-from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
@@ -74,16 +72,6 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
         return
     tracked_share = Decimal(found.n_duplicate_bytes) / Decimal(max(1, evidence.corpus.n_bytes))
     n_tokens = int(tracked_share * evidence.current.n_tokens)
-    request_share = Decimal(found.n_duplicates) / max(1, evidence.corpus.n_documents)
-    effects = copies_by_model(evidence)
-    if not effects:
-        left = 1 - request_share
-        effects = (
-            {
-                "request_factor": str(left),
-                "input_factor": str((1 - tracked_share) / left if left else Decimal(1)),
-            },
-        )
     limit = (
         ""
         if found.is_complete
@@ -126,9 +114,5 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
             "n_duplicate_bytes": found.n_duplicate_bytes,
             "max_copies": found.max_copies,
             "is_complete": found.is_complete,
-            "remedy": {
-                **remedy(float(request_share), applies_to="requests"),
-                "effects": list(effects),
-            },
         },
     )

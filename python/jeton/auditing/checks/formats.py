@@ -8,7 +8,7 @@ from jeton.auditing.analyses.markup import without_markup
 from jeton.auditing.analyses.minified_json import without_json_layout, without_repeated_keys
 from jeton.auditing.analyses.rewriting import chain
 from jeton.auditing.checks.rewrites import rewrite_finding
-from jeton.auditing.checks.sampled import measure, remedy, saved
+from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Figure, Finding, Severity
 
@@ -59,7 +59,6 @@ def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
             "share_low": result.low,
             "share_high": result.high,
             "examples": list(both.examples),
-            "remedy": remedy(result.share, effects=result.effects),
         },
     )
 

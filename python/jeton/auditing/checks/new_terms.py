@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from jeton.auditing.analyses.new_terms import find_new_terms
 from jeton.auditing.checks.adapting import extend_commands
-from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
@@ -38,8 +37,7 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
     share = found.n_saved_tokens / found.n_tokens
     n_saved = round(share * sample.n_tokens_of_all)
     terms = [term for term in found.terms if term.n_extra_tokens > 0]
-    # Given terms, or a tokenizer that has the words, are the same remedy: the largest counts.
-    facts: dict[str, object] = {"remedy": remedy(share, applies_to="all")}
+    facts: dict[str, object] = {}
     price = ""
     if evidence.model is not None:
         n_tables = 1 if evidence.model.tied_embeddings else 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jeton.auditing.analyses.cache_groups import CacheGroup, Planned, cache_groups, planned
 from jeton.auditing.analyses.cache_plan import CachePlan, hit_rate, plan_of_blocks
@@ -138,7 +138,6 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
         ),
         key=lambda entry: (-entry[1].n_tokens * entry[1].n_documents, entry[1].prefix),
     )
-    effects = [_effect(found, missed) for found, missed in groups]
     listed = all(found.planned.group.is_read_price_listed for found, _ in groups)
     # As good as so many tokens less; what the cache serves already is in the bill already.
     saved = sum(f.saved_share * m / f.read_share * f.n_tokens for f, m in groups)
@@ -180,32 +179,8 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
             "median_gap_seconds": largest.planned.median_gap_seconds,
             "share": n_missed / n_sampled,
             "reported_cached_share": reported,
-            "remedy": {
-                # For a chart; the effects are what counts.
-                "token_factor": max(0.0, 1 - n_missed / n_sampled),
-                "applies_to": "cached",
-                "effects": effects,
-            }
-            if listed
-            else None,
         },
     )
-
-
-def _effect(found: _Cached, missed: float) -> dict[str, str]:
-    """Effect of the cache on the group's prompts that are at the full rate now."""
-    group, rule = found.planned.group, found.planned.rule
-    full = 1 - (group.reported_share or 0.0)
-    read = min(1.0, missed / full) if full > 0 else 0.0
-    write = found.write_share * missed / found.read_share if rule.write_factor > 1 else 0.0
-    write = min(1.0 - read, write / full) if full > 0 else 0.0
-    return {
-        "model": group.model,
-        "read_share": str(read),
-        "read_rate": str(group.read_factor),
-        "write_share": str(write),
-        "write_rate": str(rule.write_factor),
-    }
 
 
 def _all_reported(evidence: Evidence) -> float | None:
@@ -344,12 +319,6 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     saved = max(0.0, plans[0].n_saved_tokens - plans[1].n_saved_tokens)
     n_saved = round(saved / n_sampled * sample.n_tokens_of_all)
     is_priced = as_masked.planned.group.is_read_price_listed
-    own = max(1, as_masked.n_tokens)
-    gain = replace(
-        as_masked,
-        read_share=n_more / own,
-        write_share=max(0.0, plans[0].n_write_tokens - plans[1].n_write_tokens) / own,
-    )
     yield Finding(
         id="prompt-prefix-volatile",
         severity=Severity.WARNING,
@@ -381,13 +350,6 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
             "share": share,
             "example": example,
             "char": position,
-            "remedy": {
-                "token_factor": max(0.0, 1 - share),
-                "applies_to": "cached",
-                "effects": [_effect(gain, n_more / own)],
-            }
-            if is_priced
-            else None,
         },
     )
 

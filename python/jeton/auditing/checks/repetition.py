@@ -14,9 +14,10 @@ from jeton.auditing.analyses.repetition import (
     overlaps,
     without_lines,
 )
-from jeton.auditing.analyses.rewriting import measure_rewrite
-from jeton.auditing.checks.sampled import remedy, saved
+from jeton.auditing.analyses.rewriting import Rewrite
+from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.replaying.prompts import WITHOUT_A_SPEAKER, Prompts
 from jeton.findings import Basis, Figure, Finding, Severity
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "MIN_OVERLAP_SHARE",
     "NEAR_RESEMBLANCE",
     "boilerplate",
+    "boilerplate_of",
     "near_duplicate_documents",
     "overlapping_documents",
 ]
@@ -62,36 +64,40 @@ _N_SHOWN = 8
 _MAX_SHOWN_CHARS = 80
 
 
-def boilerplate(evidence: Evidence) -> Iterator[Finding]:
-    """Lines that many documents contain, outside of what a prompt cache can serve."""
-    documents = evidence.sample.documents
-    distinct = list(dict.fromkeys(document.text for document in documents))
+def boilerplate_of(prompts: Prompts) -> tuple[dict[str, int], Rewrite]:
+    """Return lines that many passages or documents contain, and the rewrite that drops them.
+
+    Instructions, turns of a conversation and questions are nobody's boilerplate.
+    """
+    places = np.flatnonzero(np.isin(prompts.kinds, [int(kind) for kind in WITHOUT_A_SPEAKER]))
+    distinct = list(dict.fromkeys(prompts.texts[place] for place in places.tolist()))
     least = max(
         MIN_BOILERPLATE_DOCUMENTS, math.ceil(MIN_BOILERPLATE_DOCUMENT_SHARE * len(distinct))
     )
     lines = boilerplate_lines(distinct, min_documents=least)
+    # A beginning that requests share is their instructions, whatever a cache makes of it.
+    beginnings = shared_beginnings(distinct, min_documents=least) if lines else []
+    starts = dict(zip(distinct, beginnings, strict=False))
+    return lines, lambda text: without_lines(text, lines, start=starts.get(text, 0))
+
+
+def boilerplate(evidence: Evidence) -> Iterator[Finding]:
+    """Lines that many documents contain, outside of what a prompt cache can serve."""
+    lines, rewrite = boilerplate_of(evidence.prompts)
     if not lines:
         return
-    # A beginning that requests share is their instructions, whatever a cache makes of it.
-    beginnings = shared_beginnings(distinct, min_documents=least)
-    starts = dict(zip(distinct, beginnings, strict=True))
-    first_of = {document.text: index for index, document in reversed(list(enumerate(documents)))}
-    measured = measure_rewrite(
-        distinct,
-        [documents[first_of[text]].n_tokens for text in distinct],
-        lambda text: without_lines(text, lines, start=starts[text]),
-        evidence.current.tokenizer,
-        min_share=MIN_BOILERPLATE_SHARE,
-    )
+    documents = evidence.sample.documents
+    measured = measure(evidence, rewrite, min_share=MIN_BOILERPLATE_SHARE, kinds=WITHOUT_A_SPEAKER)
     # Copies are the finding of another check: each text counts once.
-    saved_tokens = np.zeros(len(documents), dtype=np.int64)
-    for text, n_saved in zip(distinct, measured.saved_tokens.tolist(), strict=True):
-        saved_tokens[first_of[text]] = n_saved
+    first_of = {document.text: index for index, document in reversed(list(enumerate(documents)))}
+    is_first = np.zeros(len(documents), dtype=np.bool_)
+    is_first[list(first_of.values())] = True
     result = saved(
         evidence,
-        saved_tokens,
-        f"{len(lines):,} lines of 40 and more characters that stand in at least {least} different "
-        "documents, taken out; beginnings that all these documents share stay",
+        np.where(is_first, measured.saved_tokens, 0),
+        f"{len(lines):,} lines of 40 and more characters that stand in different passages or "
+        "documents, taken out; instructions, turns and questions stay, and so do beginnings that "
+        "documents share",
         once=True,
     )
     if result.share < MIN_BOILERPLATE_SHARE:
@@ -121,7 +127,6 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "share_low": result.low,
             "share_high": result.high,
-            "remedy": remedy(result.share, effects=result.effects),
         },
     )
 
@@ -239,6 +244,5 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "share_low": result.low,
             "share_high": result.high,
-            "remedy": remedy(result.share, effects=result.effects),
         },
     )

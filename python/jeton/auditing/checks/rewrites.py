@@ -38,7 +38,7 @@ from jeton.auditing.analyses.unicode_forms import (
     without_invisible_characters,
 )
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
-from jeton.auditing.checks.sampled import measure, remedy, saved
+from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.measures.whitespace import without_needless_whitespace
 from jeton.findings import Figure, Finding, Severity
@@ -306,6 +306,5 @@ def rewrite_finding(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: 
             "share_low": result.low,
             "share_high": result.high,
             "examples": list(measured.examples),
-            "remedy": remedy(result.share, effects=result.effects),
         },
     )

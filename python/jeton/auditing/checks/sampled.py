@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.analyses.rewriting import Rewrite, RewriteSaving, measure_rewrite
+from jeton.auditing.analyses.rewriting import Rewrite, RewriteSaving
 from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.replaying.prompts import NOT_TOOLS
+from jeton.corpus.requests.blocks import BlockKind
 from jeton.findings import Basis
 from jeton.metrics.bootstrap import bootstrap_ratio
 
-__all__ = ["TokensSaved", "measure", "remedy", "saved"]
+__all__ = ["TokensSaved", "measure", "saved"]
 
 N_GROUPS = 256
 """Documents are drawn in at most so many random groups: the interval of a ratio of sums is the same
@@ -31,7 +32,6 @@ class TokensSaved:
         high: Upper end.
         basis: Exact where the sample is the workload.
         formula: How it was computed, with the numbers put in.
-        effects: The rest of each logged model's prompts; empty where there is one model.
     """
 
     n_tokens: int
@@ -40,7 +40,6 @@ class TokensSaved:
     high: float
     basis: Basis
     formula: str
-    effects: tuple[dict[str, str], ...] = ()
 
 
 def saved(
@@ -67,33 +66,15 @@ def saved(
         f"{n_saved:,} of {n_all:,} tokens under {evidence.current.name}: {what} "
         f"({len(sample.documents):,} documents"
     )
-    effects = _by_model(evidence, weighted, n_tokens)
     if sample.is_whole:
-        return TokensSaved(n_saved, share, share, share, Basis.EXACT, formula + ", all)", effects)
+        return TokensSaved(n_saved, share, share, share, Basis.EXACT, formula + ", all)")
     low, high = _interval(weighted, n_tokens)
     n_of_all = round(share * sample.n_tokens_of_all)
     formula += (
         f" drawn by digest) x {sample.n_tokens_of_all:,} tokens of the workload = {n_of_all:,}; "
         f"95% interval of the share by bootstrap over documents: {percent(low)} to {percent(high)}"
     )
-    return TokensSaved(n_of_all, share, low, high, Basis.ESTIMATED, formula, effects)
-
-
-def _by_model(
-    evidence: Evidence, saved_tokens: NDArray[np.int64], n_tokens: NDArray[np.int64]
-) -> tuple[dict[str, str], ...]:
-    """A token of a dear model is not one of a cheap model: what goes is told apart."""
-    ledger = evidence.ledger
-    if ledger is None or len({use.logged_as for use in ledger.by_model}) < 2:
-        return ()
-    labels = np.array([document.model for document in evidence.sample.documents], dtype=object)
-    effects = []
-    for model in dict.fromkeys(labels.tolist()):
-        own = labels == model
-        share = saved_tokens[own].sum() / max(1, n_tokens[own].sum())
-        if model and share > 0:
-            effects.append({"model": model, "input_factor": str(1 - share)})
-    return tuple(effects)
+    return TokensSaved(n_of_all, share, low, high, Basis.ESTIMATED, formula)
 
 
 def _interval(saved_tokens: NDArray[np.int64], n_tokens: NDArray[np.int64]) -> tuple[float, float]:
@@ -110,22 +91,25 @@ def _interval(saved_tokens: NDArray[np.int64], n_tokens: NDArray[np.int64]) -> t
     return interval.low, interval.high
 
 
-def measure(evidence: Evidence, rewrite: Rewrite, *, min_share: float) -> RewriteSaving:
-    """Saving of a rewrite on the sampled documents under the tokenizer in use."""
+def measure(
+    evidence: Evidence,
+    rewrite: Rewrite,
+    *,
+    min_share: float,
+    kinds: frozenset[BlockKind] = NOT_TOOLS,
+) -> RewriteSaving:
+    """Saving of a rewrite on the sampled documents under the tokenizer in use.
+
+    Args:
+        evidence: The facts that checks see.
+        rewrite: The rewrite, which acts on each block of a request by itself.
+        min_share: Share of all tokens that must be at stake.
+        kinds: Kinds of the blocks that it may touch.
+    """
     documents = evidence.sample.documents
-    return measure_rewrite(
-        [document.text for document in documents],
-        [document.n_tokens for document in documents],
+    return evidence.prompts.measured(
         rewrite,
-        evidence.current.tokenizer,
+        kinds=kinds,
         copies=[document.n_copies for document in documents],
         min_share=min_share,
     )
-
-
-def remedy(
-    share: float, *, applies_to: str = "input", effects: tuple[dict[str, str], ...] = ()
-) -> dict[str, Any]:
-    """Remedy of a finding for the waterfall: tokens after the remedy over tokens before."""
-    found: dict[str, Any] = {"token_factor": 1 - share, "applies_to": applies_to}
-    return found | ({"effects": list(effects)} if effects else {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.checks.adapting import extend_commands
-from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.result import TermReport
 from jeton.findings import Basis, Figure, Finding, Severity
@@ -76,7 +75,6 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
                 for term, extra in shattered[:_N_SHOWN]
             ],
             "n_terms_not_shown": max(0, len(shattered) - _N_SHOWN),
-            "remedy": remedy(share, applies_to="all"),
         },
     )
 

@@ -17,6 +17,7 @@ __all__ = [
     "MIN_LONG_SHARE",
     "MIN_OVERHEAD",
     "MIN_REASONING_SHARE",
+    "MIN_SHOWN_SHARE",
     "input_overhead",
     "output_echo",
     "output_long",
@@ -27,6 +28,9 @@ __all__ = [
 MIN_OVERHEAD = 0.1
 """Reported input over the counted text, less 1. Our choice: a chat template is 4 to 8 tokens a
 message, below 10% of all but the shortest requests."""
+
+MIN_SHOWN_SHARE = 0.95
+"""Share of the requests with usage that must show their text for the rest of it to be a finding."""
 
 LONG_TIMES_MEDIAN = 4
 """Answers longer than this many medians are long. Our choice: lengths of answers to like questions
@@ -69,36 +73,38 @@ def _output_usd_per_year(
 
 
 def input_overhead(evidence: Evidence) -> Iterator[Finding]:
-    """The provider counted clearly more input than the text has."""
-    requests, corpus = evidence.requests, evidence.corpus
-    if requests is None or not requests.is_complete:
+    """The provider bills clearly more input than the log shows."""
+    requests, billed = evidence.requests, evidence.decomposition.table
+    if requests is None or not billed.input_tokens:
         return
-    known = requests.input_tokens[requests.input_tokens > 0]
-    # Means can be compared only if nearly all requests are in both.
-    if not len(known) or len(known) < 0.95 * corpus.n_documents:
+    # A record of usage alone shows nothing, which is no finding about a request.
+    shown = requests.has_text & (requests.input_tokens > 0)
+    if not shown.any() or shown.sum() < MIN_SHOWN_SHARE * (requests.input_tokens > 0).sum():
         return
-    reported = int(known.sum()) / len(known)
-    counted = evidence.current.n_tokens / max(1, corpus.n_documents)
-    overhead = reported / counted - 1 if counted else 0.0
+    n_more, n_text = billed.part("unlogged"), billed.input_tokens - billed.part("unlogged")
+    overhead = n_more / n_text if n_text else 0.0
     if overhead < MIN_OVERHEAD:
         return
-    n_more = round((reported - counted) * corpus.n_documents)
+    per_year = evidence.traffic.share_of_year(billed.usd("unlogged"))
+    n = billed.n_requests
     yield Finding(
         id="input-overhead",
         severity=Severity.WARNING,
         title=(
-            f"You pay for {percent(overhead)} more input than the log shows: {reported:,.0f} "
-            f"tokens per request are billed, the logged text has {counted:,.0f}"
+            f"{percent(n_more / billed.input_tokens)} of the billed input is not in the log: "
+            f"{billed.input_tokens / n:,.0f} tokens a request are billed, the logged text has "
+            f"{n_text / n:,.0f}"
         ),
         where="the requests",
         figure=Figure(
             value=n_more,
-            unit="input tokens on the audited text",
-            basis=Basis.EXACT,
+            unit="input tokens that the log does not show",
+            basis=Basis.EXACT
+            if all(count.is_exact for count in evidence.decomposition.counts.values())
+            else Basis.CALIBRATED,
             formula=(
-                f"({int(known.sum()):,} reported tokens / {len(known):,} requests - "
-                f"{evidence.current.n_tokens:,} counted / {corpus.n_documents:,}) x "
-                f"{corpus.n_documents:,}"
+                f"{billed.input_tokens:,} billed input tokens - {n_text:,} tokens of the logged "
+                "text as the provider counts them"
             ),
         ),
         cause=(
@@ -111,9 +117,9 @@ def input_overhead(evidence: Evidence) -> Iterator[Finding]:
         ),
         saving_usd_per_year=None,
         evidence={
-            "reported_tokens_per_request": reported,
-            "counted_tokens_per_request": counted,
-            "usd_per_year_at_stake": str(evidence.traffic.usd_per_year(n_more) or ""),
+            "billed_tokens_per_request": billed.input_tokens / n,
+            "logged_tokens_per_request": n_text / n,
+            "usd_per_year_at_stake": "" if per_year is None else str(per_year.quantize(_CENT)),
         },
     )
 
@@ -162,7 +168,6 @@ def output_long(evidence: Evidence) -> Iterator[Finding]:
             "p50": found.p50,
             "p95": found.p95,
             "share": share,
-            "remedy": {"token_factor": 1 - share, "applies_to": "output"},
         },
     )
 
@@ -213,7 +218,6 @@ def output_echo(evidence: Evidence) -> Iterator[Finding]:
             "n_answers_concerned": len(changed),
             "share": share,
             "examples": [" ".join(text[:80].split()) for text in changed[:_N_SHOWN]],
-            "remedy": {"token_factor": 1 - share, "applies_to": "output"},
         },
     )
 
@@ -315,6 +319,5 @@ def price_step(evidence: Evidence) -> Iterator[Finding]:
         evidence={
             "n_requests_above": n_above,
             "share": share,
-            "remedy": {"cost_factor": 1 - share, "applies_to": "input"},
         },
     )

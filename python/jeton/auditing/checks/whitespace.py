@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
@@ -58,6 +57,5 @@ def whitespace_runs(evidence: Evidence) -> Iterator[Finding]:
             "n_removable_bytes": evidence.n_removable_whitespace_bytes,
             "n_repeated_whitespace_bytes": evidence.corpus.n_repeated_whitespace_bytes,
             "whitespace_token_share": current.use.whitespace_share,
-            "remedy": remedy(share),
         },
     )

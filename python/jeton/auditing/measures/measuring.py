@@ -16,6 +16,7 @@ from jeton.auditing.result import (
     Workload,
 )
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
+from jeton.economics.billed import INPUT_PARTS, BilledTable
 from jeton.economics.ledger import Ledger
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.serving.summary import summarize
@@ -66,8 +67,11 @@ class Facts:
         """Mean tokens generated per request; 0 where nothing is known."""
         return self.output_tokens_per_request or 0.0
 
-    def traffic(self, n_documents: int, *, ledger: Ledger | None, n_tokens: int) -> TrafficCost:
-        """From tokens of so many documents to the ledger's money."""
+    def traffic(
+        self, n_documents: int, *, ledger: Ledger | None, n_tokens: int, billed: BilledTable
+    ) -> TrafficCost:
+        """Return the way from tokens of the documents' text to the ledger's money."""
+        parts = (part for part in INPUT_PARTS if part != "unlogged")
         daily = None if self.requests_per_day is None else Decimal(str(self.requests_per_day))
         return TrafficCost(
             n_documents=n_documents,
@@ -75,6 +79,7 @@ class Facts:
             price=self.price,
             ledger=ledger,
             n_tokens=n_tokens,
+            text_usd=sum((billed.usd(part) for part in parts), Decimal(0)),
         )
 
 

@@ -15,6 +15,7 @@ from jeton._core import TextBatch
 if TYPE_CHECKING:
     from jeton.corpus.inputs import InputFile
     from jeton.corpus.places import RecordPlaces
+    from jeton.corpus.requests.blocks import Blocks
 
 __all__ = ["STANDARD", "UNKNOWN", "ColumnsBuilder", "Correction", "RequestBatch", "RequestColumns"]
 
@@ -58,7 +59,8 @@ class RequestColumns:
             format writes around messages (0 for prompts and for chats rendered by a template).
         has_text: bool, False for a record of usage alone, whose text is empty.
         extras: Every other amount that occurs, by its name (``jeton.dimensions``), int64 each;
-            0 where it is not stated. Parts of the input and output, searches, seconds.
+            0 where it is not stated. Parts of the input and output, searches, seconds; and the
+            facts of ``jeton.dimensions.FACTS`` (the cost that the log states, for one).
     """
 
     domain: NDArray[np.int32]
@@ -143,6 +145,7 @@ class RequestBatch:
         corrections: Facts that became known about rows of earlier batches, or of this one; to be
             applied after the rows were taken, in order.
         places: Line and id of the record that each request comes from; None: not known.
+        blocks: Tools, instructions, messages and passages inside each text; None: not known.
     """
 
     file: InputFile
@@ -152,6 +155,7 @@ class RequestBatch:
     first_row: int = 0
     corrections: tuple[Correction, ...] = ()
     places: RecordPlaces | None = None
+    blocks: Blocks | None = None
 
     def __len__(self) -> int:
         """Number of requests."""

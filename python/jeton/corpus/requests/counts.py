@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["MAX_TOKENS", "Report", "count_of", "milliseconds_of"]
+__all__ = ["DOUBTS", "MAX_TOKENS", "Report", "Watch", "count_of", "milliseconds_of"]
 
 MAX_TOKENS: Final = 100_000_000
 """A count above this is a mistake, in tokens: ten times the longest context window published for a
@@ -24,6 +24,31 @@ Report = Callable[[str, str], None]
 """Called with the kind of an issue and its detail."""
 
 _UNKNOWN: Final = -1
+
+DOUBTS: Final = frozenset(
+    {
+        "negative_count", "absurd_count", "bad_count", "inconsistent_usage",
+        "convention_undecided", "unread_usage", "unknown_tariff", "cache_not_logged",
+    }
+)  # fmt: skip
+"""Issues after which the price of a request is an estimate."""
+
+
+class Watch:
+    """Passes reports on, and notes whether one of them makes the usage doubtful."""
+
+    __slots__ = ("_report", "is_doubtful")
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self.is_doubtful = False
+
+    def __call__(self, kind: str, detail: str) -> None:
+        """Pass a report on."""
+        if kind in DOUBTS:
+            self.is_doubtful = True
+        self._report(kind, detail)
+
 
 # CSV, spreadsheets and OTLP write numbers as strings: 12, 12.0, 1,234.
 _WHOLE: Final = re.compile(r"\s*(-?\d{1,18}|-?\d{1,3}(?:,\d{3}){1,5})(?:\.0*)?\s*", re.ASCII)

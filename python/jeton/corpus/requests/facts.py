@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jeton.corpus.lookup import lookup, parsed_json, text_or_none
-from jeton.corpus.requests.counts import MAX_SUMMED
+from jeton.corpus.requests.counts import MAX_SUMMED, MAX_TOKENS, Watch
 from jeton.corpus.requests.facts_plan import FactsPlan, Places, plan_of
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
 from jeton.corpus.requests.messages import text_of
@@ -21,13 +21,23 @@ from jeton.corpus.requests.providers import (
     provider_of_model,
     provider_of_url,
 )
-from jeton.corpus.requests.tariffs import tariff_of
+from jeton.corpus.requests.stated import stated_facts
+from jeton.corpus.requests.steps import with_steps
+from jeton.corpus.requests.tariffs import tariff_of, with_geo
 from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage, settle
 from jeton.corpus.requests.usage_names import REQUESTS
 from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
 from jeton.corpus.requests.variants import searches_of_gateway, variant_of
+from jeton.dimensions import NOT_BILLED
 
-__all__ = ["read_facts", "take_beside", "usage_of_amounts", "usage_of_mapping"]
+__all__ = [
+    "is_unbilled_refusal",
+    "read_facts",
+    "take_beside",
+    "usage_of_amounts",
+    "usage_of_mapping",
+    "with_facts",
+]
 
 _FIRST_FAILING_STATUS: Final = 400
 _FAILED_STATUS: Final = ("error", "failed", "failure")
@@ -60,24 +70,25 @@ def read_facts(
         _take_id(parsed, things, plan)
     parsed.provider = _provider(parsed, things, plan)
     amounts = UsageAmounts()
+    watch = Watch(report)
     if plan.usage:
-        _find_amounts(amounts, things, plan, report)
+        _find_amounts(amounts, things, plan, watch)
     if not amounts.is_settled and "input" in of_record.has:
-        _take_counts_of_bedrock(amounts, record, report)
+        _take_counts_of_bedrock(amounts, record, watch)
     if plan.may_have_fees:
         _take_fees(amounts, response, of_response, parsed.model)
     if parsed.provider == "openrouter" or parsed.model.endswith(":online"):
         n_searches = searches_of_gateway(parsed.provider, parsed.model, places)
         if n_searches:
             amounts.rest.setdefault("web_searches", n_searches)
-    usage = usage_of_amounts(amounts, report, parsed)
+    usage = usage_of_amounts(amounts, watch, parsed)
     if usage.output < 0 <= usage.input and _has_no_output(parsed.model, of_response, of_record):
         usage = usage._replace(output=0)
     parsed.usage = usage
     if plan.is_export:
         parsed.n_requests = max(amounts.rest.get(REQUESTS, 1), 1)
     if plan.tells_tariff or amounts.words or parsed.id.startswith("batch_req_"):
-        _take_tariff(parsed, amounts, places, report)
+        _take_tariff(parsed, amounts, places, watch)
     if amounts.words or parsed.provider in _WITH_VARIANTS or "/" in parsed.model:
         variant = variant_of(parsed.provider, parsed.model, amounts.words, places)
         if variant:
@@ -93,31 +104,128 @@ def read_facts(
         parsed.from_gateway_cache = _from_inner_cache(record, plan)
     if plan.may_fail:
         parsed.failed = _failure(record, places)
+    if plan.costs or amounts.costs or watch.is_doubtful:
+        _take_beside_amounts(parsed, amounts, things, plan, watch)
+    if plan.may_refuse and is_unbilled_refusal(response, parsed, report):
+        parsed.tariff = NOT_BILLED
+
+
+def is_unbilled_refusal(message: Any, parsed: ParsedRequest, report: Report) -> bool:
+    """True if Anthropic refused before any output, for which it sends no bill.
+
+    Source (read 2026-11): platform.claude.com, handling stop reasons.
+    """
+    if not isinstance(message, dict) or message.get("stop_reason") != "refusal":
+        return False
+    if parsed.usage.output > 0 or message.get("content") or parsed.provider not in _ANTHROPIC:
+        return False
+    report("refused_unbilled", parsed.model)
+    return True
+
+
+_ANTHROPIC: Final = ("", "anthropic")
+_NO_USD: Final = ("ai_org", "req_units")
+"""Fields of a gateway (Portkey) that states costs in cents."""
+
+
+def _take_beside_amounts(
+    parsed: ParsedRequest,
+    amounts: UsageAmounts,
+    things: tuple[Any, Any, Any],
+    plan: FactsPlan,
+    watch: Watch,
+) -> None:
+    """Take the stated cost, and whether the usage is doubtful."""
+    record = things[2]
+    given = None
+    if not any(name in record for name in _NO_USD):
+        for place, key in plan.costs:
+            given = things[place][key]
+            if given is not None:
+                break
+        if record.get("is_byok") is True:  # a row of OpenRouter's own records
+            amounts.costs["own key"] = True
+            amounts.costs.setdefault("upstream", record.get("upstream_inference_cost"))
+    else:
+        amounts.costs.clear()
+    parsed.usage = with_facts(parsed.usage, watch, given, amounts, parsed.n_requests)
+
+
+def with_facts(
+    usage: Usage, watch: Watch, given: Any, amounts: UsageAmounts, n_requests: int = 1
+) -> Usage:
+    """A usage with the facts beside its amounts: the stated cost, and whether it is doubtful."""
+    facts: dict[str, int] = {}
+    if given is not None or amounts.costs:
+        facts = stated_facts(given, amounts.costs, watch, n_requests)
+    if watch.is_doubtful:
+        facts["doubtful_requests"] = n_requests
+    return usage._replace(facts=facts) if facts else usage
 
 
 def usage_of_amounts(
     amounts: UsageAmounts, report: Report, parsed: ParsedRequest, *, has_no_output: bool = False
 ) -> Usage:
     """Amounts in one convention; what was not read is reported."""
-    for path in amounts.unread:
-        report("unread_usage", path)
+    for path, number in amounts.unread:
+        report("unread_usage", f"{path}={number}")
     if not (amounts.inputs or amounts.outputs or amounts.rest):
         return UNKNOWN_USAGE
     usage = settle(amounts, report, provider=parsed.provider, model=parsed.model)
+    if amounts.steps:
+        usage = _with_steps(usage, amounts.steps, report, parsed)
     if has_no_output and usage.output < 0 <= usage.input:
         return usage._replace(output=0)
     return usage
 
 
-def usage_of_mapping(usage: Mapping[str, Any], report: Report, parsed: ParsedRequest) -> Usage:
-    """Amounts of one usage that was found already; its words decide the tariff."""
-    amounts = UsageAmounts()
-    collect(usage, amounts, report)
+def usage_of_mapping(
+    usage: Mapping[str, Any],
+    report: Report,
+    parsed: ParsedRequest,
+    cost: Any = None,
+    *,
+    most: int = MAX_TOKENS,
+) -> Usage:
+    """Amounts of one usage that was found already; its words decide the tariff.
+
+    Args:
+        usage: As the log has it.
+        report: Called with the kind of an issue and its detail.
+        parsed: Its request, of which model, provider and identity are known.
+        cost: The cost that the log states for it, USD; None: the usage may state one.
+        most: Counts above this are absurd.
+    """
+    amounts, watch = UsageAmounts(), Watch(report)
+    collect(usage, amounts, watch, most=most)
     words = amounts.words
     parsed.tariff, unknown = tariff_of(words.get("tier"), None, words.get("speed"), is_batch=False)
+    parsed.tariff = with_geo(parsed.tariff, words.get("geo", ""))
     if unknown:
-        report("unknown_tariff", unknown)
-    return usage_of_amounts(amounts, report, parsed)
+        watch("unknown_tariff", unknown)
+    found = usage_of_amounts(amounts, watch, parsed)
+    return with_facts(found, watch, cost, amounts, parsed.n_requests)
+
+
+def _with_steps(usage: Usage, steps: list[Any], report: Report, parsed: ParsedRequest) -> Usage:
+    """Add the steps that the sum leaves out; calls of other models become requests."""
+
+    def read(step: Mapping[str, Any]) -> Usage:
+        amounts = UsageAmounts()
+        collect({k: v for k, v in step.items() if k not in ("type", "model")}, amounts, report)
+        return settle(amounts, report, provider="anthropic", model=parsed.model)
+
+    whole, others = with_steps(usage, steps, parsed.model, read, report)
+    for number, (model, own) in enumerate(others):
+        other = ParsedRequest(parsed.shape, is_session=parsed.is_session)
+        other.model, other.provider, other.usage = model, parsed.provider, own
+        other.tariff = parsed.tariff
+        if parsed.id:
+            # Each call has an identity of its own, so that repeats of the answer are joined.
+            other.id, other.is_own_id = f"{parsed.id}/{number}", parsed.is_own_id
+        other.scope, other.is_strict_scope = parsed.scope, parsed.is_strict_scope
+        parsed.more.append(other)
+    return whole
 
 
 def _find_amounts(
@@ -335,9 +443,7 @@ def _take_tariff(
     parsed.tariff, unknown = tariff_of(
         served, asked, speed, is_batch=_is_batch(record, of_record, of_response, parsed)
     )
-    geo = words.get("geo", "")
-    if geo and geo not in ("global", "not_available"):
-        unknown = unknown or f"inference_geo {geo}"
+    parsed.tariff = with_geo(parsed.tariff, words.get("geo", ""))
     if unknown:
         report("unknown_tariff", unknown)
 

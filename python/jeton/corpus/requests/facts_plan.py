@@ -46,6 +46,8 @@ class FactsPlan(NamedTuple):
         caches_inside: Keys of the record in which such fields may stand.
         has_metadata: True if the record has metadata.
         may_fail: True if a status, an error or a type is there.
+        costs: Paths of the stated cost; the record's own first.
+        may_refuse: True if the response says why it stopped.
     """
 
     served: tuple[Source, ...]
@@ -69,6 +71,8 @@ class FactsPlan(NamedTuple):
     caches_inside: tuple[str, ...]
     has_metadata: bool
     may_fail: bool
+    costs: tuple[Source, ...]
+    may_refuse: bool
 
 
 _plans: dict[tuple[int, int, int, bool, bool], FactsPlan] = {}
@@ -169,6 +173,8 @@ def _plan(
         may_fail=not has.isdisjoint(("error", "type", "status", "status_code", "http_status"))
         or not record.has.isdisjoint(("result",))
         or "response" in record.has,
+        costs=sources("cost", backwards=True),
+        may_refuse="stop_reason" in response.has,
     )
 
 

@@ -84,6 +84,12 @@ PROVIDER_FIELDS: Final = (
 
 TIER_FIELDS: Final = ("service_tier", "traffic_type", "processing_tier", "tier")
 SPEED_FIELDS: Final = ("speed",)
+COST_FIELDS: Final = (
+    "spend", "response_cost", "total_cost_usd", "cost_usd", "total_cost", "calculated_total_cost",
+    "cost_details", "cost",
+)  # fmt: skip
+"""Where the cost that the log states is looked for, in this order; in USD."""
+
 GATEWAY_CACHE_FIELDS: Final = (
     "cache_hit", "cache_status", "gateway_cache_hit", "gateway_cache", "helicone_cache",
     "cf_aig_cache_status", "x_portkey_cache_status", "response_cache_hit", "from_cache",
@@ -124,6 +130,7 @@ FIELD_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "the provider": PROVIDER_FIELDS,
     "the tariff": (*TIER_FIELDS, *SPEED_FIELDS),
     "an answer of the gateway's cache": GATEWAY_CACHE_FIELDS,
+    "the stated cost": COST_FIELDS,
     "the conversation": CONVERSATION_FIELDS,
     "the time": TIME_FIELDS,
     "the id": ID_FIELDS,
@@ -180,19 +187,10 @@ SPAN_COLUMNS: Final = (
 )  # fmt: skip
 """Beginnings of the columns of a table of spans."""
 
-_BEDROCK_EVENTS: Final = frozenset(
-    {
-        "message_start", "content_block_start", "content_block_delta", "content_block_stop",
-        "message_stop", "metadata",
-    }
-)  # fmt: skip
-
-_SESSION_MARKS: Final = frozenset({"leaf_uuid", "snapshot", "parent_uuid", "operation"})
-
 _MAX_KINDS: Final = 4096
 _MAX_KEYS: Final = 256
 _MAX_CHARS: Final = 4096
-_MAX_NAME_CHARS: Final = 120
+MAX_NAME_CHARS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +233,11 @@ class Fields(NamedTuple):
         speed: Of ``SPEED_FIELDS``.
         gateway_cache: Of ``GATEWAY_CACHE_FIELDS``.
         conversation: Of ``CONVERSATION_FIELDS``.
+        cost: Of ``COST_FIELDS``.
         usage: Places of a usage.
         beside: Places of what adds to a usage.
         is_usage: True if token counts are among the fields themselves.
         is_export: True if it is a row that adds up many requests.
-        kinds: Special kinds of records that it may be, to be asked in this order.
         serial: A number of its own.
     """
 
@@ -261,11 +259,11 @@ class Fields(NamedTuple):
     speed: tuple[str, ...]
     gateway_cache: tuple[str, ...]
     conversation: tuple[str, ...]
+    cost: tuple[str, ...]
     usage: tuple[Place, ...]
     beside: tuple[str, ...]
     is_usage: bool
     is_export: bool
-    kinds: tuple[str, ...]
     serial: int
 
 
@@ -291,10 +289,8 @@ def fields_of(mapping: Mapping[str, Any]) -> Fields:
 def _fields(given: tuple[Any, ...]) -> Fields:
     keys: dict[str, str] = {}
     is_usage = is_export = False
-    n_unknown = 0
     for key in given:
-        if not isinstance(key, str) or len(key) > _MAX_NAME_CHARS:
-            n_unknown += 1
+        if not isinstance(key, str) or len(key) > MAX_NAME_CHARS:
             continue
         name = snake(key)
         if name in _FLAT_MARKS or name.startswith(("usage.", "response.usage.", "metadata.usage")):
@@ -302,8 +298,6 @@ def _fields(given: tuple[Any, ...]) -> Fields:
         is_export = is_export or name in EXPORT_MARKS
         if name in _KNOWN:
             keys.setdefault(name, key)
-        elif name not in _BEDROCK_EVENTS:
-            n_unknown += 1
 
     def of(wanted: Iterable[str]) -> tuple[str, ...]:
         return tuple(keys[name] for name in wanted if name in keys)
@@ -320,46 +314,9 @@ def _fields(given: tuple[Any, ...]) -> Fields:
         of(ID_FIELDS), of(STATUS_FIELDS), of(REQUEST_PLACES), of(RESPONSE_PLACES),
         of(STREAM_FIELDS), of(ANSWER_FIELDS), of(WRAPPING_FIELDS), of(PROVIDER_FIELDS),
         of(TIER_FIELDS), of(SPEED_FIELDS), of(GATEWAY_CACHE_FIELDS), of(CONVERSATION_FIELDS),
-        tuple(places), of(_BESIDE), is_usage, is_export, _special(has, given, n_unknown),
+        of(COST_FIELDS), tuple(places), of(_BESIDE), is_usage, is_export,
         next(_serials),
     )  # fmt: skip
-
-
-def _special(has: frozenset[str], given: tuple[Any, ...], n_unknown: int) -> tuple[str, ...]:
-    """Kinds of records with a reader of their own; each asks the values too."""
-    kinds = []
-    names = {snake(key) for key in given if isinstance(key, str) and len(key) <= _MAX_NAME_CHARS}
-    if names and names <= _BEDROCK_EVENTS:
-        kinds.append("bedrock-event")
-    if has & {"attributes", "span_attributes"} or any(n.startswith(SPAN_COLUMNS) for n in names):
-        kinds.append("span")
-    if {"type", "payload"} <= has:
-        kinds.append("codex")
-    if "message" in has and "type" in has and not has & {"messages", "request", "prompt"}:
-        kinds.append("transcript")
-    if "type" in has and "usage" in has and has & {"session_id", "thread_id", "uuid"}:
-        kinds.append("transcript-result")
-    if "type" in has and (has & {"uuid", "session_id"} or names & _SESSION_MARKS):
-        kinds.append("session-line")
-    if "tokens" in has and has & {"model_id", "provider_id", "session_id", "message_id"}:
-        kinds.append("opencode")
-    if "info" in has and has & {"parts", "messages"}:
-        kinds.append("opencode-export")
-    if "tokens" in has and "type" in has:
-        kinds.append("gemini-cli-message")
-    if {"session_id", "messages"} <= has and has & {"project_hash", "last_updated"}:
-        kinds.append("gemini-cli")
-    if "run_type" in has or ("parent_run_id" in has and "trace_id" in has):
-        kinds.append("langsmith")
-    if has & {"parent_observation_id", "observation_type"} or (
-        {"trace_id", "type"} <= has and has & {"usage_details", "usage"}
-    ):
-        kinds.append("langfuse")
-    if "results" in has and has & {"start_time", "starting_at"}:
-        kinds.append("bucket")
-    if has & {"object", "type", "event_type", "done", "chunk", "delta"}:
-        kinds.append("piece")
-    return tuple(kinds)
 
 
 NO_FIELDS: Final = _fields(())

@@ -84,7 +84,7 @@ class History:
 def with_usage(columns: RequestColumns, usage: Usage, tariff: int) -> RequestColumns:
     """One row with other counts."""
     builder = ColumnsBuilder()
-    builder.append(usage=usage.counts, extras=usage.extras, tariff=tariff)
+    builder.append(usage=usage.counts, extras=usage.columns, tariff=tariff)
     new = builder.build()
     return replace(
         columns,

@@ -40,11 +40,18 @@ ISSUE_KINDS: dict[str, str] = {
     "negative_count": "token counts below zero: taken as unknown",
     "absurd_count": "token counts above any context window: taken as unknown",
     "bad_count": "token counts that are no whole numbers: taken as unknown",
-    "inconsistent_usage": "token counts that contradict each other: kept as given",
+    "inconsistent_usage": "token counts that contradict each other: kept as given, and the price "
+    "is an estimate",
     "convention_undecided": "requests of which nothing tells whether cached or reasoning tokens "
     "are in a count or beside it: taken as in it",
-    "unread_usage": "amounts under names that are not known: not counted",
-    "unknown_tariff": "words for a tariff that are not known: taken as standard",
+    "unread_usage": "amounts under names that are not known: not counted, and the price is an "
+    "estimate",
+    "unknown_tariff": "words for a tariff that are not known: taken as standard, and the price is "
+    "an estimate",
+    "cache_not_logged": "requests of agents that log no reads of a cache: priced as if there were "
+    "none, and the price is an estimate",
+    "bad_cost": "stated costs that are no amounts of USD: not compared",
+    "refused_unbilled": "requests that the provider refused before any output: not billed",
     "usage_exceeds_text": "requests with more input tokens than their text has bytes: "
     "something was sent that the log does not show",
     "bad_time": "times that cannot be read, or lie outside the years 1970 to 2100: unknown",

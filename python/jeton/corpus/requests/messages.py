@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from jeton.corpus.requests.blocks import BlockKind, kinds_of_last_turn, passages_in
+
 __all__ = [
     "OVERHEAD_SOURCE",
     "ChatRenderer",
@@ -105,12 +107,27 @@ class CountedChat:
         Tools come first, as the prefix that a provider's cache sees does (Anthropic documents
         tools, system, messages; read 2026-11).
         """
-        texts = [compact_json(tool) for tool in self.tools] if self.tools else []
-        for message in self.messages:
-            texts.append(message["content"])
+        return self.joined_blocks()[0]
+
+    def joined_blocks(self) -> tuple[str, tuple[int, ...]]:
+        """Return ``joined()``, and kind, start and end (code points) of each of its blocks."""
+        pieces = [(BlockKind.TOOL, compact_json(tool)) for tool in self.tools or ()]
+        kinds = kinds_of_last_turn([message["role"] for message in self.messages])
+        for kind, message in zip(kinds, self.messages, strict=True):
+            pieces.append((kind, message["content"]))
             if len(message) > 2:
-                texts.extend(_calls_of(message))
-        return "\n".join([text for text in texts if text])
+                pieces.extend((kind, call) for call in _calls_of(message))
+        pieces = [piece for piece in pieces if piece[1]]
+        blocks: list[int] = []
+        at = 0
+        for kind, text in pieces:
+            if kind == BlockKind.QUESTION:
+                for part, start, end in passages_in(text):
+                    blocks += (part, at + start, at + end)
+            else:
+                blocks += (kind, at, at + len(text))
+            at += len(text) + 1
+        return "\n".join([text for _, text in pieces]), tuple(map(int, blocks))
 
 
 def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> CountedChat:

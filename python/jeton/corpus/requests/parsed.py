@@ -61,6 +61,7 @@ class ParsedRequest:
         n_attachments: In the prompt or the response.
         place: Place of a span.
         is_session: A record of a coding agent's session, which does not log what was sent.
+        more: Calls of other models that the record tells of beside its own.
     """
 
     shape: str
@@ -86,6 +87,7 @@ class ParsedRequest:
     n_attachments: int = 0
     place: SpanPlace | None = None
     is_session: bool = False
+    more: list[ParsedRequest] = field(default_factory=list)
 
     @property
     def has_text(self) -> bool:

@@ -8,17 +8,19 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, Final
 
 from jeton.corpus.places import record_id
+from jeton.corpus.requests.agents import TAKEN_APART, FileState
 from jeton.corpus.requests.fields import Fields, fields_of
 from jeton.corpus.requests.issues import IssueLog
 from jeton.corpus.requests.joining import Joiner
+from jeton.corpus.requests.kinds import AGENTS_BY_KIND
 from jeton.corpus.requests.messages import OVERHEAD_SOURCE, ChatRenderer
 from jeton.corpus.requests.pieces import Answer, unwrapped_piece
 from jeton.corpus.requests.reading import JOINED_PIECES, ReadOptions, RecordReader
 from jeton.corpus.requests.rows import ReadEvents, ReadRequest
-from jeton.corpus.requests.sessions import SESSION_READERS, FileState
 from jeton.corpus.requests.shapes import parse_record
 
 __all__ = ["RecordParser"]
@@ -48,7 +50,9 @@ class RecordParser:
         self.conventions: Counter[str] = Counter()
         """Requests by the convention of their usage."""
         self.unread: Counter[str] = Counter()
-        """Unknown names of amounts."""
+        """Unknown names of amounts, with how often each was met."""
+        self.unread_units: Counter[str] = Counter()
+        """Units that stand under those names."""
         self.uses_overhead = False
         """True if the published overhead was added to a request."""
         self.joiner = Joiner(self._report)
@@ -66,18 +70,23 @@ class RecordParser:
         self._issues = issues
         self._place = place
         self._last_time_s = -math.inf
-        self._state = FileState(self.joiner.join)
+        self._state = FileState(self.joiner.join, options.names)
         self._open: OrderedDict[tuple[str, str], tuple[Answer, dict[str, Any], int]] = OrderedDict()
 
-    def start_file(self) -> None:
+    def start_file(self, path: str) -> None:
         """Times are compared within a file; so are the lines of a session."""
         self._last_time_s = -math.inf
-        self._state = FileState(self.joiner.join, sessions=self._state.sessions)
+        self._state = self._state.next_file(path)
 
-    def end_file(self) -> None:
-        """Streamed answers that were waited for are taken as they are."""
+    def end_file(self, *, is_last: bool = False) -> None:
+        """Answers and requests that were waited for are taken as they are."""
         while self._open:
             self._close(next(iter(self._open)))
+        waiting, self._state.waiting = self._state.waiting, []
+        if is_last:
+            waiting += [parsed for rest in self._state.at_end.values() for parsed in rest()]
+        for parsed in waiting:
+            self.reader.add(parsed)
 
     def take(self, record: Any, line: int) -> None:
         """Add the requests of a record to the joiner, or those that were read from it already."""
@@ -91,6 +100,9 @@ class RecordParser:
                     self._add(event)
                 else:
                     self._report(*event)
+        elif type(record) is list and PurePath(self._state.path).name in TAKEN_APART:
+            for part in record:
+                self.reader.read(part, line)
         else:
             self.reader.read(record, line)
 
@@ -107,9 +119,11 @@ class RecordParser:
 
     def _report(self, kind: str, detail: str = "", n: int = 1) -> None:
         if kind == "unread_usage":
-            if detail not in self.unread and len(self.unread) >= MAX_UNREAD_NAMES:
-                detail = "(others)"
-            self.unread[detail] += n
+            name, _, number = detail.rpartition("=")
+            if name not in self.unread and len(self.unread) >= MAX_UNREAD_NAMES:
+                name = "(others)"
+            self.unread[name] += n
+            self.unread_units[name] += n * int(number)
         elif kind == JOINED_PIECES:
             self.joiner.join(kind, n)
         elif self._issues.wants_example(kind):
@@ -121,11 +135,11 @@ class RecordParser:
         """Read a record that belongs to those before it; False: it does not, by its values."""
         if kind in ("piece", "bedrock-event"):
             return self._take_piece(record, known)
-        found = SESSION_READERS[kind](record, known, self._state, self._names, self._report)
+        found = AGENTS_BY_KIND[kind].read(record, self._state, self._report)
         if found is None:
             return False
         for parsed in found:
-            self.reader.add(parsed)
+            self.reader.add(self._state.in_domain(parsed, record))
         return True
 
     # Pieces of streams, one a line

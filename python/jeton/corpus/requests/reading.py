@@ -16,6 +16,7 @@ from jeton.corpus.lookup import text_or_none
 from jeton.corpus.places import record_id
 from jeton.corpus.requests.exports import rows_of_bucket
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
+from jeton.corpus.requests.kinds import STATEFUL, kinds_of
 from jeton.corpus.requests.messages import (
     ChatRenderer,
     CountedChat,
@@ -25,7 +26,6 @@ from jeton.corpus.requests.messages import (
 from jeton.corpus.requests.observations import parse_langfuse, parse_langsmith
 from jeton.corpus.requests.parsed import ParsedRequest
 from jeton.corpus.requests.rows import ReadRequest, Reported, Row
-from jeton.corpus.requests.sessions import SESSION_READERS
 from jeton.corpus.requests.shapes import parse_record
 from jeton.corpus.requests.spans import as_span, parse_span
 from jeton.corpus.requests.unwrapping import ASIDE, parts_of
@@ -33,7 +33,7 @@ from jeton.corpus.requests.usage import UNKNOWN_USAGE
 from jeton.corpus.times import TimeUnit, parse_time
 from jeton.errors import JetonError
 
-__all__ = ["JOINED_PIECES", "STATEFUL", "ReadOptions", "RecordReader", "Turns"]
+__all__ = ["JOINED_PIECES", "ReadOptions", "RecordReader", "Turns"]
 
 Turns: TypeAlias = Literal["last", "each"]
 
@@ -50,9 +50,6 @@ JOINED_PIECES: Final = "stream_pieces"
 # Chat formats for which the overhead of OpenAI's would be an invention.
 _UNPUBLISHED: Final = ("anthropic", "google", "gcp", "bedrock", "aws", "mistral", "cohere")
 _ASSISTANTS: Final = ("assistant", "model", "gpt", "bot", "ai", "chatgpt")
-
-STATEFUL: Final = frozenset({"piece", "bedrock-event", *SESSION_READERS})
-"""Kinds of records that are read with what came before in the file."""
 
 
 class ReadOptions(NamedTuple):
@@ -134,7 +131,7 @@ class RecordReader:
     def _read_record(self, record: Mapping[str, Any]) -> None:
         self.record_id = record_id(record)
         known = fields_of(record)
-        for kind in known.kinds:
+        for kind in kinds_of(record, known):
             if self._read_special(kind, record, known):
                 return
         self._read_plain(record, known)
@@ -175,10 +172,11 @@ class RecordReader:
         chat = parsed.chat
         earlier: tuple[Row, ...] = ()
         text, overhead = "", 0
+        blocks: tuple[int, ...] = ()
         if chat is not None or parsed.prompt:
             if chat is not None and self._turns == "each":
                 earlier = tuple(self._earlier_turns(parsed, chat, time_s, domain))
-            text, overhead = self._text(parsed, chat)
+            text, overhead, blocks = self._text(parsed, chat)
         row = Row(
             text,
             parsed.response,
@@ -196,6 +194,7 @@ class RecordReader:
             parsed.has_text,
             self.line,
             self.record_id,
+            blocks,
         )
         self._take(
             ReadRequest(
@@ -210,6 +209,10 @@ class RecordReader:
                 earlier,
             )
         )
+        for other in parsed.more:
+            other.time, other.domain = parsed.time, parsed.domain
+            other.conversation = parsed.conversation
+            self.add(other)
 
     def _oddities(self, parsed: ParsedRequest, row: Row) -> tuple[Reported, ...]:
         """Issues of a request, for when it counts."""
@@ -260,7 +263,7 @@ class RecordReader:
             answers = answers[-MAX_TURNS:]
         for index in answers:
             before = CountedChat(messages=chat.messages[:index], tools=chat.tools)
-            text, overhead = self._text(parsed, before)
+            text, overhead, blocks = self._text(parsed, before)
             said, _ = text_of({k: v for k, v in chat.messages[index].items() if k != "role"})
             # The provider's count is the last request's alone.
             yield Row(
@@ -280,20 +283,24 @@ class RecordReader:
                 has_text=True,
                 line=self.line,
                 record_id=self.record_id,
+                blocks=blocks,
             )
 
-    def _text(self, parsed: ParsedRequest, chat: CountedChat | None) -> tuple[str, int]:
-        """Returns the sent text, and the tokens that the chat's format adds."""
+    def _text(
+        self, parsed: ParsedRequest, chat: CountedChat | None
+    ) -> tuple[str, int, tuple[int, ...]]:
+        """Returns the sent text, the tokens that the chat's format adds, and its blocks."""
         if chat is None:
-            return parsed.prompt or "", 0
+            return parsed.prompt or "", 0, ()
         if self._template is not None:
             try:
-                return self._template(chat.messages, chat.tools), 0
+                return self._template(chat.messages, chat.tools), 0, ()
             except JetonError as error:
                 self._report("template_failed", str(error).split("\n", 1)[0])
+        text, blocks = chat.joined_blocks()
         if not chat.messages or _is_unpublished(parsed.chat_format):
-            return chat.joined(), 0
-        return chat.joined(), published_overhead(chat)
+            return text, 0, blocks
+        return text, published_overhead(chat), blocks
 
     def _time(self, value: Any) -> float:
         time_s, kind = parse_time(value, unit=self._time_unit)

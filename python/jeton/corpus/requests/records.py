@@ -18,6 +18,7 @@ from jeton.corpus.documents import MEMORY
 from jeton.corpus.inputs import InputFile, files_of
 from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
 from jeton.corpus.objects import is_address, local_copy
+from jeton.corpus.requests.agents.refused import refuse
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def records_of_file(
     if format == "auto":
         first, second = next(pieces, b""), next(pieces, None)
         pieces = itertools.chain([first], [] if second is None else [second], pieces)
+        refuse(first, file.path)
         is_values = looks_like_values(first) and not (second is None and is_one_array(first))
         format = "json" if is_values else "jsonl"  # noqa: A001
     if pool is not None:

@@ -29,6 +29,9 @@ class Row(NamedTuple):
     has_text: bool
     line: int = 0
     record_id: str = ""
+    blocks: tuple[int, ...] = ()
+    """Kind, start and end (code points of ``text``) of each block, one after another; empty: the
+    parts of the text are not known."""
 
 
 class Reported(NamedTuple):

@@ -32,10 +32,6 @@ SHAPES: Final[dict[str, str]] = {
     "OpenInference's `llm.*`; JSON lines of an SDK, or OTLP JSON (`resourceSpans`)",
     "langfuse": "observations with a `traceId` and `usageDetails` or a `parentObservationId`",
     "langsmith": "runs with a `run_type`",
-    "claude-code": "lines of a session: `message` inside `type` `assistant`",
-    "codex": "lines of a session: `payload` of `type` `token_count`, whose totals run on",
-    "opencode": "messages with `tokens`, `modelID` and `providerID`",
-    "gemini-cli": "sessions whose `messages` have `tokens`",
     "export": "rows of the usage exports of OpenAI and Anthropic, which add up many requests",
     "plain": "`messages`, `conversations`, or a text in `prompt`, `input`, `query`, `question`, "
     "`text`, `instruction`",

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from jeton.corpus.lookup import lookup, text_or_none
-from jeton.corpus.requests.facts import take_beside, usage_of_amounts
+from jeton.corpus.requests.counts import Watch
+from jeton.corpus.requests.facts import take_beside, usage_of_amounts, with_facts
 from jeton.corpus.requests.fields import SPAN_COLUMNS
 from jeton.corpus.requests.messages import chat_of, text_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report, SpanPlace, first
@@ -74,6 +75,11 @@ _CACHE_FIELDS: Final = (
 )  # fmt: skip
 _SENT_FIELDS: Final = ("gen_ai.input.messages", "gen_ai.prompt")
 _RECEIVED_FIELDS: Final = ("gen_ai.output.messages", "gen_ai.completion")
+_COST_FIELDS: Final = (
+    "gen_ai.usage.cost", "llm.cost.total", "operation.cost", "gen_ai.cost.total_cost", "llm.cost",
+)  # fmt: skip
+"""Attributes that state the cost of a call, in USD."""
+
 USAGE_PREFIXES: Final = (
     "gen_ai.usage.", "ai.usage.", "llm.usage.", "gen_ai.aggregated_usage.",
 )  # fmt: skip
@@ -298,7 +304,8 @@ def _usage(
     *,
     has_no_output: bool,
 ) -> Usage:
-    amounts = UsageAmounts()
+    amounts, watch = UsageAmounts(), Watch(report)
+    report = watch
     if plan.paths:
         collect({path: attributes[key] for key, path in plan.paths}, amounts, report)
     for name in plan.usages:
@@ -322,7 +329,9 @@ def _usage(
         for name, inside in ((READ_BESIDE, READ_INSIDE), (WRITE_BESIDE, WRITE_INSIDE)):
             if name in rest:
                 rest[inside] = max(rest.pop(name), rest.get(inside, 0))
-    return usage_of_amounts(amounts, report, parsed, has_no_output=has_no_output)
+    usage = usage_of_amounts(amounts, report, parsed, has_no_output=has_no_output)
+    cost = next((attributes[name] for name in _COST_FIELDS if name in attributes), None)
+    return with_facts(usage, watch, cost, amounts)
 
 
 def _is_model_call(attributes: Mapping[str, Any], plan: _Plan) -> bool:

@@ -26,6 +26,7 @@ from jeton.corpus.inputs import STANDARD_INPUT, InputFile
 from jeton.corpus.json_records import without_collector
 from jeton.corpus.names import OTHER, Names, printable
 from jeton.corpus.places import RecordPlaces
+from jeton.corpus.requests.blocks import Blocks
 from jeton.corpus.requests.columns import (
     STANDARD,
     UNKNOWN,
@@ -163,7 +164,11 @@ class RequestStream(Iterator[RequestBatch]):
         unread = self._parser.unread
         if unread:
             ranked = sorted(unread.items(), key=lambda item: (-item[1], item[0]))
-            shown = tuple(f"{printable(name)}: {n:,} requests" for name, n in ranked[:10])
+            units = self._parser.unread_units
+            shown = tuple(
+                f"{printable(name)}: {n:,} requests, {units[name]:,} in all"
+                for name, n in ranked[:10]
+            )
             found["unread_usage"] = LogIssue("unread_usage", sum(unread.values()), shown)
         return found
 
@@ -226,7 +231,7 @@ class RequestStream(Iterator[RequestBatch]):
         self, file: InputFile, records: Iterator[tuple[int, Any]]
     ) -> Iterator[RequestBatch]:
         self._file = file
-        self._parser.start_file()
+        self._parser.start_file(file.path)
         self._file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
         for rows, changes in self._batches_of_rows(records):
             batch = self._batch(file, rows, changes)
@@ -260,7 +265,7 @@ class RequestStream(Iterator[RequestBatch]):
             # Characters stand in for bytes: batches need only be about as large.
             if joiner.n_chars >= self._batch_bytes or len(joiner.pending) >= MAX_TEXTS_PER_BATCH:
                 return False
-        parser.end_file()
+        parser.end_file(is_last=self._file is self.files[-1])
         return True
 
     def _batch(self, file: InputFile, rows: list[Row], changes: list[ReplacedRow]) -> RequestBatch:
@@ -268,7 +273,7 @@ class RequestStream(Iterator[RequestBatch]):
         # Column by column: most rows have the names of the row before.
         (
             sent, received, usages, models, asked, providers, tariffs, conversations, n_requests,
-            from_caches, times, domains, overheads, has_text, lines, record_ids,
+            from_caches, times, domains, overheads, has_text, lines, record_ids, blocks,
         ) = zip(*rows, strict=True) if rows else ((),) * len(Row._fields)  # fmt: skip
         if self._file_domain is not None:
             domains = (self._file_domain,) * len(rows)
@@ -285,7 +290,7 @@ class RequestStream(Iterator[RequestBatch]):
             overhead_tokens=overheads,
             has_text=has_text,
             usage=[usage[:6] for usage in usages],
-            extras=[usage.extras for usage in usages],
+            extras=[usage.columns for usage in usages],
         )
         texts = TextBatch.from_texts(sent)
         has_response = np.array([response is not None for response in received], dtype=np.bool_)
@@ -311,6 +316,7 @@ class RequestStream(Iterator[RequestBatch]):
             responses=responses,
             first_row=first_row,
             places=RecordPlaces(list(lines), list(record_ids)),
+            blocks=Blocks.of(sent, blocks),
             corrections=corrections,
         )
 

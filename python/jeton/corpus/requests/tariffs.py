@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["TARIFF_WORDS", "tariff_of"]
+__all__ = ["TARIFF_WORDS", "tariff_of", "with_geo"]
 
 TARIFF_WORDS: Final[dict[str, str]] = {
     "": "", "auto": "", "none": "", "null": "", "unspecified": "", "traffic_type_unspecified": "",
@@ -35,6 +35,17 @@ def tariff_of(served: Any, asked: Any, speed: Any, *, is_batch: bool) -> tuple[s
         is_batch: The record is of a file of batches.
     """
     return _tariff_of_words(_word(served), _word(asked), _word(speed), is_batch)
+
+
+def with_geo(tariff: str, geo: str) -> str:
+    """The tariff with the part of the world in which an answer had to be computed (Anthropic)."""
+    word = _word(geo)
+    if word in _NO_GEO:
+        return tariff
+    return f"{tariff}+inference_geo={word}".removeprefix("standard+")
+
+
+_NO_GEO: Final = ("", "global", "not_available", "none", "null")
 
 
 def _word(value: Any) -> str:

@@ -32,6 +32,9 @@ _OWN: Final = frozenset(
 )  # fmt: skip
 """Fields of a record that is a request itself, whatever lists it has."""
 
+_EVENTS: Final = ("session.", "assistant.")
+"""Beginnings of the kinds of events of an agent, which say whose ``data`` it is (Copilot)."""
+
 _MAX_UNWRAPPING: Final = 4
 
 
@@ -71,7 +74,8 @@ def parts_of(record: Any, depth: int = 0) -> Iterator[Any]:
                 if isinstance(inner, list) and inner and all(isinstance(i, dict) for i in inner):
                     yield from parts_of(inner, depth + 1)
                     return
-            if len(record) <= 2 and isinstance(record.get("data"), dict):
+            is_event = str(record.get("type", "")).startswith(_EVENTS)
+            if len(record) <= 2 and isinstance(record.get("data"), dict) and not is_event:
                 yield from parts_of(record["data"], depth + 1)
                 return
     yield record

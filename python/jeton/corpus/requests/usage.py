@@ -64,6 +64,7 @@ class Usage(NamedTuple):
         convention: How the log counted: ``inclusive`` (cached tokens in the input), ``exclusive``
             (beside it), ``gemini``; empty if it does not matter.
         extras: Other amounts by name (``jeton.dimensions``).
+        facts: Facts beside the amounts, by name (``jeton.dimensions.FACTS``).
     """
 
     input: int = _UNKNOWN
@@ -74,6 +75,12 @@ class Usage(NamedTuple):
     reasoning: int = _UNKNOWN
     convention: str = ""
     extras: Mapping[str, int] = NO_EXTRAS
+    facts: Mapping[str, int] = NO_EXTRAS
+
+    @property
+    def columns(self) -> Mapping[str, int]:
+        """Other amounts and facts together, as the columns beside the counts have them."""
+        return {**self.extras, **self.facts} if self.facts else self.extras
 
     @property
     def counts(self) -> tuple[int, int, int, int, int, int]:
@@ -222,11 +229,6 @@ def _general(amounts: UsageAmounts, report: Report, provider: str, model: str) -
                 in_options = in_options[:1]
         if n_cached > given:
             in_options = in_options if len(in_options) == 1 else [(given + n_cached, "exclusive")]
-            if says_inside:
-                report(
-                    "inconsistent_usage",
-                    f"{n_cached:,} cached tokens of {given:,} input tokens; taken as beside them",
-                )
     if beside_in:
         more = [(n + beside_in, c) for n, c in in_options]
         in_options = [*more, *in_options] if _is_disjoint(scheme, rest) else [*in_options, *more]
@@ -238,16 +240,24 @@ def _general(amounts: UsageAmounts, report: Report, provider: str, model: str) -
             (tokens_in, convention), output = matching[0]
         else:
             (tokens_in, convention), output = pairs[0]
-            _report_total(tokens_in, output, total, report)
+            # Some totals of Anthropic's models leave out what stands beside the input.
+            is_loose = total == given + output and convention == "exclusive"
+            if not (is_loose and family_of(provider, model) in _LOOSE_TOTALS):
+                _report_total(tokens_in, output, total, report)
         is_decided = bool(matching)
     else:
         (tokens_in, convention), output = pairs[0]
         is_decided = False
         if total >= 0:
             output = _checked(tokens_in, output, total, report)
+    if not is_decided and says_inside and n_cached > given >= 0 and not given_is_settled:
+        report(
+            "inconsistent_usage",
+            f"{n_cached:,} cached tokens of {given:,} input tokens; taken as beside them",
+        )
     if not is_decided:
         stated = amounts.outputs.get(scheme, _UNKNOWN)
-        if 0 <= stated < reasoning and not citations:
+        if 0 <= stated < reasoning and not citations and REASONING_BESIDE not in amounts.rest:
             report(
                 "inconsistent_usage",
                 f"{reasoning:,} reasoning tokens of {stated:,} output tokens; taken as beside them",
@@ -383,10 +393,11 @@ def _checked(tokens_in: int, output: int, total: int, report: Report) -> int:
 
 
 def _report_total(tokens_in: int, output: int, total: int, report: Report) -> None:
+    parts = max(tokens_in, 0) + max(output, 0)
     report(
         "inconsistent_usage",
         f"the total is {total:,}, and {max(tokens_in, 0):,} + {max(output, 0):,} is "
-        f"{max(tokens_in, 0) + max(output, 0):,}",
+        f"{parts:,}: {abs(total - parts):,} tokens are not explained",
     )
 
 

@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 
 __all__ = [
     "CONVENTIONS",
+    "COSTS",
     "FLAT_PATHS",
     "FRESH",
     "IGNORED",
@@ -271,7 +272,6 @@ _SINGLE: Final[dict[str, str | None]] = {
     "input_video_tokens": "input_video_tokens", "output_video_tokens": "output_video_tokens",
     "details.input_audio_tokens": "input_audio_tokens",
     "details.output_audio_tokens": "output_audio_tokens",
-    "details.audio_tokens": None,
     "cache_audio_read_tokens": "cache_audio_read_tokens",
     "details.cache_audio_read_tokens": "cache_audio_read_tokens",
     "input_cached_audio_tokens": "cache_audio_read_tokens",
@@ -310,6 +310,12 @@ _SINGLE: Final[dict[str, str | None]] = {
     "search_type": "word:search", "search_context_size": "word:context",
     "inference_geo": "word:geo", "service_tier.type": "word:tier",
     "timings.cache_n": READ_INSIDE, "timings.prompt_n": FRESH,
+    # steps of one answer, some of which the sum leaves out
+    "iterations": "steps:iterations", "raw.iterations": "steps:iterations",
+    # the provider's own usage inside that of the AI SDK: what its sums leave out
+    "raw.server_tool_use.web_search_requests": "web_searches",
+    "raw.cache_creation.ephemeral_5m_input_tokens": WRITE_5M,
+    "raw.cache_creation.ephemeral_1h_input_tokens": WRITE_1H,
 }  # fmt: skip
 
 SHORT: Final[dict[str, str | None]] = {
@@ -325,15 +331,40 @@ SHORT: Final[dict[str, str | None]] = {
 }  # fmt: skip
 """Names that mean amounts only inside a usage, not among the fields of a record."""
 
-IGNORED: Final = re.compile(
-    r"(^|\.)(text(_tokens)?|cost.*|.*_cost|unit|units|type|raw(\..*)?|modality"
-    r"|.*duration.*|.*_time|.*latency.*|.*_per_second|total_input_tokens_text"
-    r"|(accepted|rejected)_prediction(_tokens)?|prediction_tokens|is_byok|tokens_cached"
-    r"|.*text_tokens|web_fetch_requests|classifications|ttl|image_units|iterations|details\..*"
-    r"|tokens\.(input|output)_tokens|.*billable_characters|context_window|doc_size_bytes)$"
+COSTS: Final[Mapping[str, str]] = {
+    "cost": "total", "total_cost": "total", "estimated_cost": "total", "cost_usd": "total",
+    "total_cost_usd": "total", "response_cost": "total", "cost.total": "total",
+    "cost.total_cost": "total", "cost_in_usd_ticks": "ticks",
+    "cost_details.upstream_inference_cost": "upstream", "upstream_inference_cost": "upstream",
+    "is_byok": "own key",
+}  # fmt: skip
+"""Costs that a usage states, in USD (ticks of xAI: ten billion a USD), by their meaning. With a key
+of one's own at OpenRouter, the cost is its fee and the upstream cost is the provider's bill."""
+
+_COUNTED_ALREADY: Final = (
+    # the rest of the tokens, the same tokens in other units, and parts of the output
+    r"text(_tokens)?|.*text_tokens|total_input_tokens_text|.*billable_characters|modality"
+    r"|(accepted|rejected)_prediction(_tokens)?|prediction_tokens|tokens_cached"
+    r"|tokens\.(input|output)_tokens|total_input_tokens|raw(\..*)?|x_details"
+    r"|billable_prompt_usage(\..*)?"
+    r"|details\.(input|output|thoughts|tool_use_prompt|cached_content)_tokens"
+    r"|details\.(audio|text|image|video)_\w+_tokens"
 )
-"""Paths that say nothing that is counted: costs, durations, text as the rest of the tokens, and
-what is counted in the output already."""
+_NOT_CHARGED: Final = (
+    r"web_fetch_requests|type|ttl|unit|units|context_window|max_output_tokens|doc_size_bytes"
+    r"|details\.(tokens|top_tokens|best_of_sequences|seed|prefill)"
+    r"|timestamp|created(_at)?|version|index|(.*_)?id|num_turns|(.*_)?rank"
+)
+_SPEED: Final = (
+    r".*duration(_ms|_api_ms)?|.*_time(_.*)?|time_to_.*|.*latency.*|.*_per_sec(ond)?(_.*)?"
+    r"|.*_ms|.*_rate"
+)
+_MONEY: Final = r"cost.*|.*_costs?|cost_usd|credits"
+"""A part of a cost, or one in a unit of its own; the whole is read (`COSTS`)."""
+
+IGNORED: Final = re.compile(rf"(^|\.)({_COUNTED_ALREADY}|{_NOT_CHARGED}|{_SPEED}|{_MONEY})$")
+"""Paths that hold no tokens and no money that is not counted elsewhere. Every other number under a
+name that is not known makes a request's price an estimate, and is named."""
 
 LISTS: Final = {
     "prompt_tokens_details": "input", "candidates_tokens_details": "output",
@@ -346,7 +377,8 @@ LISTS: Final = {
 class Meaning(NamedTuple):
     """Meaning of a usage path.
 
-    ``in`` or ``out`` of a scheme, an ``amount``, a ``word``; empty: not counted.
+    ``in`` or ``out`` of a scheme, an ``amount``, a ``word``, a ``cost``, ``steps``; empty: not
+    counted.
     """
 
     kind: str
@@ -364,6 +396,7 @@ def _paths() -> dict[str, Meaning]:
         for root in roots:
             for part, name in parts.items():
                 paths.setdefault(f"{root}.{part}", Meaning("amount" if name else "", name or ""))
+    paths.update((path, Meaning("cost", name)) for path, name in COSTS.items())
     for table in (_SINGLE, SHORT):
         for path, name in table.items():
             if name and ":" in name:
@@ -389,7 +422,7 @@ FLAT_PATHS: Final[Mapping[str, Meaning]] = {
     **{
         path: meaning
         for path, meaning in PATHS.items()
-        if path not in _SHORT_ONLY and meaning.kind != "word"
+        if path not in _SHORT_ONLY and meaning.kind not in ("word", "cost", "steps")
     },
     # A bucket of OpenAI's usage API.
     "input_cached_tokens": Meaning("amount", READ_INSIDE),

@@ -5,7 +5,6 @@ A log has few kinds of usages and many of each: names are looked up once for eac
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -29,9 +28,6 @@ _MAX_NAME_CHARS: Final = 120
 _MAX_NODES: Final = 4096
 _MAX_KEYS: Final = 256
 
-_LOOKS_LIKE_A_COUNT: Final = re.compile(
-    r"token|search|second|minute|hour|page|pixel|character|image|audio|video|cache|thought|reason"
-)
 _MODALITIES: Final = {
     "audio": "audio", "image": "image", "document": "image", "video": "video",
 }  # fmt: skip
@@ -51,20 +47,27 @@ class UsageAmounts:
         outputs: By scheme.
         rest: By name: an amount of ``jeton.dimensions``, or a constant of ``usage_names``.
         words: Words of the tariff: ``tier``, ``speed``, ``geo``.
-        unread: Paths that look like counts and are not known.
+        costs: Stated costs by their meaning (``usage_names.COSTS``), as they stand.
+        steps: Steps of the answer that the usage lists one by one (Anthropic's iterations).
+        unread: Numbers under names that are not known: path, and what it may hold.
         is_inside: True if details of the input were there at all: they split it.
         is_strict: True if unknown paths are noted.
         tables: By the kind of an entry.
     """
 
-    __slots__ = ("inputs", "is_inside", "is_strict", "outputs", "rest", "tables", "unread", "words")
+    __slots__ = (
+        "costs", "inputs", "is_inside", "is_strict", "outputs", "rest", "steps", "tables",
+        "unread", "words",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.inputs: dict[str, int] = {}
         self.outputs: dict[str, int] = {}
         self.rest: dict[str, int] = {}
         self.words: dict[str, str] = {}
-        self.unread: list[str] = []
+        self.costs: dict[str, Any] = {}
+        self.steps: list[Any] = []
+        self.unread: list[tuple[str, int]] = []
         self.is_inside = False
         self.is_strict = True
         self.tables = (
@@ -90,8 +93,12 @@ class UsageAmounts:
         return bool(self.inputs or self.outputs or self.rest)
 
 
-_UNREAD, _WORD, _EXTRA, _AMOUNT, _IN, _OUT = range(6)
-_KINDS: Final = {"": _UNREAD, "word": _WORD, "amount": _AMOUNT, "in": _IN, "out": _OUT}
+_UNREAD, _WORD, _EXTRA, _AMOUNT, _IN, _OUT, _COST = range(7)
+_KINDS: Final = {
+    "": _UNREAD, "steps": _UNREAD, "word": _WORD, "amount": _AMOUNT, "in": _IN, "out": _OUT,
+    "cost": _COST,
+}  # fmt: skip
+_MAX_UNREAD: Final = 10**15
 
 
 class _Entry(NamedTuple):
@@ -123,7 +130,7 @@ def _node(prefix: str, keys: tuple[Any, ...], *, is_flat: bool) -> tuple[_Entry,
         if meaning is not None and not meaning.kind and not is_parent:
             continue
         is_unknown = meaning is None and not is_parent
-        if is_unknown and (is_flat or IGNORED.search(path) or not _LOOKS_LIKE_A_COUNT.search(path)):
+        if is_unknown and (is_flat or IGNORED.search(path)):
             continue
         kind, name = meaning or ("", "")
         number = _KINDS[kind]
@@ -201,12 +208,16 @@ def _take(
     tables = into.tables
     for key, kind, name, path, is_parent in entries:
         value = usage[key]
+        if kind == _COST and type(value) is not dict:
+            if value is not None:
+                into.costs.setdefault(name, value)
+            continue
         if type(value) is int and 0 <= value <= most:
             if kind <= _EXTRA and not value:
                 continue  # none of something that is not told apart from nothing said
             if kind <= _WORD:
                 if kind == _UNREAD and not is_parent and into.is_strict:
-                    into.unread.append(path)
+                    into.unread.append((path, value))
                 continue
             number = value * 1_000 if name == SECONDS else value
         elif value is None or value is False or value == "":
@@ -225,9 +236,9 @@ def _take(
                 into.words[name] = value
             continue
         elif kind == _UNREAD:
-            is_number = isinstance(value, int | float) and value > 0
+            is_number = isinstance(value, int | float) and value is not True and value > 0
             if is_number and not is_parent and into.is_strict:
-                into.unread.append(path)
+                into.unread.append((path, int(min(value, _MAX_UNREAD))))
             continue
         elif name == SECONDS:
             number = milliseconds_of(value, path, report)
@@ -242,6 +253,9 @@ def _take_list(
     values: list[Any], path: str, into: UsageAmounts, report: Report, most: int, depth: int
 ) -> None:
     """A list inside a usage: of modalities, of lifetimes, of results; its entries add up."""
+    if path in ("iterations", "raw.iterations"):
+        into.steps = values
+        return
     split = LISTS.get(path)
     if split is not None:
         for entry in values:
@@ -268,7 +282,13 @@ def _take_list(
     elif path in _PARENTS or IGNORED.search(path):
         return
     elif into.is_strict and any(isinstance(entry, dict) for entry in values):
-        into.unread.append(path)
+        into.unread.append((path, sum(map(_numbers_in, values[:_MAX_KEYS]))))
+
+
+def _numbers_in(entry: Any) -> int:
+    """Sum of the whole numbers of an entry that is not read."""
+    values = entry.values() if isinstance(entry, dict) else ()
+    return sum(min(n, _MAX_UNREAD) for n in values if type(n) is int and n > 0)
 
 
 def _take_modality(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Calibration", "TokenEstimate"]
+__all__ = ["Calibration", "TokenEstimate", "slope_and_frame"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +214,41 @@ def _line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]
         # One length only, or no frame: through the origin, which is the ratio of the sums.
         return float(y.sum() / x.sum()), 0.0
     return float(slope), float(intercept)
+
+
+MIN_REQUESTS_FOR_SLOPE = 20
+"""Requests that a slope is learnt from: fewer say too little of their frames."""
+
+MAX_SLOPE_ERROR = 0.05
+"""Standard error of a slope, as a share of it, above which the lengths say too little of it."""
+
+
+def slope_and_frame(
+    counts: NDArray[np.int64], reported: NDArray[np.int64]
+) -> tuple[float, float] | None:
+    """Return the tokens that a provider bills for each of ours, and those beside the text.
+
+    Formula: least squares of ``reported = slope x count + frame`` with weights 1 / count.
+
+    Source: `Calibration.fit`; the error of a slope is that of a weighted regression.
+
+    Args:
+        counts: int64 (n,), tokens of each request as we count them, above 0.
+        reported: int64 (n,), tokens that the provider reported.
+
+    Returns:
+        None where the requests are too few or too much alike to tell slope and frame apart.
+    """
+    import numpy as np
+
+    if len(counts) < MIN_REQUESTS_FOR_SLOPE:
+        return None
+    x, y = counts.astype(np.float64), reported.astype(np.float64)
+    weight = 1 / x
+    spread = (weight * (x - (weight * x).sum() / weight.sum()) ** 2).sum()
+    slope, frame = _line(x, y)
+    rest = y - slope * x - frame
+    error = math.sqrt((weight * rest**2).sum() / max(1, len(x) - 2))
+    if spread <= 0 or error / math.sqrt(spread) > MAX_SLOPE_ERROR * slope:
+        return None
+    return slope, frame

@@ -13,6 +13,7 @@ from jeton.economics.ledger.lengths import ledger_of_lengths
 from jeton.economics.ledger.period import Period, parse_period, period_of
 from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.rows import UsageColumns, UsageRows, usage_rows
+from jeton.economics.ledger.stated import StatedCost
 from jeton.economics.ledger.uses import (
     DimensionUse,
     DomainUse,
@@ -32,6 +33,7 @@ __all__ = [
     "ModelUse",
     "NotPriced",
     "Period",
+    "StatedCost",
     "TimeUse",
     "UsageColumns",
     "UsageRows",

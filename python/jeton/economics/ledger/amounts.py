@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.dimensions import DIMENSIONS, MODALITIES
+from jeton.dimensions import DIMENSIONS, FACTS, MODALITIES
 from jeton.economics.ledger.rows import UNKNOWN, UsageColumns
 
 __all__ = ["MOST_UNITS", "Amounts", "amounts_of"]
@@ -32,7 +32,9 @@ class Amounts:
         contradicts: True if a part is larger than its whole, or a count is no count.
         assumes_overlap: True if cached input of one kind (audio, images) had to be assumed.
         prompt_tokens: Length of prompt that decides the step of a price.
-        is_mean_prompt: True if that is a mean over several requests.
+        is_mean_prompt: True if that is a mean over several requests, or not known of a sum of them.
+        all_prompts: Input tokens of all requests of the row together.
+        facts: Facts beside the units (`jeton.dimensions.FACTS`), 0 where not stated.
     """
 
     units: dict[str, _Ints]
@@ -42,6 +44,13 @@ class Amounts:
     assumes_overlap: _Bools
     prompt_tokens: _Ints
     is_mean_prompt: _Bools
+    all_prompts: _Ints
+    facts: dict[str, _Ints]
+
+    def fact(self, name: str) -> _Ints:
+        """Return a fact of each row; zeros where none has it."""
+        values = self.facts.get(name)
+        return np.zeros(len(self.prompt_tokens), dtype=np.int64) if values is None else values
 
 
 def amounts_of(columns: UsageColumns) -> Amounts:
@@ -81,6 +90,15 @@ def amounts_of(columns: UsageColumns) -> Amounts:
             units[whole] = np.where(get(whole) > 0, get(whole), sum(stated, zeros))
 
     _fill_wholes(at_least)
+    # A whole that is not known holds its stated parts at least.
+    for whole, is_known, ways in (
+        ("input_tokens", knows_input, _WAYS_IN), ("output_tokens", knows_output, _WAYS_OUT),
+    ):  # fmt: skip
+        least = zeros
+        for parts in ways:
+            least = np.maximum(least, sum((get(part) for part in parts), zeros))
+        if (least[~is_known] > 0).any():
+            units[whole] = np.where(is_known, get(whole), least)
     assumes = _fill_cached_kinds(units, get)
     contradicts |= _contradictions(get, knows_input, knows_output)
     prompt = get("input_tokens")
@@ -92,6 +110,13 @@ def amounts_of(columns: UsageColumns) -> Amounts:
     if stated is not None:
         prompt = np.where(stated >= 0, stated, prompt)
         is_mean = several & (stated < 0)
+    facts = {
+        k: np.asarray(v, np.int64) for k, v in columns.extras.items() if k in FACTS and v.any()
+    }
+    if "summed_requests" in facts:
+        # How many requests the row adds up is not known: no prompt is taken to be a long one.
+        is_sum = (facts["summed_requests"] > 0) & ~several
+        prompt, is_mean = np.where(is_sum, 0, prompt), is_mean | is_sum
     units["requests"] = n_requests
     return Amounts(
         units={name: values for name, values in units.items() if values.any()},
@@ -101,7 +126,20 @@ def amounts_of(columns: UsageColumns) -> Amounts:
         assumes_overlap=assumes,
         prompt_tokens=prompt,
         is_mean_prompt=is_mean,
+        all_prompts=get("input_tokens"),
+        facts=facts,
     )
+
+
+_WAYS_IN = (
+    ("cache_read_tokens", "cache_write_tokens", "input_tool_tokens"),
+    tuple(f"input_{kind}_tokens" for kind in MODALITIES),
+)
+_WAYS_OUT = (
+    ("output_reasoning_tokens", "output_citation_tokens"),
+    tuple(f"output_{kind}_tokens" for kind in MODALITIES),
+)
+"""Ways in which the input and the output are split; each may be stated in part."""
 
 
 def _fill_wholes(at_least: Callable[..., None]) -> None:
@@ -158,10 +196,7 @@ def _contradictions(
         total = sum((get(part) for part in parts), np.zeros_like(get(whole)))
         return np.asarray(total > get(whole))
 
-    wrong = knows_input & (
-        over("input_tokens", "cache_read_tokens", "cache_write_tokens", "input_tool_tokens")
-        | over("input_tokens", *(f"input_{kind}_tokens" for kind in MODALITIES))
-    )
+    wrong = knows_input & (over("input_tokens", *_WAYS_IN[0]) | over("input_tokens", *_WAYS_IN[1]))
     wrong |= over("cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
     for cached in ("read", "write"):
         kinds = [f"cache_{kind}_{cached}_tokens" for kind in MODALITIES]
@@ -170,8 +205,7 @@ def _contradictions(
         name = f"input_{kind}_tokens"
         wrong |= over(name, f"cache_{kind}_read_tokens", f"cache_{kind}_write_tokens")
     wrong |= knows_output & (
-        over("output_tokens", "output_reasoning_tokens", "output_citation_tokens")
-        | over("output_tokens", *(f"output_{kind}_tokens" for kind in MODALITIES))
+        over("output_tokens", *_WAYS_OUT[0]) | over("output_tokens", *_WAYS_OUT[1])
     )
     wrong |= over("input_document_pages", "input_annotated_document_pages")
     return wrong

@@ -86,6 +86,21 @@ def ledger_json(ledger: Ledger) -> dict[str, Any]:
         ],
         "n_half_known": ledger.n_half_known,
         "n_from_gateway_cache": ledger.n_from_gateway_cache,
+        "stated": [
+            {
+                "provider": entry.provider,
+                "model": entry.model,
+                "logged_as": entry.logged_as,
+                "payer": entry.payer,
+                "n_requests": entry.n_requests,
+                "stated_usd": _text(entry.stated_usd),
+                "usd": _text(entry.usd),
+                "difference_usd": _text(entry.difference_usd),
+                "gateway_usd": _text(entry.gateway_usd),
+                "differs": entry.differs,
+            }
+            for entry in ledger.stated
+        ],
         "issues": [{"kind": i.kind, "n": i.n, "text": i.text} for i in ledger.issues],
         "price_source": ledger.price_source,
         "price_date": None if ledger.price_date is None else ledger.price_date.isoformat(),

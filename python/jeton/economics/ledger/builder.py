@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.catalog.model_map import ModelMap
+from jeton.dimensions import NOT_BILLED
 from jeton.economics.ledger.amounts import Amounts, amounts_of
 from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, PriceKey
 from jeton.economics.ledger.prices import NoPrice, PriceBook, Prices
@@ -296,9 +297,13 @@ class LedgerBuilder:
             provider = _name(names.providers, (int(own) >> 16 & 0xFFFFFF) - 1)
             tariff = _name(names.tariffs, int(own) & 0xFFFF) or STANDARD
             is_free = free[rows]
+            if tariff == NOT_BILLED:
+                is_free = np.ones(len(rows), dtype=np.bool_)
             if is_free.any():
-                key = PriceKey("", model, model, FREE_TARIFF, Assumed.NOTHING, None)
-                place[rows[is_free]] = self._key_place(key)
+                word = NOT_BILLED if tariff == NOT_BILLED else FREE_TARIFF
+                for payer, own_rows in _by_payer(amounts, rows[is_free]):
+                    key = PriceKey("", model, model, word, Assumed.NOTHING, None, payer=payer)
+                    place[own_rows] = self._key_place(key)
                 rows = rows[~is_free]
             if not len(rows):
                 continue
@@ -340,7 +345,9 @@ class LedgerBuilder:
             steps = price.steps(int(code))
             step = np.searchsorted(np.array(steps), amounts.prompt_tokens[own], side="left")
             if steps:
-                own_flags = own_flags | np.where(amounts.is_mean_prompt[own], int(Assumed.STEP), 0)
+                # A sum below the first step has no request above it.
+                may_step = amounts.is_mean_prompt[own] & (amounts.all_prompts[own] > steps[0])
+                own_flags = own_flags | np.where(may_step, int(Assumed.STEP), 0)
             if price.lacks_tariff(int(code)):
                 own_flags = own_flags | int(Assumed.TARIFF)
             priced = price.rates(int(code), 0).usd_per_unit
@@ -352,13 +359,18 @@ class LedgerBuilder:
             no_output = wants_output & ~amounts.knows_output[own]
             own_flags = own_flags | np.where(no_input, int(Assumed.INPUT), 0)
             own_flags = own_flags | np.where(no_output, int(Assumed.OUTPUT), 0)
+            doubtful = amounts.fact("doubtful_requests")[own] > 0
+            own_flags = own_flags | np.where(doubtful, int(Assumed.USAGE), 0)
+            own_flags = own_flags | _payers(amounts, own) << _PAYER_BITS
             group = own_flags * (len(steps) + 1) + step
             for number in np.unique(group):
                 flag, level = divmod(int(number), len(steps) + 1)
+                payer, flag = divmod(flag, 1 << _PAYER_BITS)
                 key = PriceKey(
                     price.provider, price.model, model, tariff, Assumed(flag),
                     price.rates(int(code), level),
                     provider,
+                    _PAYERS[payer],
                 )  # fmt: skip
                 place[own[group == number]] = self._key_place(key)
             self._set_unusable(place, own, no_input, no_output, priced, amounts, model, provider)
@@ -399,8 +411,9 @@ class LedgerBuilder:
         amounts: Amounts,
         sign: int,
     ) -> None:
-        dims = list(amounts.units)
-        matrix = np.stack([amounts.units[name] for name in dims], axis=1) * sign
+        counted = {**amounts.units, **amounts.facts}
+        dims = list(counted)
+        matrix = np.stack(list(counted.values()), axis=1) * sign
         is_priced = place >= 0
         own, priced = matrix[is_priced], place[is_priced]
         pairs, sums = grouped_sums(priced, hour[is_priced], own)
@@ -430,6 +443,7 @@ class LedgerBuilder:
             key.assumed,
             rates,
             key.logged_provider,
+            key.payer,
         )
         place = self._keys.get(identity)
         if place is None:
@@ -453,6 +467,23 @@ class LedgerBuilder:
         if row - first >= len(columns):
             return None
         return _one_row(columns, row - first), names
+
+
+_PAYERS = ("", "log", "own key")
+_PAYER_BITS = 16
+"""Bits of the assumptions in the number of a group; the payer stands above them."""
+
+
+def _payers(amounts: Amounts, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the place in `_PAYERS` of each row."""
+    stated = amounts.fact("stated_requests")[rows] > 0
+    return stated.astype(np.int64) + (amounts.fact("own_key_requests")[rows] > 0)
+
+
+def _by_payer(amounts: Amounts, rows: NDArray[np.intp]) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    payers = _payers(amounts, rows)
+    for number in np.unique(payers):
+        yield _PAYERS[int(number)], rows[payers == number]
 
 
 _DAY_S = 86_400

@@ -47,9 +47,11 @@ class Assumed(IntFlag):
     OVERLAP = 16
     """Cached input of one kind is not stated: the least that the counts allow was taken."""
     INPUT = 32
-    """The input is not known: only the output is priced."""
+    """The input is not known: only the output is priced, and the stated parts of the input."""
     OUTPUT = 64
     """The output is not known: only the input is priced."""
+    USAGE = 128
+    """A field of the usage was not read, or counts contradict each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class PriceKey:
         assumed: Assumptions that had to be made.
         rates: The rates that hold; None for answers that cost nothing.
         logged_provider: Provider as logged.
+        payer: Account that pays the stated cost: ``log``, or ``own key`` where a gateway calls
+            with a key of one's own; empty: the log states none.
     """
 
     provider: str
@@ -73,6 +77,7 @@ class PriceKey:
     assumed: Assumed
     rates: Rates | None
     logged_provider: str = ""
+    payer: str = ""
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -86,6 +91,7 @@ class PriceKey:
             self.logged_provider,
             int(self.assumed),
             rates,
+            self.payer,
         )
 
     @property

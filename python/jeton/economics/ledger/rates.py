@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.catalog.api_price import ApiPrice, PriceTier
+from jeton.catalog.premiums import premium_of
 from jeton.dimensions import DIMENSIONS, SCALE, holds
 
 if TYPE_CHECKING:
@@ -49,6 +50,13 @@ class Rates:
             (name, [part for part in narrow[:place] if holds(name, part)])
             for place, name in enumerate(narrow)
         ]
+
+    def times(self, factor: Decimal) -> Rates:
+        """Return the rates with those of tokens multiplied; fees for searches stay."""
+        if factor == 1:
+            return self
+        tokens = {n for n in self.usd_per_unit if DIMENSIONS[n].unit == "tokens"}
+        return Rates({n: r * factor if n in tokens else r for n, r in self.usd_per_unit.items()})
 
     def leaves(self, amounts: Mapping[str, int]) -> dict[str, int]:
         """Split amounts so that every unit stands under the narrowest dimension with a rate."""
@@ -106,6 +114,12 @@ class ListPrice:
         ]
         constraints = [*self._constraints, *(v.constraint for v in self._variants)]
         self.differs_by_hour = any(hasattr(c, "end_time") for c in constraints)
+        self._factor = Decimal(1)
+        self._premium_from_s = 0.0
+        premium = premium_of(self.provider, model.id, self._context)
+        if premium is not None:
+            self._factor, self._premium_from_s = premium.factor, premium.from_s
+            self._contexts = [c for c in contexts if "inference_geo" not in c]
         self._moments: dict[int, float] = {}
         self._prices: dict[int, tuple[ModelPrice, tuple[int, ...]]] = {}
         self._rates: dict[tuple[int, int], Rates] = {}
@@ -123,6 +137,8 @@ class ListPrice:
         code = np.zeros(len(times), dtype=np.int64)
         for place, constraint in enumerate(self._constraints):
             code[_active(constraint, times)] = place
+        if self._premium_from_s:
+            code += (times >= self._premium_from_s).astype(np.int64) << _PREMIUM_BIT
         for place, variant in enumerate(self._variants):
             code += _active(variant.constraint, times).astype(np.int64) << (_VARIANT_BITS + place)
         for number, first in zip(*np.unique(code, return_index=True), strict=True):
@@ -139,7 +155,10 @@ class ListPrice:
         if found is None:
             price, starts = self._price(period)
             length = starts[step - 1] + 1 if step else 0
-            found = self._rates[period, step] = _list_rates(price, length)
+            found = _list_rates(price, length)
+            if self._moments[period] >= self._premium_from_s:
+                found = found.times(self._factor)
+            self._rates[period, step] = found
         return found
 
     def lacks_tariff(self, period: int) -> bool:
@@ -168,6 +187,7 @@ class ListPrice:
         return found
 
 
+_PREMIUM_BIT = 40
 _VARIANT_BITS = 8
 """Bits of a period's number for the conditional prices (the list has at most 5 a model)."""
 

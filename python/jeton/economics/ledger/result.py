@@ -12,6 +12,7 @@ from jeton.economics.ledger import changes
 from jeton.economics.ledger.as_json import ledger_json
 from jeton.economics.ledger.cells import Priced
 from jeton.economics.ledger.period import Period
+from jeton.economics.ledger.stated import StatedCost
 from jeton.economics.ledger.uses import (
     DimensionUse,
     DomainUse,
@@ -51,6 +52,7 @@ class Ledger:
         not_priced: Requests without a price, by name, most tokens first.
         n_half_known: Requests of which one count is unknown; the known one is in ``usd``.
         n_from_gateway_cache: Requests that a gateway answered itself, at no cost.
+        stated: Cost that the log itself states, beside ours for the same requests, by model.
         issues: Assumptions that had to be made.
         price_source: Where the prices come from, with their date.
         price_date: How new the prices are.
@@ -69,6 +71,7 @@ class Ledger:
     not_priced: tuple[NotPriced, ...] = ()
     n_half_known: int = 0
     n_from_gateway_cache: int = 0
+    stated: tuple[StatedCost, ...] = ()
     issues: tuple[LedgerIssue, ...] = ()
     price_source: str = ""
     price_date: date | None = None

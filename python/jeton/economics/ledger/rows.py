@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.dimensions import DIMENSIONS
+from jeton.dimensions import DIMENSIONS, FACTS
 from jeton.errors import UsageError
 
 __all__ = ["STANDARD", "UNKNOWN", "UsageColumns", "UsageRows", "usage_rows"]
@@ -111,7 +111,7 @@ _COUNTS = {
     "reasoning_tokens": "reasoning_tokens",
     "prompt_tokens": "prompt_tokens",
 }
-_FACTS = frozenset(
+_NAMES = frozenset(
     ("model", "provider", "tariff", "domain", "time_s", "n_requests", "from_gateway_cache")
 )
 
@@ -128,7 +128,8 @@ def usage_rows(records: Iterable[Mapping[str, Any]]) -> UsageRows:
     """
     rows = list(records)
     for row in rows:
-        strange = [key for key in row if key not in _FACTS | _COUNTS.keys() | DIMENSIONS.keys()]
+        known = _NAMES | _COUNTS.keys() | DIMENSIONS.keys() | FACTS.keys()
+        strange = [key for key in row if key not in known]
         if strange:
             raise UsageError(
                 f"a record of usage has {strange[0]!r}; expected the name of a dimension\n"
@@ -151,7 +152,7 @@ def usage_rows(records: Iterable[Mapping[str, Any]]) -> UsageRows:
     counts = {column: np.full(n, UNKNOWN, dtype=np.int64) for column in _COUNTS.values()}
     for name, column in _COUNTS.items():
         counts[column] = np.maximum(counts[column], numbers(name, UNKNOWN))
-    others = dict.fromkeys(k for row in rows for k in row if k not in _FACTS and k not in _COUNTS)
+    others = dict.fromkeys(k for row in rows for k in row if k not in _NAMES and k not in _COUNTS)
     (model, models), (provider, providers) = names("model"), names("provider")
     (tariff, tariffs), (domain, domains) = names("tariff", (STANDARD,)), names("domain")
     times = [row.get("time_s") for row in rows]

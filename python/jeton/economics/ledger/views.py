@@ -13,6 +13,7 @@ from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, LedgerCell, Price
 from jeton.economics.ledger.period import period_of
 from jeton.economics.ledger.prices import PriceBook
 from jeton.economics.ledger.result import Ledger
+from jeton.economics.ledger.stated import StatedCost, differences, stated_costs
 from jeton.economics.ledger.uses import LedgerIssue, NotPriced
 
 __all__ = ["ISSUE_WORDS", "Tables", "ledger_of_tables"]
@@ -64,6 +65,7 @@ def ledger_of_tables(
         tables.keys, tables.by_hour, tables.by_domain, book=tables.book, noon_s=tables.noon_s
     )
     not_priced = _not_priced(tables)
+    stated = stated_costs(priced, tables.missing)
     n_priced = sum(cell.n_requests for cell in tables.by_hour.values())
     n_requests = n_priced + sum(entry.n_requests for entry in not_priced)
     hours: dict[int | None, int] = {}
@@ -90,7 +92,8 @@ def ledger_of_tables(
             for (place, _), cell in tables.by_hour.items()
             if tables.keys[place].tariff == FREE_TARIFF
         ),
-        issues=_issues(tables, priced),
+        stated=stated,
+        issues=_issues(tables, priced, stated),
         price_source=list_name() if uses_list else "; ".join(sorted(tables.sources)),
         price_date=list_date() if uses_list else tables.on if tables.sources else None,
     ).viewed(priced)
@@ -158,8 +161,8 @@ _ASSUMED = (
     (
         Assumed.STEP,
         "step_by_mean_prompt",
-        "the price of {models} steps with the prompt's length: rows that stand for several "
-        "requests were priced by their mean prompt",
+        "the price of {models} steps with the prompt's length: rows of several requests were "
+        "priced by their mean prompt, or as short ones where their number is not known",
     ),
     (
         Assumed.OVERLAP,
@@ -170,12 +173,19 @@ _ASSUMED = (
     (
         Assumed.INPUT,
         "input_not_known",
-        "{models}: the output is known and the input is not; only the output is in the sum",
+        "{models}: the output is known and the input is not; the output is in the sum, and the "
+        "stated parts of the input",
     ),
     (
         Assumed.OUTPUT,
         "output_not_known",
         "{models}: the input is known and the output is not; only the input is in the sum",
+    ),
+    (
+        Assumed.USAGE,
+        "usage_not_sure",
+        "{models}: a field of the usage was not read, or counts contradict each other; "
+        "the other counts are priced, and an issue of the log names the field",
     ),
 )
 
@@ -185,11 +195,15 @@ ISSUE_WORDS = {
     "amount_without_price": "an amount that the price of the model does not charge for "
     "is not in the sum",
     "correction_lost": "records that repeat a request from too far back were counted again",
+    "stated_cost_differs": "the cost that the log states differs by more than 1% from the price of "
+    "the list",
 }
 """Every kind of issue, in words."""
 
 
-def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
+def _issues(
+    tables: Tables, priced: Priced, stated: tuple[StatedCost, ...]
+) -> tuple[LedgerIssue, ...]:
     found = []
     used: dict[int, int] = {}
     for (place, _), cell in tables.by_hour.items():
@@ -202,6 +216,7 @@ def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
             text = words.format(models=_listed(models), tariff=_listed(tariffs))
             found.append(LedgerIssue(kind, _n(tables, flag), text))
     found += _unpriced_amounts(tables, priced)
+    found += differences(stated)
     if tables.n_lost_corrections:
         found.append(
             LedgerIssue(
@@ -221,6 +236,8 @@ def _unpriced_amounts(tables: Tables, priced: Priced) -> list[LedgerIssue]:
         if key.rates is None:
             continue
         for name, n in cell.amounts.items():
+            if name not in DIMENSIONS:
+                continue  # a fact
             # A part says nothing new where its whole has no rate either; requests are rarely sold.
             whole = DIMENSIONS[name].parent
             if not n or name == "requests" or whole in cell.amounts:

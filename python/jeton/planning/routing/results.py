@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from jeton._shown import Shown
+
 __all__ = ["ReplayedEndpoint", "RouteIssue", "RouteOutcome", "RouteReplay"]
 
 
@@ -96,7 +98,7 @@ class RouteIssue:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteReplay:
+class RouteReplay(Shown):
     """A log replayed on endpoints.
 
     Attributes:
@@ -110,6 +112,10 @@ class RouteReplay:
         policy: The policy, in words.
         jeton_version: Version that made it.
     """
+
+    _page = "jeton.report.route:route_html"
+    _table = "outcomes"
+    _line = ("n_requests", "endpoints", "outcomes")
 
     endpoints: tuple[ReplayedEndpoint, ...]
     outcomes: tuple[RouteOutcome, ...]

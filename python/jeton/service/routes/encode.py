@@ -11,7 +11,7 @@ from jeton.findings import Basis
 from jeton.service.arrow import ArrowForm
 from jeton.service.routes.texts import TextRequest, batch_of, is_single
 from jeton.service.state import ServiceState
-from jeton.service.wire import ServiceRoute, Worked
+from jeton.service.wire import ServiceRoute, Worked, ids_of
 
 __all__ = ["ENCODE"]
 
@@ -117,13 +117,13 @@ def _encode(state: ServiceState, request: EncodeRequest) -> Worked:
 def _one(tokenizer: Tokenizer, text: str, request: EncodeRequest) -> EncodedText:
     special = request.add_special_tokens
     if not request.offsets:
-        ids = tokenizer.encode(text, add_special_tokens=special)
-        found = EncodedText(ids, len(ids))
+        ids = tokenizer.encode_array(text, add_special_tokens=special)
+        found = EncodedText(ids_of(ids), len(ids))
     else:
         encoding = tokenizer.encode_with_offsets(text, add_special_tokens=special)
-        ids = encoding.ids.tolist()
+        ids = encoding.ids
         found = EncodedText(
-            ids,
+            ids_of(ids),
             len(ids),
             encoding.starts.tolist(),
             encoding.ends.tolist(),
@@ -132,8 +132,9 @@ def _one(tokenizer: Tokenizer, text: str, request: EncodeRequest) -> EncodedText
         )
     if request.pieces:
         # Each id once: texts repeat them.
-        pieces = {id_: tokenizer.id_to_bytes(id_) for id_ in set(ids)}
-        found.pieces = [pieces[id_] for id_ in ids]
+        plain = ids.tolist()
+        pieces = {id_: tokenizer.id_to_bytes(id_) for id_ in set(plain)}
+        found.pieces = [pieces[id_] for id_ in plain]
         found.is_special = tokenizer.special_tokens_mask(ids).tolist()
     return found
 

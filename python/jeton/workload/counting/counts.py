@@ -18,6 +18,7 @@ from jeton.errors import UsageError
 from jeton.metrics import LengthCounts
 from jeton.metrics.compression import WORD_SPLITTER
 from jeton.workload.choice import Chosen
+from jeton.workload.counting.block_tokens import N_BLOCK_NUMBERS
 from jeton.workload.counting.domains import DomainCounts, LengthHistograms
 from jeton.workload.counting.groups import GroupSums
 from jeton.workload.counting.lookalikes import LookalikeCounts, markers_of
@@ -72,6 +73,7 @@ class Counts:
         self.request_tokens = RequestTokens(max_rows=MAX_REQUEST_ROWS)
         self.request_digests = RequestTokens(max_rows=MAX_REQUEST_ROWS)
         self.request_beginnings = RequestTokens(max_rows=MAX_REQUEST_ROWS)
+        self.request_blocks = RequestTokens(max_rows=MAX_REQUEST_ROWS, width=N_BLOCK_NUMBERS)
         self.term_counts: NDArray[np.uint64] = np.zeros(len(setup.terms), dtype=np.uint64)
         self.groups = GroupSums(len(names))
         self.domains = DomainCounts(names, more=[item.name for item in setup.for_money])
@@ -158,7 +160,8 @@ class Counts:
         merged.duplicates = self.duplicates.merge(other.duplicates)
         merged.lookalikes = self.lookalikes.merge(other.lookalikes)
         merged.passages = self.passages.merge(other.passages)
-        merged.deep = self.deep.merge(other.deep)
+        n_rows = 0 if self.requests is None else self.requests.n_rows
+        merged.deep = self.deep.merge(other.deep, n_rows=n_rows)
         merged.prefixes = self.prefixes.merge(other.prefixes)
         merged.sources = self.sources.merge(other.sources)
         merged.n_overhead_tokens = [
@@ -168,6 +171,7 @@ class Counts:
         merged.request_tokens = self.request_tokens.merge(other.request_tokens)
         merged.request_digests = self.request_digests.merge(other.request_digests)
         merged.request_beginnings = self.request_beginnings.merge(other.request_beginnings)
+        merged.request_blocks = self.request_blocks.merge(other.request_blocks)
         if self.requests is not None and other.requests is not None:
             merged.requests = self.requests.merge(other.requests)
         for name in _NUMBERS:

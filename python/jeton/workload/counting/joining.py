@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch
+from jeton.corpus.requests.blocks import Blocks
 
 __all__ = ["MIN_JOINED_BYTES", "Observed", "joined"]
 
@@ -28,12 +29,14 @@ class Observed:
         groups: int64 (n,), the group of each (`jeton.workload.counting.groups`).
         domains: int64 (n,), the number of each one's domain; None: domains are not counted.
         overhead_tokens: int64 (n,), tokens that a chat format adds; None: none anywhere.
+        blocks: Blocks of requests; None: the texts are documents.
     """
 
     texts: TextBatch
     groups: NDArray[np.int64]
     domains: NDArray[np.int64] | None
     overhead_tokens: NDArray[np.int64] | None
+    blocks: Blocks | None = None
 
 
 def joined(batches: Iterable[Observed]) -> Iterator[Observed]:
@@ -60,11 +63,13 @@ def _join(batches: list[Observed]) -> Observed:
     for batch in batches:
         data = batch.texts.data.tobytes()
         texts += [data[start:end] for start, end in pairwise(batch.texts.offsets.tolist())]
+    blocks = [batch.blocks for batch in batches if batch.blocks is not None]
     return Observed(
         TextBatch.from_texts(texts),
         np.concatenate([batch.groups for batch in batches]),
         _concatenated([batch.domains for batch in batches]),
         _concatenated([batch.overhead_tokens for batch in batches]),
+        Blocks.concatenate(blocks) if len(blocks) == len(batches) else None,
     )
 
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from jeton._core import TermCounter
 from jeton.corpus import require_text
+from jeton.corpus.requests.blocks import Blocks
+from jeton.workload.counting.block_tokens import block_numbers
 from jeton.workload.counting.counts import Counts, Setup
 from jeton.workload.counting.groups import groups_of
 from jeton.workload.counting.joining import Observed, joined
@@ -126,6 +128,8 @@ def _look(
         responses=portion.responses,
         domain_of=_NameOf(portion.domains, names),
         model_of=_NameOf(portion.models, models),
+        blocks=portion.blocks,
+        rows=portion.rows,
     )
     if counts.setup.has_overhead:
         counts.request_digests.add(digests["high"].astype(np.int64))
@@ -137,7 +141,10 @@ def _look(
     overhead = portion.overhead_tokens
     if counts.setup.has_overhead and overhead is None:
         overhead = np.zeros(len(texts), dtype=np.int64)
-    return Observed(texts, groups, domains, overhead)
+    blocks = portion.blocks
+    if counts.setup.has_overhead and blocks is None:
+        blocks = Blocks.whole(lengths)
+    return Observed(texts, groups, domains, overhead, blocks)
 
 
 class _NameOf:
@@ -174,6 +181,17 @@ def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | 
         counts.groups.add_overhead(index, batch.groups, overhead)
     if counts.setup.has_overhead and index == counts.setup.current:
         counts.request_tokens.add(n_tokens if overhead is None else n_tokens + overhead)
+        if batch.blocks is not None:
+            special = "all" if counts.setup.has_control_tokens else None
+            counts.request_blocks.add(
+                block_numbers(
+                    tokenizer,
+                    batch.texts,
+                    batch.blocks,
+                    num_threads=num_threads,
+                    allow_special=special,
+                )
+            )
     if batch.domains is not None:
         counts.domains.add_tokens(index, batch.domains, n_tokens, overhead)
 

@@ -22,6 +22,7 @@ from jeton.economics.ledger import Ledger, LedgerBuilder
 
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
+    from jeton.workload.inputs.column_names import ColumnNames
 
 __all__ = ["LogPricing", "PricingOptions", "with_traffic"]
 
@@ -130,6 +131,18 @@ class LogPricing:
         ledger = builder.build(joined=self.joined, period=self.options.period)
         return with_traffic(ledger, requests_per_day), n_counted
 
+    def ledger_of(self, columns: RequestColumns, names: ColumnNames) -> Ledger:
+        """Return the ledger of some requests, priced as all of them are.
+
+        Args:
+            columns: The requests, with the amounts that they would have.
+            names: Names that the columns refer to.
+        """
+        own = _Names(names, self._unnamed)
+        builder = self._make()
+        builder.add(self._named(columns, own), **own.as_arguments())
+        return builder.build()
+
     def merge(self, other: Self, *, n_rows: int) -> LogPricing:
         """The requests of both; rows of neither can be corrected any more.
 
@@ -176,7 +189,7 @@ class LogPricing:
 class _Names:
     """Names that columns refer to, with a last one for requests that name no model."""
 
-    def __init__(self, stream: RequestStream, unnamed: str) -> None:
+    def __init__(self, stream: RequestStream | ColumnNames, unnamed: str) -> None:
         self.models: Sequence[str] = [*stream.models, unnamed] if unnamed else stream.models
         self.providers: Sequence[str] = stream.providers
         self.tariffs: Sequence[str] = stream.tariffs

@@ -16,6 +16,7 @@ from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestBatch, Req
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.names import Names
 from jeton.corpus.places import RecordPlaces
+from jeton.corpus.requests.blocks import Blocks
 from jeton.workload.inputs.requests import RequestCollector
 
 __all__ = [
@@ -52,6 +53,8 @@ class Portion:
         responses: The answer to each text, empty where that is not known; None: for none.
         places: Line and id of the record that each text comes from; None: not known.
         models: int32 (n,), the number of each text's model; -1: none. None: no text has one.
+        blocks: Blocks of each request; None: the texts are documents.
+        rows: int64 (n,), the number of each request in the log. None: the texts are documents.
     """
 
     source: str
@@ -61,6 +64,8 @@ class Portion:
     responses: TextBatch | None = None
     places: RecordPlaces | None = None
     models: NDArray[np.int32] | None = None
+    blocks: Blocks | None = None
+    rows: NDArray[np.int64] | None = None
 
 
 class Portions(Protocol):
@@ -231,7 +236,8 @@ class RequestPortions:
         for batch in chain(peeked, self._batches):
             self._collector.add(batch, self._stream)
             texts, columns, responses = batch.texts, batch.columns, batch.responses
-            places = batch.places
+            places, blocks = batch.places, batch.blocks
+            rows = batch.first_row + np.arange(len(columns), dtype=np.int64)
             if not columns.has_text.all():
                 # A record of usage alone is no text of length 0: it would falsify every mean.
                 kept = np.flatnonzero(columns.has_text)
@@ -240,6 +246,8 @@ class RequestPortions:
                 texts, columns = _taken(texts, kept), columns.take(kept)
                 responses = None if responses is None else _taken(responses, kept)
                 places = None if places is None else places.take(kept.tolist())
+                blocks = None if blocks is None else blocks.take(kept)
+                rows = rows[kept]
             yield Portion(
                 batch.file.path,
                 texts,
@@ -248,6 +256,8 @@ class RequestPortions:
                 responses,
                 places,
                 columns.model,
+                blocks,
+                rows,
             )
         self._collector.finish(self._stream)
 

@@ -11,13 +11,18 @@ __all__ = ["RequestTokens"]
 
 
 class RequestTokens:
-    """A number (tokens, a digest) of the first requests that show their text, in their order.
+    """Numbers (tokens, a digest) of the first requests that show their text, in their order.
 
-    Memory: 8 bytes for each, up to a limit.
+    Memory: 8 bytes for each number, up to a limit of requests.
+
+    Args:
+        max_rows: Requests that are kept.
+        width: Numbers of each request; 0: one number, in arrays of one dimension.
     """
 
-    def __init__(self, *, max_rows: int) -> None:
+    def __init__(self, *, max_rows: int, width: int = 0) -> None:
         self._max_rows = max_rows
+        self._width = width
         self._parts: list[NDArray[np.int64]] = []
         self._n_rows = 0
 
@@ -30,7 +35,7 @@ class RequestTokens:
 
     def merge(self, other: Self) -> RequestTokens:
         """The requests of two shards, those of this one first."""
-        merged = RequestTokens(max_rows=self._max_rows)
+        merged = RequestTokens(max_rows=self._max_rows, width=self._width)
         for part in (*self._parts, *other._parts):
             merged.add(part)
         return merged
@@ -41,8 +46,9 @@ class RequestTokens:
         Args:
             has_text: bool (n,), whether each of the log's first requests shows its text.
         """
-        counts = np.concatenate([np.empty(0, dtype=np.int64), *self._parts])
-        rows = np.full(len(has_text), -1, dtype=np.int64)
+        shape = (0, self._width) if self._width else (0,)
+        counts = np.concatenate([np.empty(shape, dtype=np.int64), *self._parts])
+        rows = np.full((len(has_text), *shape[1:]), -1, dtype=np.int64)
         places = np.flatnonzero(has_text)[: len(counts)]
         rows[places] = counts[: len(places)]
         return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
 from jeton.corpus.names import Names
 from jeton.corpus.requests.summary import RequestsTally
 from jeton.errors import UsageError
+from jeton.workload.inputs.column_names import ColumnNames
 from jeton.workload.inputs.log_pricing import LogPricing
 from jeton.workload.inputs.request_tokens import RequestTokens
 from jeton.workload.inputs.time_tally import TimeTally
@@ -55,6 +56,12 @@ class RequestEvidence:
         beginning: int64 (n,), a key of the first block of what was sent; 0: it is shorter, -1: not
             shown. Empty: not known.
         has_text: bool (n,), whether the log shows what was sent. Empty: not known.
+        block_numbers: int64 (n, `N_BLOCK_NUMBERS`), tokens of each request by kind of block, its
+            earlier messages and its passages; -1: the log does not show it. Empty: not counted.
+        row_numbers: int64 (n,), the number of each request in the log, rising.
+        columns: All facts of the requests, as they are priced. None: not kept.
+        names: Names that the columns refer to.
+        pricing: Prices them.
     """
 
     summary: RequestsSummary
@@ -74,6 +81,13 @@ class RequestEvidence:
     digest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     beginning: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     has_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    block_numbers: NDArray[np.int64] = field(
+        default_factory=lambda: np.empty((0, 0), dtype=np.int64)
+    )
+    row_numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    columns: RequestColumns | None = None
+    names: ColumnNames = field(default_factory=lambda: ColumnNames())
+    pricing: LogPricing | None = None
 
 
 class RequestCollector:
@@ -90,8 +104,7 @@ class RequestCollector:
         self._n_bytes: list[NDArray[np.int64]] = []
         self.times = TimeTally()
         self._is_complete = True
-        self._domains: tuple[str, ...] = ()
-        self._models: tuple[str, ...] = ()
+        self._names = ColumnNames()
         self.summary: RequestsSummary | None = None
 
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
@@ -131,14 +144,19 @@ class RequestCollector:
 
     def finish(self, stream: RequestStream) -> None:
         """Take the summary of a log that has been read."""
-        self._domains, self._models = tuple(stream.domains), tuple(stream.models)
+        self._names = ColumnNames.of(stream)
         self.summary = stream.summary()
         self.pricing.joined = dict(stream.joined)
 
     @property
+    def n_rows(self) -> int:
+        """Requests whose columns are kept."""
+        return self._n_rows
+
+    @property
     def models(self) -> tuple[str, ...]:
         """Names of the models that the log has."""
-        return self._models
+        return self._names.models
 
     def counted(self, counted: RequestTokens) -> NDArray[np.int64]:
         """Tokens of each row as we count them, by its number; -1: not counted."""
@@ -146,20 +164,26 @@ class RequestCollector:
         return counted.by_row(np.concatenate([np.empty(0, dtype=np.bool_), *has_text]))
 
     def evidence(
-        self, counted: RequestTokens, digests: RequestTokens, beginnings: RequestTokens
+        self,
+        counted: RequestTokens,
+        digests: RequestTokens,
+        beginnings: RequestTokens,
+        blocks: RequestTokens,
     ) -> RequestEvidence | None:
         """Requests that the checks may see, beside our numbers; None before `finish`."""
         if self.summary is None:
             return None
         columns = RequestColumns.concatenate(self._parts)
         columns = self._as_corrected(columns)
-        own = [part.by_row(columns.has_text) for part in (counted, digests, beginnings)]
+        own = [part.by_row(columns.has_text) for part in (counted, digests, beginnings, blocks)]
+        rows = np.arange(len(columns), dtype=np.int64)
         gone = [row for row in self._gone if row < len(columns)]
         if gone:
             # Rows that later records showed to be no requests of their own.
             kept = np.ones(len(columns), dtype=np.bool_)
             kept[gone] = False
             columns, own = columns.take(kept), [numbers[kept] for numbers in own]
+            rows = rows[kept]
         return RequestEvidence(
             summary=self.summary,
             domain=columns.domain,
@@ -170,14 +194,19 @@ class RequestCollector:
             cache_write_tokens=columns.cache_write_tokens,
             output_tokens=columns.output_tokens,
             reasoning_tokens=columns.reasoning_tokens,
-            domains=self._domains,
-            models=self._models,
+            domains=self._names.domains,
+            models=self._names.models,
             is_complete=self._is_complete,
             counted_tokens=own[0],
             conversation=columns.conversation,
             digest=own[1],
             beginning=own[2],
             has_text=columns.has_text,
+            block_numbers=own[3],
+            row_numbers=rows,
+            columns=columns,
+            names=self._names,
+            pricing=self.pricing,
         )
 
     def timeline_tally(self, counted: RequestTokens) -> TimeTally:
@@ -193,7 +222,10 @@ class RequestCollector:
             return self.times
         n_bytes = np.concatenate(self._n_bytes)[waits]
         own = columns.take(waits)
-        names: dict[str, Any] = {"models": self._models, "domains": self._domains}
+        names: dict[str, Any] = {
+            "models": self._names.models,
+            "domains": self._names.domains,
+        }
         merged = self.times.merge(TimeTally())
         merged.add(own, n_bytes, sign=-1, **names)
         merged.add(own, n_bytes, tokens=tokens[waits], **names)
@@ -226,24 +258,22 @@ class RequestCollector:
             pricing=self.pricing.merge(other.pricing, n_rows=self._n_rows),
             max_rows=self._max_rows,
         )
-        domains, models = Names(), Names()
+        names = {kind: Names() for kind in ColumnNames._fields}
+        for name in (*self._names.tariffs, *other._names.tariffs):
+            names["tariffs"].number(name)
         tally = RequestsTally()
         for part in (self, other):
             columns = part._as_corrected(RequestColumns.concatenate(part._parts))
             merged._gone.update(row + merged._n_rows for row in part._gone)
-            columns = replace(
-                columns,
-                domain=_renumbered(columns.domain, part._domains, domains),
-                model=_renumbered(columns.model, part._models, models),
-            )
+            columns = part._names.renumbered(columns, names)
             n_with_response = part.summary.n_with_response if part.summary else 0
             tally.add(columns, n_with_response=n_with_response)
             merged._add_columns(columns)
             merged._n_bytes.append(np.concatenate([np.empty(0, np.int64), *part._n_bytes]))
         merged.times = self.times.merge(other.times)
-        merged._domains, merged._models = tuple(domains.names), tuple(models.names)
+        merged._names = ColumnNames(*(tuple(names[kind].names) for kind in ColumnNames._fields))
         if self.summary is not None and other.summary is not None:
-            merged.summary = _summed(tally, models.names, self.summary, other.summary)
+            merged.summary = _summed(tally, names["models"].names, self.summary, other.summary)
         return merged
 
     def _add_columns(self, columns: RequestColumns) -> None:
@@ -254,15 +284,6 @@ class RequestCollector:
         self._starts.append(self._n_rows)
         self._n_rows += len(columns)
         self._parts.append(columns)
-
-
-def _renumbered(
-    numbers: NDArray[np.int32], names: tuple[str, ...], merged: Names
-) -> NDArray[np.int32]:
-    """Numbers of names as numbers of all names; -1 stays."""
-    # The last element is the one that -1 names.
-    own = [merged.number(name)[0] for name in names]
-    return np.array([*own, -1], dtype=np.int32)[numbers]
 
 
 def _summed(

@@ -9,12 +9,15 @@ text stands once, with the number of its copies beside it; figures of it are est
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
+from jeton.corpus.requests.blocks import BlockKind, Blocks
 from jeton.workload.digests import Digests, digests_of_pairs
 from jeton.workload.sampling.drawing import KEY_BITS, Drawer, Unit, key_of_block
 
@@ -52,6 +55,8 @@ class SampleDocument:
             sample that is the whole workload, where each document has its own entry.
         response: The answer that was logged with it; None where there is none.
         model: The model that it was sent to, as logged; empty where none is named.
+        blocks: Kind and text of each block of a request, in the order sent; a document is one.
+        rows: Numbers of the requests in the log that it stands for; empty for documents.
     """
 
     text: str
@@ -61,6 +66,8 @@ class SampleDocument:
     n_copies: int = 1
     response: str | None = None
     model: str = ""
+    blocks: tuple[tuple[BlockKind, str], ...] = ()
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +119,8 @@ class DeepSampler:
         responses: TextBatch | None = None,
         domain_of: Callable[[int], str] = lambda document: "",
         model_of: Callable[[int], str] = lambda document: "",
+        blocks: Blocks | None = None,
+        rows: NDArray[np.int64] | None = None,
     ) -> None:
         """Offer the documents of one input.
 
@@ -122,6 +131,8 @@ class DeepSampler:
             responses: The answer to each, empty for nothing.
             domain_of: The name of a document's domain by its place in the batch; empty for none.
             model_of: The name of its model likewise.
+            blocks: Blocks of each request; None: the texts are documents.
+            rows: int64 (n,), the number of each request in the log.
         """
         if responses is not None:
             digests = digests_of_pairs(digests, responses)
@@ -140,27 +151,45 @@ class DeepSampler:
                         domain_of(document),
                         answers[document],
                         model=model_of(document),
+                        blocks=_flat(blocks, document),
+                        rows=_row(rows, document),
                     )
                     for document, key in enumerate(digests["high"].tolist())
                 ]
         limit = min(self._drawer.threshold, (1 << KEY_BITS) - 1)
         lengths = np.diff(batch.offsets)
-        wanted = (digests["high"] <= np.uint64(limit)) | (lengths > _PIECE_BYTES)
+        wanted = digests["high"] <= np.uint64(limit)
+        if rows is None:
+            wanted |= lengths > _PIECE_BYTES
         for document in np.flatnonzero(wanted).tolist():
             digest = digests[document].tobytes()
-            for index in range(max(1, -(-int(lengths[document]) // _PIECE_BYTES))):
+            # A request is drawn whole: the provider's count is that of all of it.
+            size = _PIECE_BYTES if rows is None else max(1, int(lengths[document]))
+            for index in range(max(1, -(-int(lengths[document]) // size))):
                 key = key_of_block(digest, index)
                 if key < self._drawer.threshold:
-                    text = texts.piece(document, index * _PIECE_BYTES, _PIECE_BYTES)
-                    answer = answers[document] if index == 0 else b""
                     unit = Unit(
-                        key, text, source, domain_of(document), answer, model=model_of(document)
+                        key,
+                        texts.piece(document, index * size, size),
+                        source,
+                        domain_of(document),
+                        answers[document] if index == 0 else b"",
+                        model=model_of(document),
+                        blocks=_flat(blocks, document),
+                        rows=_row(rows, document),
                     )
                     self._drawer.offer(unit)
 
-    def merge(self, other: Self) -> DeepSampler:
-        """Return the sampler that would have seen everything that both were offered."""
+    def merge(self, other: Self, *, n_rows: int = 0) -> DeepSampler:
+        """Return the sampler that would have seen everything that both were offered.
+
+        Args:
+            other: The sampler of the shard that follows.
+            n_rows: Requests of this shard, which come before those of the other.
+        """
         merged = DeepSampler(max_bytes=self._max_bytes, max_documents=self._max_documents)
+        if n_rows:
+            other = other._moved(n_rows)
         merged._drawer = self._drawer.merge(other._drawer)
         merged._n_whole_bytes = self._n_whole_bytes + other._n_whole_bytes
         merged._whole = None
@@ -169,6 +198,14 @@ class DeepSampler:
             if not self._is_too_much(merged._n_whole_bytes, len(whole)):
                 merged._whole = whole
         return merged
+
+    def _moved(self, n_rows: int) -> Self:
+        """Return the sampler with the numbers of its requests shifted."""
+        moved = copy(self)
+        moved._drawer = self._drawer.mapped(lambda unit: unit.moved(n_rows))
+        if self._whole is not None:
+            moved._whole = [unit.moved(n_rows) for unit in self._whole]
+        return moved
 
     def sample(
         self, tokenizer: Tokenizer, *, n_tokens_of_all: int, num_threads: int | None
@@ -196,6 +233,8 @@ class DeepSampler:
                 n_copies=1 if is_whole else unit.n_copies,
                 response=unit.companion.decode() or None,
                 model=unit.model,
+                blocks=_texts_of(unit),
+                rows=unit.rows,
             )
             for text, unit, n_tokens in zip(batch, units, counts, strict=True)
         )
@@ -203,6 +242,25 @@ class DeepSampler:
 
     def _is_too_much(self, n_bytes: int, n_documents: int) -> bool:
         return n_bytes > self._max_bytes or n_documents > self._max_documents
+
+
+def _flat(blocks: Blocks | None, document: int) -> tuple[int, ...]:
+    if blocks is None:
+        return ()
+    return tuple(number for block in blocks.of_request(document) for number in block)
+
+
+def _row(rows: NDArray[np.int64] | None, document: int) -> tuple[int, ...]:
+    return () if rows is None else (int(rows[document]),)
+
+
+def _texts_of(unit: Unit) -> tuple[tuple[BlockKind, str], ...]:
+    """Return kind and text of a unit's blocks."""
+    flat = unit.blocks or (BlockKind.PROMPT, 0, len(unit.data))
+    return tuple(
+        (BlockKind(kind), unit.data[start:end].decode(errors="replace"))
+        for kind, start, end in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+    )
 
 
 class _Texts:

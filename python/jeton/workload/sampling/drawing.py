@@ -7,6 +7,8 @@ same for any order of the inputs and any number of shards, and never holds one t
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Self
@@ -29,6 +31,8 @@ class Unit:
         companion: Its companion (an answer) as UTF-8; the key is that of both.
         n_copies: How often it was offered.
         model: The first of the models that it was sent to, by name; empty where none is named.
+        blocks: Kind, first byte and end of each block of a request, one after another.
+        rows: Numbers of the requests in the log that the unit stands for; empty for documents.
     """
 
     key: int
@@ -38,16 +42,23 @@ class Unit:
     companion: bytes = b""
     n_copies: int = 1
     model: str = ""
+    blocks: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
 
     @property
     def n_bytes(self) -> int:
         """Bytes of the text and its companion."""
         return len(self.data) + len(self.companion)
 
+    def moved(self, n_rows: int) -> Unit:
+        """Return the unit with the numbers of its requests shifted."""
+        return replace(self, rows=tuple(row + n_rows for row in self.rows))
+
     def with_copies_of(self, other: Unit) -> Unit:
         """Both as one, whatever the order in which they came."""
         first = min(self, other, key=lambda unit: (unit.source, unit.domain, unit.model))
-        return replace(first, n_copies=self.n_copies + other.n_copies)
+        rows = tuple(sorted((*self.rows, *other.rows)))
+        return replace(first, n_copies=self.n_copies + other.n_copies, rows=rows)
 
 
 class Drawer:
@@ -94,6 +105,12 @@ class Drawer:
         for unit in (*self.units, *other.units):
             merged.offer(unit)
         return merged
+
+    def mapped(self, change: Callable[[Unit], Unit]) -> Drawer:
+        """Return the drawer with each unit changed; keys and sizes stay."""
+        mapped = copy(self)
+        mapped._units = {key: change(unit) for key, unit in self._units.items()}
+        return mapped
 
     def _is_too_much(self) -> bool:
         return len(self._units) > self._max_units or (

@@ -1,0 +1,1 @@
+"""Savings as replays: the requests after a remedy, tokenized and priced again."""

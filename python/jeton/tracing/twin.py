@@ -1,0 +1,97 @@
+"""The types that the twins of all kinds of models share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jeton._reference.drawing import DropoutStep, SplitMix64
+from jeton.tracing.steps import DrawTraced, TracedStep
+
+__all__ = [
+    "MAX_LISTED",
+    "Draw",
+    "Traced",
+    "TracedToken",
+    "Twin",
+    "drawn_step",
+    "readable",
+    "tokens_of",
+]
+
+MAX_LISTED = 12
+"""Pairs, candidates or ways that a step lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedToken:
+    """A token with the text that it stands for.
+
+    Attributes:
+        id: Its id.
+        text: The text, as it can be seen.
+    """
+
+    id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A pretoken on its way.
+
+    Attributes:
+        symbols: Beginning of the model's work.
+        letters: The symbols as files of byte-level models spell them; empty for others.
+        steps: Every step.
+        tokens: The result.
+    """
+
+    symbols: tuple[str, ...]
+    steps: tuple[TracedStep, ...]
+    tokens: tuple[TracedToken, ...]
+    letters: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Draw:
+    """The settings of a drawn segmentation, and the generator that all pretokens share."""
+
+    random: SplitMix64
+    dropout: float = 0.1
+    alpha: float = 1.0
+
+
+Twin = Callable[[str, "Draw | None", int], Traced]
+"""Takes a pretoken, the draw if there is one, and the number of best ways to list."""
+
+
+def readable(text: bytes | str) -> str:
+    r"""A token as it can be seen: bytes that are no text become ``\xNN``."""
+    return text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
+
+
+def drawn_step(
+    step: DropoutStep[Any], before: Sequence[Any], chance: float, text: Callable[[Any], str]
+) -> DrawTraced:
+    """A draw of BPE as a step; ``before``: the symbols before it."""
+    tokens = tuple(text(symbol) for symbol in step.tokens)
+    if step.dropped or len(step.tokens) == len(before):
+        what = "a merge of rank " + f"{step.rank:,}"
+    else:
+        place = next(
+            (
+                i
+                for i, pair in enumerate(zip(before, step.tokens, strict=False))
+                if pair[0] != pair[1]
+            ),
+            len(step.tokens) - 1,
+        )
+        what = tokens[place]
+    return DrawTraced(what, chance if step.dropped else 1 - chance, step.dropped, tokens)
+
+
+def tokens_of(pairs: Iterable[tuple[int, bytes | str]]) -> tuple[TracedToken, ...]:
+    """Tokens of ids and texts."""
+    return tuple(TracedToken(id, readable(text)) for id, text in pairs)

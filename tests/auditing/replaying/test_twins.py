@@ -1,0 +1,121 @@
+"""Promises against twins: a saving is what the ledger of the changed log has less."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import jeton
+from jeton.auditing import AuditReport, audit
+from tests.auditing.replaying.twins import FINDINGS, MODELS, Drawn, draw, records
+
+QUICK = range(10)
+ALL = range(200)
+
+
+@pytest.fixture
+def tokenizer(monkeypatch: pytest.MonkeyPatch, shared: Path) -> jeton.Tokenizer:
+    monkeypatch.setenv("JETON_VOCAB_DIR", str(shared / "data" / "vocab"))
+    return jeton.load("o200k_base")
+
+
+def _audited(log: Drawn, tokenizer: jeton.Tokenizer) -> AuditReport:
+    # The whole text is in the sample: what is promised is no estimate from a part.
+    return audit(
+        records(log, tokenizer),
+        logs=True,
+        tokenizers=["o200k_base"],
+        quality=False,
+        sample_bytes=64 << 20,
+    )
+
+
+def _check(log: Drawn, tokenizer: jeton.Tokenizer) -> None:
+    report = _audited(log, tokenizer)
+    assert report.waterfall is not None
+    assert report.ledger is not None
+    steps = {step.id: step for step in report.waterfall.steps}
+    told = frozenset(name for name in log.wastes if FINDINGS[name] in steps)
+    promised = -sum(steps[FINDINGS[name]].delta_usd_per_month for name in told) * 12
+    after = replace(log, wastes=log.wastes - told)
+    twin = _audited(after, tokenizer)
+    assert twin.ledger is not None
+    before_usd, after_usd = report.ledger.per_year(), twin.ledger.per_year()
+    assert before_usd is not None
+    assert after_usd is not None
+    true = before_usd - after_usd
+    # A provider that counts with its own tokenizer rounds each request: half a token either way.
+    rounding = Decimal(0)
+    if MODELS[log.model][1] != 1:
+        (use,) = report.ledger.by_model
+        rates = {entry.name: entry.usd_per_unit for entry in use.dimensions}
+        rounding = Decimal("0.5") * log.n * (rates["input_tokens"] or 0) * 365
+    assert promised <= true * Decimal("1.0005") + rounding, (log, promised, true)
+    assert promised >= true * Decimal("0.99") - rounding, (log, promised, true)
+    found = {finding.id for finding in twin.findings}
+    assert not found & {FINDINGS[name] for name in told}
+    # Parts add up to what was billed, and their dollars to the ledger.
+    for one in (report, twin):
+        table, ledger = one.billed, one.ledger
+        assert ledger is not None
+        assert table.input_tokens == ledger.amounts["input_tokens"]
+        assert table.output_tokens == ledger.amounts["output_tokens"]
+        parts = sum(
+            (sum(map(sum, own.input_usd), Decimal(0)) + sum(own.output_usd) + own.other_usd)
+            for own in table.by_model.values()
+        )
+        assert abs(parts - ledger.usd) < Decimal("1e-20")
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_a_promise_is_the_difference_to_the_twin(seed: int, tokenizer: jeton.Tokenizer) -> None:
+    _check(draw(seed), tokenizer)
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("seed", ALL)
+def test_two_hundred_promises(seed: int, tokenizer: jeton.Tokenizer) -> None:
+    _check(draw(seed), tokenizer)
+
+
+def test_the_headline_is_the_end_of_the_chain(tokenizer: jeton.Tokenizer) -> None:
+    log = Drawn(7, "gpt-4o", 60, 3000, frozenset(FINDINGS), is_cached=False, instructions=20)
+    report = _audited(log, tokenizer)
+    assert report.waterfall is not None
+    twin = _audited(replace(log, wastes=frozenset()), tokenizer)
+    assert twin.waterfall is not None
+    assert report.waterfall.engineered_usd_per_month == pytest.approx(
+        twin.waterfall.engineered_usd_per_month, abs=Decimal("0.0001")
+    )
+
+
+def test_a_fresh_edit_saves_at_the_fresh_rate(tokenizer: jeton.Tokenizer) -> None:
+    """MONEY_TRIAL M10: the cache holds the system prompt, the waste is behind it."""
+    log = Drawn(3, "gpt-4o", 60, 0, frozenset({"json"}), is_cached=True, instructions=1500)
+    _check(log, tokenizer)
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_a_sample_promises_with_an_interval(seed: int, tokenizer: jeton.Tokenizer) -> None:
+    log = replace(draw(seed), n=240)
+    rows = records(log, tokenizer)
+    n_bytes = sum(len(str(row["request"])) for row in rows)
+    report = audit(
+        rows, logs=True, tokenizers=["o200k_base"], quality=False, sample_bytes=n_bytes // 4
+    )
+    assert report.waterfall is not None
+    assert report.ledger is not None
+    assert report.sampling is not None
+    assert not report.sampling.deep_is_whole
+    steps = {step.id: step for step in report.waterfall.steps}
+    told = [name for name in log.wastes if FINDINGS[name] in steps]
+    twin = jeton.ledger(records(replace(log, wastes=log.wastes - set(told)), tokenizer))
+    before, after = report.ledger.per_year(), twin.per_year()
+    assert before is not None
+    assert after is not None
+    promised = -sum(steps[FINDINGS[name]].delta_usd_per_month for name in told) * 12
+    assert float(promised) == pytest.approx(float(before - after), rel=0.03)
+    assert all("95% interval" in steps[FINDINGS[name]].formula for name in told)

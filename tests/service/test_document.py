@@ -1,0 +1,72 @@
+"""The OpenAPI document, and a fuzzer that believes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from jeton.service.compat import COMPAT
+from jeton.service.routes import OWN_ROUTES
+from tests.service.live import Live
+
+N_EXAMPLES = 5
+
+
+@pytest.fixture(scope="session")
+def document(served: Live) -> dict[str, Any]:
+    found = httpx.get(f"{served.url}/openapi.json")
+    assert found.status_code == 200
+    return dict(found.json())
+
+
+PATHS = [route.path for route in OWN_ROUTES if route.path != "/v1/route"] + [
+    "/tokenize", "/detokenize", "/sg/tokenize", "/sg/v1/detokenize", "/llama/tokenize",
+    "/llama/apply-template", "/tei/tokenize", "/tei/decode", "/v1/messages/count_tokens",
+    "/v1/responses/input_tokens", "/v1/tokenize", "/v1/detokenize",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
+@pytest.mark.parametrize("path", PATHS)
+def test_the_document_is_kept(
+    served: Live, document: dict[str, Any], path: str, mode: schemathesis.GenerationMode
+) -> None:
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=served.url)
+    operation = schema[path]["POST"]
+
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @settings(max_examples=N_EXAMPLES, suppress_health_check=list(HealthCheck))
+    def fuzz(case: Any) -> None:
+        case.call_and_validate(
+            checks=[not_a_server_error, status_code_conformance, response_schema_conformance]
+        )
+
+    fuzz()
+
+
+def test_the_document_has_every_route(document: dict[str, Any]) -> None:
+    paths = document["paths"]
+    for route in OWN_ROUTES:
+        assert "post" in paths[route.path]
+    for name, routes in COMPAT.items():
+        for route in routes:
+            assert any(path.endswith(route.path) for path in paths), (name, route.path)
+    ids = [operation["operationId"] for item in paths.values() for operation in item.values()]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_field_of_the_document_is_described(document: dict[str, Any]) -> None:
+    bare = [
+        name for name, schema in document["components"]["schemas"].items() if "title" not in schema
+    ]
+    assert not bare
