@@ -113,8 +113,8 @@ def splices(texts: Texts, *, rare: str) -> tuple[Splice, ...]:
         return WatchedRequest(f"{request.text} {more}", source=request.source, at=request.at)
 
     return (
-        Splice("tokenizer", "another vocabulary", _text(str), "jeton-code-32k"),
-        Splice("tokenizer", "a much smaller vocabulary", _text(str), "jeton-legal-32k"),
+        Splice("tokenizer", "a vocabulary of code", _text(str), "jeton-code-32k"),
+        Splice("tokenizer", "a vocabulary of law", _text(str), "jeton-legal-32k"),
         Splice("preprocessing", "base64", _text(_base64)),
         Splice("preprocessing", "JSON escapes of all beyond ASCII, twice", _text(_escaped)),
         Splice("preprocessing", "HTML kept", _text(_marked_up)),
