@@ -199,6 +199,25 @@ def test_a_token_says_what_it_is_by_keyboard_and_pointer(open_tool: Any) -> None
     assert readout.text_content().startswith("token 2 ")
 
 
+def test_bytes_stand_between_graphemes_and_tokens(open_tool: Any) -> None:
+    page = open_tool("inspector").page
+    find_document(page, "Это было")
+    page.locator(".bytes-fold summary").first.click()
+    shown = page.evaluate(
+        """() => [...document.querySelectorAll(".one:first-of-type .bytes-line .byte")]
+            .map((byte) => byte.textContent).join("")"""
+    )
+    assert shown == TEXTS[1].encode().hex()
+    ids = page.evaluate(
+        """() => [...document.querySelectorAll(".one:first-of-type .token:not(.came)")]
+            .map((token) => Number(token.textContent))"""
+    )
+    assert ids == jeton.load(NAMES[0]).encode(TEXTS[1])
+    page.locator(".bytes-view").first.focus()
+    page.keyboard.press("End")
+    assert f"id {ids[-1]} ·" in page.locator(".inspect .readout").text_content()
+
+
 def test_search_finds_text_ids_and_bytes(open_tool: Any) -> None:
     from playwright.sync_api import expect
 

@@ -97,6 +97,11 @@ COMMANDS = {
         "Predict tokens of texts, lengths of answers and the memory of the next minutes.",
     ),
     "pack": ("pack", "pack", "Pack documents into bins of one capacity, by their lengths."),
+    "watch": (
+        "watch",
+        "watch",
+        "Watch a service: drift of its tokens with the cause, minutes of memory left.",
+    ),
     "route": (
         "route",
         "route",

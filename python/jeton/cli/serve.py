@@ -26,6 +26,7 @@ _SECTIONS = {
         "shadow",
         "drain_seconds",
         "reload_seconds",
+        "watch",
     ),
 }
 
@@ -133,6 +134,12 @@ _SECTIONS = {
     help="Time between failing readiness and the end of listening.  [default: 2]",
 )
 @click.option(
+    "--watch",
+    metavar="F|-",
+    help="Watch the drift of what is counted: a history of `jeton watch --save-baseline`, or - to "
+    "learn from the first texts. The texts of late are held in memory.",
+)
+@click.option(
     "--reload-seconds",
     type=FiniteRange(min=1),
     metavar="S",
@@ -204,7 +211,7 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
     ):
         if given[name]:
             fields[name] = pairs(given[name], option, names_itself=False)
-    for name in ("host", "port", "endpoints", "shadow", "drain_seconds", "reload_seconds"):
+    for name in ("host", "port", "endpoints", "shadow", "drain_seconds", "reload_seconds", "watch"):
         if given[name] is not None:
             fields[name] = given[name]
     limits = {

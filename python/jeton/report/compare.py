@@ -273,8 +273,8 @@ def comparison_html(comparison: Comparison) -> str:
         },
         "markers": [MARKERS[i % N_LOOKS] for i in range(n_tokenizers)],
         "looks": [i % N_LOOKS for i in range(n_tokenizers)],
-        "css": asset("report.css") + asset("inspector.css"),
-        "js": asset("inspector.js"),
+        "css": asset("report.css") + asset("tokens.css") + asset("inspector.css"),
+        "js": asset("tokens.js") + asset("inspector.js"),
         "embedded": embed_json(data),
         "inspector": (
             None if comparison.inspection is None else inspector_context(comparison.inspection)

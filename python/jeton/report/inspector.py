@@ -84,8 +84,8 @@ def inspector_html(inspection: Inspection) -> str:
         "inspector": inspector,
         "markers": [MARKERS[i % N_LOOKS] for i in range(n_tokenizers)],
         "looks": [i % N_LOOKS for i in range(n_tokenizers)],
-        "css": asset("report.css") + asset("inspector.css"),
-        "js": asset("inspector.js"),
+        "css": asset("report.css") + asset("tokens.css") + asset("inspector.css"),
+        "js": asset("tokens.js") + asset("inspector.js"),
         "version": __version__,
     }
     return environment().get_template("inspector.html.j2").render(context)

@@ -16,9 +16,11 @@ from litestar.params import JSONBody
 from litestar.static_files import create_static_files_router
 from prometheus_client import CollectorRegistry
 
+from jeton import report
 from jeton._core import __version__
 from jeton.errors import UsageError
 from jeton.service.compat import compat_routes
+from jeton.service.drift import open_drift
 from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
 from jeton.service.faults import log_fault
 from jeton.service.gate import Gate, headers_of
@@ -27,6 +29,7 @@ from jeton.service.pool import PoolIsFull, WorkPool
 from jeton.service.routes import OWN_ROUTES
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, json_bytes
+from jeton.watch.metrics import MonitorCollector
 
 if TYPE_CHECKING:
     from jeton.service.settings import ServiceSettings
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 PAGE = Path(__file__).parent / "page"
+SHARED_ASSETS = Path(report.__file__).parent / "assets"
+"""Styles and scripts that the page has in common with the reports."""
 
 
 class FailureDetail(msgspec.Struct):
@@ -167,10 +172,16 @@ def create_app(
         *(_handler(route, gate, heavy if route.is_heavy else quick) for route in routes.values()),
         *_fixed(gate, heavy),
     ]
+    starts, stops = [quick.start, heavy.start], [quick.stop, heavy.stop]
+    drift = open_drift(settings, state)
+    if drift is not None:
+        starts, stops = [*starts, drift.start], [*stops, drift.stop]
+        handlers.append(drift.handler())
+        metrics.registry.register(MonitorCollector(drift.monitor))
     if (PAGE / "index.html").is_file():
         handlers.append(
             create_static_files_router(
-                "/", [PAGE], html_mode=True, include_in_schema=False, name="page"
+                "/", [PAGE, SHARED_ASSETS], html_mode=True, include_in_schema=False, name="page"
             )
         )
     framework: Any = Litestar(
@@ -184,8 +195,13 @@ def create_app(
             render_plugins=[],
         ),
         exception_handlers={Exception: _shown(routes)},
-        on_startup=[quick.start, heavy.start, lambda: _write_document(framework, gate)],
-        on_shutdown=on_shutdown,
+        on_startup=[
+            quick.start,
+            heavy.start,
+            *([drift.start] if drift else []),
+            lambda: _write_document(framework, gate),
+        ],
+        on_shutdown=[*on_shutdown, *([drift.stop] if drift else [])],
         request_max_body_size=None,
         logging_config=None,
     )

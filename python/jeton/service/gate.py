@@ -50,6 +50,7 @@ _MAX_DISCARDED = 64 << 20
 _DISCARD_SECONDS = 1.0
 _NOT_METERED = frozenset({"/healthz", "/readyz"})
 _NO_KEY = frozenset({"/healthz", "/readyz", "/", "/openapi.json"})
+_PAGE_SUFFIXES = (".js", ".css")
 
 
 class _Refused(Exception):
@@ -189,7 +190,8 @@ class Gate:
     def _caller(self, scope: Scope, headers: list[_Header]) -> str:
         """Name of the key, or the address."""
         name = self._keys.name_of(headers)
-        if name is None and scope["path"] not in _NO_KEY:
+        path = scope["path"]
+        if name is None and path not in _NO_KEY and not path.endswith(_PAGE_SUFFIXES):
             raise _Refused(_NO_SUCH_KEY, reason="key", is_unread=True)
         client = scope.get("client")
         return name or (client[0] if client else "")

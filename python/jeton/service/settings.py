@@ -82,6 +82,8 @@ class ServiceSettings:
         drain_seconds: Time between a failing readiness and the end of listening.
         stop_seconds: Time that running requests have after that.
         reload_seconds: Time between looks at the tokenizers' files; None: only on SIGHUP.
+        watch: Watch the drift of what is counted: a file of ``jeton watch --save-baseline``, or
+            ``-`` to learn from the first texts; empty: no watch.
     """
 
     tokenizers: Mapping[str, TokenizerLike]
@@ -98,6 +100,7 @@ class ServiceSettings:
     drain_seconds: float = 2.0
     stop_seconds: float = 30.0
     reload_seconds: float | None = None
+    watch: str = ""
 
     def __post_init__(self) -> None:
         if not self.tokenizers:

@@ -87,6 +87,38 @@ class TokenizerIdentity:
             return None
         return found if found.fingerprint == self.fingerprint else None
 
+    def to_plain(self) -> dict[str, str | None]:
+        """As JSON values."""
+        data = self.canonical
+        return {
+            "name": self.name,
+            "asked": self.asked,
+            "fingerprint": self.fingerprint,
+            "probe_digest": self.probe,
+            "canonical": None if data is None else base64.b64encode(data).decode("ascii"),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> TokenizerIdentity:
+        """From JSON values.
+
+        Raises:
+            FormatError: The tokenizer in it is damaged.
+            LookupError: Something is missing.
+        """
+        canonical = plain["canonical"]
+        try:
+            data = None if canonical is None else base64.b64decode(canonical, validate=True)
+        except binascii.Error as error:
+            raise FormatError(f"the tokenizer in it is damaged: {error}") from None
+        return cls(
+            name=str(plain["name"]),
+            asked=str(plain["asked"]),
+            fingerprint=str(plain["fingerprint"]),
+            probe=str(plain["probe_digest"]),
+            canonical=data,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
@@ -157,17 +189,7 @@ class Baseline:
         plain = {
             "schema_version": BASELINE_SCHEMA,
             "jeton_version": self.jeton_version,
-            "tokenizer": {
-                "name": self.tokenizer.name,
-                "asked": self.tokenizer.asked,
-                "fingerprint": self.tokenizer.fingerprint,
-                "probe_digest": self.tokenizer.probe,
-                "canonical": (
-                    None
-                    if self.tokenizer.canonical is None
-                    else base64.b64encode(self.tokenizer.canonical).decode("ascii")
-                ),
-            },
+            "tokenizer": self.tokenizer.to_plain(),
             "steps": list(STEPS),
             # Numerator and denominator: nothing is lost, and any language reads it.
             "values": {
@@ -223,7 +245,7 @@ class Baseline:
             if plain["steps"] != list(STEPS):
                 raise FormatError(f"{where} was made with other rewritings; save it again")
             return cls(
-                tokenizer=_identity(plain["tokenizer"]),
+                tokenizer=TokenizerIdentity.from_plain(plain["tokenizer"]),
                 values={str(name): _fraction(pair) for name, pair in plain["values"].items()},
                 side=BilledSide.from_plain(plain["side"]),
                 documents=DocumentTable.from_plain(plain["documents"]),
@@ -259,21 +281,6 @@ def _fraction(pair: Any) -> Fraction:
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(x, str) for x in pair):
         raise FormatError(f"a value is {pair!r}; expected two numbers as strings")
     return Fraction(int(pair[0]), int(pair[1]))
-
-
-def _identity(plain: Mapping[str, Any]) -> TokenizerIdentity:
-    canonical = plain["canonical"]
-    try:
-        data = None if canonical is None else base64.b64decode(canonical, validate=True)
-    except binascii.Error as error:
-        raise FormatError(f"the tokenizer in it is damaged: {error}") from None
-    return TokenizerIdentity(
-        name=str(plain["name"]),
-        asked=str(plain["asked"]),
-        fingerprint=str(plain["fingerprint"]),
-        probe=str(plain["probe_digest"]),
-        canonical=data,
-    )
 
 
 def _is_name(asked: str, tokenizer: Tokenizer) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from jeton.cli import outputs, streams, tables
+from jeton.cli.durations import Duration
 from jeton.cli.finite import FiniteRange
 from jeton.cli.memory_options import memory_options, plan_for
 from jeton.cli.predict.options import history_options
@@ -17,25 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["memory"]
 
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|)")
 _GIB = 2**30
 _FEW = 5
-
-
-class _Duration(click.ParamType[float]):
-    """A number of seconds, minutes or hours: 90s, 10m, 1h."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Returns seconds."""
-        if isinstance(value, float):
-            return value
-        found = _DURATION.fullmatch(str(value).strip())
-        if found is None or float(found[1]) <= 0:
-            self.fail(f"{value!r} is no duration; expected for example 90s, 10m or 1h", param, ctx)
-        return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command()
@@ -44,7 +27,7 @@ class _Duration(click.ParamType[float]):
 @click.option("--gpu", required=True, metavar="G", help="GPU that it runs on.")
 @click.option(
     "--horizon",
-    type=_Duration(),
+    type=Duration(),
     default="10m",
     show_default=True,
     metavar="TIME",
@@ -52,7 +35,7 @@ class _Duration(click.ParamType[float]):
 )
 @click.option(
     "--at",
-    type=_Duration(),
+    type=Duration(),
     metavar="TIME",
     help="Moment to look ahead from, after the first request; by default the last arrival.",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -24,7 +24,14 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.corpus.requests.pool import ReadingPool
 
-__all__ = ["PIECE_BYTES", "RecordFormat", "files_or_records", "record_format_of", "records_of_file"]
+__all__ = [
+    "PIECE_BYTES",
+    "RecordFormat",
+    "files_or_records",
+    "read_records",
+    "record_format_of",
+    "records_of_file",
+]
 
 RecordFormat: TypeAlias = Literal["auto", "jsonl", "json", "csv", "parquet"]
 
@@ -160,6 +167,29 @@ def records_of_file(
         notes.pass_on()
     read = json_values if format == "json" else json_lines
     yield from read(pieces, max_record_bytes=max_record_bytes, report=report)
+
+
+def read_records(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Any]:
+    """Yield the records of files, folders and ``-`` as they are; what cannot be read is left out.
+
+    Raises:
+        FileNotFoundError: An input is missing.
+        LimitError: A file is larger than a limit against hostile files.
+    """
+    files, _ = files_or_records(list(paths))
+    for file in files:
+        if file.skipped_because:
+            continue
+        for _, record in records_of_file(
+            file,
+            format="auto",
+            max_record_bytes=32 << 20,
+            max_decompressed_bytes=None,
+            is_wanted=lambda _: True,
+            report=lambda *_: None,
+            on_bytes=lambda _: None,
+        ):
+            yield record
 
 
 class _Notes:

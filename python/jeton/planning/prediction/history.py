@@ -12,6 +12,7 @@ import numpy as np
 
 from jeton._plain import counted
 from jeton.corpus.lookup import lookup, text_or_none
+from jeton.corpus.requests.records import read_records
 from jeton.errors import EmptyCorpusError, LimitError, UsageError
 
 if TYPE_CHECKING:
@@ -156,31 +157,11 @@ def _is_trace(path: str | os.PathLike[str]) -> bool:
     if str(path) == "-" or not place.is_file():
         return False
     names: set[str] = set()
-    for _, record in zip(range(3), _records([path]), strict=False):
+    for _, record in zip(range(3), read_records([path]), strict=False):
         if not isinstance(record, dict):
             return False
         names |= {str(name).casefold() for name in record}
     return bool(names) and not names & _LOG_FIELDS and not any("." in name for name in names)
-
-
-def _records(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Any]:
-    """The records of files, as they are."""
-    from jeton.corpus.requests.records import files_or_records, records_of_file
-
-    files, _ = files_or_records(list(paths))
-    for file in files:
-        if file.skipped_because:
-            continue
-        for _, record in records_of_file(
-            file,
-            format="auto",
-            max_record_bytes=32 << 20,
-            max_decompressed_bytes=None,
-            is_wanted=lambda _: True,
-            report=lambda *_: None,
-            on_bytes=lambda _: None,
-        ):
-            yield record
 
 
 class _Fields:
@@ -225,7 +206,7 @@ class _Fields:
 
 def _route_field(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     """The field that names the route, where the first records have one."""
-    for _, record in zip(range(20), _records(paths), strict=False):
+    for _, record in zip(range(20), read_records(paths), strict=False):
         for name in _ROUTE_FIELDS:
             for place in (name, f"metadata.{name}"):
                 if text_or_none(lookup(record, place)) is not None:
@@ -242,7 +223,7 @@ def _read_logs(
     route = () if by or is_pipe else _route_field(paths)
     fields = _Fields((*route, *by))
     stream = open_requests(
-        fields.marked(_records(paths)) if fields.names else paths,
+        fields.marked(read_records(paths)) if fields.names else paths,
         domain_field=_FIELD if fields.names else "",
         time_field=time_field,
     )

@@ -3,12 +3,7 @@
 (() => {
   const source = document.getElementById("inspect-data");
   const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
-  const make = (name, className, text) => {
-    const element = document.createElement(name);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    return element;
-  };
+  const { make, marks, encoder, drawn, plain, pairs, stretches, walk, ruler, N_LOOKS: nLooks } = JetonTokens;
 
   /* Sorting: a heading becomes a button; a second press turns the order round. */
   const keyOf = (cell) => {
@@ -43,40 +38,10 @@
   const [readout, status] = [root.querySelector(".readout"), root.querySelector(".status")];
   const [find, order] = [root.querySelector("#find"), root.querySelector("#order")];
   const [script, language] = [root.querySelector("#script"), root.querySelector("#language")];
-  const nLooks = 6;
-  const marks = ["\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a"];
-  const encoder = new TextEncoder();
   const count = new Intl.NumberFormat("en");
   const hidden = new Set();
   let current = 0, here = -1;
   root.hidden = false;
-
-  /* Hidden characters become pictures, as everywhere in our reports. */
-  const isHidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
-  const isSpace = /\p{Zs}/u;
-  const isMark = /\p{M}/u;
-  const picture = (char) => {
-    const code = char.codePointAt(0);
-    if (char === "\n") return "\u21b5\n";
-    if (char === "\r") return "\u240d";
-    if (char === "\t") return "\u2192\t";
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    if (code === 0x7f) return "\u2421";
-    return `\u27e8U+${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
-  };
-  const drawn = (parent, points) => {
-    let run = "";
-    const flush = () => { if (run) parent.append(run); run = ""; };
-    points.forEach((char, index) => {
-      if (char === " ") { flush(); parent.append(make("span", "w", " ")); }
-      else if (isHidden.test(char) || isSpace.test(char)) { flush(); parent.append(make("span", "h", picture(char))); }
-      else run += index === 0 && isMark.test(char) ? `\u25cc${char}` : char;
-    });
-    flush();
-    if (!points.length) parent.append(make("span", "h", "\u2205"));
-  };
-  const plain = (text) => Array.from(text, (char) => (isHidden.test(char) ? picture(char).trimEnd() : char)).join("");
-  const pairs = (hex) => (hex.match(/../g) ?? []).join(" ").toUpperCase();
 
   /* Starts and ends of the tokens of a cut, in code points. */
   const placesOf = (cut) => {
@@ -87,24 +52,22 @@
       return { id, start, end: position };
     });
   };
-  /* Tokens that overlap are one stretch with several tokens; the same rule as in the audit. */
-  const stretches = (places, n) => {
-    const found = [];
-    let position = 0, token = 0;
-    while (token < places.length) {
-      const first = token;
-      const start = Math.max(places[token].start, position);
-      let end = places[token].end;
-      token += 1;
-      while (token < places.length && places[token].start < end) {
-        end = Math.max(end, places[token].end);
-        token += 1;
-      }
-      if (start > position) found.push({ start: position, end: start, first, last: first });
-      found.push({ start, end, first, last: token });
-      position = Math.max(position, end);
+  /* Places of tokens in bytes: tokens that share characters divide their bytes, where these add up. */
+  const inBytes = (places, points, tokenizer) => {
+    const at = [0];
+    points.forEach((char) => at.push(at.at(-1) + encoder.encode(char).length));
+    const found = places.map((place) => ({ id: place.id, first: at[place.start], last: at[place.end] }));
+    for (const stretch of stretches(places, points.length)) {
+      if (stretch.last - stretch.first < 2) continue;
+      const sizes = places.slice(stretch.first, stretch.last).map((place) => data.tokenizers[tokenizer].tokens[place.id][0].length / 2);
+      const whole = sizes.reduce((sum, size) => sum + size, 0);
+      if (whole !== at[stretch.end] - at[stretch.start]) continue;
+      let first = at[stretch.start];
+      sizes.forEach((size, offset) => {
+        found[stretch.first + offset] = { id: places[stretch.first + offset].id, first, last: first + size };
+        first += size;
+      });
     }
-    if (position < n) found.push({ start: position, end: n, first: token, last: token });
     return found;
   };
 
@@ -237,29 +200,23 @@
       }
       box.append(span);
     }
-    let at = -1;
-    const point = (index, scroll) => {
-      if (at >= 0) spans[at].classList.remove("at");
-      at = index;
+    walk(box, spans.map((span) => [span]), (at) => {
       readout.textContent = at < 0 ? "" : describe(entry, cut, tokenizer, of.get(spans[at]), places, points);
-      if (at < 0) return;
-      spans[at].classList.add("at");
-      if (scroll) spans[at].scrollIntoView({ block: "nearest" });
-    };
-    box.addEventListener("pointerover", (event) => {
-      const span = event.target.closest("[data-i]");
-      if (span) point(spans.indexOf(span), false);
     });
-    box.addEventListener("pointerleave", () => point(-1, false));
-    box.addEventListener("blur", () => point(-1, false));
-    box.addEventListener("keydown", (event) => {
-      const target = { ArrowRight: Math.min(at + 1, spans.length - 1), ArrowLeft: Math.max(at - 1, 0),
-        Home: 0, End: spans.length - 1 }[event.key];
-      if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      point(target, true);
+    const fold = make("details", "bytes-fold"), view = make("div", "bytes-view");
+    view.tabIndex = 0;
+    view.setAttribute("role", "group");
+    view.setAttribute("aria-label", `Bytes under ${plain(data.tokenizers[tokenizer].name)}; the arrow keys move from token to token`);
+    fold.append(make("summary", "", "Bytes"), view);
+    fold.addEventListener("toggle", () => {
+      if (!fold.open || view.childElementCount) return;
+      const tokens = inBytes(places, points, tokenizer);
+      ruler(view, { text: entry.text, tokens, say: (at) => {
+        const stretch = at < 0 ? null : { ...places[at], first: at, last: at + 1 };
+        readout.textContent = stretch ? describe(entry, cut, tokenizer, stretch, places, points) : "";
+      } });
     });
-    one.append(head, box);
+    one.append(head, box, fold);
     return one;
   };
 

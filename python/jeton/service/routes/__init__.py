@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jeton.service.routes.audit import AUDIT
 from jeton.service.routes.chunk import CHUNK
 from jeton.service.routes.compare import COMPARE
 from jeton.service.routes.count import COUNT
@@ -21,5 +22,6 @@ OWN_ROUTES: tuple[ServiceRoute, ...] = (
     CHUNK,
     COMPARE,
     ROUTE,
+    AUDIT,
 )
 """Routes in the order of the document."""

@@ -1,0 +1,333 @@
+"""``jeton watch``: drift of a live service with its cause, and memory of a process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jeton.cli import outputs, streams, tables
+from jeton.cli.durations import Duration
+from jeton.cli.finite import FiniteRange
+from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
+from jeton.cli.option_groups import SectionedCommand
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.watch import Monitor
+    from jeton.watch.memory import MemoryReading
+    from jeton.watch.outlook import ServedBy
+
+__all__ = ["watch"]
+
+_SECTIONS = {
+    "Most used": ("tokenizer", "baseline", "save_baseline", "follow", "alerts"),
+    "Input": (
+        "route_field", "source_field", "time_field", "prompt_field", "every", "for_seconds",
+        "from_end",
+    ),
+    "Drift": ("alpha", "window", "learn"),
+    "Money and memory": ("price_model", "model", "gpu", "token_seconds", "pid", "limit_gib"),
+    "Output": ("json_file", "store", "parquet", "metrics", "otlp"),
+    "How the model is held": MEMORY_SECTION,
+}  # fmt: skip
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@click.argument("inputs", nargs=-1, metavar="LOGS...")
+@click.option("-t", "--tokenizer", metavar="T", help="Tokenizer that counts the texts.")
+@click.option(
+    "--baseline",
+    metavar="F",
+    help="History of a good day, of --save-baseline here or of `jeton audit`. Without one the "
+    "first requests are the history.",
+)
+@click.option("--save-baseline", metavar="F", help="Write what was seen as a history; no text.")
+@click.option("--follow", is_flag=True, help="Go on as the logs grow, until Ctrl-C or --for.")
+@click.option(
+    "--alert",
+    "alerts",
+    multiple=True,
+    metavar="F|URL",
+    help="Append alerts to a file as JSON lines, or POST them to an address. Repeatable.",
+)
+@click.option("--route-field", default="", metavar="NAME", help="Field that has the route.")
+@click.option("--source-field", default="", metavar="NAME", help="Field that has the source.")
+@click.option("--time-field", default="", metavar="NAME", help="Field that has the time.")
+@click.option("--prompt-field", default="", metavar="NAME", help="Field that has the sent text.")
+@click.option(
+    "--every", type=Duration(), default="2s", show_default=True, metavar="TIME",
+    help="Time between two looks.",
+)  # fmt: skip
+@click.option("--for", "for_seconds", type=Duration(), metavar="TIME", help="Stop after this time.")
+@click.option("--from-end", is_flag=True, help="With --follow: leave out what is there already.")
+@click.option(
+    "--alpha",
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
+    default=0.01,
+    show_default=True,
+    metavar="SHARE",
+    help="Chance of any false alarm while nothing changes, for all signals and all time.",
+)
+@click.option(
+    "--window", type=click.IntRange(min=20), default=1000, show_default=True, metavar="N",
+    help="Requests of a window: the canary and the store have one entry for each.",
+)  # fmt: skip
+@click.option(
+    "--learn", type=click.IntRange(min=20), default=500, show_default=True, metavar="N",
+    help="Requests that a signal is learned from, where the history lacks it.",
+)  # fmt: skip
+@click.option("--price-model", metavar="P", help="Price of the input tokens, for dollars a day.")
+@click.option("--model", metavar="M", help="Model that serves the requests, for the minutes left.")
+@click.option("--gpu", metavar="G", help="GPU that it runs on.")
+@click.option(
+    "--token-seconds", type=FiniteRange(min=0, min_open=True), metavar="S",
+    help="Time of a token of an answer, as measured; by default computed.",
+)  # fmt: skip
+@click.option("--pid", type=click.IntRange(min=1), metavar="N", help="Watch a process's memory.")
+@click.option(
+    "--limit-gib", type=FiniteRange(min=0, min_open=True), metavar="N",
+    help="Memory that the process may have; by default the limit of this control group.",
+)  # fmt: skip
+@outputs.json_file_option
+@click.option(
+    "--store", metavar="ADDRESS",
+    help="Keep windows and alerts: sqlite:F, duckdb:F or postgresql://...",
+)  # fmt: skip
+@click.option("--parquet", metavar="F", help="Write the windows of --store as Parquet.")
+@click.option("--metrics", metavar="HOST:PORT", help="Serve Prometheus metrics there.")
+@click.option("--otlp", metavar="URL", help="Send metrics by OTLP over HTTP to this address.")
+@memory_options
+def watch(
+    *,
+    inputs: tuple[str, ...],
+    tokenizer: str | None,
+    baseline: str | None,
+    save_baseline: str | None,
+    follow: bool,
+    alerts: tuple[str, ...],
+    every: float,
+    for_seconds: float | None,
+    from_end: bool,
+    alpha: float,
+    window: int,
+    learn: int,
+    price_model: str | None,
+    pid: int | None,
+    limit_gib: float | None,
+    json_file: str | None,
+    store: str | None,
+    parquet: str | None,
+    metrics: str | None,
+    otlp: str | None,
+    route_field: str,
+    source_field: str,
+    time_field: str,
+    prompt_field: str,
+    **given: Any,
+) -> int:
+    """Watch the requests of a service: what moved, why, what it costs, how long memory lasts.
+
+    LOGS are request logs as `jeton audit --logs` reads them. With --follow they may be live, too:
+    phoenix:URL#PROJECT, langfuse:URL, and otlp:HOST:PORT, which listens there. Compared with the
+    history are tokens a request and a byte, single-byte and unknown tokens, special tokens in
+    texts, invisible characters, padding and estimates. An alarm is raised by bets whose chance of
+    a false alarm is at most --alpha over the whole watch. A canary text, encoded anew each window,
+    finds a changed tokenizer with certainty. With --pid the memory of a process is watched. Exit
+    code 1: something moved.
+
+    \b
+    Examples:
+      jeton watch monday.jsonl -t o200k_base --save-baseline good.watch
+      jeton watch requests.jsonl --baseline good.watch --follow --alert alerts.jsonl
+      jeton watch log.jsonl --baseline good.watch --model llama-3.1-8b --gpu l4 --price-model gpt-4o
+      jeton watch otlp:127.0.0.1:4318 -t o200k_base --follow --metrics 127.0.0.1:9464
+      jeton watch --pid 4711 --for 10m --every 5s
+    """
+    outputs.check_outputs(json_file=json_file)
+    if pid is not None:
+        if inputs:
+            raise UsageError("--pid and logs were given; expected one of them")
+        return _watch_memory(pid, limit_gib, every, for_seconds or 600.0, alerts, json_file)
+    if not inputs:
+        raise UsageError("no logs were given\nhint: jeton watch requests.jsonl -t o200k_base")
+    if parquet is not None and store is None:
+        raise UsageError("--parquet writes what --store keeps\nhint: --store sqlite:history.db")
+    if follow and save_baseline and for_seconds is None:
+        raise UsageError("--save-baseline with --follow needs an end\nhint: --for 24h")
+
+    from contextlib import ExitStack
+
+    from jeton.watch import Monitor, WatchSettings, alert_sink
+    from jeton.watch.run import Outputs, WatchRun, open_sources
+    from jeton.watch.store import open_store
+
+    sinks = [lambda alert: streams.write_line(alert.line)] if json_file != "-" else []
+    sinks += [alert_sink(target) for target in alerts]
+    monitor = Monitor(
+        baseline,
+        tokenizer=tokenizer,
+        settings=WatchSettings(alpha=alpha, window_requests=window, learn_requests=learn),
+        served_by=_served_by(**given),
+        usd_per_mtok_input=_input_price(price_model),
+    )
+    with ExitStack() as stack:
+        kept = stack.enter_context(open_store(store)) if store is not None else None
+        run = WatchRun(
+            monitor, Outputs(sinks, kept, lambda words: streams.say(f"warning: {words}")),
+            tokenizer=tokenizer, route_field=route_field, source_field=source_field,
+            time_field=time_field, prompt_field=prompt_field,
+        )  # fmt: skip
+        if metrics is not None:
+            stack.callback(_serve_metrics(monitor, metrics))
+        if otlp is not None:
+            stack.callback(_send_metrics(monitor, otlp))
+        try:
+            if follow:
+                sources = open_sources(inputs, from_end=from_end)
+                run.follow(sources, every_seconds=every, for_seconds=for_seconds)
+            else:
+                run.read(list(inputs))
+        except KeyboardInterrupt:
+            streams.say("stopped")
+        run.finish()
+        if kept is not None and parquet is not None:
+            kept.write_parquet(parquet)
+    if save_baseline is not None:
+        monitor.make_history().write(save_baseline)
+    outputs.write_output(json_file, lambda: _json(monitor))
+    if json_file != "-":
+        _print(monitor)
+    outputs.say_written(json_file, save_baseline, parquet)
+    return 1 if monitor.alerts else 0
+
+
+def _served_by(
+    *, model: str | None, gpu: str | None, token_seconds: float | None, **plan: Any
+) -> ServedBy | None:
+    if model is None and gpu is None:
+        return None
+    if model is None or gpu is None:
+        raise UsageError("--model and --gpu go together: the minutes left need both")
+    from jeton.catalog import gpu as find_gpu
+    from jeton.catalog import model as find_model
+    from jeton.watch.outlook import ServedBy
+
+    return ServedBy(
+        find_model(model), find_gpu(gpu), memory_plan(**plan), seconds_per_token=token_seconds
+    )
+
+
+def _input_price(name: str | None) -> Any:
+    if name is None:
+        return None
+    from jeton.catalog import price
+
+    return price(name).usd_per_mtok_input
+
+
+def _place(option: str, place: str) -> tuple[str, int]:
+    host, _, port = place.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise UsageError(f"{option} {place} is no place to listen at\nhint: 127.0.0.1:9464")
+    return host, int(port)
+
+
+def _serve_metrics(monitor: Monitor, place: str) -> Any:
+    host, port = _place("--metrics", place)
+    from jeton.watch.metrics import MonitorCollector
+
+    collector = MonitorCollector(monitor)
+    from prometheus_client import CollectorRegistry, start_http_server
+
+    registry = CollectorRegistry()
+    registry.register(collector)
+    server, _ = start_http_server(port, addr=host, registry=registry)
+    streams.say(f"metrics at http://{host}:{server.server_port}/metrics")
+    return server.shutdown
+
+
+def _send_metrics(monitor: Monitor, address: str) -> Any:
+    from jeton.errors import MissingExtraError
+
+    try:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+    except ImportError:
+        raise MissingExtraError("--otlp", extra="watch") from None
+    from jeton.watch.metrics import export_otel
+
+    reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=address))
+    return export_otel(monitor, reader).shutdown
+
+
+def _json(monitor: Monitor) -> str:
+    from jeton._plain import strict_json
+
+    return strict_json(monitor.to_dict(), indent=2) + "\n"
+
+
+def _print(monitor: Monitor) -> None:
+    headings = ["SIGNAL", "ROUTE", "BEFORE", "NOW", "EVIDENCE", "STATE"]
+    rows = []
+    for state in monitor.states():
+        if state.limit == 0:
+            continue
+        numbers = [_number(value, state.is_share) for value in (state.before, state.now)]
+        word = "ALARM" if state.is_raised else "same"
+        share = f"{min(state.evidence / state.limit, 1):.0%}"
+        rows.append([state.label, state.route or "all", *numbers, share, word])
+    if rows:
+        tables.print_table(headings, rows, right=["BEFORE", "NOW", "EVIDENCE"])
+    words = f"{monitor.n_requests:,} requests, {len(monitor.alerts)} alerts"
+    if not rows:
+        words += f"; nothing is compared before {monitor.settings.learn_requests} requests"
+    streams.say(f"{words}; chance of a false alarm at most {monitor.settings.alpha:.1%}")
+
+
+def _number(value: float | None, is_share: bool) -> str:  # noqa: FBT001
+    if value is None:
+        return ""
+    if is_share:
+        return f"{value:.2%}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3f}"
+
+
+def _watch_memory(
+    pid: int,
+    limit_gib: float | None,
+    every: float,
+    for_seconds: float,
+    alerts: tuple[str, ...],
+    json_file: str | None,
+) -> int:
+    import time
+
+    from jeton._plain import strict_json
+    from jeton.watch import alert_sink
+    from jeton.watch.memory import MemoryWatch
+
+    limit = None if limit_gib is None else int(limit_gib * 2**30)
+    sinks = [alert_sink(target) for target in alerts]
+    watch = MemoryWatch(pid, limit_bytes=limit)
+    end = time.monotonic() + for_seconds
+    try:
+        while True:
+            watch.sample()
+            left = min(every, end - time.monotonic())
+            if left <= 0:
+                break
+            time.sleep(left)
+    except KeyboardInterrupt:
+        streams.say("stopped")
+    except ProcessLookupError as error:
+        streams.say(f"the process ended: {error}")
+    found: MemoryReading = watch.read()
+    alert = watch.alert()
+    if alert is not None:
+        for sink in sinks:
+            sink(alert)
+    outputs.write_output(json_file, lambda: strict_json(found.to_dict(), indent=2) + "\n")
+    if json_file != "-":
+        streams.write_line(found.in_words)
+    return 1 if alert is not None else 0

@@ -1,0 +1,21 @@
+/* Texts at one click: languages, and what breaks tokenizers. Written for this page. */
+export const SAMPLES = [
+  ["English", "en", "The committee said on Tuesday that it will help the town rebuild its library."],
+  ["Deutsch", "de", "Die Donaudampfschifffahrtsgesellschaft veröffentlichte gestern ihren Geschäftsbericht."],
+  ["Español", "es", "El año pasado, la señora Núñez compró cinco kilos de piñas en la tienda de la esquina."],
+  ["Русский", "ru", "Вчера вечером мы долго говорили о том, как изменится наш город через десять лет."],
+  ["中文", "zh", "昨天晚上,我们在图书馆里讨论了人工智能对城市生活的影响。"],
+  ["日本語", "ja", "昨日の夜、図書館で友達と新しい技術について話しました。"],
+  ["한국어", "ko", "어제 저녁에 우리는 도서관에서 새로운 기술에 대해 이야기했습니다."],
+  ["हिन्दी", "hi", "कल शाम हमने पुस्तकालय में नई तकनीक के बारे में बात की।"],
+  ["தமிழ்", "ta", "நேற்று மாலை நாங்கள் நூலகத்தில் புதிய தொழில்நுட்பம் பற்றி பேசினோம்."],
+  ["العربية", "ar", "تحدثنا مساء أمس في المكتبة عن التقنيات الجديدة وأثرها في المدينة."],
+  ["עברית", "he", "אתמול בערב דיברנו בספרייה על הטכנולוגיה החדשה."],
+  ["ไทย", "th", "เมื่อวานตอนเย็นเราคุยกันที่ห้องสมุดเรื่องเทคโนโลยีใหม่"],
+  ["Emoji", "", "👩‍👩‍👧‍👦 went to 🏴󠁧󠁢󠁥󠁮󠁧󠁿, 🧑🏽‍🚀 to the 🌙. Naïve café, 5 × 3 ≠ 14."],
+  ["Code", "", "def mean(values: list[float]) -> float:\n\tif not values:\n\t\treturn 0.0\n\treturn sum(values) / len(values)\n"],
+  ["JSON", "", '{\n    "id": "3f2b8c1e-9d47-4a60",\n    "total": 1234567.89,\n    "tags": ["new", "paid"]\n}'],
+  ["Invisible", "", "pay\u200bpal \u202egnp.exe\u202c soft\u00adhyphen no\u00a0break \ufeffmark tag\u{e0041}\u{e0042}"],
+  ["Numbers", "", "3.14159265358979 · 1,234,567 · 2026-11-29T11:46:55Z · 0x7fff_ffff · 1e-9"],
+  ["Medical", "en", "Hydroxychloroquine 200 mg twice daily; echocardiography showed mild cardiomyopathy."],
+];

@@ -1,0 +1,152 @@
+"""The history that a watch compares with: a file of sums, without any text.
+
+JSON, compressed with zstd: sums of the requests by group, the texts of a sample of them in the
+gate's sums, the tokenizer, and the reading of the canary. A baseline of `jeton audit` is read, too:
+it has the lengths and the causes, and the other signals are learned from the first requests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from jeton._core import Tokenizer, compress_zstd, decompress
+from jeton._core import __version__ as jeton_version
+from jeton._files import write_whole
+from jeton.errors import FormatError, RecordError
+from jeton.watch.canary import CanaryReading
+from jeton.watch.causes import BASELINE_SCHEMA, Baseline, TextSums, TokenizerIdentity
+from jeton.watch.signals import SIGNALS
+from jeton.watch.windows import TrafficSums, WatchSums
+
+__all__ = ["HISTORY_SCHEMA", "WatchHistory"]
+
+HISTORY_SCHEMA: Final = "jeton.watch/1"
+
+_MAX_FILE_BYTES: Final = 256 << 20
+_LEVEL: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class WatchHistory:
+    """Requests of the past, in figures.
+
+    Attributes:
+        sums: Sums by group.
+        texts: A sample of the texts in the gate's sums; None: no causes can be told.
+        tokenizer: The tokenizer that counted; None: the log's own counts.
+        canary: Reading of the canary; None: none was taken.
+        jeton_version: Version that made it.
+    """
+
+    sums: WatchSums
+    texts: TextSums | None = None
+    tokenizer: TokenizerIdentity | None = None
+    canary: CanaryReading | None = None
+    jeton_version: str = field(default=jeton_version)
+
+    def load_tokenizer(self) -> Tokenizer | None:
+        """Load the tokenizer of the history again; None if it is not at hand."""
+        return None if self.tokenizer is None else self.tokenizer.tokenizer()
+
+    def to_bytes(self) -> bytes:
+        """The file: the same bytes for the same figures."""
+        identity = self.tokenizer
+        plain = {
+            "schema_version": HISTORY_SCHEMA,
+            "jeton_version": self.jeton_version,
+            "tokenizer": None if identity is None else identity.to_plain(),
+            "canary": None if self.canary is None else self.canary.to_plain(),
+            "groups": self.sums.to_plain(),
+            "texts": None if self.texts is None else self.texts.to_plain(),
+        }
+        text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
+        return compress_zstd(text.encode("ascii"), level=_LEVEL)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, whole or not at all."""
+        write_whole(Path(path), self.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, path: str = "") -> WatchHistory:
+        """Read what `to_bytes` wrote, or a baseline of an audit.
+
+        Raises:
+            FormatError: It is neither.
+            LimitError: It decompresses to more than 256 MiB.
+        """
+        where = path or "the history"
+        try:
+            plain = json.loads(decompress(data, max_bytes=_MAX_FILE_BYTES, path=path or None))
+        except RecordError as error:
+            raise FormatError(str(error), path=path or None) from None
+        except (ValueError, RecursionError):
+            raise FormatError(
+                f"{where} is no history: not JSON\nhint: `jeton watch LOGS --save-baseline F` "
+                "writes one",
+                path=path or None,
+            ) from None
+        version = plain.get("schema_version") if isinstance(plain, dict) else None
+        if isinstance(version, str) and version.startswith(BASELINE_SCHEMA.split("/")[0] + "/"):
+            return _of_audit(Baseline.from_bytes(data, path=path or None))
+        if version != HISTORY_SCHEMA:
+            raise FormatError(
+                f"{where} has the schema {version!r}; expected {HISTORY_SCHEMA!r}\n"
+                "hint: `jeton watch LOGS --save-baseline F` writes one",
+                path=path or None,
+            )
+        try:
+            identity, texts = plain["tokenizer"], plain["texts"]
+            return cls(
+                sums=WatchSums.from_plain(plain["groups"]),
+                texts=None if texts is None else TextSums.from_plain(texts),
+                tokenizer=None if identity is None else TokenizerIdentity.from_plain(identity),
+                canary=CanaryReading.from_plain(plain["canary"]),
+                jeton_version=str(plain["jeton_version"]),
+            )
+        except FormatError as error:
+            raise FormatError(f"{where}: {error}", path=path or None) from None
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"{where} is damaged: {error!r}", path=path or None) from None
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> WatchHistory:
+        """Read a file.
+
+        Raises:
+            FileNotFoundError: There is none; the message says how to make it.
+            FormatError: It is no history.
+        """
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"there is no baseline {os.fspath(path)}\n"
+                "hint: make it from a good day: jeton watch LOGS -t T --save-baseline F"
+            ) from None
+        return cls.from_bytes(data, path=os.fspath(path))
+
+
+def _of_audit(baseline: Baseline) -> WatchHistory:
+    """Lengths by source, and the causes; signals of single requests are not in it."""
+    texts = TextSums.of_baseline(baseline)
+    sums, signal = WatchSums(), SIGNALS["tokens_per_request"]
+    for size in texts.sizes():
+        group = sums.groups.setdefault(sums.key("", size.source, ""), TrafficSums())
+        group.n_requests += size.n_texts
+        group.n_tokens += size.n_tokens
+        group.n_bytes += size.n_bytes
+        group.n_chars += size.n_chars
+    levels: Counter[int] = Counter()
+    for length, n in texts.lengths().items():
+        level = signal.level(length)
+        if level is not None:
+            levels[level] += n
+    first = next(iter(sums.groups.values()), None)
+    if first is not None:
+        first.levels[signal.name] = levels
+    return WatchHistory(sums, texts, baseline.tokenizer)

@@ -1,0 +1,176 @@
+"""A watch from its inputs to its outputs: logs in; alerts, store and metrics out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from jeton.corpus.requests.records import read_records
+from jeton.errors import EmptyCorpusError, JetonError, UsageError
+from jeton.registry import TokenizerLike
+from jeton.watch.alerts import Alert
+from jeton.watch.collectors import open_live
+from jeton.watch.following import FollowedFile
+from jeton.watch.logs import requests_of
+from jeton.watch.monitor import Monitor, WatchedRequest
+from jeton.watch.store import WatchStore
+
+__all__ = ["LiveSource", "Outputs", "WatchRun", "open_sources"]
+
+_BATCH: Final = 64
+
+
+class LiveSource(Protocol):
+    """A source that is asked again and again."""
+
+    def poll(self) -> Iterator[Any]:
+        """Yield the records that are new."""
+
+    def close(self) -> None:
+        """Let go of what is held open."""
+
+
+@dataclass(slots=True)
+class Outputs:
+    """Receivers of what a watch finds.
+
+    Attributes:
+        sinks: Called with each alert; one that fails is told of, and the watch goes on.
+        store: Store of windows and alerts.
+        complain: Called with words about what failed.
+    """
+
+    sinks: Sequence[Callable[[Alert], None]] = ()
+    store: WatchStore | None = None
+    complain: Callable[[str], None] = field(default=lambda _: None)
+
+    def alert(self, alert: Alert) -> None:
+        """Pass on an alert."""
+        for sink in self.sinks:
+            try:
+                sink(alert)
+            except OSError as error:
+                self.complain(str(error))
+        if self.store is not None:
+            self.store.add_alert(alert)
+
+
+class WatchRun:
+    """Feeds a monitor from records.
+
+    Args:
+        monitor: The monitor.
+        outputs: Receivers.
+        tokenizer: Tokenizer that is loaded anew for the canary of each window; None: no canary.
+        fields: Names of the fields, as `requests_of` takes them.
+    """
+
+    def __init__(
+        self,
+        monitor: Monitor,
+        outputs: Outputs,
+        *,
+        tokenizer: TokenizerLike | None = None,
+        **fields: str,
+    ) -> None:
+        self.monitor, self.outputs = monitor, outputs
+        self._tokenizer, self._fields = tokenizer, fields
+        self._stored = 0
+
+    def read(self, paths: Sequence[str]) -> None:
+        """Take all requests of files, folders and ``-``, to their ends.
+
+        Raises:
+            EmptyCorpusError: There is no request.
+            OSError: A file cannot be read.
+        """
+        before = self.monitor.n_requests
+        self._take(requests_of(read_records(paths), **self._fields))
+        if self.monitor.n_requests == before:
+            raise EmptyCorpusError(
+                f"no request in {', '.join(paths)}\nhint: `jeton audit --logs` says what a log has"
+            )
+
+    def follow(
+        self,
+        sources: Sequence[LiveSource],
+        *,
+        every_seconds: float = 2.0,
+        for_seconds: float | None = None,
+    ) -> None:
+        """Take requests as they come, until the time is over or Ctrl-C.
+
+        Raises:
+            KeyboardInterrupt: Somebody pressed Ctrl-C.
+        """
+        if not every_seconds > 0:
+            raise UsageError(f"every_seconds is {every_seconds}; expected above 0")
+        end = None if for_seconds is None else time.monotonic() + for_seconds
+        with ExitStack() as stack:
+            for source in sources:
+                stack.callback(source.close)
+            while True:
+                for source in sources:
+                    try:
+                        self._take(requests_of(source.poll(), **self._fields))
+                    except (OSError, JetonError) as error:
+                        self.outputs.complain(str(error))
+                left = every_seconds if end is None else min(every_seconds, end - time.monotonic())
+                if left <= 0:
+                    return
+                time.sleep(left)
+
+    def finish(self) -> None:
+        """Store the window that is open still."""
+        if self.outputs.store is not None and self.monitor.window.groups:
+            self._store(self.monitor.window, self.monitor.n_requests)
+
+    def _take(self, requests: Iterator[WatchedRequest]) -> None:
+        batch: list[WatchedRequest] = []
+        for request in requests:
+            if request.n_tokens is None and self.monitor.tokenizer is None:
+                raise UsageError(
+                    "the log does not say how many tokens a request has\n"
+                    "hint: name the tokenizer that counts them (-t)"
+                )
+            batch.append(request)
+            if len(batch) == _BATCH:
+                self._observe(batch)
+                batch = []
+        self._observe(batch)
+
+    def _observe(self, batch: list[WatchedRequest]) -> None:
+        n_before = len(self.monitor.closed), self.monitor.n_requests
+        for alert in self.monitor.observe(*batch):
+            self.outputs.alert(alert)
+        size = self.monitor.settings.window_requests
+        if self.monitor.n_requests // size == n_before[1] // size:
+            return
+        if self._tokenizer is not None:
+            found = self.monitor.check_canary(self._tokenizer)
+            if found is not None:
+                self.outputs.alert(found)
+        if self.outputs.store is not None:
+            self._store(self.monitor.closed[-1], self.monitor.n_requests // size * size)
+
+    def _store(self, window: Any, last: int) -> None:
+        assert self.outputs.store is not None
+        recent = self.monitor.last_time
+        self.outputs.store.add_window(
+            window, first_request=self._stored, last_request=last - 1, ended_at=recent
+        )
+        self._stored = last
+
+
+def open_sources(inputs: Sequence[str], *, from_end: bool = False) -> list[LiveSource]:
+    """Open live sources: files that grow, or addresses as `open_live` takes them.
+
+    Raises:
+        UsageError: Standard input is among them, or an address cannot be meant.
+    """
+    if "-" in inputs:
+        raise UsageError("standard input is not followed\nhint: name the file that grows")
+    return [open_live(name) or FollowedFile(name, from_end=from_end) for name in inputs]

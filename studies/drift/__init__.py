@@ -1,0 +1,1 @@
+"""Drift of a stream of requests: false alarms, delays and causes, measured on real texts."""
