@@ -17,11 +17,11 @@ from typing import Any, Final
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
-from jeton.auditing.gate.causes import CAUSES, KnownTokenizers
-from jeton.auditing.gate.causes import explain as explain_figure
+from jeton.auditing.gate.causes import CAUSES, Compared, causes_of
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES
+from jeton.auditing.gate.side import PRICED_KINDS, PriceCell, PriceKey, Side
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.gate.values import domain_values
 from jeton.findings import Basis
@@ -62,7 +62,7 @@ def _causes(*causes: DriftCause) -> MappingProxyType[str, DriftCause]:
     return MappingProxyType({cause.name: cause for cause in causes})
 
 
-_TEMPLATE: Final = frozenset({"shared_text", "chat_markers"})
+_TEMPLATE: Final = frozenset({"shared_text", "chat_markers", "frame"})
 _WHITE_SPACE: Final = frozenset({"white_space", "line_breaks", "json_layout"})
 _FORM: Final = frozenset({"unicode_form", "compatibility_forms"})
 
@@ -80,7 +80,7 @@ DRIFT_CAUSES: Final = _causes(
         "see which source grew, and whether it was meant to",
     ),
     DriftCause(
-        "length", "length of the requests", frozenset({"length", "number_of_documents"}),
+        "length", "length of the requests", frozenset({"length", "number", "number_of_documents"}),
         "see which part of the request grew: passages, history, tools",
     ),
     DriftCause(
@@ -100,12 +100,14 @@ DRIFT_CAUSES: Final = _causes(
         "compare the text before and after the last deployed step",
     ),
     DriftCause(
-        "wording", "wording", frozenset({"wording", "mix_length_and_wording", "content"}),
+        "wording", "wording", frozenset({"wording", "content", "unlogged"}),
         "see what the texts are about now; a vocabulary of the domain may pay",
     ),
     DriftCause(
         "price", "price or traffic",
-        frozenset({"price", "requests_per_day", "traffic", "output_and_price_steps"}),
+        frozenset(
+            {"cache", "model", "provider", "region", "tariff", "list_price", "fees", "traffic"}
+        ) | {"answer", "reasoning"},
         "compare the price list and the number of requests",
     ),
 )  # fmt: skip
@@ -169,7 +171,7 @@ class TextSums:
     @property
     def n_texts(self) -> int:
         """Texts that were counted."""
-        return self.statistics.total().n_documents
+        return self.statistics.total().n
 
     def lengths(self) -> Counter[int]:
         """Return how many texts have how many tokens."""
@@ -179,14 +181,12 @@ class TextSums:
         """Yield the sums of each source."""
         for source in self.statistics.domains:
             whole = self.statistics.total(source)
-            yield SourceSize(
-                source, whole.n_documents, whole.n_bytes[0], whole.n_chars[0], whole.n_tokens[0]
-            )
+            yield SourceSize(source, whole.n, whole.n_bytes[0], whole.n_chars[0], whole.n_tokens[0])
 
     @classmethod
     def of_baseline(cls, baseline: Baseline) -> TextSums:
         """Take the texts of an audit's baseline."""
-        return cls(baseline.statistics)
+        return cls(baseline.side.text)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON values."""
@@ -232,24 +232,20 @@ def explain_drift(
     if not texts:
         return ()
     collector = _collected(tokenizer, texts, domains, before_tokenizer)
-    sides = KnownTokenizers(
-        before.statistics, DocumentTable(), collector.current, collector.other, is_same_tokenizer
-    )
-    old, new = (domain_values(s, domain) for s in (before.statistics, collector.current.statistics))
-    found = explain_figure(metric, sides, domain=domain, before=old, after=new)
+    after = collector.current
+    old, new = (_side(text, usd_per_mtok_input) for text in (before.statistics, after.statistics))
+    sides = Compared(old, DocumentTable(), new, after, collector.other, is_same_tokenizer)
+    values = [domain_values(side.text, domain) for side in (old, new)]
+    found = causes_of(metric, sides, domain=domain, before=values[0], after=values[1])
     difference = sum((effect.value for effect in found), Fraction(0))
     if not difference:
         return ()
     dollars: dict[str, Fraction] = {}
     if usd_per_mtok_input is not None and requests_per_day:
-        for side in (old, new):
-            side["usd_per_mtok_input"] = Fraction(usd_per_mtok_input)
-            side["usd_per_request"] = (
-                side["tokens_per_document"] * Fraction(usd_per_mtok_input) / 1_000_000
-            )
-            side["requests_per_day"] = Fraction(requests_per_day)
-            side[_DAYS] = side["usd_per_request"] * side["requests_per_day"]
-        for effect in explain_figure(_DAYS, sides, domain=domain, before=old, after=new):
+        for side, own in zip((old, new), values, strict=True):
+            own["requests_per_day"] = Fraction(requests_per_day)
+            own[_DAYS] = side.usd / side.n_priced * own["requests_per_day"]
+        for effect in causes_of(_DAYS, sides, domain=None, before=values[0], after=values[1]):
             name = _HOME[effect.cause].name
             dollars[name] = dollars.get(name, Fraction(0)) + effect.value
     shares: list[CauseShare] = []
@@ -259,7 +255,6 @@ def explain_drift(
         if not value:
             continue
         main = max(effects, key=lambda effect: abs(effect.value))
-        groups = dict.fromkeys(c.language or c.domain for c in main.contributions[:3])
         usd = dollars.get(cause.name, Fraction(0)) if dollars else None
         shares.append(
             CauseShare(
@@ -267,7 +262,7 @@ def explain_drift(
                 label=cause.label,
                 detail=CAUSES[main.cause],
                 share=float(value / difference),
-                groups=tuple(name for name in groups if name),
+                groups=_grown(cause.name, old.text, new.text),
                 usd_per_day=None if usd is None else float(usd),
                 basis=main.basis,
                 remedy=FEATURES[main.cause].remedy if main.cause in FEATURES else cause.remedy,
@@ -275,6 +270,31 @@ def explain_drift(
         )
     shares.sort(key=lambda share: -share.share)
     return tuple(shares)
+
+
+def _side(text: Statistics, usd_per_mtok_input: Decimal | None) -> Side:
+    """A side of texts alone; with a price, the dollars of their tokens."""
+    if usd_per_mtok_input is None:
+        return Side(text)
+    whole = text.total()
+    none = [0] * (len(PRICED_KINDS) - 1)
+    usd = Fraction(usd_per_mtok_input) * whole.n_tokens[0] / 1_000_000
+    cell = PriceCell(whole.n, (whole.n_tokens[0], *none), (usd, *(Fraction(0) for _ in none)))
+    return Side(text, prices={PriceKey("", "", "", ""): cell})
+
+
+def _grown(cause: str, before: Statistics, after: Statistics) -> tuple[str, ...]:
+    """Sources or languages whose share of the texts moved most; none for other causes."""
+    if cause not in ("source_mix", "language_mix"):
+        return ()
+    place = 0 if cause == "source_mix" else 2
+    shares: dict[str, float] = {}
+    for sign, side in ((-1, before), (1, after)):
+        n = sum(cell.n for cell in side.cells.values()) or 1
+        for key, cell in side.cells.items():
+            shares[key[place]] = shares.get(key[place], 0.0) + sign * cell.n / n
+    ordered = sorted(shares, key=lambda name: (-abs(shares[name]), name))
+    return tuple(name for name in ordered if name)[:3]
 
 
 def _collected(
