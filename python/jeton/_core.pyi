@@ -46,6 +46,7 @@ __all__ = [
     "Surveyor",
     "TermCounter",
     "TextBatch",
+    "TextScanner",
     "TextStats",
     "TokenBatch",
     "TokenStats",
@@ -134,6 +135,24 @@ class TextBatch:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> str: ...
     def __iter__(self) -> Iterator[str]: ...
+
+@final
+class TextScanner:
+    """Finds the places of a text at which the guard has to look."""
+
+    def __new__(
+        cls,
+        ranges: Sequence[tuple[int, int, int, int, int, int]],
+        folds: Sequence[tuple[str, int]],
+        markers: Sequence[str],
+        phrases: Sequence[str],
+    ) -> Self:
+        """Make a scanner from properties of characters: for each range of code points its first one,
+        class, script, joining type, flags and script bit, ascending. ``folds`` has characters with
+        the ASCII character that they pass for, ``markers`` the texts of special tokens, ``phrases``
+        words that are found as they are."""
+    def candidates(self, text: str) -> list[tuple[int, int, int]]:
+        """The candidates of a text: start and end in code points, and the code, by place and code."""
 
 @final
 class DocumentReader:

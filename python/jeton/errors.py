@@ -26,6 +26,7 @@ The tree::
       ModelConfigError(ValueError)         .field      a config.json without what memory needs
       TemplateError(ValueError)            .reason .line          a chat template failed
         TemplateLimitError                 .limit
+      GuardRejected(ValueError)            .verdict            a policy refuses a text
       MissingExtraError(ImportError)       .extra
       UsageError(ValueError)               arguments that contradict one another
     JetonWarning(UserWarning)
@@ -55,6 +56,7 @@ __all__ = [
     "EncodeError",
     "EndlessInputWarning",
     "FormatError",
+    "GuardRejected",
     "InvalidTextError",
     "JetonError",
     "JetonWarning",
@@ -291,6 +293,18 @@ class UnknownPriceError(CatalogError):
 
     kind = "price model"
     how_to_list = "`jeton catalog prices` shows the known names; PROVIDER:MODEL picks one provider"
+
+
+class GuardRejected(JetonError, ValueError):
+    """A policy of the guard refuses a text.
+
+    Attributes:
+        verdict: The findings for which it is refused: a ``jeton.guard.Verdict``.
+    """
+
+    def __init__(self, message: str, *, verdict: Any = None) -> None:
+        super().__init__(message)
+        self.verdict = verdict
 
 
 class MissingExtraError(JetonError, ImportError):

@@ -75,6 +75,7 @@ CRATES = (
     "jeton-chunk",
     "jeton-core",
     "jeton-pack",
+    "jeton-scan",
     "jeton-serving",
     "jeton-measure",
     "jeton-train",

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from jeton._core import Surveyor, TextBatch, Tokenizer
 from jeton.auditing.evidence import percent
 from jeton.auditing.measures.whitespace import without_needless_whitespace
+from jeton.guard.wordlist import MARKERS
 from jeton.workload.counting.joining import MIN_JOINED_BYTES, Observed, joined
-from jeton.workload.counting.lookalikes import KNOWN_MARKERS, LookalikeCounts
+from jeton.workload.counting.lookalikes import LookalikeCounts
 from jeton.workload.digests import DuplicateTracker, digests_of, digests_of_pairs
 from jeton.workload.sampling.passages import N_SAMPLES, PassageSampler, TermFinder
 
@@ -49,12 +50,10 @@ def test_tracking_stops_at_its_limit_and_says_so() -> None:
 def test_markers_equal_a_naive_scan(parts: list[str]) -> None:
     # Cut into documents everywhere, so that markers also lie across two of them.
     for texts in ([*parts], ["".join(parts)], ["".join(parts[:3]), "".join(parts[3:])]):
-        surveyor = Surveyor(KNOWN_MARKERS, block_bytes=1, max_blocks=0)
-        scanner = LookalikeCounts(KNOWN_MARKERS)
+        surveyor = Surveyor(MARKERS, block_bytes=1, max_blocks=0)
+        scanner = LookalikeCounts(MARKERS)
         scanner.add(surveyor.survey(TextBatch.from_texts(texts)))
-        naive = [
-            [m for m in KNOWN_MARKERS for _ in re.findall(re.escape(m), text)] for text in texts
-        ]
+        naive = [[m for m in MARKERS for _ in re.findall(re.escape(m), text)] for text in texts]
         assert sum(scanner.counts.values()) == sum(map(len, naive))
         assert scanner.n_documents == sum(map(bool, naive))
 

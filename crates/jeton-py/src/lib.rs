@@ -26,6 +26,7 @@ mod packing;
 mod raw_text;
 mod reader;
 mod recipe;
+mod scan;
 mod sentencepiece;
 mod serving;
 mod survey;
@@ -86,6 +87,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model_inputs::ModelInputs>()?;
     module.add_class::<reader::DocumentReader>()?;
     module.add_class::<encoding::Encoding>()?;
+    module.add_class::<scan::TextScanner>()?;
     module.add_class::<sentencepiece::SentencePieceModel>()?;
     module.add_class::<sentencepiece::SentencePieceRules>()?;
     module.add_class::<serving::AdmissionBooks>()?;

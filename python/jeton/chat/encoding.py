@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ __all__ = [
     "ChatEncoding",
     "Control",
     "LookAlike",
+    "TextPolicy",
     "control_tokens",
     "encode_chat",
     "encode_rendered",
@@ -30,6 +31,13 @@ Control = Literal["auto", "special"] | Iterable[str]
 
 _MARKUP = re.compile("<[|\uff5c].*[|\uff5c]>", re.DOTALL)
 """``<|...|>``, also with DeepSeek's fullwidth bars: written for machines, not by people."""
+
+
+class TextPolicy(Protocol):
+    """Judge of texts that come from outside, as ``jeton.guard.Policy`` is one."""
+
+    def clean(self, text: str) -> str:
+        """Return the text as it may be used; raise if it may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +210,7 @@ def encode_chat(
     tokenizer: TokenizerLike,
     template: ChatTemplate,
     control: Control = "auto",
+    policy: TextPolicy | None = None,
     **options: Any,
 ) -> ChatEncoding:
     """The ids of a chat: ``template.render``, then ``encode_rendered``.
@@ -214,14 +223,37 @@ def encode_chat(
         tokenizer: A name, a path or a tokenizer.
         template: The template.
         control: See ``control_tokens``.
+        policy: Cleans the texts of the messages, or rejects them, before the template sees them:
+            a ``jeton.guard.Policy``.
         options: Keywords of ``ChatTemplate.render``.
 
     Raises:
         JetonError: As the two functions.
     """
+    if policy is not None:
+        messages = [_cleaned(message, policy) for message in messages]
     return encode_rendered(
         template.render(messages, **options), tokenizer=tokenizer, control=control
     )
+
+
+_TEXT_FIELDS = frozenset(
+    {"content", "text", "reasoning_content", "arguments", "output", "thinking"}
+)
+"""Fields of a message whose strings come from users, tools and models."""
+
+
+def _cleaned(value: Any, policy: TextPolicy, *, is_text: bool = False) -> Any:
+    if isinstance(value, str):
+        return policy.clean(value) if is_text else value
+    if isinstance(value, Mapping):
+        return {
+            key: _cleaned(inner, policy, is_text=is_text or key in _TEXT_FIELDS)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_cleaned(inner, policy, is_text=is_text) for inner in value]
+    return value
 
 
 def _inside(

@@ -16,7 +16,7 @@ from jeton.checkpoint.elements import QUANTIZED, READERS
 from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.errors import FormatError, UsageError
 
-__all__ = ["RowStatistics", "can_read_rows", "read_rows", "row_statistics"]
+__all__ = ["RowStatistics", "can_read_rows", "read_rows", "row_blocks", "row_statistics"]
 
 _BLOCK_BYTES = 16 << 20
 """Bytes of a file that are read at once."""
@@ -83,7 +83,7 @@ def row_statistics(tensor: Tensor) -> RowStatistics:
     is_finite = np.empty(tensor.shape[0], dtype=np.bool_)
     at = 0
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in _blocks(tensor):
+        for block in row_blocks(tensor):
             after = at + len(block)
             # The squares of float32 may be too large for float32.
             squares = np.einsum("ij,ij->i", block, block, dtype=np.float64)
@@ -95,7 +95,13 @@ def row_statistics(tensor: Tensor) -> RowStatistics:
     return RowStatistics(norms, is_finite, median, tensor.dtype in QUANTIZED)
 
 
-def _blocks(tensor: Tensor) -> Iterator[NDArray[np.float32]]:
+def row_blocks(tensor: Tensor) -> Iterator[NDArray[np.float32]]:
+    """Yield the rows of a matrix in blocks of bounded size, float32 (n, n_columns).
+
+    Raises:
+        FormatError: It is no matrix, or of a type that is not known; or the file changed.
+        OSError: The file cannot be read.
+    """
     decode, row_bytes = _plan(tensor)
     n_rows, n_columns = tensor.shape
     at_once = max(1, _BLOCK_BYTES // max(row_bytes, 1))

@@ -102,6 +102,11 @@ COMMANDS = {
         "route",
         "Replay logs on endpoints: what a router costs, and where each request goes.",
     ),
+    "guard": (
+        "guard",
+        "guard",
+        "Guard a model's input: text that lies, and vocabularies that lie.",
+    ),
     "doctor": (
         "doctor",
         "doctor",

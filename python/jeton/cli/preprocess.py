@@ -29,6 +29,7 @@ _SECTIONS = {
         "boilerplate_share",
         "boilerplate_documents",
         "digits",
+        "guard_policy",
     ),
     "Run": ("num_threads", "as_json", "quiet"),
 }
@@ -41,7 +42,7 @@ _SECTIONS = {
     metavar="NAMES",
     required=True,
     help="Steps in the order in which they run, with commas: whitespace, unicode, quotes, "
-    "boilerplate, repetition, json, html, numbers. None runs unless it is named.",
+    "boilerplate, repetition, json, html, numbers, guard. None runs unless it is named.",
 )
 @options.tokenizer_option
 @click.option("-o", "--output", metavar="DIR", required=True, help="Folder for the files.")
@@ -94,6 +95,13 @@ _SECTIONS = {
     metavar="N",
     help="Significant digits that the step numbers leaves of a number with a fraction.",
 )
+@click.option(
+    "--guard-policy",
+    default="default",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Policy of the step guard: report, default, strict, or a TOML file.",
+)
 @options.threads_option
 @options.json_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
@@ -115,6 +123,7 @@ def preprocess(
     boilerplate_share: float,
     boilerplate_documents: int,
     digits: int,
+    guard_policy: str,
     num_threads: int | None,
     as_json: bool,
     quiet: bool,
@@ -148,6 +157,7 @@ def preprocess(
         boilerplate_share=boilerplate_share,
         boilerplate_documents=boilerplate_documents,
         significant_digits=digits,
+        guard_policy=guard_policy,
     )
     with (
         options.bad_records_explained(),

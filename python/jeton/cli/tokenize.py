@@ -28,6 +28,7 @@ _SECTIONS = {
         "input_format",
         "strict",
         "on_bad_record",
+        "guard",
         "shuffle",
         "no_template",
         "eos_token",
@@ -72,6 +73,11 @@ _SECTIONS = {
 )
 @options.strict_option
 @options.on_bad_record_option
+@click.option(
+    "--guard",
+    metavar="POLICY",
+    help="Clean or refuse each document by a policy of `jeton guard`: default, strict or a file.",
+)
 @click.option(
     "--shuffle",
     type=int,
@@ -155,6 +161,7 @@ def tokenize(
     input_format: Any,
     strict: bool,
     on_bad_record: Literal["stop", "skip"],
+    guard: str | None,
     shuffle: int | None,
     no_template: bool,
     eos_token: str,
@@ -250,6 +257,7 @@ def tokenize(
                     input_format=None if input_format == "auto" else input_format,
                     strict=strict,
                     on_bad_record=on_bad_record,
+                    guard=guard,
                     workers=workers,
                     on=place,
                     on_progress=on_progress,
@@ -292,6 +300,8 @@ def _say(made: TokenizedDataset, *, quiet: bool) -> None:
     streams.warn_left_out(n_null=read.n_null_documents, n_bad=read.n_bad_records, first="")
     if quiet:
         return
+    if read.n_guarded_documents:
+        streams.say(f"{counted(read.n_guarded_documents, 'document')} changed by the guard")
     if read.n_empty_documents:
         streams.say(f"{counted(read.n_empty_documents, 'empty document')} left out")
     if made.n_resumed_shards:

@@ -54,6 +54,7 @@ class DatasetOptions:
         input_format: Format of the inputs; empty: their names tell.
         strict: Bytes that are not UTF-8 are an error.
         on_bad_record: ``"stop"`` or ``"skip"`` at records that cannot be used.
+        guard: Policy of the guard for each document, as ``Policy.to_json`` writes it; empty: none.
     """
 
     format: DataFormat = "megatron"
@@ -72,6 +73,7 @@ class DatasetOptions:
     input_format: str = ""
     strict: bool = False
     on_bad_record: OnBadRecord = "stop"
+    guard: str = ""
 
     def check(self) -> None:
         """Refuse settings that contradict one another.

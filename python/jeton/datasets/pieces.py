@@ -25,6 +25,7 @@ class PieceCounts:
         n_bad_records: Records that cannot be used, which were skipped.
         n_replaced_documents: Documents in which bytes that are not UTF-8 were replaced.
         n_text_bytes: Bytes of text, UTF-8.
+        n_guarded_documents: Documents that the guard's policy changed.
     """
 
     n_documents: int = 0
@@ -33,6 +34,7 @@ class PieceCounts:
     n_bad_records: int = 0
     n_replaced_documents: int = 0
     n_text_bytes: int = 0
+    n_guarded_documents: int = 0
 
     def __add__(self, other: PieceCounts) -> PieceCounts:
         return PieceCounts(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))

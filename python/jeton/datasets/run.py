@@ -33,6 +33,7 @@ from jeton.datasets.threads import pieces_by_threads
 from jeton.datasets.units import WorkUnit, plan_units
 from jeton.datasets.working import TokenizeJob
 from jeton.errors import JetonWarning, UsageError
+from jeton.guard.policy import Policy
 from jeton.progress import OnProgress, Progress
 from jeton.registry.resolving import TokenizerLike, resolve
 
@@ -146,6 +147,7 @@ def tokenize_dataset(
     input_format: Format | None = None,
     strict: bool = False,
     on_bad_record: Literal["stop", "skip"] = "stop",
+    guard: str | os.PathLike[str] | Policy | None = None,
     workers: int | None = None,
     resume: bool = False,
     on: Literal["local"] | PieceSource = "local",
@@ -180,6 +182,8 @@ def tokenize_dataset(
         input_format: Overrides the format that the names tell.
         strict: Text that is not valid Unicode is an error.
         on_bad_record: ``"stop"`` or ``"skip"`` at records that cannot be used.
+        guard: Policy of the guard: its name, a TOML file or a ``jeton.guard.Policy``. Documents
+            are cleaned by it before they are tokenized, and counted; None: they are left alone.
         workers: Threads, or tasks of Ray at a time; all cores of the machine or cluster by default.
         resume: Go on with a run that was interrupted.
         on: ``"local"``, or ``jeton.cluster.pieces_on_ray``: the units are tasks on a cluster.
@@ -193,6 +197,7 @@ def tokenize_dataset(
             holds something else.
         CorpusError: An input cannot be read as documents, holds none, or changed.
         MissingExtraError: An optional library is needed.
+        GuardRejected: The policy rejects a document.
         OSError: A file cannot be read or written.
 
     Example:
@@ -224,6 +229,7 @@ def tokenize_dataset(
         input_format=input_format or "",
         strict=strict,
         on_bad_record=on_bad_record,
+        guard="" if guard is None else Policy.of(guard).to_json(),
     )
     options.check()
     if workers is not None and workers < 1:

@@ -11,6 +11,7 @@ import numpy as np
 from jeton._core import Tokenizer
 from jeton.corpus import InputFile
 from jeton.corpus.objects import FileState
+from jeton.datasets.guarding import guarded
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.reading import TextPiece, read_unit
@@ -78,6 +79,8 @@ class TokenizeJob:
             if n_before + n <= first_document and first_document:
                 n_before += n
                 continue
+            if self.options.guard:
+                text = guarded(text, tokenizer, self.options.guard)
             tokens = tokenizer.encode_batch(
                 text.texts, add_special_tokens=True, num_threads=num_threads()
             )

@@ -67,6 +67,12 @@ def _numbers(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
     return NumbersStep(options.significant_digits)
 
 
+def _guard(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
+    from jeton.preprocess.guard_step import GuardStep
+
+    return GuardStep(options.guard_policy, tokenizer)
+
+
 _MAKERS: Final[dict[str, Callable[[PreprocessOptions, Tokenizer], TextStep]]] = {
     "whitespace": _whitespace,
     "unicode": _unicode,
@@ -76,6 +82,7 @@ _MAKERS: Final[dict[str, Callable[[PreprocessOptions, Tokenizer], TextStep]]] = 
     "json": _json,
     "html": _html,
     "numbers": _numbers,
+    "guard": _guard,
 }
 
 STEP_NAMES: Final = tuple(_MAKERS)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
 from jeton.errors import UsageError
+from jeton.guard.policy import Policy
 
 __all__ = [
     "LOSS_CLASSES",
@@ -37,6 +38,7 @@ class PreprocessOptions:
         boilerplate_documents: Documents that it must stand in at least.
         boilerplate_max_lines: Different lines whose counts are held in memory.
         significant_digits: Digits that the step ``numbers`` leaves of a number with a fraction.
+        guard_policy: Policy of the step ``guard``: its name, a file, or a ``jeton.guard.Policy``.
     """
 
     hard_breaks: Literal["keep", "drop"] = "keep"
@@ -45,6 +47,7 @@ class PreprocessOptions:
     boilerplate_documents: int = 5
     boilerplate_max_lines: int = 1_000_000
     significant_digits: int = 4
+    guard_policy: str | Policy = "default"
 
     def __post_init__(self) -> None:
         if self.hard_breaks not in ("keep", "drop"):

@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from hashlib import blake2b
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from jeton._core import __version__
 from jeton._files import write_whole
 from jeton._plain import strict_json
 from jeton.auditing.gate import BudgetResult, ChangedDocument, GateResult
@@ -26,14 +23,10 @@ from jeton.auditing.gate.results import FeaturePlace
 from jeton.auditing.result import AuditReport
 from jeton.findings import Finding, Severity
 from jeton.report.gate import budget_lines, document_line
+from jeton.report.sarif_parts import SARIF_SCHEMA, digest, file_uri, is_file, rule_entry, sarif_log
 from jeton.report.visible import visible
 
 __all__ = ["SARIF_SCHEMA", "gate_to_sarif", "write_sarif"]
-
-SARIF_SCHEMA = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
-"""Published address of the schema (OASIS, errata 01, 2023-08-28)."""
 
 _LEVELS = {
     Severity.ERROR: "error",
@@ -53,9 +46,6 @@ _HELP_OF_FINDINGS = (
     "docs/reference/checks.md says how jeton measures this, and from which size on it tells."
 )
 
-_NO_SOURCES = ("-", "<texts>")
-"""Inputs that are no files: standard input and texts in memory."""
-
 
 def gate_to_sarif(result: GateResult, report: AuditReport) -> str:
     """Exceeded budgets and findings as the text of a SARIF file.
@@ -64,7 +54,7 @@ def gate_to_sarif(result: GateResult, report: AuditReport) -> str:
         result: The verdict.
         report: The audit that it is about.
     """
-    fallback = next((s.path for s in report.corpus.sources if _is_file(s.path)), None)
+    fallback = next((s.path for s in report.corpus.sources if is_file(s.path)), None)
     rules: dict[str, dict[str, Any]] = {}
     results = [_budget(item, rules, fallback) for item in result.failures]
     for finding in report.findings:
@@ -74,31 +64,17 @@ def gate_to_sarif(result: GateResult, report: AuditReport) -> str:
     indices = {rule: index for index, rule in enumerate(rules)}
     for entry in results:
         entry["ruleIndex"] = indices[entry["ruleId"]]
-    log = {
-        "$schema": SARIF_SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "jeton",
-                        "version": __version__,
-                        "semanticVersion": __version__,
-                        "rules": list(rules.values()),
-                    }
-                },
-                "columnKind": "unicodeCodePoints",
-                "automationDetails": {"id": "jeton/gate/"},
-                "artifacts": [{"location": {"uri": uri}} for uri in sorted(_uris(results))],
-                "results": results,
-                "properties": {
-                    "tokenizer": result.tokenizer[0],
-                    "tokenizerFingerprint": result.tokenizer[1],
-                    "isPassed": result.is_passed,
-                },
-            }
-        ],
-    }
+    log = sarif_log(
+        "jeton/gate/",
+        list(rules.values()),
+        results,
+        sorted(_uris(results)),
+        {
+            "tokenizer": result.tokenizer[0],
+            "tokenizerFingerprint": result.tokenizer[1],
+            "isPassed": result.is_passed,
+        },
+    )
     return strict_json(log, indent=2, ascii_only=True) + "\n"
 
 
@@ -118,7 +94,7 @@ def _budget(
     rule = f"budget/{item.metric}"
     rules.setdefault(
         rule,
-        _rule(
+        rule_entry(
             rule,
             f"{item.metric} stays within its budget",
             f"The figure {item.metric} of the audit moved past a limit that --fail-on sets.",
@@ -126,13 +102,13 @@ def _budget(
             _HELP_OF_BUDGETS,
         ),
     )
-    documents = [d for d in item.documents if _is_file(d.source) and d.n_tokens_after is not None]
+    documents = [d for d in item.documents if is_file(d.source) and d.n_tokens_after is not None]
     entry: dict[str, Any] = {
         "ruleId": rule,
         "level": "error",
         "message": {"text": "\n".join(budget_lines(item))},
         # The budget, not its figures: the same failure tomorrow is the same alert.
-        "partialFingerprints": {"budget/v1": _digest(item.budget.text, item.domain or "")},
+        "partialFingerprints": {"budget/v1": digest(item.budget.text, item.domain or "")},
         "properties": {
             "before": None if item.before is None else float(item.before),
             "after": float(item.after),
@@ -161,7 +137,7 @@ def _finding(
     words = finding.id.replace("-", " ").capitalize()
     rules.setdefault(
         rule,
-        _rule(
+        rule_entry(
             rule,
             words,
             f"{words}: {_sentence(finding.cause)}",
@@ -176,9 +152,9 @@ def _finding(
         "ruleId": rule,
         "level": level,
         "message": {"text": "\n".join(visible(part) for part in parts if part)},
-        "partialFingerprints": {"finding/v1": _digest(finding.id, finding.where)},
+        "partialFingerprints": {"finding/v1": digest(finding.id, finding.where)},
     }
-    if place is not None and _is_file(place.source):
+    if place is not None and is_file(place.source):
         entry["locations"] = [_location(place.source, line=place.line)]
     elif fallback is not None:
         entry["locations"] = [_location(fallback)]
@@ -188,17 +164,6 @@ def _finding(
 def _sentence(words: str) -> str:
     shown = visible(words).strip()
     return f"{shown[:1].upper()}{shown[1:]}." if shown else ""
-
-
-def _rule(rule: str, short: str, full: str, level: str, help_: str) -> dict[str, Any]:
-    return {
-        "id": rule,
-        "shortDescription": {"text": short},
-        "fullDescription": {"text": full},
-        # Services for code scanning want it beside the descriptions.
-        "help": {"text": help_},
-        "defaultConfiguration": {"level": level},
-    }
 
 
 def _location(
@@ -212,27 +177,13 @@ def _location(
     if id_ is not None:
         location["id"] = id_
     location["physicalLocation"] = {
-        "artifactLocation": {"uri": _uri(source)},
+        "artifactLocation": {"uri": file_uri(source)},
         # A file that is one document, and formats without lines: the first.
         "region": {"startLine": max(1, line if document is None else document.line)},
     }
     if document is not None:
         location["message"] = {"text": document_line(document)}
     return location
-
-
-def _is_file(source: str) -> bool:
-    return bool(source) and source not in _NO_SOURCES
-
-
-def _uri(source: str) -> str:
-    """A path as a URI reference; bytes of a name that are not UTF-8 are escaped as they are."""
-    path = PurePath(source)
-    escaped = quote(os.fsencode(path.as_posix()), safe="/")
-    if path.is_absolute():
-        return f"file://{escaped}"
-    # A first segment with a colon would read as a scheme; quote() has escaped it.
-    return escaped
 
 
 def _uris(results: Iterable[dict[str, Any]]) -> set[str]:
@@ -242,8 +193,3 @@ def _uris(results: Iterable[dict[str, Any]]) -> set[str]:
         for name in ("locations", "relatedLocations")
         for location in entry.get(name, ())
     }
-
-
-def _digest(*parts: str) -> str:
-    text = "\0".join(parts).encode("utf-8", "surrogateescape")
-    return blake2b(text, digest_size=16).hexdigest()

@@ -12,18 +12,13 @@ import re
 import unicodedata
 
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES, substitute
+from jeton.guard.cleaning import without_waste
 
 __all__ = [
     "composed",
     "without_compatibility_characters",
     "without_invisible_characters",
 ]
-
-# Soft hyphen, zero-width space, word joiner, invisible operators, byte-order mark, Mongolian vowel
-# separator, tag characters outside of flags. ZWJ, ZWNJ and direction marks mean something.
-_INVISIBLE = re.compile(
-    "[\u00ad\u200b\u2060-\u2064\ufeff\u180e]+|(?<!\U0001f3f4)[\U000e0000-\U000e007f]+"
-)
 
 # Letters and digits of full width (not the punctuation, which Chinese and Japanese use), letters
 # and digits of mathematical alphabets and in circles, ligatures, and spaces that are not U+0020.
@@ -44,9 +39,8 @@ def composed(text: str) -> tuple[str, int]:
 
 def without_invisible_characters(text: str) -> tuple[str, int]:
     """Drop characters that nobody sees and that shape nothing."""
-    if text.isascii():
-        return text, 0
-    return substitute(_INVISIBLE, lambda match: "", text)
+    new, n_dropped = without_waste(text)
+    return new, MAX_UTF8_BYTES * n_dropped
 
 
 def without_compatibility_characters(text: str) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from jeton.doctor.normalization import compare_texts
 from jeton.doctor.patient import Patient
 from jeton.errors import EncodeError
 from jeton.findings import Basis, Severity
+from jeton.guard.scanning import scan_for, special_texts
 from jeton.metrics.round_trips import CAUSES, told_causes
 
 __all__ = ["CHECKS", "LARGE_PREMIUM"]
@@ -231,11 +232,11 @@ def _normalized(patient: Patient) -> Iterator[Seen]:
 )
 def _control(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
-    special = [text for text in patient.tokenizer.special_tokens if len(text) > 2]
+    own = special_texts(patient.tokenizer)
     found = [
         (index, token)
         for index, text in enumerate(patient.texts)
-        if (token := next((s for s in special if s in text), None)) is not None
+        if (token := _own_token(text, own)) is not None
     ]
     if found:
         yield Seen(
@@ -246,4 +247,45 @@ def _control(patient: Patient) -> Iterator[Seen]:
         )
 
 
-CHECKS: tuple[Check, ...] = (_languages, _unknown, _round_trip, _normalized, _control)
+def _own_token(text: str, own: frozenset[str]) -> str | None:
+    findings = scan_for(text, own).findings
+    return next((f.payload for f in findings if f.payload in own), None)
+
+
+@known(
+    Failure(
+        id="texts-hide-text",
+        area=Area.TEXT,
+        severity=Severity.WARNING,
+        name="texts hold what no person sees",
+        symptom="the model follows instructions that nobody can find, or words cost more tokens "
+        "than they seem to have",
+        cause="tag characters, variation selectors or rows of zero-width characters carry text or "
+        "bits, or characters of direction show it in another order",
+        remedy="`jeton guard scan --show` shows them; the step `guard` of `jeton preprocess` or "
+        "`jeton.guard.enforce` takes them out",
+        needs=(EvidenceKind.TEXTS,),
+    )
+)
+def _hidden(patient: Patient) -> Iterator[Seen]:
+    groups = {"hidden-payload", "invisible", "bidi"}
+    found = []
+    for index, text in enumerate(patient.texts):
+        grave = [
+            finding
+            for finding in scan_for(text, frozenset()).findings
+            if finding.group in groups and finding.severity.rank > 0
+        ]
+        if grave:
+            found.append((index, grave[0]))
+    if found:
+        index, first = found[0]
+        yield Seen(
+            what=f"{len(found):,} of {len(patient.texts):,} texts: {first.what}",
+            where=f"text {index + 1} is the first",
+            value=len(found),
+            unit="texts",
+        )
+
+
+CHECKS: tuple[Check, ...] = (_languages, _unknown, _round_trip, _normalized, _control, _hidden)

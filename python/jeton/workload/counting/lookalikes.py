@@ -13,52 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Survey, Tokenizer
+from jeton.guard.scanning import MIN_MARKER_BYTES
+from jeton.guard.wordlist import MARKERS
 
-__all__ = ["KNOWN_MARKERS", "LookalikeCounts", "markers_of"]
-
-KNOWN_MARKERS = (
-    "<|endoftext|>",
-    "<|endofprompt|>",
-    "<|fim_prefix|>",
-    "<|fim_middle|>",
-    "<|fim_suffix|>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<|im_sep|>",
-    "<|begin_of_text|>",
-    "<|end_of_text|>",
-    "<|start_header_id|>",
-    "<|end_header_id|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|python_tag|>",
-    "<|system|>",
-    "<|user|>",
-    "<|assistant|>",
-    "<start_of_turn>",
-    "<end_of_turn>",
-    "[INST]",
-    "[/INST]",
-    "<<SYS>>",
-    "<</SYS>>",
-    "[TOOL_CALLS]",
-    "[AVAILABLE_TOOLS]",
-)
-"""Markers of public chat formats and vocabularies (tiktoken's cl100k_base and o200k_base, ChatML,
-Llama 2 and 3, Phi-3, Gemma, Mistral), looked for under any tokenizer: the same documents may reach
-another model. ``<s>`` and ``</s>`` are left out, for HTML uses them; they are looked for where an
-audited tokenizer has them."""
-
-_MIN_BYTES = 3
-"""Bytes of a marker: a shorter one would be found in every text."""
+__all__ = ["LookalikeCounts", "markers_of"]
 
 
 def markers_of(tokenizers: Iterable[Tokenizer]) -> tuple[str, ...]:
     """The known markers and the special tokens of the given tokenizers, sorted."""
-    markers = set(KNOWN_MARKERS)
+    markers = set(MARKERS)
     for tokenizer in tokenizers:
         markers.update(tokenizer.special_tokens)
-    return tuple(sorted(marker for marker in markers if len(marker.encode()) >= _MIN_BYTES))
+    return tuple(sorted(marker for marker in markers if len(marker.encode()) >= MIN_MARKER_BYTES))
 
 
 class LookalikeCounts:

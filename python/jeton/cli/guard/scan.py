@@ -1,0 +1,316 @@
+"""``jeton guard scan``: findings of text, shown with their places; texts cleaned by a policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from jeton._plain import counted
+from jeton.cli import options, outputs, streams, tables
+from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.progress import progress_bar
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.guard import Policy, ScanReport
+
+__all__ = ["scan"]
+
+_SECTIONS = {
+    "Most used": ("policy", "show", "fix", "output"),
+    "Input": (
+        "text",
+        "tokenizer_name",
+        "field",
+        "documents",
+        "file_format",
+        "strict",
+        "on_bad_record",
+    ),
+    "Output": ("as_json", "sarif", "markdown", "html", "quiet"),
+    "Run": ("on", "workers"),
+}
+
+_MAX_SHOWN = 50
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
+@click.option(
+    "--policy",
+    default="default",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="report, default, strict, or a TOML file with an action for each class.",
+)
+@click.option(
+    "--show", is_flag=True, help="Show each finding in its line, with hidden characters drawn."
+)
+@click.option("--fix", is_flag=True, help="Write the text as the policy leaves it, to -o.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="F",
+    help="With --fix: the cleaned file; - is standard output. For several inputs, a folder.",
+)
+@options.text_option
+@click.option(
+    "-t",
+    "--tokenizer",
+    "tokenizer_name",
+    metavar="T",
+    help="Tokenizer whose special tokens are looked for besides those of public chat formats.",
+)
+@options.field_option
+@options.documents_option
+@options.format_option
+@options.strict_option
+@options.on_bad_record_option
+@options.json_option
+@click.option("--sarif", metavar="F", help="Write SARIF 2.1.0 for code scanning.")
+@outputs.markdown_option
+@click.option("--html", metavar="F", help="Write one self-contained page.")
+@click.option(
+    "-q", "--quiet", is_flag=True, help="No table and no progress, only files and exit code."
+)
+@click.option(
+    "--on",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where the files are scanned: here, or as tasks on a Ray cluster, one a file.",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="With --on ray: tasks at a time."
+)
+def scan(
+    *,
+    inputs: tuple[str, ...],
+    policy: str,
+    show: bool,
+    fix: bool,
+    output: str | None,
+    text: str | None,
+    tokenizer_name: str | None,
+    field: str,
+    documents: Literal["file", "line"],
+    file_format: Literal["auto", "text", "jsonl"],
+    strict: bool,
+    on_bad_record: Literal["stop", "skip"],
+    as_json: bool,
+    sarif: str | None,
+    markdown: str | None,
+    html: str | None,
+    quiet: bool,
+    on: Literal["local", "ray"],
+    workers: int | None,
+) -> None:
+    """Find what text hides, forges or disguises, and clean it.
+
+    INPUT is a file, a folder, a quoted glob or - for standard input: text, JSON Lines, CSV or
+    Parquet, compressed or not. Exit code 1: a finding at least as grave as the policy bears.
+
+    \b
+    Examples:
+      jeton guard scan docs/ prompts.jsonl
+      jeton guard scan prompts.parquet --field prompt -t llama3 --policy strict --sarif guard.sarif
+      jeton guard scan page.md --fix -o clean.md
+      jeton guard scan --text "some text" --show
+    """
+    from jeton.guard import Policy
+    from jeton.report.guard import scan_to_html, scan_to_markdown, scan_to_sarif
+
+    chosen = Policy.of(policy)
+    if text is None and not inputs:
+        inputs = ("-",)
+    if text is not None and inputs:
+        raise UsageError("give files or --text, not both")
+    outputs.check_outputs(html=html, markdown=markdown, json_file="-" if as_json else None)
+    if fix:
+        if on == "ray":
+            raise UsageError("--fix works on this machine only; leave out --on ray")
+        _fix(
+            inputs,
+            output,
+            text,
+            chosen,
+            tokenizer_name,
+            field=field,
+            documents=documents,
+            file_format=file_format,
+            strict=strict,
+            on_bad_record=on_bad_record,
+            quiet=quiet,
+        )
+        return
+    if output is not None:
+        raise UsageError(
+            "-o is for --fix\nhint: --json, --sarif, --markdown and --html write reports"
+        )
+    with options.bad_records_explained(), progress_bar(reading="scanning", quiet=quiet) as progress:
+        if on == "ray":
+            from jeton.cluster.guarding import scan_on_ray
+
+            found = scan_on_ray(
+                list(inputs),
+                policy=chosen,
+                tokenizer=tokenizer_name,
+                workers=workers,
+                field=field,
+                documents=documents,
+                strict=strict,
+                on_bad_record=on_bad_record,
+            )
+        else:
+            from jeton.guard import scan_files
+
+            found = scan_files(
+                list(inputs) if text is None else iter([text]),
+                policy=chosen,
+                tokenizer=None
+                if tokenizer_name is None
+                else options.load_tokenizer(tokenizer_name),
+                field=field,
+                documents=documents,
+                format=None if file_format == "auto" else file_format,
+                strict=strict,
+                on_bad_record=on_bad_record,
+                on_progress=progress,
+            )
+    outputs.write_output(sarif, lambda: scan_to_sarif(found))
+    outputs.write_output(markdown, lambda: scan_to_markdown(found))
+    outputs.write_output(html, lambda: scan_to_html(found))
+    if as_json:
+        streams.write_json(found.to_dict())
+    elif not quiet and markdown != "-" and sarif != "-":
+        _print(found, show=show)
+    _warn(found)
+    if not quiet:
+        outputs.say_written(sarif, markdown, html)
+    if found.is_failed:
+        click.get_current_context().exit(1)
+
+
+def _print(found: ScanReport, *, show: bool) -> None:
+    from jeton.report.guard import shown_context
+
+    streams.write_line(
+        f"{counted(found.n_documents, 'document')}, {found.n_chars:,} characters: "
+        + (
+            f"{found.n_found_documents:,} with findings of {found.fail_at.value} and above"
+            if found.n_found_documents
+            else f"nothing of {found.fail_at.value} and above"
+        )
+    )
+    if found.counts:
+        streams.write_line("")
+        ordered = sorted(found.counts.items(), key=lambda item: (-item[0][0].rank, item[0][1]))
+        tables.print_table(
+            ["Severity", "Kind", "Found"],
+            [[level.value, kind, f"{n:,}"] for (level, kind), n in ordered],
+            right=("Found",),
+        )
+    listed = [one for one in found.findings if show or one.finding.severity.rank]
+    listed.sort(key=lambda one: -one.finding.severity.rank)
+    if not listed:
+        return
+    streams.write_line("")
+    for one in listed[:_MAX_SHOWN]:
+        finding = one.finding
+        place = streams.shown(f"{one.source}:{one.line or '-'}:{one.column or '-'}")
+        streams.write_line(f"{place}: {finding.severity.value}: {streams.shown(finding.what)}")
+        if finding.payload is not None and finding.payload not in finding.what:
+            streams.write_line(f"    payload: {shown_context(finding.payload[:200])}")
+        if show:
+            streams.write_line(f"    in:      {shown_context(one.context)}")
+            if finding.seen:
+                streams.write_line(f"    seen as: {shown_context(finding.seen)}")
+            for code, name in finding.characters:
+                streams.write_line(f"    {code} {name}")
+    if len(listed) > _MAX_SHOWN:
+        streams.write_line(f"... and {len(listed) - _MAX_SHOWN:,} more; --json lists them")
+
+
+def _warn(found: ScanReport) -> None:
+    if found.n_replaced_documents:
+        streams.say(
+            f"jeton: warning: bytes that are not UTF-8 in {found.n_replaced_documents:,} documents "
+            "were replaced by U+FFFD; --strict makes this an error"
+        )
+    streams.warn_left_out(n_null=found.n_null, n_bad=found.n_bad)
+    for path, reason in list(found.skipped.items())[:3]:
+        streams.say(f"jeton: warning: {path} was skipped: {reason}")
+
+
+_COUNTER = "jeton-general-32k"
+
+
+def _is_one_text(inputs: tuple[str, ...], file_format: str, documents: str) -> bool:
+    """True for one text file, or standard input: its cleaned text is the output."""
+    if len(inputs) != 1 or documents != "file" or file_format == "jsonl":
+        return False
+    from jeton.corpus import expand_inputs
+
+    files = expand_inputs(inputs[0])
+    return len(files) == 1 and not files[0].was_found and files[0].format == "text"
+
+
+def _fix(
+    inputs: tuple[str, ...],
+    output: str | None,
+    text: str | None,
+    policy: Policy,
+    tokenizer_name: str | None,
+    *,
+    field: str,
+    documents: Literal["file", "line"],
+    file_format: Literal["auto", "text", "jsonl"],
+    strict: bool,
+    on_bad_record: Literal["stop", "skip"],
+    quiet: bool,
+) -> None:
+    from jeton.guard import Fixer
+
+    if output is None:
+        raise UsageError(
+            "--fix wants -o F: a file, a folder for several inputs, or - for standard output"
+        )
+    tokenizer = None if tokenizer_name is None else options.load_tokenizer(tokenizer_name)
+    if text is None and not _is_one_text(inputs, file_format, documents):
+        from jeton.preprocess import PreprocessOptions, preprocess_files
+
+        # Counts of tokens are part of preprocessing: any tokenizer does where none is named.
+        made = preprocess_files(
+            list(inputs),
+            output,
+            steps="guard",
+            tokenizer=tokenizer or options.load_tokenizer(_COUNTER),
+            options=PreprocessOptions(guard_policy=policy),
+            field=field,
+            documents=documents,
+            format=None if file_format == "auto" else file_format,
+            strict=strict,
+            on_bad_record=on_bad_record,
+        )
+        if not quiet:
+            n = made.total.n_changed_documents
+            streams.say(f"{n:,} of {counted(made.n_documents, 'document')} changed; wrote {output}")
+        return
+    fixer = Fixer(policy, tokenizer=tokenizer)
+    if text is None:
+        batch = next(
+            iter(
+                streams.batches(
+                    inputs[0], field=field, documents="file", file_format="text", strict=strict
+                )
+            )
+        )
+        text = "".join(batch)
+    fixed = fixer.fix(text)
+    outputs.write_output(output, lambda: fixed)
+    if not quiet:
+        tally = fixer.tally
+        streams.say(f"{tally.n_changed:,} of {counted(tally.n_documents, 'document')} changed")
+        for (kind, action), n in sorted(tally.changes.items()):
+            streams.say(f"  {kind}: {n:,} {'stripped' if action == 'strip' else 'escaped'}")

@@ -1,0 +1,62 @@
+"""``jeton guard sign`` and ``jeton guard verify``: signatures of lock files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jeton.cli import outputs, streams
+
+__all__ = ["sign", "verify"]
+
+
+def _signature_of(lock: str, signature: str | None) -> str:
+    return signature or f"{lock}.sig"
+
+
+@click.command()
+@click.argument("lock", metavar="LOCK")
+@click.option("--private-key", required=True, metavar="FILE", help="PEM file of an EC key.")
+@click.option("-o", "--output", metavar="F", help="The signature; by default LOCK.sig.")
+def sign(*, lock: str, private_key: str, output: str | None) -> None:
+    """Sign a lock file with a key, so that a change of it shows.
+
+    The signature is a sigstore bundle, which `model_signing verify` reads too. Needs the extra
+    `signing`.
+
+    \b
+    Examples:
+      jeton lock my-model/
+      openssl ecparam -name prime256v1 -genkey -noout -out key.pem
+      jeton guard sign jeton.lock --private-key key.pem
+    """
+    from jeton.guard.signing import sign_lock
+
+    target = _signature_of(lock, output)
+    outputs.check_folder("-o", Path(target))
+    sign_lock(lock, target, private_key=private_key)
+    outputs.say_written(target)
+
+
+@click.command()
+@click.argument("lock", metavar="LOCK")
+@click.option("--public-key", required=True, metavar="FILE", help="PEM file of the public key.")
+@click.option("--signature", metavar="F", help="The signature; by default LOCK.sig.")
+def verify(*, lock: str, public_key: str, signature: str | None) -> None:
+    """Check the signature of a lock file.
+
+    Exit code 1: the file or the signature is another, or the key is not the signer's.
+
+    \b
+    Examples:
+      jeton guard verify jeton.lock --public-key key.pub
+    """
+    from jeton.guard.signing import verify_lock
+
+    reason = verify_lock(lock, _signature_of(lock, signature), public_key=public_key)
+    if reason is None:
+        streams.write_line("the signature is of this file and this key")
+        return
+    streams.write_line(f"not verified: {streams.shown(reason)}")
+    click.get_current_context().exit(1)

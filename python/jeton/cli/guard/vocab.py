@@ -1,0 +1,89 @@
+"""``jeton guard vocab``: faults and suspicions in a vocabulary and around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from jeton.cli import options, outputs, streams, tables
+
+if TYPE_CHECKING:
+    from jeton.guard import VocabularyReport
+
+__all__ = ["vocab"]
+
+
+@click.command()
+@click.argument("tokenizer", metavar="T")
+@click.option("--model", metavar="DIR", help="Model directory: configuration, templates, weights.")
+@click.option(
+    "--base", metavar="T0", help="The tokenizer that it should be: every difference is told."
+)
+@click.option(
+    "--fail-at",
+    type=click.Choice(["info", "warning", "error", "critical"]),
+    default="error",
+    show_default=True,
+    help="Severity from which on the exit code is 1.",
+)
+@options.json_option
+@click.option("--sarif", metavar="F", help="Write SARIF 2.1.0 for code scanning.")
+@outputs.markdown_option
+@click.option("-q", "--quiet", is_flag=True, help="Nothing but files and the exit code.")
+def vocab(
+    *,
+    tokenizer: str,
+    model: str | None,
+    base: str | None,
+    fail_at: str,
+    as_json: bool,
+    sarif: str | None,
+    markdown: str | None,
+    quiet: bool,
+) -> None:
+    """Find faults and suspicions in a vocabulary, its files and the rows of its model.
+
+    T is a name, a file or a folder; a file that makes no tokenizer is looked at all the same.
+    Nothing is unpickled, and no code of a folder is run.
+
+    \b
+    Examples:
+      jeton guard vocab my-model/ --base gpt2
+      jeton guard vocab tokenizer.json --json
+      jeton guard vocab llama3 --model my-llama/ --sarif vocab.sarif
+    """
+    from jeton.guard import check_vocabulary
+    from jeton.report.guard import vocabulary_to_markdown, vocabulary_to_sarif
+
+    outputs.check_outputs(json_file="-" if as_json else None, markdown=markdown)
+    found = check_vocabulary(tokenizer, model=model, base=base)
+    outputs.write_output(sarif, lambda: vocabulary_to_sarif(found))
+    outputs.write_output(markdown, lambda: vocabulary_to_markdown(found))
+    if as_json:
+        streams.write_json(found.to_dict())
+    elif not quiet and "-" not in (markdown, sarif):
+        _print(found)
+    if not quiet:
+        outputs.say_written(sarif, markdown)
+    if not found.is_clean(fail_at):
+        click.get_current_context().exit(1)
+
+
+def _print(found: VocabularyReport) -> None:
+    streams.write_line(f"{streams.shown(found.tokenizer)}: {found.n_tokens:,} tokens")
+    if not found.findings:
+        streams.write_line("nothing found")
+        return
+    streams.write_line("")
+    tables.print_table(
+        ["Severity", "Kind", "Found"],
+        [[f.severity.value, f.kind, streams.shown(f.what)] for f in found.findings],
+    )
+    for finding in found.findings:
+        if finding.severity.rank == 0:
+            continue
+        streams.write_line("")
+        streams.write_line(f"{finding.kind} ({streams.shown(finding.where)}): {finding.danger}")
+        for example in finding.examples[:5]:
+            streams.write_line(f"    {streams.shown(example)}")

@@ -1,0 +1,79 @@
+"""Ids that come from a client instead of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.registry import TokenizerLike, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class IdCheck:
+    """Faults of some ids.
+
+    Attributes:
+        out_of_range: Positions of ids that the tokenizer does not have.
+        special: Positions of special tokens that the caller does not allow.
+        noncanonical_at: First position at which the ids are not those of their own text; None: no
+            such place, or it was not looked for, because ids are out of range.
+        canonical_ids: The ids that belong there.
+    """
+
+    out_of_range: tuple[int, ...]
+    special: tuple[int, ...]
+    noncanonical_at: int | None
+    canonical_ids: tuple[int, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        """True without any fault."""
+        return not self.out_of_range and not self.special and self.noncanonical_at is None
+
+
+def check_ids(
+    ids: Sequence[int] | NDArray[Any],
+    tokenizer: TokenizerLike,
+    *,
+    allow_special: Collection[str] = (),
+) -> IdCheck:
+    """Check ids that a client sends.
+
+    A model understands a text in other ids too, and filters trained on canonical ids do not
+    know them ("Adversarial Tokenization", arXiv:2503.02174).
+
+    Args:
+        ids: Ids, int (n_tokens,).
+        tokenizer: A name, a path or a tokenizer.
+        allow_special: Special tokens that the client may send.
+
+    Example:
+        >>> import jeton
+        >>> tok = jeton.load("jeton-general-32k")
+        >>> check_ids(tok.encode("hello there"), tok).is_clean
+        True
+        >>> check_ids([tok.bytes_to_id(b"th"), tok.bytes_to_id(b"ere")], tok).noncanonical_at
+        0
+    """
+    tok = resolve(tokenizer)
+    values = np.asarray(ids, dtype=np.int64)
+    mask = tok.is_token_mask()
+    is_known = (values >= 0) & (values < len(mask))
+    is_known[is_known] = mask[values[is_known]]
+    unknown = tuple(np.flatnonzero(~is_known).tolist())
+    forbidden = {
+        token.id
+        for token in tok.added_tokens
+        if token.special and token.content not in allow_special
+    }
+    special = tuple(i for i, one in enumerate(values.tolist()) if one in forbidden)
+    if unknown or not len(values):
+        return IdCheck(unknown, special, None)
+    first = tok.first_noncanonical(values)
+    if first is None:
+        return IdCheck((), special, None)
+    return IdCheck((), special, first.position, tuple(first.canonical_ids))

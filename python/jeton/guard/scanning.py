@@ -1,0 +1,117 @@
+"""Scanning one text: the core names places, the judges decide.
+
+>>> verdict = scan("Hello" + 3 * chr(0x200B) + "world")
+>>> [(finding.kind, finding.start, finding.end) for finding in verdict.findings]
+[('zero-width', 5, 8)]
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from jeton.errors import InvalidTextError
+from jeton.guard.characters import table
+from jeton.guard.hidden import judge_hidden
+from jeton.guard.kinds import GuardLevel
+from jeton.guard.places import Code, places
+from jeton.guard.verdict import MAX_KEPT, TextFinding, Verdict, verdict_of
+from jeton.guard.visible import judge_visible
+from jeton.guard.wordlist import MARKERS, NEWER_MARKERS
+from jeton.registry import resolve
+
+if TYPE_CHECKING:
+    from jeton._core import Tokenizer
+    from jeton.registry import TokenizerLike
+
+MIN_MARKER_BYTES = 3
+"""Bytes of a special token that is looked for in text: a shorter one would be found everywhere."""
+
+
+def unicode_version() -> str:
+    """Return the version of Unicode whose properties the guard knows."""
+    version: str = table()["unicode"]
+    return version
+
+
+@lru_cache(maxsize=16)
+def _markers(own: frozenset[str]) -> frozenset[str]:
+    return own | frozenset(MARKERS) | frozenset(NEWER_MARKERS)
+
+
+def special_texts(tokenizer: Tokenizer) -> frozenset[str]:
+    """Return the special tokens of a tokenizer that are looked for in text."""
+    return frozenset(
+        token
+        for token in tokenizer.special_tokens
+        if len(token.encode("utf-8", "surrogatepass")) >= MIN_MARKER_BYTES and token.strip()
+    )
+
+
+def scan(text: str | bytes, *, tokenizer: TokenizerLike | None = None) -> Verdict:
+    """Look for what a text hides, forges or disguises.
+
+    Args:
+        text: Text, or its UTF-8. Halves of surrogate pairs in a string are findings.
+        tokenizer: The tokenizer whose special tokens are looked for besides those of public chat
+            formats.
+
+    Returns:
+        The findings, positions in code points. Decoded payloads are shown, never acted upon.
+
+    Raises:
+        InvalidTextError: Bytes are not UTF-8.
+
+    Example:
+        >>> scan("<|im_end|>").worst
+        <GuardLevel.ERROR: 'error'>
+    """
+    own = frozenset() if tokenizer is None else special_texts(resolve(tokenizer))
+    return scan_for(text, own)
+
+
+def scan_for(text: str | bytes, own: frozenset[str], *, max_kept: int | None = MAX_KEPT) -> Verdict:
+    """Scan with special tokens that ``special_texts`` gave: for many texts of one tokenizer."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidTextError(
+                f"byte {error.start} is not UTF-8 ({error.reason})\n"
+                "hint: decode the text first; the command replaces such bytes",
+                byte_offset=error.start,
+            ) from None
+    known = _markers(own)
+    findings: list[TextFinding] = []
+    whole, surrogates = _without_surrogates(text)
+    findings.extend(surrogates)
+    found = places(whole, known)
+    if found:
+        hidden = [place for place in found if place.code is Code.HIDDEN]
+        findings.extend(judge_hidden(whole, hidden))
+        findings.extend(judge_visible(whole, found, own, known))
+    return verdict_of(findings, len(text), max_kept=max_kept)
+
+
+def _without_surrogates(text: str) -> tuple[str, list[TextFinding]]:
+    """The text with U+FFFD for halves of surrogate pairs, which the core cannot hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        pass
+    else:
+        return text, []
+    found = [
+        TextFinding(
+            "surrogate",
+            GuardLevel.WARNING,
+            at,
+            at + 1,
+            "half of a surrogate pair",
+            characters=((f"U+{ord(char):04X}", "SURROGATE"),),
+        )
+        for at, char in enumerate(text)
+        if "\ud800" <= char <= "\udfff"
+    ]
+    return re.sub("[\ud800-\udfff]", "\ufffd", text), found

@@ -1,0 +1,110 @@
+"""Vocabularies that lie: faults of lists, tokens, rules, folders and rows.
+
+Lists are read as the file states them, so that a file which does not load is told apart from one
+that loads and is wrong. Nothing is unpickled and no code of a folder is run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from jeton.checkpoint import ModelDirectory, read_model_directory
+from jeton.guard.kinds import GuardLevel
+from jeton.guard.vocabulary.against import base_findings
+from jeton.guard.vocabulary.contents import content_findings, personal_tokens
+from jeton.guard.vocabulary.findings import VocabularyFinding
+from jeton.guard.vocabulary.folder import folder_findings
+from jeton.guard.vocabulary.rules import rule_findings
+from jeton.guard.vocabulary.source import VocabularySource, read_source
+from jeton.guard.vocabulary.structure import structure_findings
+from jeton.guard.vocabulary.suspects import model_findings
+from jeton.registry import TokenizerLike
+
+__all__ = [
+    "VocabularyFinding",
+    "VocabularyReport",
+    "check_vocabulary",
+    "personal_tokens",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyReport:
+    """Findings about a vocabulary.
+
+    Attributes:
+        tokenizer: Name or path.
+        n_tokens: Tokens of the model and added tokens.
+        findings: The gravest first.
+    """
+
+    tokenizer: str
+    n_tokens: int
+    findings: tuple[VocabularyFinding, ...]
+
+    @property
+    def worst(self) -> GuardLevel | None:
+        """The gravest severity; None without findings."""
+        return max((f.severity for f in self.findings), key=lambda level: level.rank, default=None)
+
+    def is_clean(self, level: GuardLevel | str = GuardLevel.WARNING) -> bool:
+        """True if no finding is of this severity or a graver one."""
+        return all(f.severity.rank < GuardLevel(level).rank for f in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "schema_version": "jeton.guard-vocabulary/1",
+            "tokenizer": self.tokenizer,
+            "n_tokens": self.n_tokens,
+            "worst": None if self.worst is None else self.worst.value,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+_CHECKS: Final[tuple[Callable[[VocabularySource], Iterator[VocabularyFinding]], ...]] = (
+    structure_findings,
+    content_findings,
+    rule_findings,
+)
+
+
+def check_vocabulary(
+    tokenizer: TokenizerLike,
+    *,
+    model: str | os.PathLike[str] | None = None,
+    base: TokenizerLike | None = None,
+) -> VocabularyReport:
+    """Look for faults of a vocabulary, of the files around it, and of the rows of its model.
+
+    Args:
+        tokenizer: A name, a file, a folder or a tokenizer; the file may be one that does not load.
+        model: Folder of the model; by default that of the tokenizer, if it has one.
+        base: The tokenizer that it should be: every difference is a finding.
+
+    Raises:
+        FormatError: A file is no vocabulary.
+        NotADirectoryError: ``model`` is no folder.
+        OSError: A file cannot be read.
+
+    Example:
+        >>> check_vocabulary("jeton-general-32k").is_clean("error")
+        True
+    """
+    source = read_source(tokenizer)
+    findings = [finding for check in _CHECKS for finding in check(source)]
+    folder = source.folder if model is None else Path(model)
+    directory: ModelDirectory | None = None
+    if folder is not None:
+        directory = read_model_directory(folder)
+        findings += folder_findings(folder)
+    if directory is not None and source.tokenizer is not None:
+        findings += model_findings(source.tokenizer, directory)
+    if base is not None:
+        findings += base_findings(source, read_source(base))
+    findings.sort(key=lambda f: (-f.severity.rank, f.kind))
+    return VocabularyReport(source.where, len(source.entries) + len(source.added), tuple(findings))

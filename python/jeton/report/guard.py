@@ -1,0 +1,252 @@
+"""The guard's findings as SARIF, Markdown and one page."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from jeton._plain import strict_json
+from jeton.guard import KINDS, GuardLevel, ScanReport, VocabularyReport, unicode_version
+from jeton.guard.files import PlacedFinding
+from jeton.guard.vocabulary.findings import DANGERS
+from jeton.report.sarif_parts import digest, file_uri, is_file, rule_entry, sarif_log
+from jeton.report.visible import visible, visible_char
+
+__all__ = [
+    "scan_to_html",
+    "scan_to_markdown",
+    "scan_to_sarif",
+    "shown_context",
+    "vocabulary_to_markdown",
+    "vocabulary_to_sarif",
+]
+
+_SARIF_LEVELS = {
+    GuardLevel.INFO: "note",
+    GuardLevel.WARNING: "warning",
+    GuardLevel.ERROR: "error",
+    GuardLevel.CRITICAL: "error",
+}
+
+_HELP = (
+    "docs/guides/guard.md says what is found and how a policy changes it. A text that is meant is "
+    "allowed by a policy file: its class gets the action allow."
+)
+
+_MAX_ROWS = 200
+_SELECTORS = range(0xFE00, 0xFE10)
+
+
+def shown_context(text: str) -> str:
+    """Return one line of text in which each character without ink, selectors too, has a picture."""
+    return "".join(
+        f"\u27e8U+{ord(char):04X}\u27e9" if _is_selector(char) else visible_char(char)
+        for char in text
+    )
+
+
+def _is_selector(char: str) -> bool:
+    return ord(char) in _SELECTORS or 0xE0100 <= ord(char) <= 0xE01EF
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _rule(name: str, words: str, danger: str, level: GuardLevel) -> dict[str, Any]:
+    return rule_entry(
+        name,
+        _sentence(words).rstrip("."),
+        _sentence(f"{words}: {danger}"),
+        _SARIF_LEVELS[level],
+        f"{_sentence(danger)} {_HELP}",
+    )
+
+
+def scan_to_sarif(report: ScanReport) -> str:
+    """Return the text of a SARIF file: a result for each listed finding, with line and column."""
+    rules: dict[str, dict[str, Any]] = {}
+    results = []
+    for one in report.findings:
+        kind = KINDS[one.finding.kind]
+        rule = f"guard/{kind.name}"
+        rules.setdefault(rule, _rule(rule, kind.words, kind.danger, one.finding.severity))
+        results.append(_result(one, rule, list(rules).index(rule)))
+    uris = sorted({file_uri(one.source) for one in report.findings if is_file(one.source)})
+    properties = {"policy": report.policy, "unicode": unicode_version()}
+    log = sarif_log("jeton/guard/", list(rules.values()), results, uris, properties)
+    return strict_json(log, indent=2, ascii_only=True) + "\n"
+
+
+def _result(one: PlacedFinding, rule: str, index: int) -> dict[str, Any]:
+    finding = one.finding
+    parts = [finding.what]
+    if finding.payload is not None:
+        parts.append(f"payload: {shown_context(finding.payload[:500])}")
+    parts.append(f"in: {shown_context(one.context)}")
+    entry: dict[str, Any] = {
+        "ruleId": rule,
+        "ruleIndex": index,
+        "level": _SARIF_LEVELS[finding.severity],
+        "message": {"text": "\n".join(parts)},
+        "partialFingerprints": {
+            "guard/v1": digest(rule, one.source, one.context, finding.payload or "")
+        },
+        "properties": {"severity": finding.severity.value, "action": one.action},
+    }
+    if is_file(one.source):
+        region: dict[str, Any] = {"startLine": max(1, one.line)}
+        if one.column:
+            region["startColumn"] = one.column
+        entry["locations"] = [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": file_uri(one.source)},
+                    "region": region,
+                }
+            }
+        ]
+    return entry
+
+
+def _count_rows(report: ScanReport) -> list[tuple[str, str, int]]:
+    ordered = sorted(report.counts.items(), key=lambda item: (-item[0][0].rank, item[0][1]))
+    return [(level.value, kind, n) for (level, kind), n in ordered]
+
+
+def _cell(text: str) -> str:
+    shown = shown_context(visible(text)) if text else ""
+    return shown.replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`").replace("<", "&lt;")
+
+
+def scan_to_markdown(report: ScanReport) -> str:
+    """Return the report as Markdown."""
+    lines = [
+        "# Guard: text",
+        "",
+        f"{report.n_documents:,} documents, {report.n_chars:,} characters, policy {report.policy}, "
+        f"Unicode {unicode_version()}. {report.n_found_documents:,} documents have findings of "
+        f"{report.fail_at.value} and above.",
+        "",
+        "| severity | kind | found | danger |",
+        "| --- | --- | ---: | --- |",
+    ]
+    lines += [
+        f"| {level} | {kind} | {n:,} | {KINDS[kind].danger} |"
+        for level, kind, n in _count_rows(report)
+    ]
+    graves = [one for one in report.findings if one.finding.severity.rank][:_MAX_ROWS]
+    if graves:
+        lines += ["", "| place | severity | finding | payload |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| {_cell(one.source)}:{one.line} | {one.finding.severity.value} | "
+            f"{_cell(one.finding.what)} | {_cell((one.finding.payload or '')[:200])} |"
+            for one in graves
+        ]
+    return "\n".join(lines) + "\n"
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>jeton guard</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
+color: #1a1a1a; background: #fff }}
+table {{ border-collapse: collapse; width: 100%; margin: 1rem 0 }}
+th, td {{ text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #949494;
+vertical-align: top }}
+td.n {{ text-align: right }} bdi {{ overflow-wrap: anywhere }}
+@media (prefers-color-scheme: dark) {{ body {{ color: #eee; background: #111 }} }}
+</style></head><body><main>
+<h1>Guard: text</h1>
+<p>{summary}</p>
+<h2>Kinds</h2>
+<table><thead><tr><th scope="col">severity</th><th scope="col">kind</th><th scope="col">found</th>
+<th scope="col">danger</th></tr></thead><tbody>
+{counts}
+</tbody></table>
+<h2>Places</h2>
+<table><thead><tr><th scope="col">place</th><th scope="col">severity</th>
+<th scope="col">finding</th>
+<th scope="col">payload</th><th scope="col">text</th></tr></thead><tbody>
+{places}
+</tbody></table>
+</main></body></html>
+"""
+
+
+def _bdi(text: str) -> str:
+    return f"<bdi>{escape(shown_context(text))}</bdi>"
+
+
+def scan_to_html(report: ScanReport) -> str:
+    """Return the report as one page without scripts; foreign text is escaped and isolated."""
+    summary = (
+        f"{report.n_documents:,} documents, {report.n_chars:,} characters, policy "
+        f"{escape(report.policy)}, Unicode {unicode_version()}. {report.n_found_documents:,} "
+        f"documents have findings of {report.fail_at.value} and above."
+    )
+    counts = "\n".join(
+        f"<tr><td>{level}</td><td>{kind}</td><td class=n>{n:,}</td>"
+        f"<td>{escape(KINDS[kind].danger)}</td></tr>"
+        for level, kind, n in _count_rows(report)
+    )
+    ordered = sorted(report.findings, key=lambda one: -one.finding.severity.rank)[:_MAX_ROWS]
+    places = "\n".join(
+        f"<tr><td>{_bdi(f'{one.source}:{one.line}')}</td><td>{one.finding.severity.value}</td>"
+        f"<td>{_bdi(one.finding.what)}</td><td>{_bdi((one.finding.payload or '')[:300])}</td>"
+        f"<td>{_bdi(one.context)}</td></tr>"
+        for one in ordered
+    )
+    return _PAGE.format(summary=summary, counts=counts, places=places)
+
+
+def vocabulary_to_sarif(report: VocabularyReport) -> str:
+    """Return the text of a SARIF file: a result for each finding, at the vocabulary's file."""
+    rules: dict[str, dict[str, Any]] = {}
+    results = []
+    uri = file_uri(report.tokenizer)
+    for finding in report.findings:
+        rule = f"guard-vocabulary/{finding.kind}"
+        words = finding.kind.replace("-", " ")
+        rules.setdefault(rule, _rule(rule, words, DANGERS[finding.kind], finding.severity))
+        text = [finding.what, finding.danger, *finding.examples]
+        results.append(
+            {
+                "ruleId": rule,
+                "ruleIndex": list(rules).index(rule),
+                "level": _SARIF_LEVELS[finding.severity],
+                "message": {"text": "\n".join(shown_context(part) for part in text)},
+                "partialFingerprints": {"guard-vocabulary/v1": digest(rule, report.tokenizer)},
+                "locations": [
+                    {
+                        "physicalLocation": {
+                            "artifactLocation": {"uri": uri},
+                            "region": {"startLine": 1},
+                        }
+                    }
+                ],
+                "properties": {"severity": finding.severity.value, "where": finding.where},
+            }
+        )
+    log = sarif_log("jeton/guard-vocabulary/", list(rules.values()), results, [uri], {})
+    return strict_json(log, indent=2, ascii_only=True) + "\n"
+
+
+def vocabulary_to_markdown(report: VocabularyReport) -> str:
+    """Return the report as Markdown."""
+    lines = [
+        "# Guard: vocabulary",
+        "",
+        f"{_cell(report.tokenizer)}: {report.n_tokens:,} tokens.",
+        "",
+        "| severity | kind | finding | danger | for example |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {f.severity.value} | {f.kind} | {_cell(f.what)} | {f.danger} | "
+        f"{_cell('; '.join(f.examples[:3]))} |"
+        for f in report.findings
+    ]
+    return "\n".join(lines) + "\n"
