@@ -251,7 +251,7 @@ def test_keys(tmp_path: Path) -> None:
 
 
 def test_rates_by_key() -> None:
-    limits = ServiceLimits(requests_per_minute=60, burst=3)
+    limits = ServiceLimits(requests_per_minute=1, burst=3)
     settings = ServiceSettings(
         tokenizers={"s": small.tokenizer()}, keys={"a": KEY, "b": KEY + "b"}, limits=limits
     )
