@@ -30,6 +30,7 @@ TOOLS = {
     "price_prompt",
     "audit_file",
     "explain_difference",
+    "guard_text",
 }
 MAX_ANSWER_CHARS = 12_000
 

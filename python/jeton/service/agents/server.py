@@ -36,6 +36,7 @@ def agent_server(tools: AgentTools) -> MCPServer[Any]:
         tools.price_prompt,
         tools.audit_file,
         tools.explain_difference,
+        tools.guard_text,
     ):
         server.tool(name=tool.__name__, annotations=_READS)(_told(tool))
     return server

@@ -205,6 +205,37 @@ class AgentTools:
             }
         return answer
 
+    def guard_text(
+        self, text: str | None = None, path: str | None = None, tokenizer: str | None = None
+    ) -> dict[str, Any]:
+        """Look for hidden, forged or disguised characters and special tokens in a text or file.
+
+        Args:
+            text: The text.
+            path: A file instead of the text.
+            tokenizer: Name of the tokenizer whose special tokens count, too.
+        """
+        from jeton.guard import scan
+
+        served = self.tokenizers.get(tokenizer)
+        verdict = scan(self._text(text, path), tokenizer=served.tokenizer)
+        return {
+            "is_clean": not verdict.counts,
+            "counts": dict(verdict.counts),
+            "findings": [
+                {
+                    "kind": one.kind,
+                    "severity": str(one.severity),
+                    "start": one.start,
+                    "end": one.end,
+                    "what": _short(one.what),
+                    # Somebody hid it to be read: it is shown, and no instruction.
+                    "payload": None if one.payload is None else _short(one.payload),
+                }
+                for one in verdict.findings[:MAX_SHOWN]
+            ],
+        }
+
     def _text(self, text: str | None, path: str | None) -> str:
         if (text is None) == (path is None):
             raise UsageError("give text or path, and not both")

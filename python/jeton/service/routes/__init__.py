@@ -9,6 +9,7 @@ from jeton.service.routes.count import COUNT
 from jeton.service.routes.decode import DECODE
 from jeton.service.routes.encode import ENCODE
 from jeton.service.routes.estimate import ESTIMATE
+from jeton.service.routes.guard import GUARD
 from jeton.service.routes.route import ROUTE
 from jeton.service.wire import ServiceRoute
 
@@ -20,6 +21,7 @@ OWN_ROUTES: tuple[ServiceRoute, ...] = (
     DECODE,
     ESTIMATE,
     CHUNK,
+    GUARD,
     COMPARE,
     ROUTE,
     AUDIT,
