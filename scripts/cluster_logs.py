@@ -14,6 +14,7 @@ import json
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 from jeton.auditing import Audit
 from jeton.cluster import RayTasks, count_logs_on_ray
@@ -33,7 +34,7 @@ def lines(n_requests: int, first: int, rng: random.Random) -> list[str]:
         model = MODELS[min(4, int(rng.random() ** 2 * 5))]
         text = " ".join(rng.choices(WORDS, k=rng.randrange(4, 60)))
         output = rng.randrange(5, 400)
-        record = {
+        record: dict[str, Any] = {
             "id": f"req-{number}",
             "model": model,
             "timestamp": FIRST_S + number * 0.1,

@@ -108,7 +108,8 @@ def test_shards_of_logs_beyond_the_limit_keep_the_first_requests(
 ) -> None:
     for module in (counts_module, requests_module):
         monkeypatch.setattr(module, "MAX_REQUEST_ROWS", 3)
-    monkeypatch.setitem(RequestCollector.__init__.__kwdefaults__, "max_rows", 3)
+    defaults: Any = RequestCollector.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "max_rows", 3)
     audit = Audit(tokenizers=[good], logs=True)
     records = [{"prompt": f"number {i}", "usage": {"input_tokens": 3 + i}} for i in range(8)]
     whole = audit.report(audit.count(records))

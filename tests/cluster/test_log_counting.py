@@ -19,6 +19,7 @@ import jeton.auditing.log_counting
 from jeton._core import Tokenizer
 from jeton.auditing import Audit
 from jeton.cluster import count_logs_on_ray, log_counting
+from jeton.cluster.sessions import RaySession
 from jeton.corpus import InputFile
 from jeton.corpus.requests import answers, joining, shards, stream
 from jeton.corpus.requests.shards import LogShard
@@ -74,7 +75,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[InThisProcess]:
         made.append(InThisProcess(shared))
         yield made[-1]
 
-    monkeypatch.setattr(log_counting.RaySession, "open", opened)
+    monkeypatch.setattr(RaySession, "open", opened)
     return made
 
 

@@ -94,10 +94,10 @@ def test_blocks_are_the_messages_in_bytes(chats: list[list[tuple[str, str]]]) ->
     for chat, text in zip(made, texts, strict=True):
         wanted = [m["content"] for m in chat.messages if m["content"]]
         n = int(np.diff(blocks.offsets)[texts.index(text)])
-        own = pieces[at : at + n]
+        parts = pieces[at : at + n]
         at += n
         # Passages cut a last message in parts; together they are the message again.
-        assert "".join(own) == "".join(wanted)
+        assert "".join(parts) == "".join(wanted)
     rows = np.arange(len(chats))[::-1]
     taken = blocks.take(rows)
     back = Blocks.concatenate([taken.take(np.array([i])) for i in rows.tolist()])

@@ -22,7 +22,7 @@ def test_a_text_that_hides(served: Live, main: jeton.Tokenizer) -> None:
 
 def test_ids_of_a_client(served: Live, main: jeton.Tokenizer) -> None:
     assert served.post("/v1/guard", {"ids": main.encode("hello there")}).json()["is_clean"]
-    odd = [main.bytes_to_id(b"th"), main.bytes_to_id(b"ere")]
+    odd = [id for part in (b"th", b"ere") if (id := main.bytes_to_id(part)) is not None]
     found = served.post("/v1/guard", {"ids": odd}).json()
     assert found["noncanonical_at"] == check_ids(odd, main).noncanonical_at == 0
     assert served.post("/v1/guard", {"ids": [10**9]}).json()["out_of_range"] == [0]

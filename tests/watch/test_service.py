@@ -56,7 +56,7 @@ def test_bad_files_are_refused_with_words(
 def test_the_service_watches_what_it_counts() -> None:
     gate = create_app(ServiceSettings(tokenizers={"main": TOKENIZER}, watch="-"))
     (watcher,) = gate.state.watchers
-    drift = watcher.__self__
+    drift: Any = getattr(watcher, "__self__")  # noqa: B009
     drift.start()
     served = gate.state.tokenizers.get("main")
     from jeton.findings import Basis

@@ -13,6 +13,7 @@ from __future__ import annotations
 from base64 import b32decode, b64decode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 
 from jeton.guard.characters import CLASSES, FIRST_HIDDEN, Flag, Properties, folds, properties
@@ -173,8 +174,12 @@ def _kinds(text: str) -> Iterator[TextPlace]:
         ("noncharacter", Code.NONCHARACTER),
         ("unassigned", Code.UNASSIGNED),
     ):
-        for start, end in _runs(text, lambda char, wanted=_KIND[name]: _kind(char) == wanted):
+        for start, end in _runs(text, partial(_is_of_kind, _KIND[name])):
             yield start, end, code
+
+
+def _is_of_kind(wanted: int, char: str) -> bool:
+    return _kind(char) == wanted
 
 
 def _marks(text: str) -> Iterator[TextPlace]:

@@ -21,7 +21,7 @@ from jeton.auditing.gate.causes import CAUSES, Compared, causes_of
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES
-from jeton.auditing.gate.side import PRICED_KINDS, PriceCell, PriceKey, Side
+from jeton.auditing.gate.side import PRICED_KINDS, BilledSide, GatePriceCell, GatePriceKey
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.gate.values import domain_values
 from jeton.findings import Basis
@@ -272,15 +272,15 @@ def explain_drift(
     return tuple(shares)
 
 
-def _side(text: Statistics, usd_per_mtok_input: Decimal | None) -> Side:
+def _side(text: Statistics, usd_per_mtok_input: Decimal | None) -> BilledSide:
     """A side of texts alone; with a price, the dollars of their tokens."""
     if usd_per_mtok_input is None:
-        return Side(text)
+        return BilledSide(text)
     whole = text.total()
     none = [0] * (len(PRICED_KINDS) - 1)
     usd = Fraction(usd_per_mtok_input) * whole.n_tokens[0] / 1_000_000
-    cell = PriceCell(whole.n, (whole.n_tokens[0], *none), (usd, *(Fraction(0) for _ in none)))
-    return Side(text, prices={PriceKey("", "", "", ""): cell})
+    cell = GatePriceCell(whole.n, (whole.n_tokens[0], *none), (usd, *(Fraction(0) for _ in none)))
+    return BilledSide(text, prices={GatePriceKey("", "", "", ""): cell})
 
 
 def _grown(cause: str, before: Statistics, after: Statistics) -> tuple[str, ...]:
