@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from jeton._core import __version__
 from jeton.auditing.checks import run_checks
+from jeton.auditing.checks.bill import findings_of_bill
+from jeton.auditing.checks.stated_cost import findings_of_stated_cost
 from jeton.auditing.evidence import CountedLengths, Evidence
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measures.measuring import Facts, measured, term_reports, workload_of
@@ -44,13 +46,14 @@ from jeton.auditing.result import (
 from jeton.auditing.settling import settled
 from jeton.corpus import RequestsSummary
 from jeton.corpus.bills.items import Bill
+from jeton.economics.billed import BilledTable
 from jeton.economics.billing.quotas import Quota
 from jeton.economics.ledger import Ledger
 from jeton.economics.naive_engineered import naive_engineered
 from jeton.economics.remedies import Remedy
 from jeton.economics.tradeoff import Limits
 from jeton.economics.waterfall import waterfall_of_ledger
-from jeton.findings import Basis, Figure, Finding
+from jeton.findings import Basis, Figure, Finding, Severity, rank
 from jeton.workload.counting.counts import Counts
 from jeton.workload.counting.intervals import SEED
 from jeton.workload.sampling.sampled import SampledWorkload
@@ -308,6 +311,27 @@ def _without_text(
     ledger = books.ledger
     if ledger is not None:
         facts = timed(facts, ledger, summary)
+    requests = None
+    if counts.requests is not None:
+        requests = counts.requests.evidence(
+            counts.request_tokens,
+            counts.request_digests,
+            counts.request_beginnings,
+            counts.request_blocks,
+        )
+    chosen = counts.setup.chosen[counts.setup.current]
+    billed = (
+        BilledTable()
+        if requests is None
+        else decomposition_of_logs(
+            requests, ledger, name=chosen.name, tokenizer=chosen.tokenizer
+        ).table
+    )
+    reconciled_bill = None if bill is None else reconciled(bill, ledger, summary)
+    # Nothing else can be said without text, so that a difference is the first finding.
+    told = [
+        replace(finding, severity=Severity.ERROR) for finding in findings_of_bill(reconciled_bill)
+    ]
     said = (
         f"None of the {summary.n_requests:,} requests shows its prompt: the bill is here, and "
         "parts that need text are left out (--prompt-field names the field, if there is one)."
@@ -321,11 +345,12 @@ def _without_text(
         terms=(),
         n_terms_given=len(counts.setup.terms),
         samples=(),
-        findings=(),
+        findings=tuple(rank([*told, *findings_of_stated_cost(ledger)])),
         requests=summary,
         waterfall=None if ledger is None else waterfall_of_ledger(ledger),
-        bill=None if bill is None else reconciled(bill, ledger, summary),
+        bill=reconciled_bill,
         pipeline=asked.pipeline,
+        billed=billed,
         notices=(said, *books.notices),
         ledger=ledger,
         timeline=_timeline(counts, ledger),

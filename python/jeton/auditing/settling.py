@@ -7,6 +7,7 @@ another one, names the money at stake instead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -18,6 +19,9 @@ from jeton.economics.waterfall import Waterfall
 from jeton.findings import Figure, Finding, Severity, rank
 
 __all__ = ["settled"]
+
+_ANSWERS = 1.5
+"""Room for answers beside the prompts in the sample, whose size is not counted apart."""
 
 _MONTHS = 12
 _CENT = Decimal("0.01")
@@ -59,10 +63,24 @@ def settled(
             }
         if cannot:
             changes |= {"severity": min_severity(finding.severity), "remedy": _compare(finding)}
+        if finding.id in _NEEDS_WHOLE and not evidence.sample.is_whole and step is None:
+            changes["remedy"] = f"{finding.remedy} {_whole_sample(evidence)}"
         if finding.id == "bill-unexplained" and _is_above_savings(finding, bill, evidence):
             changes["severity"] = Severity.ERROR
         done.append(replace(finding, **changes))
     return tuple(rank(done))
+
+
+_NEEDS_WHOLE = ("prompt-prefix-cacheable", "prompt-prefix-volatile")
+"""Findings whose remedy is replayed on all requests or not at all."""
+
+
+def _whole_sample(evidence: Evidence) -> str:
+    megabytes = math.ceil(evidence.corpus.n_bytes * _ANSWERS / 1_000_000)
+    return (
+        "No saving is promised from a part of the requests: --deep-sample-mb "
+        f"{megabytes} replays the cache on all of them."
+    )
 
 
 def _is_above_savings(finding: Finding, bill: Waterfall | None, evidence: Evidence) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from jeton.auditing.evidence import Evidence, percent
+from jeton.economics.billing.bill import BillReport
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["MIN_BILL_SHARE", "bill_unexplained"]
+__all__ = ["MIN_BILL_SHARE", "bill_unexplained", "findings_of_bill"]
 
 MIN_BILL_SHARE = Decimal("0.01")
 """Difference over the bill from which it is told. Our choice: taxes, rounding and the edges of a
@@ -19,7 +20,11 @@ _N_SHOWN = 3
 
 def bill_unexplained(evidence: Evidence) -> Iterator[Finding]:
     """The bill and the log differ; the causes say what would explain it."""
-    bill = evidence.bill
+    yield from findings_of_bill(evidence.bill)
+
+
+def findings_of_bill(bill: BillReport | None) -> Iterator[Finding]:
+    """Yield the finding of a reconciled bill, with or without text beside it."""
     if bill is None or not bill.usd_billed:
         return
     difference = bill.usd_difference

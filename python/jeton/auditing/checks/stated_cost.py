@@ -6,16 +6,21 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from jeton.auditing.evidence import Evidence
+from jeton.economics.ledger import Ledger
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["stated_cost_differs"]
+__all__ = ["findings_of_stated_cost", "stated_cost_differs"]
 
 _N_SHOWN = 3
 
 
 def stated_cost_differs(evidence: Evidence) -> Iterator[Finding]:
     """The log states another cost than its counts have at list prices."""
-    ledger = evidence.traffic.ledger
+    yield from findings_of_stated_cost(evidence.traffic.ledger)
+
+
+def findings_of_stated_cost(ledger: Ledger | None) -> Iterator[Finding]:
+    """Yield the finding of a ledger, with or without text beside it."""
     rows = [entry for entry in ledger.stated if entry.differs] if ledger is not None else []
     if not rows:
         return

@@ -137,13 +137,15 @@ class Baseline:
         Raises:
             UsageError: The collector saw other texts than the report is of.
         """
-        current = next(item for item in report.tokenizers if item.is_current)
+        # Logs without text have no tokenizer in use, and money all the same.
+        current = next((item for item in report.tokenizers if item.is_current), None)
+        n_tokens = 0 if current is None else current.n_tokens
         seen = collector.current
         whole = seen.statistics.total()
-        if (whole.n, whole.n_tokens[0]) != (report.corpus.n_documents, current.n_tokens):
+        if (whole.n, whole.n_tokens[0]) != (report.corpus.n_documents, n_tokens):
             raise UsageError(
                 f"the gate saw {whole.n:,} documents of {whole.n_tokens[0]:,} tokens, "
-                f"the report is of {report.corpus.n_documents:,} of {current.n_tokens:,}; expected "
+                f"the report is of {report.corpus.n_documents:,} of {n_tokens:,}; expected "
                 "the same pass\nhint: hand the collector to the audit as one of its observers"
             )
         ledger = report.ledger
@@ -159,7 +161,7 @@ class Baseline:
         # The gate's own sums are rational numbers where the report has floats.
         values = report_values(report) | domain_values(side.text)
         values |= side_values(side, values)
-        identity = TokenizerIdentity.of(seen.tokenizer, name=current.name, asked=collector.asked)
+        identity = TokenizerIdentity.of(seen.tokenizer, name=seen.name, asked=collector.asked)
         return cls(identity, values, side, seen.documents)
 
     def merge(self, other: Baseline) -> Baseline:

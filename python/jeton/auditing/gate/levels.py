@@ -269,7 +269,8 @@ class _Work:
         """Effects on so much a document, and the values before and after."""
         sides = []
         for text, factor in ((self.before.text, Fraction(1)), (self.bridge, scale)):
-            names = [d for d in text.wholes if self.domain is None or d == self.domain]
+            # Logs without text have a domain without documents.
+            names = [d for d, own in text.wholes.items() if own.n and self.domain in (None, d)]
             sides.append({d: Documents(text, d, counted, factor) for d in names})
         old, new = sides
         n_old, n_new = (sum(d.n for d in side.values()) for side in sides)

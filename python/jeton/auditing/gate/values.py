@@ -21,7 +21,6 @@ from jeton.auditing.gate.levels import FIGURES, PERIODS, figure_of
 from jeton.auditing.gate.side import BilledSide
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.result import AuditReport
-from jeton.errors import UsageError
 from jeton.findings import Figure, Severity
 from jeton.metrics.lengths import LengthSummary
 
@@ -41,21 +40,15 @@ _NO_METRICS = {"is_current", "name", "fingerprint", "algorithm", "sources"}
 def report_values(report: AuditReport) -> dict[str, Fraction]:
     """Every number of the report that a budget may name, for the tokenizer in use.
 
-    Raises:
-        UsageError: The inputs show no text.
+    Logs without text have the figures that need none.
     """
     current = next((item for item in report.tokenizers if item.is_current), None)
-    if current is None:
-        raise UsageError(
-            "a gate needs the text of the requests, and none of the logs shows it\n"
-            "hint: log what is sent, or name its field with --prompt-field"
-        )
     values: dict[str, Fraction] = {}
     corpus = report.corpus
-    for source in (report.workload, corpus, current):
+    for source in (report.workload, corpus, *(() if current is None else (current,))):
         values.update(_numbers(source))
     n_documents = corpus.n_documents
-    if n_documents:
+    if n_documents and current is not None:
         values["round_trip_failure_share"] = Fraction(current.n_round_trip_failures, n_documents)
         values["normalized_document_share"] = Fraction(current.n_normalized_documents, n_documents)
         values["replaced_document_share"] = Fraction(corpus.n_replaced_documents, n_documents)
