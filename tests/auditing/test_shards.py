@@ -117,7 +117,15 @@ def test_shards_of_logs_beyond_the_limit_keep_the_first_requests(
         merged = audit.count(records[:cut]).merge(audit.count(records[cut:]))
         assert merged.requests is not None
         assert merged.requests.n_rows == 8
-        assert _without_sources(audit.report(merged)) == _without_sources(whole)
+        ours, wanted = (_without_places(_without_sources(r)) for r in (audit.report(merged), whole))
+        assert ours == wanted
+
+
+def _without_places(report: AuditReport) -> AuditReport:
+    """The report without rows of the log, which each list of records numbers from one."""
+    assert report.requests is not None
+    issues = tuple(replace(issue, examples=()) for issue in report.requests.issues)
+    return replace(report, requests=replace(report.requests, issues=issues))
 
 
 @given(

@@ -208,7 +208,7 @@ class TestCatalog:
     def test_words_narrow_the_models(self, run: Run) -> None:
         rows = json.loads(good(run("catalog", "models", "qwen3", "next", "--json")))["models"]
         assert [row["name"] for row in rows] == ["qwen3-next-80b-a3b"]
-        assert rows[0]["recurrent"]["kind"] == "gated-delta"
+        assert rows[0]["layer_kinds"] == {"gated-delta": 36, "full": 12}
         result = run("catalog", "models", "qwen4")
         assert result.exit_code == 2
         assert "unknown model 'qwen4'" in result.stderr

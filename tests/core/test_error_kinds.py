@@ -116,7 +116,9 @@ def test_the_tree_is_drawn_as_it_is(cls: type) -> None:
     bases: dict[int, str] = {}
     for line in (errors.__doc__ or "").splitlines():
         indent = len(line) - len(line.lstrip())
-        for name in re.findall(r"\b([A-Z]\w*(?:Error|Warning))\b(?=[\s(|]|$)", line.split(")")[0]):
+        for name in re.findall(
+            r"\b([A-Z]\w*(?:Error|Warning|Rejected))\b(?=[\s(|]|$)", line.split(")")[0]
+        ):
             if name not in errors.__all__:
                 continue
             bases[indent] = name

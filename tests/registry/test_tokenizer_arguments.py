@@ -24,6 +24,7 @@ from jeton.estimating.learning import learn_from_texts
 from jeton.estimating.sampled import sampled_count
 from jeton.planning import NestedVocabularies
 from jeton.registry import TokenizerLike
+from jeton.tracing import trace_encode
 
 NAME = "jeton-general-32k-v1"
 N_IDS = 32_000
@@ -77,6 +78,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "SegmentedTokenizer": lambda t: pretokenizing.SegmentedTokenizer(
         t, segmenter=lambda pretoken: [pretoken[:2], pretoken[2:]]
     ).encode("a glioblastoma"),
+    "trace_encode": lambda t: trace_encode(t, "a low note").ids,
     "token_bounds": lambda t: token_bounds(t, TEXTS[0]),
     "learn_from_texts": lambda t: learn_from_texts(["".join(PARAGRAPHS)] * 80, t).count(TEXTS[0]),
     "sampled_count": lambda t: sampled_count(
@@ -155,7 +157,8 @@ def _public_functions() -> Iterator[tuple[str, types.FunctionType]]:
             elif inspect.isclass(value):
                 for key, member in vars(value).items():
                     function = getattr(member, "__func__", member)
-                    if inspect.isfunction(function):
+                    is_private = key.startswith("_") and not key.startswith("__")
+                    if inspect.isfunction(function) and not is_private:
                         yield f"{found.name}.{name}.{key}", function
 
 

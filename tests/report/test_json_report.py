@@ -17,6 +17,7 @@ import pytest
 
 from jeton.auditing import result
 from jeton.auditing.result import AuditReport
+from jeton.economics.billed import BilledTable, ModelBilled
 from jeton.economics.ledger import Ledger
 from jeton.report import schema, to_json, write_json
 from jeton.report.json_report import embed_json
@@ -68,8 +69,8 @@ def test_reports_satisfy_the_schema(case: str, validator: Any) -> None:
 
 def test_the_schema_has_exactly_the_fields_of_the_data() -> None:
     definitions = schema()["$defs"]
-    # The ledger writes its own object, whose schema is written too.
-    own = set(dataclasses_of(Ledger))
+    # The ledger and the billed tokens write their own objects, whose schemas are written too.
+    own = {*dataclasses_of(Ledger), *dataclasses_of(BilledTable), ModelBilled}
     kinds = [kind for kind in dataclasses_of(AuditReport) if kind not in own]
     assert len(kinds) > 25
     for kind in kinds:
@@ -79,7 +80,10 @@ def test_the_schema_has_exactly_the_fields_of_the_data() -> None:
         assert set(definition["properties"]) == names, name
         assert set(definition["required"]) == names, name
         assert definition["additionalProperties"] is False, name
-    assert len(definitions) - len(kinds) + 1 <= len({"money", "basis", "severity", "ledger"})
+    assert len(definitions) - len(kinds) + 1 <= len(
+        {"money", "basis", "severity", "ledger", "billed"}
+    )
+    assert set(definitions["billed_table"]["properties"]) == set(BilledTable().to_dict())
     assert set(definitions["ledger"]["properties"]) == set(Ledger().to_json())
 
 

@@ -4,8 +4,10 @@ Each rule is one function over the whole text. `jeton._core.TextScanner` finds t
 one pass; a property test holds the two equal.
 
     >>> rules = Rules(markers=("<|end|>",), phrases=())
-    >>> candidates("a <| end |>", rules)
-    [(2, 11, 5)]
+    >>> [(start, end, code.name) for start, end, code in candidates("a <| end |>", rules)]
+    [(2, 11, 'MARKER')]
+    >>> candidates("a <b> end", rules)
+    []
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class LogJob:
 
         Args:
             number: Number of the part.
-            entry: What it knows of the parts before it.
+            entry: Facts that the part knows of the parts before it.
             num_threads: Threads of the core.
 
         Raises:

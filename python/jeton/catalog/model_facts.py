@@ -113,14 +113,19 @@ class ModelFacts:
 
     @property
     def n_kv_heads(self) -> int:
-        """Key-value heads of the layer with most; the query heads where a latent is cached."""
+        """Key-value heads of the layer with most.
+
+        Where a latent is cached the query heads; 1 where all heads share one key otherwise.
+        """
         found = [
             m.n_kv_heads
             for layer in self.layers
             for m in layer.mixers
             if isinstance(m, FullAttention)
         ]
-        return max(found, default=self.n_heads)
+        if found:
+            return max(found)
+        return 1 if self.attention is AttentionKind.MULTI_QUERY else self.n_heads
 
     @property
     def attention(self) -> AttentionKind:

@@ -52,6 +52,12 @@ class WeightFormat:
         """True where a matrix has fewer than 16 bits an element."""
         return min(self.linear.element_bits, self.experts.element_bits) < 16
 
+    @property
+    def is_uniform(self) -> bool:
+        """True where all parts have one format."""
+        others = (self.tables, self.head, self.experts, self.rest, self.larger or self.linear)
+        return all(one == self.linear for one in others)
+
     def summary(self, *, has_experts: bool = True) -> str:
         """Return the formats in words, each named once."""
         parts = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,7 @@ def models(*, words: tuple[str, ...], as_json: bool) -> None:
         asked = " ".join(words)
         raise UnknownModelError(asked, nearest=nearest(asked, (m.name for m in all_models())))
     if as_json:
-        _write_json("models", [asdict(m) for m in found])
+        _write_json("models", [_model_row(m) for m in found])
         return
     tables.print_table(
         [
@@ -342,6 +342,26 @@ def _prices_of(names: list[str], tariff: str) -> list[ApiPrice]:
             if tariff == "standard":
                 raise
     return found
+
+
+def _model_row(model: ModelFacts) -> dict[str, Any]:
+    """Facts of a model without its tensors; layers are counted by kind."""
+    left_out = ("layers", "extra_parts", "quantization", "tensors", "folder")
+    facts = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in left_out}
+    shape = {
+        "attention": model.attention.value,
+        "n_layers": model.n_layers,
+        "layer_kinds": model.layer_kinds,
+        "n_heads": model.n_heads,
+        "n_kv_heads": model.n_kv_heads,
+        "sliding_window_tokens": model.sliding_window_tokens,
+        "n_sliding_layers": model.n_sliding_layers,
+    }
+    mixture = model.experts
+    experts = None
+    if mixture is not None:
+        experts = {"n_routed": mixture.n_routed, "n_active": mixture.n_active}
+    return {**facts, **shape, "experts": experts}
 
 
 def _attention(model: ModelFacts) -> str:

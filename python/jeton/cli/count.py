@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.cluster_options import cluster_options, tasks_of
+from jeton.cli.cluster_options import CLUSTER_OPTIONS, cluster_options, tasks_of
+from jeton.cli.option_groups import SectionedCommand
 from jeton.errors import JetonError
 
 if TYPE_CHECKING:
@@ -45,7 +46,15 @@ class _Count:
         )
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": ("tokenizer_name", "text", "as_chats", "allow_special", "as_json"),
+    "Input": ("documents", "file_format", "field", "strict", "on_bad_record", "num_threads"),
+    "Tokenizer": ("pattern", "special_tokens"),
+    "Cluster": CLUSTER_OPTIONS,
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @options.tokenizer_option
 @options.text_option

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, outputs, streams, tables
-from jeton.cli.memory_options import memory_options, plan_for
+from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
+from jeton.cli.option_groups import SectionedCommand
 
 if TYPE_CHECKING:
     from jeton.economics.serving.calibration import LogDifference
@@ -17,7 +18,14 @@ __all__ = ["memory"]
 _GIB = 2**30
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": ("gpus", "request_tokens", "as_json"),
+    "Log of the engine": ("log_file", "save_log"),
+    "Memory": MEMORY_SECTION,
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("model")
 @click.option(
     "--gpu",

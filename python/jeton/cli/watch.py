@@ -126,7 +126,7 @@ def watch(
     prompt_field: str,
     **given: Any,
 ) -> int:
-    """Watch the requests of a service: what moved, why, what it costs, how long memory lasts.
+    """Watch a service: drift of its tokens with the cause, minutes of memory left.
 
     LOGS are request logs as `jeton audit --logs` reads them. With --follow they may be live, too:
     phoenix:URL#PROJECT, langfuse:URL, and otlp:HOST:PORT, which listens there. Compared with the

@@ -19,6 +19,7 @@ from jeton.datasets.reading import read_unit
 from jeton.datasets.units import WorkUnit, plan_units
 from jeton.errors import UsageError
 from jeton.progress import OnProgress, Progress
+from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["CountedTokens", "FileTokens", "count_tokens_on_ray"]
 
@@ -117,7 +118,7 @@ def count_unit(
 
 def count_tokens_on_ray(
     inputs: Sequence[str | os.PathLike[str]],
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     *,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
@@ -133,7 +134,7 @@ def count_tokens_on_ray(
 
     Args:
         inputs: Files, folders, globs and addresses that all nodes can read.
-        tokenizer: The tokenizer, which is sent to the tasks.
+        tokenizer: The tokenizer (an object, a name or a path), which is sent to the tasks.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         input_format: Overrides the format that the names tell.
@@ -153,8 +154,9 @@ def count_tokens_on_ray(
 
     Example:
         >>> from jeton.cluster import count_tokens_on_ray
-        >>> # count_tokens_on_ray(["/shared/web/"], jeton.load("o200k_base")).files
+        >>> # count_tokens_on_ray(["/shared/web/"], "o200k_base").files
     """
+    tokenizer = resolve(tokenizer)
     reading: dict[str, Any] = {
         "field": field,
         "documents": documents,

@@ -182,6 +182,12 @@ class ModelBilled:
     output_usd: tuple[Decimal, ...] = ()
     other_usd: Decimal = Decimal(0)
 
+    def __eq__(self, other: object) -> bool:
+        """True for the same tokens and dollars."""
+        return isinstance(other, ModelBilled) and _plain(self) == _plain(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def merge(self, other: ModelBilled) -> ModelBilled:
         """Return the tokens of both; dollars are put to them anew (`BilledTable.priced`)."""
         return ModelBilled(

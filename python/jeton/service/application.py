@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from litestar import Litestar, MediaType, Request, Response, get, post
+from litestar import Litestar, MediaType, Request, Response, get, head, post
 from litestar.exceptions import HTTPException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Tag
 from litestar.params import JSONBody
-from litestar.static_files import create_static_files_router
+from litestar.response import File
 from prometheus_client import CollectorRegistry
 
 from jeton import report
@@ -179,11 +179,7 @@ def create_app(
         handlers.append(drift.handler())
         metrics.registry.register(MonitorCollector(drift.monitor))
     if (PAGE / "index.html").is_file():
-        handlers.append(
-            create_static_files_router(
-                "/", [PAGE, SHARED_ASSETS], html_mode=True, include_in_schema=False, name="page"
-            )
-        )
+        handlers.extend(_page_handlers())
     framework: Any = Litestar(
         handlers,
         openapi_config=OpenAPIConfig(
@@ -252,6 +248,29 @@ def _handler(route: ServiceRoute, gate: Gate, pool: WorkPool) -> Any:
         operation_id=route.path.strip("/").replace("/", "_").replace(".", "_"),
         responses=_failures(failure),
     )(handle)
+
+
+def _page_handlers() -> list[Any]:
+    """Return a handler for each file of the page; no other path reaches the file system."""
+    files = {"/": PAGE / "index.html"}
+    for folder in (SHARED_ASSETS, PAGE):
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                files[f"/{file.relative_to(folder).as_posix()}"] = file
+    return [handler for path, file in files.items() for handler in _file_handlers(path, file)]
+
+
+def _file_handlers(path: str, file: Path) -> list[Any]:
+    def show() -> File:
+        return File(file, filename=file.name, content_disposition_type="inline")
+
+    def show_head() -> File:
+        return show()
+
+    return [
+        get(path, include_in_schema=False, sync_to_thread=False)(show),
+        head(path, include_in_schema=False, sync_to_thread=False)(show_head),
+    ]
 
 
 def _failures(body: Any) -> dict[int, ResponseSpec]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from jeton._core import Tokenizer
 from jeton._reference.drawing import SplitMix64
 from jeton.errors import UsageError
+from jeton.registry import TokenizerLike, resolve
 from jeton.tracing.models import twin_of
 from jeton.tracing.steps import TracedStep
 from jeton.tracing.twin import Draw, Traced, TracedToken, Twin
@@ -95,7 +96,7 @@ class EncodeTrace:
 
 
 def trace_encode(
-    tokenizer: Tokenizer,
+    tokenizer: TokenizerLike,
     text: str,
     *,
     allow_special: Iterable[str] | Literal["all"] = (),
@@ -108,7 +109,7 @@ def trace_encode(
     """Follow a text through a tokenizer.
 
     Args:
-        tokenizer: Any tokenizer.
+        tokenizer: Any tokenizer: an object, a name or a path.
         text: The text; what is beyond ``max_chars`` is cut off, and the trace says so.
         allow_special: Special tokens that the text may become.
         n_best: Unigram models: ways to cut that are listed, 1 to 20.
@@ -127,6 +128,7 @@ def trace_encode(
         >>> [step.made for step in trace.parts[0].steps], trace.matches_engine
         (['ow', 'low'], True)
     """
+    tokenizer = resolve(tokenizer)
     _check(n_best, max_chars, seed=seed, drawn=(dropout, alpha))
     n_cut = max(0, len(text) - max_chars)
     text = text[: len(text) - n_cut]

@@ -54,6 +54,7 @@ def requests_of(n: int, **columns: Any) -> RequestEvidence:
         "model": np.full(n, -1, dtype=np.int32),
         "time_s": np.full(n, np.nan),
     }
+    values["has_text"] = np.zeros(0, dtype=np.bool_)
     for name in ("input", "cache_read", "cache_write", "output", "reasoning"):
         values[f"{name}_tokens"] = np.full(n, -1, dtype=np.int64)
     for name, given in columns.items():

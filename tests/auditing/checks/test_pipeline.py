@@ -12,10 +12,13 @@ import pytest
 from jeton._core import Tokenizer
 from jeton.auditing.evidence import Evidence, Measured
 from jeton.auditing.measures.preprocessing import effects_of_preprocessing
+from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.options.pipeline import Pipeline
-from jeton.findings import Severity
+from jeton.economics.billed import BilledTable, TextCount, decompose
+from jeton.findings import Basis, Severity
 from jeton.metrics import LengthCounts
 from jeton.workload.counting.domains import DomainReport, DomainTokens
+from jeton.workload.inputs.requests import RequestEvidence
 from jeton.workload.sampling.deep_sample import SampleDocument
 from tests.auditing.checks.findings_of import PRICED, found, only, requests_of, yearly_usd
 from tests.auditing.conftest import EvidenceOf
@@ -128,18 +131,41 @@ def test_answers_cut(evidence_of: EvidenceOf, good: Tokenizer) -> None:
     assert not found(with_pipeline(evidence, max_output_tokens=501), "answers-cut")
 
 
+def _billed(log: RequestEvidence, n_text: int) -> BilledBreakdown:
+    """The log's requests, each with so many tokens of text."""
+    n = len(log.input_tokens)
+    counted = np.zeros((n, 6), dtype=np.int64)
+    counted[:, 5] = n_text
+    nothing = np.zeros(n, dtype=np.int64)
+    own = decompose(
+        counted,
+        input_tokens=log.input_tokens,
+        read=nothing,
+        written=nothing,
+        output_tokens=nothing,
+        reasoning=nothing,
+        count=TextCount(),
+    )
+    return BilledBreakdown(BilledTable.of([("", own, 0, 0)]), {"": TextCount()})
+
+
 def test_input_overhead(evidence_of: EvidenceOf, good: Tokenizer) -> None:
     evidence = evidence_of(EVEN, tokenizers=[good], **PRICED)
-    hidden = replace(evidence, requests=requests_of(100, input_tokens=[350] * 100))
-    finding = only(hidden, "input-overhead")
+    shown = np.ones(100, dtype=np.bool_)
+
+    def with_usage(tokens: list[int]) -> Evidence:
+        log = requests_of(100, input_tokens=tokens, has_text=shown)
+        return replace(evidence, requests=log, decomposition=_billed(log, 50))
+
+    finding = only(with_usage([350] * 100), "input-overhead")
     assert finding.figure.value == 100 * (350 - 50)
+    assert finding.figure.basis is Basis.EXACT
     assert finding.saving_usd_per_year is None
-    assert finding.evidence["usd_per_year_at_stake"] == str(yearly_usd(30_000, 100))
-    template = replace(evidence, requests=requests_of(100, input_tokens=[54] * 100))
-    assert not found(template, "input-overhead")
-    # Usage of a part of the requests says nothing about the others.
-    part = replace(evidence, requests=requests_of(100, input_tokens=[350] * 50 + [-1] * 50))
-    assert not found(part, "input-overhead")
+    assert not found(with_usage([54] * 100), "input-overhead")
+    # Requests without text say nothing about tools.
+    log = requests_of(100, input_tokens=[350] * 100, has_text=~shown)
+    hidden = replace(evidence, requests=log, decomposition=_billed(log, 0))
+    assert not found(hidden, "input-overhead")
 
 
 def test_output_long(evidence_of: EvidenceOf, good: Tokenizer) -> None:

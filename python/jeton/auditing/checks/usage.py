@@ -75,7 +75,7 @@ def _output_usd_per_year(
 def input_overhead(evidence: Evidence) -> Iterator[Finding]:
     """The provider bills clearly more input than the log shows."""
     requests, billed = evidence.requests, evidence.decomposition.table
-    if requests is None or not billed.input_tokens:
+    if requests is None or not billed.input_tokens or not len(requests.has_text):
         return
     # A record of usage alone shows nothing, which is no finding about a request.
     shown = requests.has_text & (requests.input_tokens > 0)

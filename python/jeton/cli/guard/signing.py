@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from jeton.cli import outputs, streams
+from jeton.cli import options, outputs, streams
 
 __all__ = ["sign", "verify"]
 
@@ -19,7 +19,8 @@ def _signature_of(lock: str, signature: str | None) -> str:
 @click.argument("lock", metavar="LOCK")
 @click.option("--private-key", required=True, metavar="FILE", help="PEM file of an EC key.")
 @click.option("-o", "--output", metavar="F", help="The signature; by default LOCK.sig.")
-def sign(*, lock: str, private_key: str, output: str | None) -> None:
+@options.json_option
+def sign(*, lock: str, private_key: str, output: str | None, as_json: bool) -> None:
     """Sign a lock file with a key, so that a change of it shows.
 
     The signature is a sigstore bundle, which `model_signing verify` reads too. Needs the extra
@@ -36,6 +37,8 @@ def sign(*, lock: str, private_key: str, output: str | None) -> None:
     target = _signature_of(lock, output)
     outputs.check_folder("-o", Path(target))
     sign_lock(lock, target, private_key=private_key)
+    if as_json:
+        streams.write_json({"lock": lock, "signature": target})
     outputs.say_written(target)
 
 
@@ -43,7 +46,8 @@ def sign(*, lock: str, private_key: str, output: str | None) -> None:
 @click.argument("lock", metavar="LOCK")
 @click.option("--public-key", required=True, metavar="FILE", help="PEM file of the public key.")
 @click.option("--signature", metavar="F", help="The signature; by default LOCK.sig.")
-def verify(*, lock: str, public_key: str, signature: str | None) -> None:
+@options.json_option
+def verify(*, lock: str, public_key: str, signature: str | None, as_json: bool) -> None:
     """Check the signature of a lock file.
 
     Exit code 1: the file or the signature is another, or the key is not the signer's.
@@ -54,9 +58,16 @@ def verify(*, lock: str, public_key: str, signature: str | None) -> None:
     """
     from jeton.guard.signing import verify_lock
 
-    reason = verify_lock(lock, _signature_of(lock, signature), public_key=public_key)
-    if reason is None:
+    signature = _signature_of(lock, signature)
+    reason = verify_lock(lock, signature, public_key=public_key)
+    is_verified = reason is None
+    if as_json:
+        streams.write_json(
+            {"lock": lock, "signature": signature, "verified": is_verified, "reason": reason}
+        )
+    elif reason is None:
         streams.write_line("the signature is of this file and this key")
-        return
-    streams.write_line(f"not verified: {streams.shown(reason)}")
-    click.get_current_context().exit(1)
+    else:
+        streams.write_line(f"not verified: {streams.shown(reason)}")
+    if not is_verified:
+        click.get_current_context().exit(1)

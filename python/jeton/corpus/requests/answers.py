@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-__all__ = ["MAX_ANSWERS", "AnswerIndex", "Identity", "KnownAnswer"]
+__all__ = ["MAX_ANSWERS", "AnswerIdentity", "AnswerIndex", "KnownAnswer"]
 
 MAX_ANSWERS: Final = 1_000_000
 """Requests back to the earliest answer that is compared; some 150 bytes each, twice as many."""
@@ -19,7 +19,7 @@ MAX_CHAIN: Final = 8
 """Different requests of one id that are compared: more of them is a constant in the id's place."""
 
 
-class Identity(NamedTuple):
+class AnswerIdentity(NamedTuple):
     """Hashes of an id, of its scope, and of what the request is; and its output."""
 
     key: int
@@ -60,7 +60,7 @@ class AnswerIndex:
         self._next = array("q")
         self._seeded: set[int] = set()
 
-    def find(self, identity: Identity, now: int) -> tuple[int, int]:
+    def find(self, identity: AnswerIdentity, now: int) -> tuple[int, int]:
         """The place of the same answer, else -1; and the last place of its id, else -1.
 
         Args:
@@ -91,7 +91,7 @@ class AnswerIndex:
                 break
         return -1, last
 
-    def enter(self, identity: Identity, given: int, ticket: int, last: int) -> None:
+    def enter(self, identity: AnswerIdentity, given: int, ticket: int, last: int) -> None:
         """Keep a new answer.
 
         Args:

@@ -19,7 +19,7 @@ __all__ = [
     "NO_FIELDS",
     "FieldNames",
     "Fields",
-    "Place",
+    "UsagePlace",
     "fields_of",
     "is_known_column",
 ]
@@ -204,7 +204,7 @@ class FieldNames:
     domain: str = ""
 
 
-class Place(NamedTuple):
+class UsagePlace(NamedTuple):
     """Where a usage may stand: ``usage``, ``loose``, ``nested`` or ``beside`` others."""
 
     key: str
@@ -260,7 +260,7 @@ class Fields(NamedTuple):
     gateway_cache: tuple[str, ...]
     conversation: tuple[str, ...]
     cost: tuple[str, ...]
-    usage: tuple[Place, ...]
+    usage: tuple[UsagePlace, ...]
     beside: tuple[str, ...]
     is_usage: bool
     is_export: bool
@@ -304,7 +304,7 @@ def _fields(given: tuple[Any, ...]) -> Fields:
 
     has = frozenset(keys)
     places = [
-        Place(keys[name], kind)
+        UsagePlace(keys[name], kind)
         for kind, names in (("usage", _USAGE), ("loose", _LOOSE), ("nested", _NESTED))
         for name in names
         if name in keys

@@ -97,7 +97,7 @@ class Place(NamedTuple):
 
     Attributes:
         path: The file.
-        unit: What its records are counted by, ``line`` or ``row``; empty: the file as a whole.
+        unit: Unit of its records, ``line`` or ``row``; empty: the file as a whole.
         line: Number of the record, from 1 in the part of the file that was read.
     """
 

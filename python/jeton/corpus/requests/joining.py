@@ -4,9 +4,9 @@ An answer is logged several times (blocks of a stream, resumed sessions, copies 
 exported twice, a step's sum stands around its calls. Here each request stays one row, with the last
 counts of its stream. A record that was handed out already is corrected (``columns.Correction``).
 
-What is compared lies within a number of requests or spans, so that memory is bounded and a part of
-a log can be read by itself, with the answers and spans that it shares with parts before it
-(``seams``). Later repeats are counted as requests, and that is reported.
+Comparison stays within a number of requests or spans, so that memory is bounded. A part of a log
+can be read by itself, with the answers and spans that it shares with parts before it (``seams``).
+Later repeats are counted as requests, and that is reported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from jeton.corpus.requests import answers
-from jeton.corpus.requests.answers import MAX_CHAIN, AnswerIndex, Identity, KnownAnswer
+from jeton.corpus.requests.answers import MAX_CHAIN, AnswerIdentity, AnswerIndex, KnownAnswer
 from jeton.corpus.requests.parsed import SpanPlace
 from jeton.corpus.requests.rows import ReadRequest, Row
 
@@ -140,8 +140,8 @@ class Joiner:
 
     Args:
         report: Called with an issue and its detail.
-        hash_of: Hash of what is compared, below 2 ** 63 either way. That of Python differs from
-            process to process.
+        hash_of: Hash of what is compared, below 2 ** 63 either way. Python's own hash differs
+            from process to process.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class Joiner:
         self._answers.enter(identity, row.usage.input, ticket, last)
         return ticket
 
-    def _identity(self, request: ReadRequest) -> Identity:
+    def _identity(self, request: ReadRequest) -> AnswerIdentity:
         row = request.row
         usage = row.usage
         parts: tuple[object, ...] = (row.model, usage[:4], row.from_gateway_cache)
@@ -248,7 +248,7 @@ class Joiner:
             time_s = None if math.isnan(row.time_s) else row.time_s
             parts = (*parts, usage.output, time_s, row.text)
         hash_of = self._hash
-        return Identity(
+        return AnswerIdentity(
             hash_of(request.id),
             hash_of(request.scope) if request.scope else 0,
             request.is_strict_scope,

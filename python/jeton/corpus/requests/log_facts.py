@@ -195,7 +195,7 @@ def empty_log(facts: LogFacts, *, n_skipped: int) -> EmptyCorpusError:
     """The error of a log without a request.
 
     Args:
-        facts: What was found instead.
+        facts: Facts found instead.
         n_skipped: Files that were not read.
     """
     found = "no record" if not facts.n_records else f"no request in {facts.n_records:,} records"

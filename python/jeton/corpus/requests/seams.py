@@ -51,7 +51,7 @@ class PartRow:
     Attributes:
         part: Number of the part.
         row: Number of the row there.
-        ticket: The same, with those counted that went before they were handed out.
+        ticket: Number of the row if rows that went before they were handed out count, too.
         names: Its domain, model, model asked, provider and tariff; None: not stated.
         now: The row as it stands, with numbers of names that mean nothing elsewhere; None: it went.
     """
@@ -218,7 +218,7 @@ def entries(
 
     Args:
         parts: The parts.
-        summaries: What each has said.
+        summaries: Summary of each part.
         state_of: Gives the knowledge of parts: for each, of which ids and which traces.
     """
     first_ticket = np.concatenate([[0], np.cumsum([one.n_tickets for one in summaries])]).tolist()
@@ -296,7 +296,7 @@ class _Moved:
 
     def _ticket(self, row: PartRow) -> int:
         # Zero and above: the part of the row was read again since this was said, and has fewer rows
-        # now. Who says it will be read again, too.
+        # now. The part that said it will be read again, too.
         return self._first[row.part] + row.ticket - self._first[self._part]
 
 

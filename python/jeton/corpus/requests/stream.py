@@ -494,7 +494,7 @@ def open_requests(
         max_record_bytes: A longer record is counted and left out unread.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
         part: The part of the inputs that is read (``shards.parts_of``); they are its files.
-        entry: What the parts before it say (``seams``); a part without a request is no error.
+        entry: Facts of the parts before it (``seams``); a part without a request is no error.
         on_progress: Called after each batch and each file.
 
     Raises:

@@ -232,11 +232,12 @@ _How = Callable[[Part, int | None], NumberFormat]
 
 
 def _by_role(formats: WeightFormat) -> _How:
-    wide = number_format("bf16")
+    # Quantized checkpoints keep towers in 16 bits; one format for everything is theirs too.
+    tower = formats.rest if formats.is_uniform else number_format("bf16")
 
     def format_of(part: Part, layer: int | None) -> NumberFormat:
         if part.role == "vision":
-            return wide
+            return tower
         if part.role == "embedding":
             return formats.tables
         if part.role == "head":

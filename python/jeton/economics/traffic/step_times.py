@@ -98,7 +98,9 @@ class StepTimes:
     ) -> StepTimes:
         """Return the coefficients of a model on a GPU.
 
-        One request alone takes exactly `jeton.economics.prefill_seconds` and `decode_seconds`.
+        One request alone takes exactly `jeton.economics.prefill_seconds` and `decode_seconds`,
+        where all attention layers are alike but for one window. Otherwise the mean of the layers
+        is taken, which is off by a third to a half for Gemma 4 and DeepSeek-V4 on long contexts.
 
         Source: roofline, doi:10.1145/1498765.1498785; shares as in `serving.latency`.
 
