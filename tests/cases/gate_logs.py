@@ -1,7 +1,7 @@
 """Chats of our own words, and ways in which what they cost can change: one, or two at once.
 
 ``python -m tests.cases.gate_logs`` writes ``gate_logs.json``: for each case its changes and the
-main cause. Of two changes the main one is that which alone moves the dollars of a request most.
+main cause. Of two changes, the main one alone moves the dollars of a request most.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = ["LogJob", "LogReading"]
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """How logs are read and priced.
+    """Options for reading and pricing logs.
 
     Attributes:
         logs: How the files are written.

@@ -1,4 +1,4 @@
-"""Which tensors of a checkpoint are quantized, and how, from the rules of its configuration.
+"""Quantized tensors of a checkpoint, and their formats, from the rules of its configuration.
 
 Each writer has its own rule: lists of modules (transformers, AWQ, fbgemm), names and patterns
 (compressed-tensors), wildcards (modelopt), modules one by one (GPTQ's ``dynamic``, auto-round's

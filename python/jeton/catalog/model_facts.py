@@ -129,7 +129,7 @@ class ModelFacts:
 
     @property
     def attention(self) -> AttentionKind:
-        """How keys and values are shared."""
+        """Sharing of keys and values."""
         mixers = [m for layer in self.layers for m in layer.mixers if m.query_heads]
         if not mixers:
             return AttentionKind.NONE

@@ -92,7 +92,7 @@ def slope_of(seconds: ArrayLike, values: ArrayLike, *, confidence: float = 0.95)
 
 
 def _widening(rest: NDArray[np.float64]) -> float:
-    """How much wider than for independent values: by the autocorrelation of ranks."""
+    """Widening against independent values: by the autocorrelation of ranks."""
     n = len(rest)
     ranks = np.argsort(np.argsort(rest, kind="stable"), kind="stable").astype(np.float64)
     ranks -= ranks.mean()

@@ -27,7 +27,7 @@ class RecentRequest:
 
     @property
     def domain(self) -> str:
-        """Name by which the mix of sources is told."""
+        """Name of the mix of sources."""
         return self.source or self.route
 
 

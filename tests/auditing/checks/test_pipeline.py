@@ -132,7 +132,7 @@ def test_answers_cut(evidence_of: EvidenceOf, good: Tokenizer) -> None:
 
 
 def _billed(log: RequestEvidence, n_text: int) -> BilledBreakdown:
-    """The log's requests, each with so many tokens of text."""
+    """The log's requests, each with ``n_text`` tokens of text."""
     n = len(log.input_tokens)
     counted = np.zeros((n, 6), dtype=np.int64)
     counted[:, 5] = n_text

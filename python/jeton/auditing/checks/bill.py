@@ -12,7 +12,7 @@ from jeton.findings import Basis, Figure, Finding, Severity
 __all__ = ["MIN_BILL_SHARE", "bill_unexplained", "findings_of_bill"]
 
 MIN_BILL_SHARE = Decimal("0.01")
-"""Difference over the bill from which it is told. Our choice: taxes, rounding and the edges of a
+"""Least difference, as a share of the bill, for a finding. Our choice: taxes, rounding and the edges of a
 month make less."""
 
 _N_SHOWN = 3

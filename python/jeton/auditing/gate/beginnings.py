@@ -1,4 +1,4 @@
-"""How long a beginning requests share, and the first place at which today's differ.
+"""Length of the beginning that requests share, and the first place at which today's differ.
 
 A prompt cache serves what a request has in common with one before it. The longest beginning that a
 request shares with any other is that with its neighbour in the order of the alphabet. Cost:

@@ -241,7 +241,7 @@ class _Judge:
         )
 
     def _divergence(self, cause: str) -> Divergence | None:
-        """Where requests of today begin to differ, for a cache that serves less."""
+        """The place at which requests of today begin to differ, for a cache that serves less."""
         if cause != CACHE or self._collector is None:
             return None
         return self._collector.beginnings.divergence(self._collector.current.tokenizer)

@@ -139,7 +139,7 @@ class LogFacts:
         return found
 
     def chat_format(self) -> str:
-        """How chats became text, in words."""
+        """The way from chats to text, in words."""
         if self.has_template:
             return "rendered by the chat template"
         if self.uses_overhead:

@@ -1,4 +1,4 @@
-"""How a model is held on GPUs: formats, number of GPUs, the engine and its settings.
+"""A model on GPUs: formats, number of GPUs, the engine and its settings.
 
 One object for every function that asks what fits, so that no two of them reserve differently.
 """

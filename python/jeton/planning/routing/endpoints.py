@@ -126,7 +126,7 @@ class EndpointGpu:
 
     @property
     def plan(self) -> MemoryPlan:
-        """How the model is held."""
+        """Memory plan of the model."""
         return MemoryPlan(n_gpus=self.n_gpus, engine=self.engine)
 
     def __post_init__(self) -> None:

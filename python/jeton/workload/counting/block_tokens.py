@@ -1,4 +1,4 @@
-"""Tokens of each request by kind of block: the parts that money is told apart by."""
+"""Tokens of each request by kind of block: the parts that a bill is divided into."""
 
 from __future__ import annotations
 
