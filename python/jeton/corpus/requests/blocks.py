@@ -86,9 +86,9 @@ def kinds_of_last_turn(roles: Sequence[str]) -> list[BlockKind]:
 def passages_in(text: str) -> list[tuple[BlockKind, int, int]]:
     """Return the spans of a last message: retrieved passages, and the question around them.
 
-    Passages are known by the marks that programs write in front of them: two or more numbers in brackets or
-    numbered labels at the beginning of lines, or tags such as ``<document>``. A message without
-    these is a question as a whole.
+    Passages are known by the marks that programs write in front of them: two or more numbers in
+    brackets, numbered labels at the beginning of lines, or tags such as ``<document>``. A message
+    without these is a question as a whole.
 
     Args:
         text: The message.
