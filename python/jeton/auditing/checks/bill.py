@@ -12,8 +12,8 @@ from jeton.findings import Basis, Figure, Finding, Severity
 __all__ = ["MIN_BILL_SHARE", "bill_unexplained", "findings_of_bill"]
 
 MIN_BILL_SHARE = Decimal("0.01")
-"""Least difference, as a share of the bill, for a finding. Our choice: taxes, rounding and the edges of a
-month make less."""
+"""Least difference, as a share of the bill, for a finding. Our choice: taxes, rounding and the
+edges of a month make less."""
 
 _N_SHOWN = 3
 

@@ -1,7 +1,7 @@
 """Remedies as functions from requests to requests, by the finding that proposes them.
 
-A remedy that needs somebody's choice (shorter answers, other chunks) has none: its finding names the
-money at stake, and nothing is promised for it.
+A remedy that needs somebody's choice (shorter answers, other chunks) has none: its finding names
+the money at stake, and nothing is promised for it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ __all__ = ["CacheRow", "Layer", "Mixer", "Mlp", "Part", "Role", "Split", "State"
 
 Role = Literal["embedding", "attention", "mlp", "experts", "gate", "norms", "head", "vision", "mtp"]
 Split = Literal["even", "heads", "whole"]
-"""Division of a tensor among the GPUs of a group: evenly, by key-value heads, or each holds it whole."""
+"""Division of a tensor among GPUs: evenly, by key-value heads, or each holds it whole."""
 
 
 @dataclass(frozen=True, slots=True)
