@@ -10,6 +10,9 @@ import pytest
 
 from scripts.book import faults, write_site
 
+# The site takes half a minute to write: `make conformance`, and `make book` looks for faults, too.
+pytestmark = pytest.mark.conformance
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
