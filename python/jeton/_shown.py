@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
 
-__all__ = ["NotebookResult"]
+__all__ = ["NotebookResult", "flat_rows"]
 
 _PLAIN = (str, int, float, Decimal, bool, type(None))
 
@@ -61,7 +62,7 @@ class NotebookResult:
 
     def _rows(self) -> list[dict[str, Any]]:
         """The rows of the table: the plain values of each member."""
-        return [_flat(row) for row in getattr(self, self._table)]
+        return flat_rows(getattr(self, self._table))
 
     def _repr_html_(self) -> str:
         page = html.escape(self.to_html(), quote=True)
@@ -73,6 +74,11 @@ class NotebookResult:
     def __repr__(self) -> str:
         said = [_said(name, getattr(self, name)) for name in self._line]
         return f"{type(self).__name__}({', '.join(said)})"
+
+
+def flat_rows(members: Iterable[Any]) -> list[dict[str, Any]]:
+    """The plain values of dataclasses, as the rows of a table."""
+    return [_flat(member) for member in members]
 
 
 def _said(name: str, value: Any) -> str:

@@ -89,7 +89,8 @@ def _of_training(found: TrainTrace) -> Iterator[Frame]:
     for number, merge in enumerate(found.merges, start=1):
         yield _of_merge(merge, number)
     for number, turn in enumerate(found.rounds, start=1):
-        rows = [(f"removed {_seen(text)}", f"{why:.3g}") for text, why in turn.removed]
+        word = "no room for" if turn.kind == "count" else "removed"
+        rows = [(f"{word} {_seen(text)}", f"{why:.3g}") for text, why in turn.removed]
         said = f"{turn.n_pieces:,} pieces are left, {turn.n_removed:,} went"
         yield _frame(f"round {number}: {turn.kind}", [text for text, _ in turn.best], said, rows)
 
@@ -103,6 +104,8 @@ def _of_merge(merge: LearnedMerge, number: int) -> Frame:
         f"{merge.count:,} times; saves {merge.n_saved:,} tokens and leaves {merge.n_tokens:,}; "
         "the next pairs:"
     )
+    if merge.language:
+        note = f"for {_seen(merge.language)}, which pays most; {note}"
     return _frame(f"merge {number}", [merge.left, merge.right, merge.made], note, rows)
 
 
