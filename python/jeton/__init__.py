@@ -256,7 +256,7 @@ def _call(  # noqa: D417 - `self` is the method's
     Example:
         >>> import jeton
         >>> tok = jeton.load("jeton-general-32k")
-        >>> tok("Hello there").input_ids.tolist() == [tok.encode("Hello there")]
+        >>> tok("Hello there").input_ids.tolist() == tok.encode("Hello there")
         True
     """
     first, second = ([x] if isinstance(x, str) else x for x in (texts, pairs))

@@ -1471,7 +1471,7 @@ class Tokenizer:
         Example:
             >>> import jeton
             >>> tok = jeton.load("jeton-general-32k")
-            >>> tok("Hello there").input_ids.tolist() == [tok.encode("Hello there")]
+            >>> tok("Hello there").input_ids.tolist() == tok.encode("Hello there")
             True
         """
     def __len__(self) -> int:

@@ -25,12 +25,12 @@ class NotebookResult:
 
     Attributes:
         _page: The function that makes the page, as ``module:name``.
-        _table: The field whose members are the rows of a table.
+        _table: The field whose members are the rows of a table; empty: the result is one row.
         _line: The fields that stand in the short line.
     """
 
     __slots__ = ()
-    _page: ClassVar[str] = ""
+    _page: ClassVar[str] = "jeton.report.plain_page:plain_html"
     _table: ClassVar[str] = ""
     _line: ClassVar[tuple[str, ...]] = ()
 
@@ -62,7 +62,8 @@ class NotebookResult:
 
     def _rows(self) -> list[dict[str, Any]]:
         """The rows of the table: the plain values of each member."""
-        return flat_rows(getattr(self, self._table))
+        found = getattr(self, self._table) if self._table else [self]
+        return flat_rows(found)
 
     def _repr_html_(self) -> str:
         page = html.escape(self.to_html(), quote=True)
@@ -95,6 +96,8 @@ def _flat(row: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in fields(row):
         value = getattr(row, field.name)
+        if isinstance(value, list | tuple) and all(isinstance(v, _PLAIN) for v in value):
+            value = ", ".join(map(str, value))
         if isinstance(value, _PLAIN):
             values[field.name] = value.value if isinstance(value, Enum) else value
         elif is_dataclass(value):

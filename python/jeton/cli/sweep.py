@@ -205,6 +205,6 @@ def _print(found: Sweep) -> None:
             header.append("")
             body = [[*row, "best" if i == grid.best else ""] for i, row in enumerate(body)]
         tables.print_table(header, body, right=grid.header)
-        for reason in grid.reasons:
+        for reason in grid.notes:
             streams.write_line(f"  {reason}")
         streams.write_line("")
