@@ -42,7 +42,7 @@ TARGETS = (
     "aarch64-unknown-linux-gnu",
     "aarch64-unknown-linux-musl",
 )
-RIVALS = ("tiktoken", "tokenizers", "transformers")
+RIVALS = ("tiktoken", "tokenizers")
 N_STARTS = 7
 RELEASE = Part("release", "make release")
 

@@ -259,7 +259,8 @@ def _call(  # noqa: D417 - `self` is the method's
         >>> tok("Hello there").input_ids.tolist() == tok.encode("Hello there")
         True
     """
-    first, second = ([x] if isinstance(x, str) else x for x in (texts, pairs))
+    first = [texts] if isinstance(texts, str) else texts
+    second = [pairs] if isinstance(pairs, str) else pairs
     return self.model_inputs(first, second, **settings)
 
 

@@ -22,7 +22,7 @@ NAMES = ["jeton-general-32k", "jeton-code-32k"]
 # Things to go on with, and no reports; each shows its size in its own short line or is plain data.
 MATERIAL = {
     "Tokenizer", "CountedCorpus", "Ledger", "Lock", "Pack", "UsageRows", "PreprocessedTexts",
-    "TokenizedDataset", "ChunkedDocuments", "ContinuedTokenizer", "DatasetCheck",
+    "TokenizedDataset", "ChunkedDocuments", "ContinuedTokenizer", "Conversion", "DatasetCheck",
 }  # fmt: skip
 
 

@@ -45,11 +45,7 @@ class Grid:
     def text_columns(self) -> tuple[bool, ...]:
         """True for each column that has words: those begin at the left."""
         return tuple(
-            any(
-                isinstance(row[n], str) and not _PLAIN_NUMBER.fullmatch(row[n] or "0")
-                for row in self.rows
-            )  # type: ignore[arg-type]
-            for n in range(len(self.header))
+            any(_is_words(row[place]) for row in self.rows) for place in range(len(self.header))
         )
 
 
@@ -145,6 +141,10 @@ def result_markdown(
             blocks.append("\n".join(f"- {escaped(note)}" for note in grid.notes))
     blocks.append(f"Made by Jeton {text(data['jeton_version'])}.")
     return "\n\n".join(blocks) + "\n"
+
+
+def _is_words(cell: Shown | str | None) -> bool:
+    return isinstance(cell, str) and cell != "" and not _PLAIN_NUMBER.fullmatch(cell)
 
 
 def cell_text(cell: Shown | str | None) -> str:
