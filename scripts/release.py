@@ -84,7 +84,7 @@ class Trial:
         own_mb: Installed size of the package alone.
         all_mb: With all that it needs.
         n_packages: Packages that it needs, itself included.
-        import_ms: Median of fresh interpreters, their own start taken off.
+        import_ms: Time of the import, the median of fresh interpreters.
         is_run: False: no interpreter here can run it.
     """
 
@@ -159,7 +159,7 @@ def _environment(folder: Path, python: Path, *packages: str) -> Path:
 
 
 def _import_ms(python: Path, name: str) -> float:
-    """Time of an import in fresh interpreters: the median, less that of an empty program."""
+    """Time of an import inside fresh interpreters: the median."""
     code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
     times = []
     for _ in range(N_STARTS + 1):
@@ -248,7 +248,7 @@ def _rows(trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def _missing(wheels: Sequence[Path]) -> Iterator[str]:
-    """What a full release would have besides."""
+    """Parts of a full release that are not there."""
     made = {
         (_version_of(wheel), wheel.name.rsplit("-", 1)[1].removesuffix(".whl")) for wheel in wheels
     }

@@ -4,7 +4,7 @@ A word is cut into as few tokens as possible. A token is worth the tokens that i
 without it. From many candidates the ones that are missed least go, round by round.
 
 Among several shortest ways the least sum of *rarity* decides: log2 of all uses over the token's
-uses, from the cutting before. Of equals the way whose last token is longest is taken.
+uses, from the cutting before. Among equals the way with the longest last token is taken.
 
 Cost: every round cuts every word by all candidates.
 

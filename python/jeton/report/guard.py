@@ -10,7 +10,7 @@ from jeton.guard import KINDS, GuardLevel, ScanReport, VocabularyReport, unicode
 from jeton.guard.files import PlacedFinding
 from jeton.guard.vocabulary.findings import DANGERS
 from jeton.report.bars import Bar, bars_chart
-from jeton.report.result_page import Grid, Opening, Plot, Sum, result_html
+from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
 from jeton.report.sarif_parts import digest, file_uri, is_file, rule_entry, sarif_log
 from jeton.report.visible import visible, visible_char
 
@@ -151,14 +151,14 @@ def scan_to_markdown(report: ScanReport) -> str:
 def scan_to_html(report: ScanReport) -> str:
     """Return the report as one page; foreign text is escaped, its hidden characters drawn."""
     ordered = sorted(report.findings, key=lambda one: -one.finding.severity.rank)[:_MAX_ROWS]
-    kinds = Grid(
+    kinds = PageTable(
         "Kinds",
         ("Severity", "Kind", "Found", "Danger"),
         tuple(
             (level, kind, f"{n:,}", KINDS[kind].danger) for level, kind, n in _count_rows(report)
         ),
     )
-    places = Grid(
+    places = PageTable(
         "Places, the gravest first",
         ("Place", "Severity", "Finding", "Payload", "Text"),
         tuple(
@@ -186,7 +186,7 @@ def scan_to_html(report: ScanReport) -> str:
 
 
 def _opening(report: ScanReport) -> Opening:
-    """What to do with the documents, and how many of them."""
+    """Pass or stop, with the number of documents."""
     n = report.n_found_documents
     sums = (
         Sum("Documents", f"{report.n_documents:,}", "looked at"),

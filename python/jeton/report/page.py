@@ -19,7 +19,7 @@ from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
 from jeton.report.parts import parts_of
-from jeton.report.result_page import prose
+from jeton.report.prose import prose
 from jeton.report.segments import Segment, glyphs, segments
 from jeton.report.simulation_views import policy_words, simulation_view
 from jeton.report.spending_views import spending_view

@@ -8,7 +8,7 @@ from typing import Any
 
 from jeton._core import __version__
 from jeton._shown import NotebookResult, flat_rows
-from jeton.report.result_page import Grid, Opening, result_html, sentence
+from jeton.report.result_page import Opening, PageTable, result_html, sentence
 
 __all__ = ["plain_html"]
 
@@ -19,7 +19,7 @@ def plain_html(result: NotebookResult) -> str:
     """The page: a result in one line, then what it holds."""
     rows = result._rows()
     names = [*dict.fromkeys(name for row in rows for name in row)]
-    table = Grid(
+    table = PageTable(
         result._table.replace("_", " ").capitalize() or "Values",
         tuple(_words(name) for name in names),
         tuple(tuple(_cell(row.get(name)) for name in names) for row in rows[:_MOST_ROWS]),
@@ -29,7 +29,7 @@ def plain_html(result: NotebookResult) -> str:
     if result._table:
         own = flat_rows([result])[0]
         facts = tuple((_words(name), _cell(value)) for name, value in own.items())
-        grids.append(Grid("The result", ("Figure", "Value"), facts, n_text=2))
+        grids.append(PageTable("The result", ("Figure", "Value"), facts, n_text=2))
     return result_html(
         {"jeton_version": __version__, "schema_version": "jeton.result/1", "rows": _plain(rows)},
         title=type(result).__name__,

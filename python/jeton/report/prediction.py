@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jeton.report.plans.curves import Curve, curves_chart
-from jeton.report.result_page import Grid, Opening, Plot, Sum, result_html
+from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def output_html(found: OutputPrediction) -> str:
             )
         ],
         grids=[
-            Grid(
+            PageTable(
                 "Coverage on later traffic",
                 (
                     *header,
@@ -83,7 +83,7 @@ def output_html(found: OutputPrediction) -> str:
                 ),
                 tuple(coverage_rows),
             ),
-            Grid(
+            PageTable(
                 "Intervals of the next requests",
                 (*header, "Prompt", "Interval", "Bound", "History"),
                 tuple(interval_rows),
@@ -186,7 +186,7 @@ def memory_html(found: MemoryPrediction) -> str:
         ],
         plots=plots,
         grids=[
-            Grid(
+            PageTable(
                 "Forecast",
                 ("In", "Expected GiB", "Interval GiB", "Of capacity"),
                 tuple(tuple(row) for row in rows),

@@ -7,31 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from jeton.report.json_report import embed_json
 from jeton.report.markdown_text import escaped, rows, text
 from jeton.report.numbers import Shown
-from jeton.report.visible import visible
 
 __all__ = [
-    "Grid",
     "Opening",
+    "PageTable",
     "Plot",
     "Sum",
     "cell_text",
-    "prose",
     "result_html",
     "result_markdown",
     "sentence",
 ]
 
-_CODE = re.compile(r"`([^`\n]+)`")
 _PLAIN_NUMBER = re.compile(r"[~+\u2212-]?[$\d][\d.,%]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class PageTable:
     """A table; ``best`` is the row to point at, ``n_text`` its columns of words in Markdown."""
 
     title: str
@@ -81,20 +78,6 @@ def sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}{end}"
 
 
-def prose(words: str) -> Markup:
-    """Foreign or own words for a page; what stands in backquotes is code, which a click copies.
-
-    The backquotes stay in the text, where a reader of the page's figures finds them, and are not
-    drawn.
-    """
-    tick = Markup('<span class="tick">`</span>')
-    parts = _CODE.split(visible(words))
-    return Markup("").join(
-        Markup("<code>{}{}{}</code>").format(tick, part, tick) if n % 2 else escape(part)
-        for n, part in enumerate(parts)
-    )
-
-
 def result_html(
     data: dict[str, Any],
     *,
@@ -102,7 +85,7 @@ def result_html(
     opening: Opening,
     words: Sequence[str] = (),
     plots: Sequence[Plot] = (),
-    grids: Sequence[Grid] = (),
+    grids: Sequence[PageTable] = (),
     basis: str = "",
 ) -> str:
     """The page of a result; its figures are in it as JSON."""
@@ -128,7 +111,7 @@ def result_html(
 
 
 def result_markdown(
-    data: dict[str, Any], *, title: str, words: Sequence[str], grids: Sequence[Grid]
+    data: dict[str, Any], *, title: str, words: Sequence[str], grids: Sequence[PageTable]
 ) -> str:
     """A result as GitHub-flavoured Markdown."""
     blocks = [f"# {text(title)}", *(escaped(line) for line in words)]

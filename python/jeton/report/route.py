@@ -12,7 +12,7 @@ from jeton.report.axes import Scale, linear_ticks
 from jeton.report.bars import WIDTH_PX, Bar, bars_chart
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers, Shown
-from jeton.report.result_page import Grid, Opening, Plot, Sum, result_html
+from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
 from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
@@ -144,7 +144,7 @@ def route_html(found: RouteReplay) -> str:
     numbers = Numbers(data)
     table = route_grid(numbers)
     shown = [n for n in range(len(table.header)) if any(row[n] for row in table.rows)]
-    ways = Grid(
+    ways = PageTable(
         "Ways of routing: money, time and quality of the whole log",
         ("Way", *(table.header[n] for n in shown)),
         tuple(
@@ -209,8 +209,8 @@ def _name(outcome: dict[str, Any]) -> str:
     return visible(names.get(name, f"Always {name.removeprefix('always ')}"))
 
 
-def _endpoints(numbers: Numbers) -> Grid:
-    return Grid(
+def _endpoints(numbers: Numbers) -> PageTable:
+    return PageTable(
         "Endpoints; prices are for a million tokens of the endpoint's own tokenizer",
         (
             "Endpoint", "Model", "Tokenizer", "Input", "Output", "Context", "Latency",

@@ -15,7 +15,7 @@ from jeton.report.axes import Scale, draw_grid, linear_ticks
 from jeton.report.json_report import safe_json
 from jeton.report.markdown_text import written
 from jeton.report.numbers import Numbers, Shown
-from jeton.report.result_page import Grid, Opening, Plot, Sum, result_html, result_markdown
+from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html, result_markdown
 from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
@@ -42,12 +42,12 @@ _MINIMISED = {
 }
 
 
-def grids(numbers: Numbers) -> tuple[Grid, ...]:
+def grids(numbers: Numbers) -> tuple[PageTable, ...]:
     """The tables: tokens on held-out text, then the costs of each model."""
     return (_tokens(numbers), *(_costs(numbers, i) for i in range(len(numbers.data["models"]))))
 
 
-def _tokens(numbers: Numbers) -> Grid:
+def _tokens(numbers: Numbers) -> PageTable:
     found = []
     for index, point in enumerate(numbers.data["points"]):
         path = f"points[{index}]"
@@ -64,7 +64,7 @@ def _tokens(numbers: Numbers) -> Grid:
                 else numbers.show(f"{path}.tokens_saved", "share"),
             )
         )
-    return Grid(
+    return PageTable(
         "Tokens of the held-out text",
         ("Vocabulary", "Tokens", "Bytes per token", "95% from", "to", "Saved by this step"),
         tuple(found),
@@ -72,7 +72,7 @@ def _tokens(numbers: Numbers) -> Grid:
     )
 
 
-def _costs(numbers: Numbers, model: int) -> Grid:
+def _costs(numbers: Numbers, model: int) -> PageTable:
     data = numbers.data["models"][model]
     asked = {point["vocab_size"] for point in numbers.data["points"]}
     found: list[tuple[Shown | None, ...]] = []
@@ -94,7 +94,7 @@ def _costs(numbers: Numbers, model: int) -> Grid:
                 numbers.show(f"{path}.kv_bytes_per_request", "bytes"),
             )
         )
-    return Grid(
+    return PageTable(
         f"{data['model']} on {data['gpu']}",
         (
             "Vocabulary",

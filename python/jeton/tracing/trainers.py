@@ -25,7 +25,7 @@ from jeton._reference.spelling import first_ids, joined, spelled_words
 from jeton.tracing.twin import readable
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["TRACED_ALGORITHMS", "Learned", "Training", "TwinRound", "twin_of"]
+__all__ = ["TRACED_ALGORITHMS", "LearnedStep", "Training", "TwinRound", "twin_of"]
 
 _NEVER_LEARNED = frozenset("\u2585\0 ")
 _SPACE = "\u2581"
@@ -35,7 +35,7 @@ _SINGLES = [bytes([byte]) for byte in byte_order()]
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnedStep:
     """A merge with its circumstances.
 
     Attributes:
@@ -86,7 +86,7 @@ class Training:
 
     first: list[str]
     n_tokens: int = 0
-    merges: Iterable[Learned] = ()
+    merges: Iterable[LearnedStep] = ()
     rounds: Iterable[TwinRound] = ()
     n_before: int = 0
     is_on_bytes: bool = False
@@ -116,7 +116,7 @@ def _ties(settings: TrainSettings) -> Any:
 
 def _byte_level(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int) -> Training:
     steps = _byte_steps(counts, settings, n_shown, _n_merges(settings), settings.max_token_bytes)
-    return _on_bytes(counts, settings, map(Learned, steps))
+    return _on_bytes(counts, settings, map(LearnedStep, steps))
 
 
 def _n_merges(settings: TrainSettings) -> int:
@@ -146,7 +146,7 @@ def _byte_steps(
 def _on_bytes(
     counts: Mapping[bytes, int],
     settings: TrainSettings,
-    merges: Iterator[Learned],
+    merges: Iterator[LearnedStep],
     rounds: Iterable[TwinRound] = (),
 ) -> Training:
     """A training that begins with the bytes."""
@@ -179,7 +179,7 @@ def _superwords(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: i
         min_frequency=settings.min_frequency,
         n_shown=n_shown,
     )
-    return _on_bytes(counts, settings, (Learned(step, stage) for stage, step in steps))
+    return _on_bytes(counts, settings, (LearnedStep(step, stage) for stage, step in steps))
 
 
 def _parity(
@@ -200,7 +200,7 @@ def _parity(
         allow=lambda made: longest is None or len(made) <= longest,
         n_shown=n_shown,
     )
-    merges = (Learned(one.step, language=one.language, costs=one.costs) for one in steps)
+    merges = (LearnedStep(one.step, language=one.language, costs=one.costs) for one in steps)
     return _on_bytes(counts, settings, merges)
 
 
@@ -224,7 +224,7 @@ def _trimmed(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int)
         )
         for one in found
     ]
-    return _on_bytes(counts, settings, map(Learned, steps), rounds)
+    return _on_bytes(counts, settings, map(LearnedStep, steps), rounds)
 
 
 def _fewest(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int) -> Training:
@@ -250,7 +250,7 @@ def _fewest(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int) 
         )
         for one in found
     ]
-    return _on_bytes(counts, settings, map(Learned, steps), rounds)
+    return _on_bytes(counts, settings, map(LearnedStep, steps), rounds)
 
 
 def _base64(byte: int) -> str:
@@ -272,7 +272,7 @@ def _characters(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: i
         min_count=settings.min_frequency,
         n_shown=n_shown,
     )
-    return Training(first, n_tokens, map(Learned, steps), n_before=len(first))
+    return Training(first, n_tokens, map(LearnedStep, steps), n_before=len(first))
 
 
 def _wordpiece(
@@ -289,7 +289,7 @@ def _wordpiece(
     )
     first = list(ids)
     n_tokens = sum(len(word) * count for word, count in words.items())
-    return Training(first, n_tokens, map(Learned, steps), n_before=len(first))
+    return Training(first, n_tokens, map(LearnedStep, steps), n_before=len(first))
 
 
 def _covered(counts: Mapping[bytes, int], coverage: float) -> dict[str, int]:
@@ -360,7 +360,7 @@ def _spm_bpe(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int)
         n_shown=n_shown,
     )
     first = [*symbols, *alphabet]
-    return Training(first, corpus.n_symbols, map(Learned, steps), n_before=len(symbols))
+    return Training(first, corpus.n_symbols, map(LearnedStep, steps), n_before=len(symbols))
 
 
 def _most_frequent(

@@ -12,7 +12,7 @@ from jeton._shown import NotebookResult, flat_rows
 from jeton.corpus import open_documents
 from jeton.corpus.domains import domain_of_file
 from jeton.errors import EmptyCorpusError, UsageError
-from jeton.tracing.trainers import TRACED_ALGORITHMS, Learned, Training, TwinRound, twin_of
+from jeton.tracing.trainers import TRACED_ALGORITHMS, LearnedStep, Training, TwinRound, twin_of
 from jeton.tracing.twin import readable
 from jeton.training import CountedCorpus, TrainSettings, count_pretokens, train_from_counts
 from jeton.training.languages import count_languages
@@ -252,7 +252,7 @@ def _counted(read: _Read, settings: TrainSettings) -> CountedCorpus:
     return count_languages(named, settings=settings)
 
 
-def _merge(learned: Learned, n_tokens: int) -> LearnedMerge:
+def _merge(learned: LearnedStep, n_tokens: int) -> LearnedMerge:
     step = learned.step
     return LearnedMerge(
         made=readable(step.made),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jeton.cli import outputs, streams, tables
 
 if TYPE_CHECKING:
-    from jeton.report.result_page import Grid
+    from jeton.report.result_page import PageTable
 
 __all__ = ["write_plan"]
 
@@ -23,7 +23,7 @@ def write_plan(
     make_json: Callable[[], str],
     make_markdown: Callable[[], str],
     words: Callable[[], tuple[str, ...]],
-    grids: Callable[[], tuple[Grid, ...]],
+    grids: Callable[[], tuple[PageTable, ...]],
 ) -> None:
     """Write a plan in every form that was asked for."""
 
@@ -46,7 +46,7 @@ def write_plan(
     )
 
 
-def _print(grid: Grid) -> None:
+def _print(grid: PageTable) -> None:
     from jeton.report.result_page import cell_text
 
     streams.write_line(grid.title)

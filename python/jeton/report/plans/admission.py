@@ -11,8 +11,8 @@ from jeton.report.json_report import safe_json
 from jeton.report.numbers import Kind, Numbers, Shown
 from jeton.report.plans.curves import Curve, curves_chart
 from jeton.report.result_page import (
-    Grid,
     Opening,
+    PageTable,
     Plot,
     Sum,
     result_html,
@@ -118,7 +118,7 @@ def _choice(data: dict[str, Any]) -> list[str]:
     return words
 
 
-def admission_grids(plan: AdmissionPlan) -> tuple[Grid, ...]:
+def admission_grids(plan: AdmissionPlan) -> tuple[PageTable, ...]:
     """Tables: policies at the compared load, goodput over loads, settings of each engine."""
     numbers = Numbers(plan.to_dict())
     return (
@@ -142,7 +142,7 @@ _COLUMNS: tuple[tuple[str, str, Kind], ...] = (
 )
 
 
-def _policies(numbers: Numbers) -> Grid:
+def _policies(numbers: Numbers) -> PageTable:
     data = numbers.data
     place = data["loads"].index(data["load"])
     found: list[tuple[Shown | str | None, ...]] = []
@@ -156,7 +156,7 @@ def _policies(numbers: Numbers) -> Grid:
         ]
         found.append((policy["label"], *cells))
     rate = data["policies"][0]["loads"][place]["requests_per_second"]
-    return Grid(
+    return PageTable(
         f"Policies at {data['load']:g} of saturation, {rate:.4g} requests a second",
         ("Policy", *(title for title, _, _ in _COLUMNS)),
         tuple(found),
@@ -164,7 +164,7 @@ def _policies(numbers: Numbers) -> Grid:
     )
 
 
-def _over_loads(numbers: Numbers) -> Grid:
+def _over_loads(numbers: Numbers) -> PageTable:
     data = numbers.data
     found: list[tuple[Shown | str | None, ...]] = []
     for index, policy in enumerate(data["policies"]):
@@ -179,7 +179,7 @@ def _over_loads(numbers: Numbers) -> Grid:
         found.append(
             (policy["label"], *cells, best, _interval(policy["best_goodput"]), _versus(policy))
         )
-    return Grid(
+    return PageTable(
         "Answers in time a second over loads",
         (
             "Policy",
@@ -210,10 +210,10 @@ def _interval(figure: dict[str, Any], *, digits: int = 4) -> str:
     return f"{figure['low']:.{digits}g} to {figure['high']:.{digits}g}"
 
 
-def _engine(numbers: Numbers, number: int) -> Grid:
+def _engine(numbers: Numbers, number: int) -> PageTable:
     engine = numbers.data["engines"][number]
     name = {"vllm": "vLLM", "sglang": "SGLang"}[engine["engine"]]
-    return Grid(
+    return PageTable(
         f"Settings of {name}",
         ("Setting", "Value", "Reason"),
         tuple((f"--{one['name']}", one["value"], one["reason"]) for one in engine["settings"]),

@@ -10,8 +10,8 @@ from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers
 from jeton.report.plans.curves import Curve, curves_chart
 from jeton.report.result_page import (
-    Grid,
     Opening,
+    PageTable,
     Plot,
     Sum,
     result_html,
@@ -73,7 +73,7 @@ def _opening(plan: ChunkPlan) -> Opening:
     )
 
 
-def chunk_grids(plan: ChunkPlan) -> tuple[Grid, ...]:
+def chunk_grids(plan: ChunkPlan) -> tuple[PageTable, ...]:
     """Tables: sizes, and edges of buckets."""
     numbers = Numbers(plan.to_dict())
     rows = []
@@ -94,7 +94,7 @@ def chunk_grids(plan: ChunkPlan) -> tuple[Grid, ...]:
             )
         )
     grids = [
-        Grid(
+        PageTable(
             f"Steps by prompt tokens; the limit is {plan.tpot_seconds * 1e3:g} ms",
             (
                 "Prompt tokens",
@@ -115,7 +115,7 @@ def chunk_grids(plan: ChunkPlan) -> tuple[Grid, ...]:
     return tuple(grids)
 
 
-def _edges(plan: ChunkPlan, numbers: Numbers) -> Grid:
+def _edges(plan: ChunkPlan, numbers: Numbers) -> PageTable:
     rows = []
     for place, bucket in enumerate(plan.buckets):
         for how, edges, added in (
@@ -131,7 +131,7 @@ def _edges(plan: ChunkPlan, numbers: Numbers) -> Grid:
                     numbers.show(f"buckets[{place}].{added}", "share", basis="estimated"),
                 )
             )
-    return Grid(
+    return PageTable(
         "Edges of buckets",
         ("Work", "Edges with", "Edges", "Padding adds to the time"),
         tuple(rows),

@@ -8,8 +8,8 @@ from jeton._plain import counted
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.result_page import (
-    Grid,
     Opening,
+    PageTable,
     Plot,
     Sum,
     result_html,
@@ -113,7 +113,7 @@ def _plots(plan: FleetPlan) -> tuple[Plot, ...]:
     )
 
 
-def fleet_grids(plan: FleetPlan) -> tuple[Grid, ...]:
+def fleet_grids(plan: FleetPlan) -> tuple[PageTable, ...]:
     """The table of fleets, the cheapest first."""
     numbers = Numbers(plan.to_dict())
     rows: list[tuple[Shown | str | None, ...]] = []
@@ -137,7 +137,7 @@ def fleet_grids(plan: FleetPlan) -> tuple[Grid, ...]:
             )
         )
     return (
-        Grid(
+        PageTable(
             f"Fleets of {plan.model}",
             (
                 "GPU",
