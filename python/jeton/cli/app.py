@@ -303,7 +303,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit code 0: fine. 1: a finding. 2: an error. 130: interrupted. Data goes to "
     "standard output, words to standard error. Vocabularies are looked for in the package, in "
-    "$JETON_VOCAB_DIR and in the user's cache.",
+    "$JETON_VOCAB_DIR and in the user's cache. Tab completes after "
+    'eval "$(_JETON_COMPLETE=bash_source jeton)".',
 )
 @click.option(
     "--version",
@@ -318,7 +319,8 @@ def app() -> None:
 
     \b
     Examples:
-      jeton audit notes/ --tokenizer cl100k_base --tokenizer jeton-medical-32k
-      jeton count --tokenizer o200k_base *.md
-      jeton show --tokenizer cl100k_base --text "hydroxychloroquine 200 mg"
+      jeton demo
+      jeton audit jeton-demo/requests.jsonl --logs --html report.html
+      jeton count -t jeton-general-32k jeton-demo/notes
+      jeton show -t jeton-general-32k --text "hydroxychloroquine 200 mg"
     """

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from jeton._shown import NotebookResult
 from jeton.checkpoint import ModelDirectory, read_model_directory
 from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.against import base_findings
@@ -33,7 +34,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class VocabularyReport:
+class VocabularyReport(NotebookResult):
     """Findings about a vocabulary.
 
     Attributes:
@@ -41,6 +42,9 @@ class VocabularyReport:
         n_tokens: Tokens of the model and added tokens.
         findings: The gravest first.
     """
+
+    _table = "findings"
+    _line = ("tokenizer", "findings")
 
     tokenizer: str
     n_tokens: int

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from jeton._core import __version__
+from jeton._shown import NotebookResult
 from jeton.economics.admission import Policy
 from jeton.economics.money import SECONDS_PER_HOUR
 from jeton.economics.serving.memory_budget import DoesNotFitError
@@ -93,7 +94,7 @@ class FleetOption:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetPlan:
+class FleetPlan(NotebookResult):
     """Fleets that answer a trace in time.
 
     Attributes:
@@ -108,6 +109,10 @@ class FleetPlan:
         options: Fleets, the cheapest first; those without a number last.
         best: GPU of the cheapest; None: no fleet keeps the limits.
     """
+
+    _page = "jeton.report.plans.fleet:fleet_html"
+    _table = "options"
+    _line = ("model", "best", "options")
 
     trace: str
     model: str
