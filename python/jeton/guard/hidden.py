@@ -11,6 +11,7 @@ from typing import Final
 from jeton.guard.characters import CLASSES, properties
 from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.payloads import (
+    carried,
     from_hidden,
     from_selectors,
     from_symbols,
@@ -160,7 +161,7 @@ def _what_of_run(part: str, kind: str, payload: str | None) -> str:
     words = KINDS[kind].words
     if payload is None:
         return f"{words}: {len(part)} in a row" if len(part) > 1 else words
-    return f"{words}: {len(part)} characters carry {meaning(payload)}"
+    return f"{words}: {len(part)} characters carry {carried(payload)}"
 
 
 def _alone(text: str, alone: Sequence[TextPlace]) -> Iterator[TextFinding]:
@@ -244,7 +245,7 @@ def _scattered(text: str, carriers: Sequence[TextPlace], kind: str) -> TextFindi
         GuardLevel.CRITICAL if is_grave else GuardLevel.ERROR,
         start,
         end,
-        f"{KINDS[kind].words}: {len(run)} characters between letters carry {meaning(payload)}",
+        f"{KINDS[kind].words}: {len(run)} characters between letters carry {carried(payload)}",
         payload=shortened(payload),
         characters=named(run),
     )

@@ -14,6 +14,7 @@ from jeton.guard.characters import (
 )
 from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.payloads import (
+    carried,
     from_bits,
     from_braille,
     from_digits,
@@ -257,7 +258,7 @@ def _payload(text: str, place: TextPlace, name: str, payload: str) -> TextFindin
         "encoded-text",
         _level_of(payload),
         text,
-        f"{name} of {meaning(payload)}",
+        f"{name} of {carried(payload)}",
         payload=payload,
     )
 
@@ -304,7 +305,7 @@ def _spelled(text: str, place: TextPlace) -> TextFinding | None:
         "spelled-text",
         GuardLevel.WARNING,
         text,
-        f"{spelling} of {meaning(decoded)}",
+        f"{spelling} of {carried(decoded)}",
         payload=decoded,
     )
 
