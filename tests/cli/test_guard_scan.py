@@ -89,7 +89,7 @@ def test_pages_and_markdown_escape_foreign_text(run: Run) -> None:
         ('[actions]\ninvisible = "drop"\n', ["'drop'", "allow, report, escape, strip, reject"]),
         (
             '[actions]\nconfusable = "strip"\n',
-            ["confusable cannot be stripped", "escape or reject"],
+            ["confusable cannot be stripped", "hint: use"],
         ),
         ('fail_at = "wraning"\n', ["'wraning'", "did you mean warning"]),
         ('base = "strct"\n', ["'strct'", "did you mean strict"]),

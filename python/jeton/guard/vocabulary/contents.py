@@ -35,8 +35,8 @@ PERSONAL: Final = {
     ),
     "an account name": re.compile(r"(?<![\w@])@[A-Za-z][A-Za-z0-9_]{4,}\b"),
 }
-"""Shapes of text that belongs to somebody, by name with its article. Names of people have no shape: they are not
-found."""
+"""Shapes of text that belongs to somebody, by name with its article. Names of people have no
+shape: they are not found."""
 
 _NO_MARKERS: Final[frozenset[str]] = frozenset()
 
