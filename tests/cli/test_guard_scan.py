@@ -15,6 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import Result
 
+from jeton._core import from_tiktoken
+from jeton.formats import save_file
+from tests.formats import small
+
 Run = Callable[..., Result]
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -124,10 +128,13 @@ def test_a_policy_decides(run: Run) -> None:
 
 
 def test_the_tokens_of_a_tokenizer(run: Run) -> None:
-    assert run("guard", "scan", "--text", "a<|end|>b").exit_code == 0
-    result = run("guard", "scan", "--text", "a<|end|>b", "-t", "small")
+    save_file(
+        from_tiktoken(small.ranks(), pattern="gpt2", special_tokens={"<eos>": 265}), "own.json"
+    )
+    assert run("guard", "scan", "--text", "a<eos>b").exit_code == 0
+    result = run("guard", "scan", "--text", "a<eos>b", "-t", "./own.json")
     assert result.exit_code == 1
-    assert "special token of this tokenizer: <|end|>" in result.stdout
+    assert "special token of this tokenizer: <eos>" in result.stdout
 
 
 def test_fix_changes_what_the_policy_names_and_says_so(run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -38,6 +39,9 @@ PERSONAL: Final = {
 """Shapes of text that belongs to somebody, by name with its article. Names of people have no
 shape: they are not found."""
 
+SENSITIVE: Final = ("a mail address", "a key")
+"""Shapes that are told where a vocabulary is made; code is full of the others (``@property``)."""
+
 _NO_MARKERS: Final[frozenset[str]] = frozenset()
 
 _ORDINARY: Final = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]{2,})*\Z")
@@ -46,23 +50,23 @@ _QUIET: Final = frozenset({"byte-order-mark", "private-use", "unassigned", "line
 """Kinds of characters that vocabularies have as tokens: they stand in any large corpus."""
 
 
-def personal_tokens(tokens: Iterable[tuple[int, str]]) -> dict[str, list[tuple[int, str]]]:
-    """Return tokens that look like they belong to somebody, by the shape.
+def personal_tokens(tokens: Iterable[tuple[int, str]]) -> defaultdict[str, list[tuple[int, str]]]:
+    """Return tokens that look like they belong to somebody, by the shape; no other shape has any.
 
     Args:
         tokens: Ids with their texts.
 
     Example:
-        >>> personal_tokens([(7, " jane.doe@example.org")])
+        >>> dict(personal_tokens([(7, " jane.doe@example.org")]))
         {'a mail address': [(7, ' jane.doe@example.org')]}
     """
-    kept: dict[str, list[tuple[int, str]]] = {}
+    kept: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for id_, text in tokens:
         if len(text) < 5:
             continue
         for name, shape in PERSONAL.items():
             if shape.search(text):
-                kept.setdefault(name, []).append((id_, text))
+                kept[name].append((id_, text))
                 break
     return kept
 
@@ -73,10 +77,9 @@ def content_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
     yield from _suspicious(texts)
     yield from _hidden(source, texts)
     for name, tokens in personal_tokens(texts).items():
-        is_key = name in ("a key", "a mail address")
         yield found(
             "personal-data",
-            GuardLevel.WARNING if is_key else GuardLevel.INFO,
+            GuardLevel.WARNING if name in SENSITIVE else GuardLevel.INFO,
             f"{counted(len(tokens), 'token')} in the form of {name}",
             "vocabulary",
             ids=[id_ for id_, _ in tokens],
