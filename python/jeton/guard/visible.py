@@ -13,6 +13,7 @@ from jeton.guard.characters import (
     skeleton,
 )
 from jeton.guard.kinds import KINDS, GuardLevel
+from jeton.guard.mojibake import from_windows_1252
 from jeton.guard.payloads import (
     carried,
     from_bits,
@@ -377,17 +378,8 @@ def _look_alike(text: str, place: TextPlace, labels: Sequence[str]) -> TextFindi
 
 
 def _mojibake(text: str, place: TextPlace) -> TextFinding | None:
-    run = text[place.start : place.end]
-    data = bytearray()
-    for char in run:
-        code = ord(char)
-        try:
-            data += bytes([code]) if code < 0x100 else char.encode("cp1252")
-        except UnicodeEncodeError:
-            return None
-    try:
-        plain = bytes(data).decode()
-    except UnicodeDecodeError:
+    plain = from_windows_1252(text[place.start : place.end])
+    if plain is None:
         return None
     return _found(place, "mojibake", GuardLevel.INFO, text, payload=plain, seen=plain)
 
