@@ -57,7 +57,8 @@ _KIND_OF_CLASS: Final = {
     "ignorable": "invisible",
 }
 
-_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_BIDI_CHARS: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_BIDI = re.compile(f"[{_BIDI_CHARS}]")
 _BIDI_ONLY = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]+")
 _MAX_DEPTH: Final = 125
 """Nesting that the bidirectional algorithm knows (UAX #9, max_depth)."""
@@ -79,7 +80,7 @@ def judge_hidden(text: str, found: Sequence[TextPlace]) -> Iterator[TextFinding]
             continue
         yield from _run(text, run, place)
     yield from _alone(text, alone)
-    if _BIDI.search(text):
+    if any(char in text for char in _BIDI_CHARS):
         yield from _bidi(text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -230,21 +231,14 @@ def _level_of(payload: str) -> GuardLevel:
     return GuardLevel.WARNING if meaning(payload) in _GRAVE else GuardLevel.INFO
 
 
+_NEXT_LINE = re.compile(r"(?:\r\n|\r|\n)[A-Za-z0-9+/=]{4,}")
+
+
 def _encoded(text: str, place: TextPlace) -> TextFinding | None:
     end = place.end
     # Base64 of mail and certificates is cut into lines: the lines belong together.
-    while end + 1 < len(text) and end - place.start < 1 << 20:
-        at = end + 1 + (text[end : end + 2] == "\r\n")
-        if text[end] not in "\r\n":
-            break
-        more = at
-        while more < len(text) and (
-            text[more].isascii() and (text[more].isalnum() or text[more] in "+/=")
-        ):
-            more += 1
-        if more - at < 4:
-            break
-        end = more
+    while end - place.start < 1 << 20 and (line := _NEXT_LINE.match(text, end)):
+        end = line.end()
     run = "".join(text[place.start : end].split())
     found = from_digits(run) or from_digits(text[place.start : place.end])
     if found is None:
