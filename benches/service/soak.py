@@ -91,11 +91,13 @@ def main() -> int:
         n, found = soak(given.requests, given.minutes, is_watched=given.watch)
     except (RuntimeError, subprocess.SubprocessError) as error:
         parser.error(str(error))
-    print(f"{n:,} requests of new text in {(time.monotonic() - begun) / 60:.1f} min: "
-          f"{found.in_words}")  # fmt: skip
+    seconds = time.monotonic() - begun
+    print(f"{n:,} requests of new text in {seconds / 60:.1f} min: {found.in_words}")
     if found.slope is None:
         print("too short for a slope; expected ten seconds behind the warm-up")
         return 2
+    ends = [f"{value * seconds / n:+.3f}" for value in (found.slope.low, found.slope.high)]
+    print(f"bytes a request: {found.slope.per_second * seconds / n:+.3f} ({' to '.join(ends)})")
     if n < given.requests:
         print(f"the time was over before {given.requests:,} requests")
     return 1 if found.slope.is_growing else 0
