@@ -21,7 +21,8 @@ def answered(url: str, script: Path, *, seconds: float, connections: int) -> tup
     Raises:
         RuntimeError: A request failed.
     """
-    words = ["taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s"]
+    words = ["taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", "--timeout", "10s"]
+    words.append(f"-d{max(1, round(seconds))}s")
     said = subprocess.run(
         [*words, "-s", str(script), url], capture_output=True, text=True, check=True
     ).stdout

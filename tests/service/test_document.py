@@ -29,7 +29,8 @@ def document(served: Live) -> dict[str, Any]:
 
 
 POSTS = [route.path for route in OWN_ROUTES] + [
-    "/v1/tokenizers", "/tokenize", "/detokenize", "/sg/tokenize", "/sg/v1/detokenize", "/llama/tokenize",
+    "/v1/tokenizers", "/tokenize", "/detokenize", "/sg/tokenize", "/sg/v1/detokenize",
+    "/llama/tokenize",
     "/llama/apply-template", "/tei/tokenize", "/tei/decode", "/v1/messages/count_tokens",
     "/v1/responses/input_tokens", "/v1/tokenize", "/v1/detokenize",
 ]  # fmt: skip

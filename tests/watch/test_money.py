@@ -111,7 +111,7 @@ def test_a_price_of_one_s_own_holds_for_both_sides() -> None:
 
     def spent(records: list[dict[str, Any]]) -> float:
         tokens = [(r["usage"]["prompt_tokens"], r["usage"]["completion_tokens"]) for r in records]
-        return sum(3 * n + 9 * m for n, m in tokens) / 1e6 / len(records)
+        return float(sum(3 * n + 9 * m for n, m in tokens)) / 1e6 / len(records)
 
     assert usd == pytest.approx((spent(after) - spent(before)) * PER_DAY, rel=1e-9)
 

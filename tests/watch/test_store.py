@@ -7,16 +7,16 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from jeton.errors import MissingExtraError, UsageError
-from jeton.watch import Monitor
+from jeton.watch import Monitor, WatchedRequest
 from jeton.watch.run import Outputs, WatchRun
 from jeton.watch.store import open_store
 from jeton.watch.windows import WatchSums
-from tests.watch.streams import requests
 
 
 def _programs() -> Path | None:
@@ -36,23 +36,22 @@ def postgres() -> Iterator[str]:
         pytest.skip("no PostgreSQL server is installed (Debian: apt-get install postgresql)")
     pytest.importorskip("psycopg")
     folder = Path(tempfile.mkdtemp(prefix="jeton-pg"))
-    is_root = os.geteuid() == 0
-    if is_root:  # the server refuses to run as root
-        shutil.chown(folder, "postgres")
-    run = {"user": "postgres" if is_root else None, "cwd": folder, "check": True}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-    control = [str(programs / "pg_ctl"), "-D", str(folder / "data"), "-w"]
-    try:
+    user = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
+    if user is not None:
+        shutil.chown(folder, user)
+
+    def run(program: str, *words: str) -> None:
         subprocess.run(
-            [str(programs / "initdb"), "-D", str(folder / "data"), "-U", "jeton", "--no-sync"],
-            **run, **quiet,
+            [str(programs / program), "-D", str(folder / "data"), *words], user=user, cwd=folder,
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        subprocess.run(
-            [*control, "-o", options, "-l", str(folder / "log"), "start"], **run, **quiet
-        )
+
+    try:
+        run("initdb", "-U", "jeton", "--no-sync")
+        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        run("pg_ctl", "-w", "-o", options, "-l", str(folder / "log"), "start")
         yield f"postgresql:///postgres?host={folder}&user=jeton"
-        subprocess.run([*control, "-m", "immediate", "stop"], **run, **quiet)
+        run("pg_ctl", "-w", "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder)
 
@@ -104,9 +103,7 @@ def test_a_watch_goes_on_without_its_store(postgres: str) -> None:
         run = WatchRun(monitor, Outputs(store=store, complain=said.append))
         with store._cursor() as cursor:
             cursor.execute("ALTER TABLE jeton_windows RENAME TO elsewhere")
-        run._take(iter(requests(1, seed=1)[:0]))
-        for request in requests(3, seed=2):
-            monitor.observe(type(request)(n_tokens=5))
+        monitor.observe(WatchedRequest(n_tokens=5))
         run.finish()
     assert "failed: relation" in said[0]
 
@@ -117,12 +114,7 @@ def test_addresses_that_are_no_store(tmp_path: Path) -> None:
             open_store(bad)
     with pytest.raises(OSError, match="failed"):
         open_store(f"sqlite:{tmp_path / 'no' / 'history.db'}")
-    try:
-        import psycopg  # noqa: F401
-    except ImportError:
-        with pytest.raises(MissingExtraError, match="store"):
-            open_store("postgresql://user:secret@127.0.0.1:9/x")
-    else:
-        with pytest.raises(OSError, match="failed") as raised:
-            open_store("postgresql://user:secret@127.0.0.1:9/x")
-        assert "secret" not in str(raised.value)
+    kind: type[Exception] = OSError if find_spec("psycopg") else MissingExtraError
+    with pytest.raises(kind, match="store") as raised:
+        open_store("postgresql://user:secret@127.0.0.1:9/x")
+    assert "secret" not in str(raised.value)

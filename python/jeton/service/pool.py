@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 __all__ = ["PoolIsFull", "WorkPool"]
 
-_NICENESS = 10
+_NICENESS = 5
 """Niceness of the threads, on Linux: an event loop that wakes up goes before those that encode."""
 
 _R = TypeVar("_R")

@@ -53,19 +53,22 @@ class _Starts:
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], None]] = deque()
+        self._is_due = False
 
     def add(self, start: Callable[[], None]) -> None:
         """Call a function at one of the next turns."""
         self._waiting.append(start)
-        if len(self._waiting) == 1:
+        if not self._is_due:
+            self._is_due = True
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
-        for _ in range(min(_STARTS_A_TURN, len(self._waiting))):
-            self._waiting[0]()
-            self._waiting.popleft()
-        if self._waiting:
+        # First of all, so that nothing that fails below stops the turns.
+        self._is_due = len(self._waiting) > _STARTS_A_TURN
+        if self._is_due:
             asyncio.get_running_loop().call_soon(self._turn)
+        for _ in range(min(_STARTS_A_TURN, len(self._waiting))):
+            self._waiting.popleft()()
 
 
 class _Protocol(HttpToolsProtocol):

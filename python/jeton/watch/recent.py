@@ -23,7 +23,7 @@ class RequestBilling:
         tariff: Tariff, such as ``batch``.
         n_cached: Input tokens read from a cache.
         n_written: Input tokens written to one.
-        n_written_1h: Of these, those that live an hour.
+        n_written_1h: Input tokens written to one for an hour; part of ``n_written``.
         n_reasoning: Output tokens of reasoning.
         blocks: Kind (`BlockKind`), first byte and end of each block of the text; empty: its parts
             are not known.

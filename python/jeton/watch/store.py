@@ -80,7 +80,7 @@ class WatchStore:
         except Exception as error:
             failed, self._open = self._open, None
             if failed is not None:
-                # What was not committed is undone.
+                # Closing undoes the rows that are not committed.
                 with suppress(self._error):
                     failed.close()
             if not isinstance(error, self._error | OverflowError):
