@@ -76,7 +76,7 @@ class _Protocol(HttpToolsProtocol):
 
     header_seconds = 10.0
     max_header_bytes = 64 << 10
-    starts = _Starts()
+    starts: _Starts
 
     _is_in_header = True
     _n_header_bytes = 0
