@@ -13,7 +13,7 @@ from typing import Unpack
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.compute import decode_flops_per_token, prefill_flops
-from jeton.economics.serving.group_bytes import request_group_bytes
+from jeton.economics.serving.group_bytes import read_group_bytes
 from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.errors import UsageError
@@ -163,7 +163,7 @@ def prefill_seconds(
     """
     _require_shares(flops_share, bandwidth_share)
     plan = changed_plan(plan, **changes)
-    n_gpus = plan.n_gpus or 1
+    n_gpus = plan.all_gpus
     if n_tokens == 0:
         return 0.0
     flops = prefill_flops(model, n_tokens, vocab_size=plan.vocab_size).total
@@ -193,7 +193,7 @@ def batched_prefill_seconds(
     """
     _require_shares(flops_share, bandwidth_share)
     plan = changed_plan(plan, **changes)
-    n_gpus = plan.n_gpus or 1
+    n_gpus = plan.all_gpus
     if n_tokens == 0:
         return 0.0
     flops = prefill_flops(model, n_tokens, vocab_size=plan.vocab_size).total
@@ -231,13 +231,11 @@ def decode_seconds(
     """
     _require_shares(flops_share, bandwidth_share)
     plan = changed_plan(plan, **changes)
-    n_gpus = plan.n_gpus or 1
+    n_gpus = plan.all_gpus
     if n_requests < 1:
         raise UsageError(f"n_requests is {n_requests}; expected at least 1")
     weights = read_weight_bytes(model, n_requests, plan=plan)
-    read = weights + n_requests * request_group_bytes(
-        model, context_tokens, plan=plan, n_gpus=n_gpus
-    )
+    read = weights + n_requests * read_group_bytes(model, context_tokens, plan=plan)
     flops = n_requests * decode_flops_per_token(model, context_tokens, vocab_size=plan.vocab_size)
     return max(
         read / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),

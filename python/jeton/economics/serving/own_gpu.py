@@ -17,7 +17,7 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving.capacity import Capacity, workload_capacity
 from jeton.economics.serving.compute import decode_flops_per_token
-from jeton.economics.serving.group_bytes import request_group_bytes
+from jeton.economics.serving.group_bytes import read_group_bytes
 from jeton.economics.serving.latency import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
@@ -235,8 +235,8 @@ def _step_seconds(
     if workload.output_tokens == 0:
         return 0.0
     half = workload.output_tokens / 2
-    n_gpus = plan.n_gpus or 1
-    cache = workload.mean(lambda p: request_group_bytes(model, p + half, plan=plan, n_gpus=n_gpus))
+    n_gpus = plan.all_gpus
+    cache = workload.mean(lambda p: read_group_bytes(model, p + half, plan=plan))
     flops = workload.mean(
         lambda p: decode_flops_per_token(model, round(p + half), vocab_size=plan.vocab_size)
     )

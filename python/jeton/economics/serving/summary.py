@@ -176,8 +176,9 @@ def _prefill_seconds_figure(
 ) -> Figure:
     """Mean seconds of reading a prompt on the fewest GPUs that hold the model."""
     model = memory.model
-    n_gpus = memory_budget(model, gpu, memory.plan).n_gpus
-    plan = changed_plan(memory.plan, n_gpus=n_gpus)
+    tensor = memory_budget(model, gpu, memory.plan).tensor_parallel
+    plan = changed_plan(memory.plan, n_gpus=tensor)
+    n_gpus = plan.all_gpus
     total = sum(
         n * prefill_seconds(model, gpu, length, plan=plan)
         for length, n in zip(lengths, documents, strict=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["MIN_REQUESTS", "WINDOW_SECONDS", "drawn_windows", "every_nth", "trace_rows"]
+__all__ = ["MIN_REQUESTS", "WINDOW_SECONDS", "drawn_windows", "trace_rows"]
 
 WINDOW_SECONDS = 60.0
 """Length of a window: bursts of seconds stay whole, and an hour has 60 of them. A judgement."""
@@ -111,16 +111,6 @@ def check_traffic(trace: Trace) -> None:
             "that say when each came\nhint: give a rate to draw times with (--rate), and a trace "
             "without times"
         )
-
-
-def every_nth(trace: Trace, step: int, first: int = 0) -> Trace:
-    """Return the requests that one of ``step`` servers gets in turn."""
-    import numpy as np
-
-    index = np.arange(first, len(trace), step)
-    return trace_rows(
-        trace, index, arrivals=trace.arrival_seconds[index], with_blocks=trace.blocks is not None
-    )
 
 
 def trace_rows(

@@ -176,7 +176,7 @@ def _interval(figure: dict[str, Any], *, digits: int = 4) -> str:
 
 def _engine(numbers: Numbers, number: int) -> PlanGrid:
     engine = numbers.data["engines"][number]
-    name = {"vllm": "vLLM", "sglang": "SGLang"}[engine["engine"]]
+    name = _ENGINES.get(engine["engine"], engine["engine"])
     return PlanGrid(
         f"Settings of {name}",
         ("Setting", "Value", "Reason"),
@@ -184,6 +184,9 @@ def _engine(numbers: Numbers, number: int) -> PlanGrid:
         notes=(engine["command_line"], *engine["lacks"]),
         n_text=3,
     )
+
+
+_ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt-llm": "TensorRT-LLM"}
 
 
 def _best(data: dict[str, Any]) -> int | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from jeton._plain import counted
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers
 from jeton.report.plans.page import (
@@ -19,6 +20,7 @@ from jeton.report.plans.page import (
 
 if TYPE_CHECKING:
     from jeton.planning.serving import ChunkPlan
+    from jeton.planning.serving.chunks import ChunkSize
 
 __all__ = ["chunk_grids", "chunk_html", "chunk_json", "chunk_markdown", "chunk_words"]
 
@@ -45,12 +47,22 @@ def chunk_words(plan: ChunkPlan) -> tuple[str, ...]:
     if plan.best_tokens is None:
         words.append(f"no size keeps the limit: {plan.reason}")
     else:
+        best = next(size for size in plan.sizes if size.chunk_tokens == plan.best_tokens)
         words += [
             f"advised: {plan.best_tokens:,} prompt tokens a step: {plan.reason}",
+            f"today {_said(plan.today)}; planned {_said(best)}",
             f"vLLM: --max-num-batched-tokens {plan.step_tokens}; SGLang: --chunked-prefill-size "
             f"{plan.best_tokens}",
         ]
     return tuple(words)
+
+
+def _said(size: ChunkSize) -> str:
+    late = "" if size.keeps_limit else ", beyond the limit"
+    return (
+        f"{counted(size.chunk_tokens, 'prompt token')} in {size.step_seconds * 1e3:.3g} ms{late}, "
+        f"{size.prompt_tokens_per_second:,.0f} a second"
+    )
 
 
 def chunk_grids(plan: ChunkPlan) -> tuple[PlanGrid, ...]:

@@ -27,6 +27,14 @@ GROUP_BYTES = 100 * MIB
 """Memory that each GPU of a group takes besides, to talk to the others: with the engine's 0.25 GiB
 on two RTX 4090 (vllm-project/vllm#13061)."""
 
+_NVLINK_BYTES = 600 * MIB
+"""Buffers of NCCL and of custom all-reduce on GPUs that NVLink joins, for each GPU of a group and
+once more. What lies outside of tensors was 1.79 GiB more for two H100 than for one
+(vllm-project/vllm#10511), and 5.2 to 5.7 GiB in all on each of eight H200 (#10702)."""
+
+_NVLINK_GPUS = 8
+"""GPUs that one machine joins; further ones talk over the network."""
+
 _LARGE_GPU_BYTES = 70 * GIB
 """From here on the server takes larger batches, A100s left out (``vllm/engine/arg_utils.py``)."""
 
@@ -91,7 +99,6 @@ class Vllm(EngineRules):
         held = self.held_weights(model, gpu, plan, weights, tensor)
         if not plan.engine_share:
             return GpuMemory(int(gpu.memory_bytes * share), held, 0, 0)
-        n_gpus = tensor * plan.pipeline_parallel * plan.data_parallel
         version = version_of(plan.engine_version, _NEWEST)
         is_old = version < _SMALL_SAMPLER
         activations = prefill_activation_bytes(
@@ -103,7 +110,7 @@ class Vllm(EngineRules):
             sampler_bytes=_OLD_SAMPLER_BYTES if is_old else SAMPLER_BYTES,
         )
         engine = _V0_ENGINE_BYTES if version < _V1 else ENGINE_BYTES
-        engine += GROUP_BYTES if n_gpus > 1 else 0
+        engine += _group_bytes(gpu, plan, tensor)
         if not plan.eager and version >= _GRAPHS_INSIDE:
             engine += graph_bytes(model, gpu, plan)
         usable = int((gpu.memory_bytes - DRIVER_BYTES) * share)
@@ -251,6 +258,18 @@ def graph_bytes(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan) -> int:
     aivrar/vllm-windows-build#4, vllm-project/vllm#39559).
     """
     return 200 * MIB
+
+
+def _group_bytes(gpu: GpuFacts, plan: MemoryPlan, tensor: int) -> int:
+    """Return what a GPU takes to talk to the others of its group."""
+    if tensor > 1 and _has_nvlink(gpu):
+        return (min(tensor, _NVLINK_GPUS) + 1) * _NVLINK_BYTES
+    alone = tensor * plan.pipeline_parallel * plan.data_parallel == 1
+    return 0 if alone else GROUP_BYTES
+
+
+def _has_nvlink(gpu: GpuFacts) -> bool:
+    return "SXM" in gpu.name or gpu.name.startswith(("B200", "B300", "GB", "GH", "H20"))
 
 
 def version_of(text: str, default: tuple[int, ...]) -> tuple[int, ...]:
