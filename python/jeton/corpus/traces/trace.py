@@ -214,7 +214,7 @@ class Trace:
 
 def _nothing_left(path: str, counted: dict[str, int], shown: dict[str, Any]) -> str:
     if not counted:
-        return f"{path}: the trace has no request"
+        return f"{path}: the trace has no request\nhint: record traffic first"
     reasons = ", ".join(f"{n:,} with {reason}" for reason, n in counted.items())
     first = next(iter(shown.values()))[0]
     return (

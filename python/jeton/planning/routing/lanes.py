@@ -382,7 +382,9 @@ def _times(endpoint: Endpoint) -> tuple[Seconds | None, Seconds]:
         return None, lambda context: math.nan
     own = endpoint.gpu
     n_gpus = _gpu_cost(endpoint, own.output_tokens).capacity.budget.tensor_parallel
-    times = StepTimes.of(catalog.model(endpoint.model), catalog.gpu(own.name), n_gpus=n_gpus)
+    times = StepTimes.of(
+        catalog.model(endpoint.model), catalog.gpu(own.name), plan=own.plan, n_gpus=n_gpus
+    )
     beside = own.concurrent_requests or 1
 
     def ttft(n: int) -> float:

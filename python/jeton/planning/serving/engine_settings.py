@@ -49,7 +49,7 @@ _FULL_SHARE = 0.8
 _MORE_MEMORY = 0.95
 
 _CELLS = 256
-"""llama.cpp rounds its cache to so many tokens."""
+"""Tokens that llama.cpp rounds its cache to."""
 
 _NO_HARM = 0.99
 """A larger number is only advised where the smaller one costs a hundredth of the goodput."""

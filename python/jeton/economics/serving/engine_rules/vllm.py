@@ -29,7 +29,7 @@ on two RTX 4090 (vllm-project/vllm#13061)."""
 
 _NVLINK_BYTES = 600 * MIB
 """Buffers of NCCL and of custom all-reduce on GPUs that NVLink joins, for each GPU of a group and
-once more. What lies outside of tensors was 1.79 GiB more for two H100 than for one
+once more. Memory outside of tensors was 1.79 GiB larger for two H100 than for one
 (vllm-project/vllm#10511), and 5.2 to 5.7 GiB in all on each of eight H200 (#10702)."""
 
 _NVLINK_GPUS = 8
