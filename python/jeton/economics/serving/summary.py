@@ -21,7 +21,7 @@ from jeton.economics.serving.latency import (
 from jeton.economics.serving.memory_budget import memory_budget
 from jeton.economics.serving.memory_figures import MemoryFigures
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
-from jeton.economics.serving.own_gpu_figures import OWN_GPU_FIGURE_NAMES, own_gpu_figures
+from jeton.economics.serving.own_gpu import OWN_GPU_FIGURE_NAMES, own_gpu_figures
 from jeton.economics.serving.parameters import table_rows
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError

@@ -47,8 +47,8 @@ class LoggedOption:
     """
 
     __slots__ = (
-        "_cold", "_lane", "_policy", "delay", "fits", "output", "place", "quality", "read", "tokens", "usd",
-        "written",
+        "_cold", "_lane", "_policy", "delay", "fits", "output", "place", "quality", "read",
+        "tokens", "usd", "written",
     )  # fmt: skip
 
     def __init__(

@@ -19,7 +19,7 @@ from jeton.planning.serving.objective import LatencyObjective
 from jeton.planning.serving.replays import timely
 from jeton.planning.serving.servers import engine_defaults, server_of
 from jeton.planning.serving.spread import SPREADS, Spread, dealt_out
-from jeton.planning.serving.windows import check_traffic, trace_rows
+from jeton.planning.serving.windows import check_traffic
 from jeton.progress import OnProgress, Progress
 
 if TYPE_CHECKING:
@@ -374,12 +374,7 @@ class _Search:
                 continue
             part = trace
             if n > 1:
-                part = trace_rows(
-                    trace,
-                    index,
-                    arrivals=trace.arrival_seconds[index],
-                    with_blocks=trace.blocks is not None,
-                )
+                part = trace.rows(index)
             outcome = replay(
                 part, self.server, policy=self._policy, settings=self._settings
             ).outcome
@@ -540,16 +535,7 @@ def _windows(trace: Trace, width: float) -> tuple[list[Trace], float]:
     length = trace.duration_seconds / n
     edges = np.searchsorted(trace.arrival_seconds, np.arange(1, n) * length)
     pieces = np.split(np.arange(len(trace)), edges)
-    found = [
-        trace_rows(
-            trace,
-            piece,
-            arrivals=trace.arrival_seconds[piece],
-            with_blocks=trace.blocks is not None,
-        )
-        for piece in pieces
-        if len(piece)
-    ]
+    found = [trace.rows(piece) for piece in pieces if len(piece)]
     return found, length
 
 

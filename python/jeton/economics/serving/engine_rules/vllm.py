@@ -10,7 +10,6 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.activations import SAMPLER_BYTES, prefill_activation_bytes
 from jeton.economics.serving.engine_rules.base import DRIVER_BYTES, GIB, MIB, EngineRules, GpuMemory
-from jeton.economics.serving.group_bytes import kv_copies
 from jeton.economics.serving.memory import row_copies
 from jeton.economics.serving.weights import WeightBytes
 
@@ -227,13 +226,7 @@ class Vllm(EngineRules):
         Source: ``vllm/model_executor/layers/quantization/mxfp4.py``; 64.38 GiB of gpt-oss-120b with
         Triton (vllm-project/vllm#33155), 65.97 GiB with Marlin (#23278).
         """
-        held = weights.on_each_of(
-            tensor,
-            kv_copies(model, tensor),
-            stages=plan.pipeline_parallel,
-            expert_gpus=tensor * plan.data_parallel if plan.expert_parallel else 0,
-            with_drafts=plan.draft_tokens > 0,
-        )
+        held = self.loaded_weights(model, plan, weights, tensor)
         experts = model.experts
         written = next((p.written for p in weights.parts if p.role == "experts"), "")
         if experts is None or not written.startswith(("mxfp4", "U8")) or weights.basis == "given":
