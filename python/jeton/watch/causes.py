@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
+from jeton.auditing.gate.cause_names import OF_PRICE
 from jeton.auditing.gate.causes import CAUSES, Compared, causes_of
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.documents import DocumentTable
@@ -106,7 +107,7 @@ DRIFT_CAUSES: Final = _causes(
     DriftCause(
         "price", "price or traffic",
         frozenset(
-            {"cache", "model", "provider", "region", "tariff", "list_price", "fees", "traffic"}
+            {"cache", *OF_PRICE, "list_price", "fees", "traffic"}
         ) | {"answer", "reasoning"},
         "compare the price list and the number of requests",
     ),

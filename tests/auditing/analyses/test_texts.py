@@ -159,6 +159,23 @@ records = st.lists(
 )
 
 
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ('Order: {"id": 7, "name": "a b"} and more', True),
+        ('Here\'s the customer\'s record: [{"id": 7, "name": "a b"}]', True),
+        ('x = {"id": 7, "name": "a b"}', False),
+        ('send({"id": 7, "name": "a b"})', False),
+        ('\'row\': {"id": 7, "name": "a b"}', False),
+        ("See [1, 2, 3, 4, 5, 6, 7, 8]", False),
+    ],
+)
+def test_json_behind_prose_is_found_and_code_is_left(text: str, is_found: bool) -> None:
+    new, _ = minified_json.without_json_layout(text)
+    assert (new != text) == is_found
+    assert not is_found or '"id":7,"name":"a b"' in new
+
+
 @given(records)
 def test_records_come_back_from_their_table(rows: list[dict[str, object]]) -> None:
     new, n_bytes = minified_json.without_repeated_keys(json.dumps(rows))
