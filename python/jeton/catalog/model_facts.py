@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jeton.catalog.layers import (
@@ -44,7 +45,8 @@ class AttentionKind(StrEnum):
     """No layer attends."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+# Without slots, so that sums over the layers are made once.
+@dataclass(frozen=True, repr=False)
 class ModelFacts:
     """Published configuration of a decoder-only model.
 
@@ -115,12 +117,12 @@ class ModelFacts:
         """Layers."""
         return len(self.layers)
 
-    @property
+    @cached_property
     def n_heads(self) -> int:
         """Query heads of the layer with most; 1 where none attends."""
         return max((m.query_heads for layer in self.layers for m in layer.mixers), default=0) or 1
 
-    @property
+    @cached_property
     def n_kv_heads(self) -> int:
         """Key-value heads of the layer with most.
 
@@ -136,7 +138,7 @@ class ModelFacts:
             return max(found)
         return 1 if self.attention is AttentionKind.MULTI_QUERY else self.n_heads
 
-    @property
+    @cached_property
     def attention(self) -> AttentionKind:
         """Sharing of keys and values."""
         mixers = [m for layer in self.layers for m in layer.mixers if m.query_heads]
@@ -151,47 +153,47 @@ class ModelFacts:
         one = self.n_kv_heads == 1
         return AttentionKind.MULTI_QUERY if one else AttentionKind.GROUPED_QUERY
 
-    @property
+    @cached_property
     def experts(self) -> Mixture | None:
         """The mixture of experts; None for a dense model."""
         return next((one.mlp for one in self.layers if isinstance(one.mlp, Mixture)), None)
 
-    @property
+    @cached_property
     def sliding_window_tokens(self) -> int | None:
         """The longest window; None without."""
         return max((one.window for one in self.layers if one.window), default=None)
 
-    @property
+    @cached_property
     def n_sliding_layers(self) -> int:
         """Layers that attend to a window."""
         return sum(one.window is not None for one in self.layers)
 
-    @property
+    @cached_property
     def n_attention_layers(self) -> int:
         """Layers that attend to tokens."""
         return sum(one.attends for one in self.layers)
 
-    @property
+    @cached_property
     def n_state_layers(self) -> int:
         """Layers that keep a state or a convolution's window."""
         return sum(any(m.state for m in one.mixers) for one in self.layers)
 
-    @property
+    @cached_property
     def cache_rows(self) -> dict[CacheRow, int]:
         """Memory of a token by kind, and the number of layers with it."""
         return dict(Counter(row for layer in self.layers for row in layer.rows))
 
-    @property
+    @cached_property
     def read_rows(self) -> dict[CacheRow, int]:
         """Memory that a generated token reads by kind, and the number of layers that read it."""
         return dict(Counter(row for one in self.layers for m in one.mixers for row in m.read_rows))
 
-    @property
+    @cached_property
     def pairs(self) -> dict[Pairs, int]:
         """Pairs of queries and keys by kind, and the number of layers with them."""
         return dict(Counter(pair for one in self.layers for m in one.mixers for pair in m.pairs))
 
-    @property
+    @cached_property
     def layer_kinds(self) -> dict[str, int]:
         """Kinds of the layers, and how many there are of each."""
         found: dict[str, int] = {}

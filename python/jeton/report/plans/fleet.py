@@ -85,7 +85,7 @@ def fleet_words(plan: FleetPlan) -> tuple[str, ...]:
 
 
 def _opening(plan: FleetPlan) -> Opening:
-    """The cheapest fleet beside the next one that keeps the limits."""
+    """The cheapest fleet beside today's, or beside the next one that keeps the limits."""
     if plan.best is None:
         return Opening("No fleet keeps these limits: allow more time, or other GPUs")
     numbers = Numbers(plan.to_dict())
@@ -96,8 +96,12 @@ def _opening(plan: FleetPlan) -> Opening:
             numbers.show(f"options[{place}].usd_per_month", "cents", basis="estimated") or "",
             "a month",
         )
-        for place in [*able[1:2], able[0]]
+        for place in [*([] if plan.today else able[1:2]), able[0]]
     ]
+    if plan.today is not None:
+        rented = numbers.show("today.usd_per_month", "cents", basis="estimated")
+        name = f"Today, {plan.today.total_gpus:,} x {plan.today.gpu}"
+        sums.insert(0, Sum(name, rented or "", "a month"))
     best = plan.options[able[0]]
     noun = "server" if best.servers == 1 else "servers"
     each = "" if best.n_gpus == 1 else f" of {best.n_gpus}"
