@@ -203,6 +203,11 @@ LOGS ?= .cluster-logs
 cluster-logs: $(VENV)/.built  ## audit a log of ten million requests on a local cluster of Ray, and compare with one machine (an hour)
 	$(BIN)/python -m scripts.cluster_logs --requests $(REQUESTS) --folder $(LOGS)
 
+SOAK_REQUESTS ?= 1000000
+SOAK_MINUTES ?= 60
+soak: setup  ## a million requests of new text against the service, and the slope of its memory (some minutes; needs wrk)
+	$(BIN)/python -m benches.service.soak --requests $(SOAK_REQUESTS) --minutes $(SOAK_MINUTES)
+
 vocabularies: setup  ## train the bundled tokenizers again from ../shared
 	$(BIN)/python scripts/build_vocabularies.py
 
@@ -240,4 +245,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel release bench bench-quick bench-setup models dataset-readers cluster-logs vocabularies docs book lock clean
+.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel release bench bench-quick bench-setup models dataset-readers cluster-logs soak vocabularies docs book lock clean

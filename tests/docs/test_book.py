@@ -15,6 +15,9 @@ from tests.docs.pages import ROOT
 # No page of another's: "example.com/docs/guides/..." is none of ours.
 PAGE = re.compile(r"(?<![\w/.])docs/(?:guides|concepts|reference|handbook)/[\w-]+\.md")
 
+# The site takes half a minute to write: `make conformance`, and `make book` looks for faults, too.
+pytestmark = pytest.mark.conformance
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:

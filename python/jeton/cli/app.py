@@ -16,7 +16,7 @@ from jeton._os_errors import os_message
 from jeton.cli.completing import complete_names, is_completing
 from jeton.cli.hints import jeton_message
 from jeton.cli.pipes import told_of_pipes
-from jeton.cli.streams import shown
+from jeton.cli.streams import VERDICT, shown
 from jeton.errors import JetonError, JetonWarning
 
 __all__ = ["COMMANDS", "app"]
@@ -189,6 +189,7 @@ class _Root(click.Group):
         return code
 
     def _run(self, program: str, words: list[str], extra: dict[str, Any]) -> int:
+        code = EXIT_FINE
         try:
             with (
                 warnings.catch_warnings(),
@@ -198,20 +199,24 @@ class _Root(click.Group):
                 warnings.showwarning = _show_warning
                 # Ours are meant for the user, whatever is asked of others.
                 warnings.filterwarnings("default", category=JetonWarning)
-                result = self.invoke(ctx)
-            sys.stdout.flush()
+                try:
+                    result = self.invoke(ctx)
+                except BrokenPipeError:
+                    # The reader of our output has seen enough; a verdict is none the less.
+                    _discard(sys.stdout)
+                    result = ctx.meta.get(VERDICT, EXIT_FINE)
+            code = result if isinstance(result, int) else EXIT_FINE
         except click.exceptions.Exit as leave:
+            code = leave.exit_code
+        try:
             sys.stdout.flush()
-            return leave.exit_code
-        return result if isinstance(result, int) else EXIT_FINE
+        except BrokenPipeError:
+            _discard(sys.stdout)
+        return code
 
     def _run_quietly(self, program: str, words: list[str], extra: dict[str, Any]) -> int:
         try:
             return self._run(program, words, extra)
-        except BrokenPipeError:
-            # The reader of our output has seen enough.
-            _discard(sys.stdout)
-            return EXIT_FINE
         except (KeyboardInterrupt, click.Abort) as error:
             # Work that can be taken up again says so.
             _say(f"jeton: interrupted: {shown(str(error))}" if str(error) else "jeton: interrupted")

@@ -38,7 +38,7 @@ def route_grid(numbers: Numbers) -> RouteGrid:
     """Return the outcomes as a table."""
     outcomes = numbers.data["outcomes"]
     logged = numbers.show("as_logged.usd", "usd")
-    rows: list[tuple[Shown | None, ...]] = [(logged, *[None] * 9)]
+    rows: list[tuple[Shown | None, ...]] = [(logged, *[None] * 10)]
     for index in range(len(outcomes)):
         path = f"outcomes[{index}]"
         rows.append(
@@ -53,12 +53,13 @@ def route_grid(numbers: Numbers) -> RouteGrid:
                 numbers.show(f"{path}.n_missed", "count"),
                 numbers.show(f"{path}.n_too_long", "count"),
                 numbers.show(f"{path}.n_refused", "count"),
+                numbers.show(f"{path}.n_failed", "count"),
             )
         )
     return RouteGrid(
         (
             "Bill", "Regret", "95% from", "to", "Mean time", "95th percentile", "Quality",
-            "Missed", "Too long", "Refused",
+            "Missed", "Too long", "Refused", "Failed",
         ),
         ("As logged", *(_name(outcome) for outcome in outcomes)),
         tuple(rows),
@@ -88,6 +89,10 @@ def route_words(found: RouteReplay) -> tuple[str, ...]:
         words.append(
             "no endpoint has a score of quality, so each request goes to the cheapest that takes "
             "it: state [endpoint.quality]"
+        )
+    if routed["n_failed"]:
+        words.append(
+            f"{counted(routed['n_failed'], 'attempt')} of the router failed, and went elsewhere"
         )
     words += _unknown_limits(data)
     if routed["regret_low"] is None:

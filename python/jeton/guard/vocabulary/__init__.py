@@ -16,7 +16,7 @@ from jeton._shown import NotebookResult
 from jeton.checkpoint import ModelDirectory, read_model_directory
 from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.against import base_findings
-from jeton.guard.vocabulary.contents import content_findings, personal_tokens
+from jeton.guard.vocabulary.contents import SENSITIVE, content_findings, personal_tokens
 from jeton.guard.vocabulary.findings import VocabularyFinding
 from jeton.guard.vocabulary.folder import folder_findings
 from jeton.guard.vocabulary.rules import rule_findings
@@ -26,6 +26,7 @@ from jeton.guard.vocabulary.suspects import model_findings
 from jeton.registry import TokenizerLike
 
 __all__ = [
+    "SENSITIVE",
     "VocabularyFinding",
     "VocabularyReport",
     "check_vocabulary",

@@ -166,7 +166,7 @@ class EngineAdvice:
     """Settings of an engine that come closest to a policy.
 
     Attributes:
-        engine: ``vllm`` or ``sglang``.
+        engine: ``vllm``, ``sglang``, ``tensorrt-llm`` or ``llama.cpp``.
         settings: The settings.
         lacks: Parts of the policy that the engine has no setting for.
     """

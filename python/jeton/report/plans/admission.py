@@ -212,7 +212,7 @@ def _interval(figure: dict[str, Any], *, digits: int = 4) -> str:
 
 def _engine(numbers: Numbers, number: int) -> PageTable:
     engine = numbers.data["engines"][number]
-    name = {"vllm": "vLLM", "sglang": "SGLang"}[engine["engine"]]
+    name = _ENGINES.get(engine["engine"], engine["engine"])
     return PageTable(
         f"Settings of {name}",
         ("Setting", "Value", "Reason"),
@@ -220,6 +220,9 @@ def _engine(numbers: Numbers, number: int) -> PageTable:
         notes=(engine["command_line"], *engine["lacks"]),
         n_text=3,
     )
+
+
+_ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt-llm": "TensorRT-LLM"}
 
 
 def _best(data: dict[str, Any]) -> int | None:

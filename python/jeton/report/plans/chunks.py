@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from jeton._plain import counted
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers
 from jeton.report.plans.curves import Curve, curves_chart
@@ -20,6 +21,7 @@ from jeton.report.result_page import (
 
 if TYPE_CHECKING:
     from jeton.planning.serving import ChunkPlan
+    from jeton.planning.serving.chunks import ChunkSize
 
 __all__ = ["chunk_grids", "chunk_html", "chunk_json", "chunk_markdown", "chunk_words"]
 
@@ -46,8 +48,10 @@ def chunk_words(plan: ChunkPlan) -> tuple[str, ...]:
     if plan.best_tokens is None:
         words.append(f"no size keeps the limit: {plan.reason}")
     else:
+        best = next(size for size in plan.sizes if size.chunk_tokens == plan.best_tokens)
         words += [
             f"advised: {plan.best_tokens:,} prompt tokens a step: {plan.reason}",
+            f"today {_said(plan.today)}; planned {_said(best)}",
             f"vLLM: `--max-num-batched-tokens {plan.step_tokens}`; SGLang: `--chunked-prefill-size "
             f"{plan.best_tokens}`",
         ]
@@ -55,21 +59,29 @@ def chunk_words(plan: ChunkPlan) -> tuple[str, ...]:
 
 
 def _opening(plan: ChunkPlan) -> Opening:
-    """The size to set, and what a step takes with it beside one that only decodes."""
+    """The size to set, and what a step takes today and with it."""
     numbers = Numbers(plan.to_dict())
-    alone = Sum(
-        "A step that only decodes",
-        numbers.show("decode_seconds", "seconds", basis="estimated") or "",
-        f"the limit is {plan.tpot_seconds * 1e3:g} ms",
+    today = Sum(
+        f"Today, {plan.today.chunk_tokens:,} prompt tokens",
+        numbers.show("today.step_seconds", "seconds", basis="estimated") or "",
+        f"a step; the limit is {plan.tpot_seconds * 1e3:g} ms",
     )
     if plan.best_tokens is None:
-        return Opening("No size of step keeps the limit: raise it, or take a faster GPU", (alone,))
+        return Opening("No size of step keeps the limit: raise it, or take a faster GPU", (today,))
     place = [one.chunk_tokens for one in plan.sizes].index(plan.best_tokens)
     step = numbers.show(f"sizes[{place}].step_seconds", "seconds", basis="estimated")
     return Opening(
         f"Read {plan.best_tokens:,} prompt tokens a step: `--max-num-batched-tokens "
         f"{plan.step_tokens}` in vLLM",
-        (alone, Sum(f"With {plan.best_tokens:,} prompt tokens", step or "", "a step")),
+        (today, Sum(f"With {plan.best_tokens:,} prompt tokens", step or "", "a step")),
+    )
+
+
+def _said(size: ChunkSize) -> str:
+    late = "" if size.keeps_limit else ", beyond the limit"
+    return (
+        f"{counted(size.chunk_tokens, 'prompt token')} in {size.step_seconds * 1e3:.3g} ms{late}, "
+        f"{size.prompt_tokens_per_second:,.0f} a second"
     )
 
 

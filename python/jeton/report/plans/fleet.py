@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jeton._plain import counted
+from jeton._plain import counted, less
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.result_page import (
@@ -52,10 +52,28 @@ def fleet_words(plan: FleetPlan) -> tuple[str, ...]:
             f"the cheapest is {best.servers:,} x {best.n_gpus} x {best.gpu}: "
             f"${best.usd_per_month:,.2f} a month of 730 hours"
         )
+        if plan.today is not None and best.usd_per_month is not None:
+            today = plan.today
+            words.append(
+                f"today {today.total_gpus:,} x {today.gpu} ${today.usd_per_month:,.2f} a month; "
+                f"planned ${best.usd_per_month:,.2f}, "
+                f"{less(today.usd_per_month, best.usd_per_month)}"
+            )
         if best.usd_per_month_scaled is not None:
+            starts = (
+                f"each started {plan.startup_seconds:g} s ahead and paid from then on"
+                if plan.startup_seconds
+                else "if servers started at once"
+            )
             words.append(
                 f"with another number of servers each {plan.window_seconds:g} s it would be "
-                f"${best.usd_per_month_scaled:,.2f}, if servers started at once"
+                f"${best.usd_per_month_scaled:,.2f}, {starts}"
+            )
+        if best.cached_share:
+            dealt = "in turn" if plan.spread == "turns" else "by their beginnings"
+            words.append(
+                f"{best.cached_share:.1%} of the prompt tokens are read from caches of prefixes, "
+                f"with requests dealt out {dealt}"
             )
     words += [f"{one.gpu}: {one.reason}" for one in plan.options if one.reason]
     words += [

@@ -1,6 +1,7 @@
 /* The page: views, the address, limits. */
 import * as audit from "./audit.js";
 import * as drift from "./drift.js";
+import * as guard from "./guard.js";
 import { ask, change, onChange, readAddress, state, trouble } from "./state.js";
 import * as texts from "./text-views.js";
 import * as trace from "./trace.js";
@@ -19,7 +20,7 @@ const WORDS = {
 
 const showView = () => {
   document.querySelectorAll("[data-panel]").forEach((panel) => { panel.hidden = panel.dataset.panel !== state.view; });
-  by("bench").hidden = !["inspect", "compare", "trace"].includes(state.view);
+  by("bench").hidden = !["inspect", "compare", "trace", "guard"].includes(state.view);
   document.querySelectorAll("[data-view]").forEach((link) => {
     if (link.dataset.view === state.view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -76,6 +77,7 @@ const load = async () => {
 
 onChange((fields) => { if ("view" in fields) showView(); if ("info" in fields) drawLimits(); });
 texts.start();
+guard.start();
 audit.start();
 drift.start();
 trace.start();
