@@ -44,6 +44,8 @@ def test_doing_nothing_stands_beside_the_others() -> None:
         assert way.break_even_requests == ceil(way.usd_once / way.usd_saved_per_request)
         assert way.break_even_months == pytest.approx(way.break_even_requests / 1e6 / 30.4375)
     assert found.best in {"nothing", "extension", "continued"}
+    assert "pretraining" in found.to_html()
+    assert len(repr(found)) < 120
 
 
 def test_without_earnings_nothing_is_best() -> None:

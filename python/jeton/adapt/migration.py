@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jeton._core import Tokenizer
+from jeton._shown import NotebookResult
 from jeton.adapt.amounts import check_amounts
 from jeton.adapt.change import VocabularyChange
 from jeton.adapt.logged_requests import read_logged_requests
@@ -116,7 +117,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class MigrationPlan:
+class MigrationPlan(NotebookResult):
     """The ways side by side, and what they have in common.
 
     Attributes:
@@ -134,6 +135,9 @@ class MigrationPlan:
         ledger_then: Ledger of them with the new tokenizer's tokens, at the same prices.
         n_without_text: Requests of the log that show no text, which are left out.
     """
+
+    _table = "ways"
+    _line = ("model", "gpu", "best", "ways")
 
     model: str
     gpu: str

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer
+from jeton._shown import NotebookResult
 from jeton.adapt.change import VocabularyChange, no_added
 from jeton.adapt.derivations import derivations
 from jeton.adapt.prune_pieces import piece_costs
@@ -45,7 +46,7 @@ class RemovedToken:
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(NotebookResult):
     """A tokenizer that was pruned.
 
     Attributes:
@@ -57,6 +58,9 @@ class Pruned:
         n_bytes: Bytes of their text.
         held_out: Text that was kept apart, before and after; None where there is none.
     """
+
+    _table = "removed"
+    _line = ("removed", "n_documents")
 
     tokenizer: Tokenizer
     change: VocabularyChange

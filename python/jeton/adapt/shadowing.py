@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, sha256, text_digests
+from jeton._shown import NotebookResult
 from jeton.adapt.amounts import check_amounts
 from jeton.adapt.logged_requests import LoggedMoney, read_logged_requests
 from jeton.catalog.api_price import ApiPrice
@@ -159,7 +160,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Shadow:
+class Shadow(NotebookResult):
     """All stages of a comparison.
 
     Attributes:
@@ -170,6 +171,9 @@ class Shadow:
         ledger_a: Ledger of the requests on side A; None: not a log, or priced by the GPU.
         ledger_b: Ledger of them on side B.
     """
+
+    _table = "stages"
+    _line = ("n_requests", "stages", "is_aborted")
 
     n_requests: int
     stages: tuple[Stage, ...]

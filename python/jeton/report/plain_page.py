@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
 from jeton._core import __version__
+from jeton._plain import counted
 from jeton._shown import NotebookResult, flat_rows
-from jeton.report.result_page import Opening, PageTable, result_html, sentence
+from jeton.report.result_page import Opening, PageTable, result_html
 
 __all__ = ["plain_html"]
 
@@ -39,14 +39,16 @@ def plain_html(result: NotebookResult) -> str:
 
 
 def _action(result: NotebookResult) -> str:
-    """The result's own sentence if it has one, else its short line."""
-    for name in ("headline", "verdict", "reason", "in_words"):
-        said = getattr(result, name, None)
-        if isinstance(said, str) and said:
-            return sentence(said)
-    held = {field.name for field in fields(result)}  # type: ignore[arg-type]
-    said = repr(result).partition("(")[2].removesuffix(")")
-    return f"{type(result).__name__}: {said}" if held else type(result).__name__
+    """A sentence to act on, as far as a result has one; else its short line."""
+    best = getattr(result, "best", None)
+    if isinstance(best, str):
+        return f"Take {best}"
+    if result._table == "findings":
+        n = len(getattr(result, result._table))
+        return f"Look at {counted(n, 'finding')}, the gravest first" if n else "Nothing was found"
+    if isinstance(is_same := getattr(result, "is_same", None), bool):
+        return "Nothing changed" if is_same else "Look at what changed before you go on"
+    return f"{type(result).__name__}: {repr(result).partition('(')[2].removesuffix(')')}"
 
 
 def _words(name: str) -> str:
