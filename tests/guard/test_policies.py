@@ -64,7 +64,8 @@ def test_a_fixed_text_has_nothing_that_the_policy_changes(text: str, policy: Pol
 def test_nothing_else_changes(text: str, policy: Policy) -> None:
     """Each change replaces its own place, and all of them together give the text."""
     found = enforce(text, policy)
-    number, pieces, at, now = 0, [], 0, text
+    number, at, now = 0, 0, text
+    pieces: list[str] = []
     for change in found.changes:
         if change.round != number:
             now = "".join([*pieces, now[at:]])

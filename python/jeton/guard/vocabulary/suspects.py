@@ -29,7 +29,7 @@ MIN_UNUSED: Final = 3
 MAX_UNUSED: Final = 4096
 """Known rows that are read; more say nothing new."""
 
-_QUANTILE: Final = 0.95
+_QUANTILE: Final = 0.99
 """Share of the known rows that lie within the bounds of a suspect."""
 
 _SAMPLE_ROWS: Final = 8192
