@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import statistics
-import subprocess
 import tempfile
 import threading
 import time
@@ -23,6 +21,7 @@ from pathlib import Path
 import httpx
 
 import jeton
+from benches.service.load import answered
 from benches.service.servers import Process, free_port, server
 
 __all__ = ["main"]
@@ -43,14 +42,7 @@ def load(
     script = folder / "wrk.lua"
     script.write_text(_SCRIPT.format(body=json.dumps(body)), encoding="utf-8")
     cpu = process.cpu_seconds()
-    words = ["taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s"]
-    said = subprocess.run(
-        [*words, "-s", str(script), process.url + path], capture_output=True, text=True, check=True
-    ).stdout
-    assert "Non-2xx" not in said, said
-    found = re.search(r"(\d+) requests in ([\d.]+)(m?s)", said)
-    assert found, said
-    n, took = int(found[1]), float(found[2])
+    n, took = answered(process.url + path, script, seconds=seconds, connections=connections)
     return n / took, (process.cpu_seconds() - cpu) / n
 
 
@@ -59,7 +51,6 @@ def kilobytes(seconds: float, folder: Path) -> None:
     where = {"BENCH_VOCABULARY": VOCABULARY, "BENCH_FOLDER": str(folder)}
     ours = {"text": KILOBYTE}
     theirs = {"prompt": KILOBYTE}
-    mine = ["jeton", "serve", "-t", VOCABULARY, "--threads", "1"]
     mine = ["jeton", "serve", "-t", VOCABULARY, "--threads", "1"]
     cases: list[tuple[str, list[str], str, object]] = [
         ("jeton /v1/count", mine, "/v1/count", ours),
@@ -240,44 +231,12 @@ def oversized(seconds: float, folder: Path) -> None:
           f"{grown / 2**20:.1f} MB ({grown / cap:.2f} caps)")  # fmt: skip
 
 
-def soak(seconds: float, folder: Path) -> None:
-    """Memory over many requests of new text: the slope with its interval."""
-    del folder
-    import numpy as np
-
-    port = free_port()
-    words = ["jeton", "serve", "-t", VOCABULARY, "--threads", "1", "--port", str(port)]
-    points: list[tuple[int, int]] = []
-    with server(words, port=port) as process, httpx.Client(timeout=60) as client:
-        n_requests = 0
-        until = time.monotonic() + 60 * seconds
-        while time.monotonic() < until:
-            texts = [f"{SENTENCE}{n_requests + n} {hash((n_requests, n)):x}" for n in range(500)]
-            for text in texts[:100]:
-                client.post(f"{process.url}/v1/count", json={"text": text}).raise_for_status()
-            client.post(f"{process.url}/v1/count", json={"texts": texts}).raise_for_status()
-            n_requests += 101
-            points.append((n_requests, process.memory_bytes()))
-    later = np.array(points[len(points) // 3 :], dtype=float)
-    # Blocks, because neighbouring readings depend on one another.
-    blocks = [block.mean(axis=0) for block in np.array_split(later, 12)]
-    steps = np.diff(np.array(blocks), axis=0)
-    slopes = steps[:, 1] / steps[:, 0]
-    half = 2.2 * slopes.std(ddof=1) / len(slopes) ** 0.5
-    print(
-        f"  {n_requests:,} requests: {slopes.mean():+.2f} bytes a request "
-        f"[{slopes.mean() - half:+.2f}, {slopes.mean() + half:+.2f}], "
-        f"{later[-1, 1] / 2**20:.0f} MB at the end"
-    )
-
-
 PARTS: dict[str, Callable[[float, Path], None]] = {
     "kilobytes": kilobytes,
     "large": large,
     "lag": lag,
     "health": health,
     "oversized": oversized,
-    "soak": soak,
 }
 
 

@@ -28,21 +28,36 @@ def document(served: Live) -> dict[str, Any]:
     return dict(found.json())
 
 
-PATHS = [route.path for route in OWN_ROUTES if route.path != "/v1/route"] + [
-    "/tokenize", "/detokenize", "/sg/tokenize", "/sg/v1/detokenize", "/llama/tokenize",
+POSTS = [route.path for route in OWN_ROUTES] + [
+    "/v1/tokenizers", "/tokenize", "/detokenize", "/sg/tokenize", "/sg/v1/detokenize",
+    "/llama/tokenize",
     "/llama/apply-template", "/tei/tokenize", "/tei/decode", "/v1/messages/count_tokens",
     "/v1/responses/input_tokens", "/v1/tokenize", "/v1/detokenize",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
-@pytest.mark.parametrize("path", PATHS)
+GETS = ["/healthz", "/readyz", "/metrics", "/v1/info", "/v1/shadow"]
+POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
+OPERATIONS = [
+    *(("POST", path, POSITIVE) for path in POSTS),
+    # Bytes of a file, and a request without anything, cannot be wrong by the document.
+    *(("POST", path, NEGATIVE) for path in POSTS if path != "/v1/tokenizers"),
+    *(("GET", path, POSITIVE) for path in GETS),
+]
+
+
+@pytest.fixture(scope="session")
+def schema(served: Live, document: dict[str, Any]) -> Any:
+    found = schemathesis.openapi.from_dict(document)
+    found.config.update(base_url=served.url)
+    return found
+
+
+@pytest.mark.parametrize(("method", "path", "mode"), OPERATIONS)
 def test_the_document_is_kept(
-    served: Live, document: dict[str, Any], path: str, mode: schemathesis.GenerationMode
+    schema: Any, method: str, path: str, mode: schemathesis.GenerationMode
 ) -> None:
-    schema = schemathesis.openapi.from_dict(document)
-    schema.config.update(base_url=served.url)
-    operation = schema[path]["POST"]
+    operation = schema[path][method]
 
     @given(case=operation.as_strategy(generation_mode=mode))
     @settings(max_examples=N_EXAMPLES, suppress_health_check=list(HealthCheck))
@@ -56,6 +71,12 @@ def test_the_document_is_kept(
 
 def test_the_document_has_every_route(document: dict[str, Any]) -> None:
     paths = document["paths"]
+    methods = {(method.upper(), path) for path, item in paths.items() for method in item}
+    tested = {(method, path) for method, path, _ in OPERATIONS}
+    assert tested <= methods
+    # Other routes of shapes that are tested.
+    others = {"/sg/detokenize", "/sg/v1/tokenize", "/llama/detokenize"}
+    assert {path for _, path in methods - tested} <= others
     for route in OWN_ROUTES:
         assert "post" in paths[route.path]
     for name, routes in COMPAT.items():

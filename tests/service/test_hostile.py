@@ -221,6 +221,33 @@ def test_clients_that_leave(tight: Live) -> None:
     assert tight.gate.n_running == 0
 
 
+def test_answers_of_one_connection_keep_their_order(tight: Live) -> None:
+    body = b'{"text": "hello"}'
+    count = b"POST /v1/count HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
+    probe = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+    last = b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+    answer = raw(tight, count + probe + count + last)
+    bodies = [part.split(b"HTTP/1.1")[0] for part in answer.split(b"\r\n\r\n")[1:]]
+    kinds = [sorted(json.loads(part)) for part in bodies]
+    counted = ["basis", "count", "fingerprint", "tokenizer"]
+    assert kinds == [counted, ["status"], counted, ["status"]]
+
+
+def test_many_that_come_at_once_are_all_answered(tight: Live) -> None:
+    with contextlib.ExitStack() as stack:
+        connections = [
+            stack.enter_context(socket.create_connection((tight.host, tight.port), timeout=20))
+            for _ in range(60)
+        ]
+        for connection in connections:
+            connection.sendall(request(b'{"text": "hello"}'))
+        for connection in connections:
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+
+
 def test_uploads_can_be_off(tight: Live) -> None:
     found = httpx.post(f"{tight.url}/v1/tokenizers", content=small.tekken())
     assert (found.status_code, found.json()["error"]["type"]) == (404, "no_uploads")

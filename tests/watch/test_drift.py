@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton.auditing.gate import CAUSES as GATE_CAUSES
-from jeton.catalog import gpu, model
+from jeton.catalog import gpu, model, price
 from jeton.errors import FormatError, UsageError
 from jeton.watch import (
     DRIFT_CAUSES,
@@ -125,7 +124,7 @@ def test_a_changed_preprocessing_moves_the_canary_at_once() -> None:
 def test_the_story_of_3_am() -> None:
     """A deployed step triples the tokens: caught in 200 requests, cause and minutes named."""
     served_by = ServedBy(model("llama-3.1-8b"), gpu("l4"), seconds_per_token=0.03)
-    monitor = Monitor(history(), served_by=served_by, usd_per_mtok_input=Decimal("2.5"))
+    monitor = Monitor(history(), served_by=served_by, price=price("usd:2.5/10"))
     quiet = [replace(r, at=i * 0.4, n_output=300) for i, r in enumerate(requests(600, seed=41))]
     assert monitor.observe(*quiet) == ()
     night = [
@@ -224,7 +223,7 @@ def test_an_audit_baseline_is_a_history() -> None:
     past = [r.text or "" for r in requests(150, seed=71)]
     report = audit(iter(past), tokenizers=TOKENIZER, observers=[collector])
     found = WatchHistory.from_bytes(Baseline.build(report, collector).to_bytes())
-    assert found.texts is not None
+    assert found.side is not None
     monitor = Monitor(found)
     long = [replace(r, text=(r.text or "") * 3, source="") for r in requests(200, seed=72)]
     alert, _ = first_alert(monitor, long)

@@ -24,8 +24,7 @@ from jeton.watch.collectors import OtlpReceiver, Phoenix, open_live
 from jeton.watch.following import FollowedFile
 from jeton.watch.logs import requests_of
 from jeton.watch.run import Outputs, WatchRun
-from jeton.watch.store import open_store
-from tests.watch.streams import TOKENIZER, history, requests
+from tests.watch.streams import TOKENIZER, requests
 
 
 def line(n: int) -> bytes:
@@ -142,18 +141,6 @@ class _Receiver:
         self.server.server_close()
 
 
-@pytest.fixture
-def loud() -> Monitor:
-    """A monitor with an alert of all causes."""
-    monitor = Monitor(history())
-    for request in requests(120, seed=3):
-        if monitor.observe(
-            *requests_of([{"prompt": " ".join(request.text or ""), "route": "night"}])
-        ):
-            return monitor
-    raise AssertionError("no alert")
-
-
 def test_alerts_go_to_files_and_addresses(loud: Monitor, tmp_path: Path) -> None:
     alert = loud.alerts[0]
     file = tmp_path / "alerts.jsonl"
@@ -174,25 +161,6 @@ def test_alerts_go_to_files_and_addresses(loud: Monitor, tmp_path: Path) -> None
     assert "answered 410" in said[0]
     with pytest.raises(FileNotFoundError):
         alert_sink(str(tmp_path / "no" / "alerts"))
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
-def test_windows_and_alerts_are_kept_and_exported(loud: Monitor, tmp_path: Path, kind: str) -> None:
-    if kind == "duckdb":
-        pytest.importorskip("duckdb")
-    pq = pytest.importorskip("pyarrow.parquet")
-    address = f"{kind}:{tmp_path / 'history.db'}"
-    with open_store(address) as store:
-        store.add_window(loud.sums, first_request=0, last_request=9, ended_at=None)
-        store.add_alert(loud.alerts[0])
-    with open_store(address) as store:
-        names, rows = store.windows()
-        store.write_parquet(tmp_path / "windows.parquet")
-    assert sum(row[names.index("n_requests")] for row in rows) == loud.n_requests
-    table = pq.read_table(tmp_path / "windows.parquet").to_pydict()
-    assert sum(table["n_tokens"]) == loud.sums.total().n_tokens
-    with pytest.raises(UsageError, match="names no store"):
-        open_store("mysql:x")
 
 
 def _post(port: int, body: bytes, path: str = "/v1/traces", **headers: str) -> int:

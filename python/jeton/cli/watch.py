@@ -9,11 +9,12 @@ import click
 from jeton.cli import outputs, streams, tables
 from jeton.cli.durations import Duration
 from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import MEMORY_SECTION, memory_options, memory_plan
+from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
 from jeton.cli.option_groups import SectionedCommand
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
+    from jeton.catalog.api_price import ApiPrice
     from jeton.watch import Monitor
     from jeton.watch.memory import MemoryReading
     from jeton.watch.outlook import ServedBy
@@ -77,7 +78,11 @@ _SECTIONS = {
     "--learn", type=click.IntRange(min=20), default=500, show_default=True, metavar="N",
     help="Requests that a signal is learned from, where the history lacks it.",
 )  # fmt: skip
-@click.option("--price-model", metavar="P", help="Price of the input tokens, for dollars a day.")
+@click.option(
+    "--price-model", metavar="P",
+    help="Price of all requests (usd:INPUT/OUTPUT), or of those whose model the log does not name; "
+    "by default each by its model.",
+)  # fmt: skip
 @click.option("--model", metavar="M", help="Model that serves the requests, for the minutes left.")
 @click.option("--gpu", metavar="G", help="GPU that it runs on.")
 @click.option(
@@ -169,7 +174,7 @@ def watch(
         tokenizer=tokenizer,
         settings=WatchSettings(alpha=alpha, window_requests=window, learn_requests=learn),
         served_by=_served_by(**given),
-        usd_per_mtok_input=_input_price(price_model),
+        price=_price(price_model),
     )
     with ExitStack() as stack:
         kept = stack.enter_context(open_store(store)) if store is not None else None
@@ -213,17 +218,16 @@ def _served_by(
     from jeton.catalog import model as find_model
     from jeton.watch.outlook import ServedBy
 
-    return ServedBy(
-        find_model(model), find_gpu(gpu), memory_plan(**plan), seconds_per_token=token_seconds
-    )
+    facts, card = find_model(model), find_gpu(gpu)
+    return ServedBy(facts, card, plan_for(facts, card, **plan), seconds_per_token=token_seconds)
 
 
-def _input_price(name: str | None) -> Any:
+def _price(name: str | None) -> ApiPrice | None:
     if name is None:
         return None
     from jeton.catalog import price
 
-    return price(name).usd_per_mtok_input
+    return price(name)
 
 
 def _place(option: str, place: str) -> tuple[str, int]:

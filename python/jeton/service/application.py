@@ -161,21 +161,22 @@ def create_app(
     metrics.running.set_function(lambda: gate.n_running)
     metrics.held_bytes.set_function(lambda: gate.held_bytes)
     metrics.waiting.set_function(lambda: quick.n_waiting + heavy.n_waiting)
-    on_shutdown: list[Any] = [quick.stop, heavy.stop]
+    starts: list[Any] = [quick.start, heavy.start]
+    stops: list[Any] = [quick.stop, heavy.stop]
     if settings.shadow is not None:
         from jeton.service.mirror.forwarding import Mirror
         from jeton.service.mirror.plan import read_mirror_plan
 
         gate.mirror = Mirror(read_mirror_plan(settings.shadow), metrics.registry, quick)
-        on_shutdown.insert(0, gate.mirror.stop)
+        stops.insert(0, gate.mirror.stop)
     handlers: list[Any] = [
         *(_handler(route, gate, heavy if route.is_heavy else quick) for route in routes.values()),
         *_fixed(gate, heavy),
     ]
-    starts, stops = [quick.start, heavy.start], [quick.stop, heavy.stop]
     drift = open_drift(settings, state)
     if drift is not None:
-        starts, stops = [*starts, drift.start], [*stops, drift.stop]
+        starts.append(drift.start)
+        stops.append(drift.stop)
         handlers.append(drift.handler())
         metrics.registry.register(MonitorCollector(drift.monitor))
     if (PAGE / "index.html").is_file():
@@ -191,13 +192,8 @@ def create_app(
             render_plugins=[],
         ),
         exception_handlers={Exception: _shown(routes)},
-        on_startup=[
-            quick.start,
-            heavy.start,
-            *([drift.start] if drift else []),
-            lambda: _write_document(framework, gate),
-        ],
-        on_shutdown=[*on_shutdown, *([drift.stop] if drift else [])],
+        on_startup=starts,
+        on_shutdown=stops,
         request_max_body_size=None,
         logging_config=None,
     )
@@ -205,9 +201,9 @@ def create_app(
     return gate
 
 
-def _write_document(framework: Litestar, gate: Gate) -> None:
-    """Make the OpenAPI document before any request: it takes a second of the event loop."""
-    gate.document = json_bytes(framework.openapi_schema.to_schema())
+def _document(framework: Litestar) -> bytes:
+    """Make the OpenAPI document, a second of processor time."""
+    return json_bytes(framework.openapi_schema.to_schema())
 
 
 async def _unset(*_: Any) -> None:
@@ -313,8 +309,9 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
     def show_metrics() -> bytes:
         return metrics.text(state)
 
-    @get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON, sync_to_thread=False)
-    def openapi() -> bytes:
+    @get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON)
+    async def openapi() -> bytes:
+        gate.document = gate.document or await heavy.run(_document, gate.framework)
         return gate.document
 
     @get(

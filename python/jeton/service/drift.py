@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from litestar import get
@@ -74,9 +75,10 @@ class ServiceDrift:
         """Called in a thread of the pool: hand the texts over, and never wait."""
         if worked.served.name != self._name:
             return
+        now = time.time()
         for text in worked.texts:
             if isinstance(text, str) and 0 < len(text) <= _MAX_CHARS:
-                self._thread.offer(WatchedRequest(text, route=route))
+                self._thread.offer(WatchedRequest(text, route=route, at=now))
 
 
 def open_drift(settings: ServiceSettings, state: ServiceState) -> ServiceDrift | None:

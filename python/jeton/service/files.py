@@ -26,7 +26,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
         ("port", "drain_seconds", "stop_seconds", "reload_seconds"), ((int, float), "a number")
     ),
-    **dict.fromkeys(("host", "endpoints", "shadow", "keys_file"), ((str,), "a text")),
+    **dict.fromkeys(("host", "endpoints", "shadow", "keys_file", "watch"), ((str,), "a text")),
 }
 _FIELDS = tuple(
     item.name for item in fields(ServiceSettings) if item.name not in ("keys", "limits")
@@ -64,7 +64,7 @@ def read_service_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     for name in ("count_models", "templates", "tokenizers"):
         if name in found:
             found[name] = {key: _placed(folder, value) for key, value in found[name].items()}
-    for name in ("endpoints", "shadow"):
+    for name in ("endpoints", "shadow", "watch"):
         if name in found:
             found[name] = _placed(folder, found[name])
     if "keys_file" in found:

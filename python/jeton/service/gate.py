@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jeton.service.pool import WorkPool
     from jeton.service.state import ServiceState
 
-__all__ = ["Gate", "headers_of"]
+__all__ = ["HEALTH_PATHS", "Gate", "headers_of"]
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -48,8 +48,9 @@ _LARGE_BODY = 1 << 18
 """Bodies from this size on wait in the queue of heavy work, not before small ones."""
 _MAX_DISCARDED = 64 << 20
 _DISCARD_SECONDS = 1.0
-_NOT_METERED = frozenset({"/healthz", "/readyz"})
-_NO_KEY = frozenset({"/healthz", "/readyz", "/", "/openapi.json"})
+HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
+"""Probes: neither metered nor kept waiting."""
+_NO_KEY = frozenset({*HEALTH_PATHS, "/", "/openapi.json"})
 _PAGE_SUFFIXES = (".js", ".css")
 
 
@@ -124,7 +125,7 @@ class Gate:
             await self.framework(scope, receive, send)
             return
         path: str = scope["path"]
-        if path in _NOT_METERED:
+        if path in HEALTH_PATHS:
             await self._health(path, send)
             return
         route = self.routes.get(path)

@@ -9,12 +9,17 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 __all__ = ["PoolIsFull", "WorkPool"]
+
+_NICENESS = 5
+"""Niceness of the threads, on Linux: an event loop that wakes up goes before those that encode."""
 
 _R = TypeVar("_R")
 _Done = tuple[asyncio.Future[Any], Any, BaseException | None]
@@ -81,6 +86,9 @@ class WorkPool:
         return await future
 
     def _work(self) -> None:
+        if sys.platform == "linux":  # elsewhere a niceness is that of all threads
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         while (job := self._jobs.get()) is not None:
             future, work, given = job
             result, error = None, None

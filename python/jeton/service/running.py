@@ -12,14 +12,17 @@ import logging
 import signal
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from jeton.service.faults import LOGGER
+from jeton.service.gate import HEALTH_PATHS
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -35,17 +38,45 @@ _LAST_ARRIVALS_SECONDS = 0.5
 _SWITCH_SECONDS = 0.0005
 """Time after which a thread lets another have the interpreter. Python's own 5 ms, once for each
 thread that encodes, would be the lag of the event loop."""
+_STARTS_A_TURN = 8
 _HEADER_TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
 
 
-class _HeaderLimits(HttpToolsProtocol):
-    """uvicorn's protocol with limits on a request's header: its size and its time."""
+class _Starts:
+    """Requests that wait for their start: a few begin at each turn of the event loop.
+
+    A turn that begins all that came at once is long, and the next look at the sockets waits for it.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._is_due = False
+
+    def add(self, start: Callable[[], None]) -> None:
+        """Call a function at one of the next turns."""
+        self._waiting.append(start)
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        # First of all, so that nothing that fails below stops the turns.
+        self._is_due = len(self._waiting) > _STARTS_A_TURN
+        if self._is_due:
+            asyncio.get_running_loop().call_soon(self._turn)
+        for _ in range(min(_STARTS_A_TURN, len(self._waiting))):
+            self._waiting.popleft()()
+
+
+class _Protocol(HttpToolsProtocol):
+    """uvicorn's protocol with limits on a request's header, and with probes answered at once."""
 
     header_seconds = 10.0
     max_header_bytes = 64 << 10
+    starts: _Starts
 
     _is_in_header = True
     _n_header_bytes = 0
@@ -80,6 +111,18 @@ class _HeaderLimits(HttpToolsProtocol):
         self._is_in_header = False
         self._n_header_bytes = 0
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if cycle.scope["path"] not in HEALTH_PATHS or self.flow.write_paused:
+            self.starts.add(partial(super()._start_asgi_task, cycle, app))
+            return
+        # A probe says something of this process, and not of the requests that came with it. Its
+        # answer waits for nothing, so that its first step is its last.
+        try:
+            cycle.run_asgi(app).send(None)
+        except StopIteration:
+            return
+        self.transport.close()
 
     def _arm(self) -> None:
         loop = asyncio.get_running_loop()
@@ -196,9 +239,13 @@ def make_server(gate: Gate, *, on_start: Callable[[], None] | None = None) -> Se
     settings, limits = gate.state.settings, gate.state.limits
     logging.getLogger("jeton.service").setLevel(logging.WARNING)
     protocol = type(
-        "_Protocol",
-        (_HeaderLimits,),
-        {"header_seconds": limits.header_seconds, "max_header_bytes": limits.max_header_bytes},
+        "_ProtocolOfServer",
+        (_Protocol,),
+        {
+            "header_seconds": limits.header_seconds,
+            "max_header_bytes": limits.max_header_bytes,
+            "starts": _Starts(),
+        },
     )
     config = uvicorn.Config(
         gate,

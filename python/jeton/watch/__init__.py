@@ -7,6 +7,7 @@ from jeton.watch.causes import DRIFT_CAUSES, CauseShare
 from jeton.watch.history import HISTORY_SCHEMA, WatchHistory
 from jeton.watch.monitor import Monitor, SignalState, WatchedRequest, WatchSettings
 from jeton.watch.outlook import ServedBy
+from jeton.watch.recent import RequestBilling
 from jeton.watch.signals import SIGNALS
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Alert",
     "CauseShare",
     "Monitor",
+    "RequestBilling",
     "ServedBy",
     "SignalState",
     "WatchHistory",

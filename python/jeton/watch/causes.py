@@ -1,40 +1,40 @@
 """Causes of a drift, by the exact decomposition of the gate: the one door to it.
 
-A watch keeps no sums of features; it keeps some texts of its history as the gate's sums, and the
-texts of late. When a signal moves, these are counted by the gate's collector, and its rule says how
-much of the difference each cause has.
+A watch keeps no sums of features; it keeps a sample of its history as a side of the gate's
+comparison, and the requests of late. When a signal moves, these become the other side (`billed`),
+and the gate's rule says how much of the difference, in tokens and in dollars, each cause has.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from jeton._core import TextBatch, Tokenizer
+from jeton._core import Tokenizer
 from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
 from jeton.auditing.gate.cause_names import OF_PRICE
-from jeton.auditing.gate.causes import CAUSES, Compared, causes_of
-from jeton.auditing.gate.collector import Collector
+from jeton.auditing.gate.causes import CauseEffect, Compared, causes_of, label_of
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES
-from jeton.auditing.gate.side import PRICED_KINDS, BilledSide, GatePriceCell, GatePriceKey
+from jeton.auditing.gate.levels import figure_of
+from jeton.auditing.gate.side import BilledSide
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.gate.values import domain_values
+from jeton.catalog.api_price import ApiPrice
 from jeton.findings import Basis
-from jeton.workload.choice import Chosen
+from jeton.watch.billed import repriced, watched_side
+from jeton.watch.recent import RecentRequest
 
 __all__ = [
     "BASELINE_SCHEMA",
     "DRIFT_CAUSES",
     "Baseline",
+    "BilledSide",
     "CauseShare",
     "DriftCause",
-    "TextSums",
     "TokenizerIdentity",
     "explain_drift",
 ]
@@ -101,15 +101,23 @@ DRIFT_CAUSES: Final = _causes(
         "compare the text before and after the last deployed step",
     ),
     DriftCause(
-        "wording", "wording", frozenset({"wording", "content", "unlogged"}),
+        "wording", "wording", frozenset({"wording", "content"}),
         "see what the texts are about now; a vocabulary of the domain may pay",
+    ),
+    DriftCause(
+        "unlogged", "tokens that the log does not show", frozenset({"unlogged"}),
+        "see what is sent beside the text: tools, pictures, a hidden preamble",
+    ),
+    DriftCause(
+        "answer", "length of the answers", frozenset({"answer", "reasoning"}),
+        "compare max_tokens, the effort of reasoning and the instructions with yesterday's",
     ),
     DriftCause(
         "price", "price or traffic",
         frozenset(
             {"cache", *OF_PRICE, "list_price", "fees", "traffic"}
-        ) | {"answer", "reasoning"},
-        "compare the price list and the number of requests",
+        ),
+        "compare model, tariff and cached share with yesterday's: jeton audit --logs",
     ),
 )  # fmt: skip
 """Every cause by name. A new one is an entry here; a test holds that each of the gate's has one."""
@@ -124,10 +132,11 @@ class CauseShare:
     Attributes:
         cause: Name in `DRIFT_CAUSES`.
         label: Its name in sentences.
-        detail: The gate's cause within it with the largest part.
-        share: Part of the difference; all shares add up to 1.
+        detail: The gate's cause within it with the largest part, and the part of the request.
+        share: Part of the difference in tokens; all shares add up to 1.
         groups: Sources or languages that it comes from, the largest first.
-        usd_per_day: Dollars a day of it; None without price and traffic.
+        usd_per_day: Dollars a day of it, all parts and kinds of tokens; None without price or
+            traffic.
         basis: Exact, or estimated where the tokenizer of the history is not at hand.
         remedy: The first thing to look at.
     """
@@ -142,129 +151,63 @@ class CauseShare:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSize:
-    """Sums of the texts of one source."""
-
-    source: str
-    n_texts: int
-    n_bytes: int
-    n_chars: int
-    n_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class TextSums:
-    """Texts in the gate's sums, under one tokenizer."""
-
-    statistics: Statistics
-
-    @classmethod
-    def of(
-        cls,
-        tokenizer: Tokenizer,
-        texts: Sequence[str],
-        domains: Sequence[str],
-    ) -> TextSums:
-        """Count texts, each with the name of its source."""
-        return cls(_collected(tokenizer, texts, domains, None).current.statistics)
-
-    @property
-    def n_texts(self) -> int:
-        """Texts that were counted."""
-        return self.statistics.total().n
-
-    def lengths(self) -> Counter[int]:
-        """Return how many texts have how many tokens."""
-        return self.statistics.histogram()
-
-    def sizes(self) -> Iterator[SourceSize]:
-        """Yield the sums of each source."""
-        for source in self.statistics.domains:
-            whole = self.statistics.total(source)
-            yield SourceSize(source, whole.n, whole.n_bytes[0], whole.n_chars[0], whole.n_tokens[0])
-
-    @classmethod
-    def of_baseline(cls, baseline: Baseline) -> TextSums:
-        """Take the texts of an audit's baseline."""
-        return cls(baseline.side.text)
-
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON values."""
-        return self.statistics.to_plain()
-
-    @classmethod
-    def from_plain(cls, plain: Any) -> TextSums:
-        """From JSON values.
-
-        Raises:
-            FormatError: They are no sums.
-        """
-        return cls(Statistics.from_plain(plain))
-
-
 def explain_drift(
     metric: str,
-    before: TextSums,
-    texts: Sequence[str],
-    domains: Sequence[str],
+    before: BilledSide,
+    requests: Sequence[RecentRequest],
     *,
     tokenizer: Tokenizer,
     before_tokenizer: Tokenizer | None = None,
     is_same_tokenizer: bool = True,
     domain: str | None = None,
-    usd_per_mtok_input: Decimal | None = None,
+    price: ApiPrice | None = None,
     requests_per_day: float | None = None,
 ) -> tuple[CauseShare, ...]:
-    """Return the causes of a difference between history and texts of late, the largest first.
+    """Return the causes of a difference between a history and requests of late, largest first.
 
     Args:
         metric: ``tokens_per_document`` or ``bytes_per_token``.
         before: The history.
-        texts: Texts of late.
-        domains: Source of each.
+        requests: Requests of late; those without text are left out.
         tokenizer: The tokenizer in use.
         before_tokenizer: Tokenizer of the history, where it is another one and at hand.
         is_same_tokenizer: True if it is the same.
         domain: Source that is compared; None: all.
-        usd_per_mtok_input: Price of a million input tokens; None: not known.
-        requests_per_day: Traffic; None: not known.
+        price: Price of all requests, or of those whose model has none; None: by their models.
+        requests_per_day: Traffic; None: not known, and so are the dollars.
     """
-    if not texts:
+    kept = [request for request in requests if request.text is not None]
+    if not kept:
         return ()
-    collector = _collected(tokenizer, texts, domains, before_tokenizer)
-    after = collector.current
-    old, new = (_side(text, usd_per_mtok_input) for text in (before.statistics, after.statistics))
-    sides = Compared(old, DocumentTable(), new, after, collector.other, is_same_tokenizer)
-    values = [domain_values(side.text, domain) for side in (old, new)]
-    found = causes_of(metric, sides, domain=domain, before=values[0], after=values[1])
+    after = watched_side(kept, tokenizer, other=before_tokenizer, price=price)
+    sides = Compared(
+        repriced(before, price),
+        DocumentTable(),
+        after.side,
+        after.current,
+        after.other,
+        is_same_tokenizer,
+    )
+    found = _effects(metric, sides, domain)
     difference = sum((effect.value for effect in found), Fraction(0))
     if not difference:
         return ()
-    dollars: dict[str, Fraction] = {}
-    if usd_per_mtok_input is not None and requests_per_day:
-        for side, own in zip((old, new), values, strict=True):
-            own["requests_per_day"] = Fraction(requests_per_day)
-            own[_DAYS] = side.usd / side.n_priced * own["requests_per_day"]
-        for effect in causes_of(_DAYS, sides, domain=None, before=values[0], after=values[1]):
-            name = _HOME[effect.cause].name
-            dollars[name] = dollars.get(name, Fraction(0)) + effect.value
+    dollars = _effects(_DAYS, sides, None, Fraction(requests_per_day or 0))
     shares: list[CauseShare] = []
     for cause in DRIFT_CAUSES.values():
-        effects = [effect for effect in found if effect.cause in cause.of]
-        value = sum((effect.value for effect in effects), Fraction(0))
-        if not value:
+        own = [effect for effect in found if effect.cause in cause.of]
+        usd = [effect for effect in dollars if effect.cause in cause.of]
+        if not own and not usd:
             continue
-        main = max(effects, key=lambda effect: abs(effect.value))
-        usd = dollars.get(cause.name, Fraction(0)) if dollars else None
+        main = max(own or usd, key=lambda effect: abs(effect.value))
         shares.append(
             CauseShare(
                 cause=cause.name,
                 label=cause.label,
-                detail=CAUSES[main.cause],
-                share=float(value / difference),
-                groups=_grown(cause.name, old.text, new.text),
-                usd_per_day=None if usd is None else float(usd),
+                detail=label_of(main),
+                share=float(sum((effect.value for effect in own), Fraction(0)) / difference),
+                groups=_grown(cause.name, sides.before.text, sides.after.text),
+                usd_per_day=float(sum(effect.value for effect in usd)) if dollars else None,
                 basis=main.basis,
                 remedy=FEATURES[main.cause].remedy if main.cause in FEATURES else cause.remedy,
             )
@@ -273,15 +216,19 @@ def explain_drift(
     return tuple(shares)
 
 
-def _side(text: Statistics, usd_per_mtok_input: Decimal | None) -> BilledSide:
-    """A side of texts alone; with a price, the dollars of their tokens."""
-    if usd_per_mtok_input is None:
-        return BilledSide(text)
-    whole = text.total()
-    none = [0] * (len(PRICED_KINDS) - 1)
-    usd = Fraction(usd_per_mtok_input) * whole.n_tokens[0] / 1_000_000
-    cell = GatePriceCell(whole.n, (whole.n_tokens[0], *none), (usd, *(Fraction(0) for _ in none)))
-    return BilledSide(text, prices={GatePriceKey("", "", "", ""): cell})
+def _effects(
+    metric: str, sides: Compared, domain: str | None, requests_per_day: Fraction = Fraction(0)
+) -> tuple[CauseEffect, ...]:
+    """The gate's causes of a figure; none where a side does not have it."""
+    values = []
+    for side in (sides.before, sides.after):
+        own = domain_values(side.text, domain)
+        if metric == _DAYS and requests_per_day:
+            usd = figure_of(_DAYS, side, requests_per_day=requests_per_day)
+            own |= {"requests_per_day": requests_per_day}
+            own |= {} if usd is None else {_DAYS: usd}
+        values.append(own)
+    return causes_of(metric, sides, domain=domain, before=values[0], after=values[1])
 
 
 def _grown(cause: str, before: Statistics, after: Statistics) -> tuple[str, ...]:
@@ -296,15 +243,3 @@ def _grown(cause: str, before: Statistics, after: Statistics) -> tuple[str, ...]
             shares[key[place]] = shares.get(key[place], 0.0) + sign * cell.n / n
     ordered = sorted(shares, key=lambda name: (-abs(shares[name]), name))
     return tuple(name for name in ordered if name)[:3]
-
-
-def _collected(
-    tokenizer: Tokenizer,
-    texts: Sequence[str],
-    domains: Sequence[str],
-    other: Tokenizer | None,
-) -> Collector:
-    collector = Collector(other=other)
-    collector.begin([Chosen(tokenizer.name or "", tokenizer, tokenizer)], current=0)
-    collector.add("watch", TextBatch.from_texts(list(texts)), domains=list(domains))
-    return collector

@@ -1,8 +1,9 @@
 """The history that a watch compares with: a file of sums, without any text.
 
-JSON, compressed with zstd: sums of the requests by group, the texts of a sample of them in the
-gate's sums, the tokenizer, and the reading of the canary. A baseline of `jeton audit` is read, too:
-it has the lengths and the causes, and the other signals are learned from the first requests.
+JSON, compressed with zstd: sums of the requests by group, a sample of them in the gate's sums
+(text, billed tokens and dollars), the tokenizer, and the reading of the canary. A baseline of
+`jeton audit` is read, too: it has the lengths and the causes, and the other signals are learned
+from the first requests.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
 from jeton.errors import FormatError, RecordError
 from jeton.watch.canary import CanaryReading
-from jeton.watch.causes import BASELINE_SCHEMA, Baseline, TextSums, TokenizerIdentity
+from jeton.watch.causes import BASELINE_SCHEMA, Baseline, BilledSide, TokenizerIdentity
 from jeton.watch.signals import SIGNALS
 from jeton.watch.windows import TrafficSums, WatchSums
 
 __all__ = ["HISTORY_SCHEMA", "WatchHistory"]
 
-HISTORY_SCHEMA: Final = "jeton.watch/1"
+HISTORY_SCHEMA: Final = "jeton.watch/2"
 
 _MAX_FILE_BYTES: Final = 256 << 20
 _LEVEL: Final = 9
@@ -37,14 +38,15 @@ class WatchHistory:
 
     Attributes:
         sums: Sums by group.
-        texts: A sample of the texts in the gate's sums; None: no causes can be told.
+        side: A sample in the gate's sums: text, billed tokens, dollars; None: causes cannot be
+            told.
         tokenizer: The tokenizer that counted; None: the log's own counts.
         canary: Reading of the canary; None: none was taken.
         jeton_version: Version that made it.
     """
 
     sums: WatchSums
-    texts: TextSums | None = None
+    side: BilledSide | None = None
     tokenizer: TokenizerIdentity | None = None
     canary: CanaryReading | None = None
     jeton_version: str = field(default=jeton_version)
@@ -62,7 +64,7 @@ class WatchHistory:
             "tokenizer": None if identity is None else identity.to_plain(),
             "canary": None if self.canary is None else self.canary.to_plain(),
             "groups": self.sums.to_plain(),
-            "texts": None if self.texts is None else self.texts.to_plain(),
+            "side": None if self.side is None else self.side.to_plain(),
         }
         text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
         return compress_zstd(text.encode("ascii"), level=_LEVEL)
@@ -100,10 +102,10 @@ class WatchHistory:
                 path=path or None,
             )
         try:
-            identity, texts = plain["tokenizer"], plain["texts"]
+            identity, side = plain["tokenizer"], plain["side"]
             return cls(
                 sums=WatchSums.from_plain(plain["groups"]),
-                texts=None if texts is None else TextSums.from_plain(texts),
+                side=None if side is None else BilledSide.from_plain(side),
                 tokenizer=None if identity is None else TokenizerIdentity.from_plain(identity),
                 canary=CanaryReading.from_plain(plain["canary"]),
                 jeton_version=str(plain["jeton_version"]),
@@ -133,20 +135,21 @@ class WatchHistory:
 
 def _of_audit(baseline: Baseline) -> WatchHistory:
     """Lengths by source, and the causes; signals of single requests are not in it."""
-    texts = TextSums.of_baseline(baseline)
+    text = baseline.side.text
     sums, signal = WatchSums(), SIGNALS["tokens_per_request"]
-    for size in texts.sizes():
-        group = sums.groups.setdefault(sums.key("", size.source, ""), TrafficSums())
-        group.n_requests += size.n_texts
-        group.n_tokens += size.n_tokens
-        group.n_bytes += size.n_bytes
-        group.n_chars += size.n_chars
+    for source in text.domains:
+        whole = text.total(source)
+        group = sums.groups.setdefault(sums.key("", source, ""), TrafficSums())
+        group.n_requests += whole.n
+        group.n_tokens += whole.n_tokens[0]
+        group.n_bytes += whole.n_bytes[0]
+        group.n_chars += whole.n_chars[0]
     levels: Counter[int] = Counter()
-    for length, n in texts.lengths().items():
+    for length, n in text.histogram().items():
         level = signal.level(length)
         if level is not None:
             levels[level] += n
     first = next(iter(sums.groups.values()), None)
     if first is not None:
         first.levels[signal.name] = levels
-    return WatchHistory(sums, texts, baseline.tokenizer)
+    return WatchHistory(sums, baseline.side, baseline.tokenizer)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jeton.corpus.lookup import lookup, text_or_none
 from jeton.corpus.requests import open_requests
 from jeton.errors import EmptyCorpusError
 from jeton.watch.monitor import WatchedRequest
+from jeton.watch.recent import RequestBilling
+
+if TYPE_CHECKING:
+    from jeton.corpus import RequestBatch, RequestStream
 
 __all__ = ["ROUTE_FIELDS", "SOURCE_FIELDS", "requests_of"]
 
@@ -73,9 +77,32 @@ def requests_of(
                     source=source,
                     at=at if math.isfinite(at) else None,
                     n_output=n_output if n_output >= 0 else None,
+                    billing=_billing(batch, i, stream),
                 )
     except EmptyCorpusError:
         return  # records without a request, such as the spans of tools
+
+
+def _billing(batch: RequestBatch, i: int, stream: RequestStream) -> RequestBilling:
+    columns = batch.columns
+    cached, written, hour, reasoning = (
+        max(0, int(getattr(columns, name)[i]))
+        for name in (
+            "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens", "reasoning_tokens",
+        )
+    )  # fmt: skip
+    model, provider = int(columns.model[i]), int(columns.provider[i])
+    blocks = () if batch.blocks is None else batch.blocks.of_request(i)
+    return RequestBilling(
+        model=stream.models[model] if model >= 0 else "",
+        provider=stream.providers[provider] if provider >= 0 else "",
+        tariff=stream.tariffs[int(columns.tariff[i])],
+        n_cached=cached,
+        n_written=written,
+        n_written_1h=hour,
+        n_reasoning=reasoning,
+        blocks=tuple((int(kind), start, end) for kind, start, end in blocks),
+    )
 
 
 def _marked(record: Any, routes: tuple[str, ...], sources: tuple[str, ...]) -> Any:

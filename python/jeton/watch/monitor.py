@@ -11,27 +11,28 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from decimal import Decimal
 from typing import Any, Final
 
 from jeton._core import Tokenizer
+from jeton.catalog.api_price import ApiPrice
 from jeton.errors import UsageError
 from jeton.findings import Basis
 from jeton.registry import TokenizerLike, resolve
 from jeton.watch.alerts import Alert
 from jeton.watch.bets import OF_ROUTES, Bank, Bet, bets_of, learned_bet
+from jeton.watch.billed import watched_side
 from jeton.watch.canary import CanaryReading, read_canary
 from jeton.watch.causes import (
     DRIFT_CAUSES,
+    BilledSide,
     CauseShare,
-    TextSums,
     TokenizerIdentity,
     explain_drift,
 )
 from jeton.watch.history import WatchHistory
 from jeton.watch.measuring import Measurer, RequestCounts
 from jeton.watch.outlook import ServedBy, outlook
-from jeton.watch.recent import RecentRequest, RecentRequests, TextSample
+from jeton.watch.recent import RecentRequest, RecentRequests, RequestBilling, RequestSample
 from jeton.watch.signals import SIGNALS
 from jeton.watch.windows import WatchSums
 
@@ -84,6 +85,7 @@ class WatchedRequest:
         n_output: Tokens of the answer.
         n_padding: Tokens of padding that its batch adds.
         n_estimated: Tokens that were estimated before it was counted.
+        billing: Model, cached tokens and parts of the text, for the dollars; None: not known.
     """
 
     text: str | None = None
@@ -95,6 +97,7 @@ class WatchedRequest:
     n_output: int | None = None
     n_padding: int | None = None
     n_estimated: int | None = None
+    billing: RequestBilling | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,8 @@ class Monitor:
             bring.
         settings: Settings.
         served_by: Model and GPUs, for the minutes until memory is full.
-        usd_per_mtok_input: Price of a million input tokens, for the dollars of a drift.
+        price: Price of all requests, or of those whose model has none, for the dollars of a drift;
+            None: each by its model.
         on_alert: Called with each alert, in the thread that saw it.
         encode: The live path from text to ids, for the canary; None: the tokenizer's own.
         preprocess: The step before it in the live path.
@@ -156,7 +160,7 @@ class Monitor:
         tokenizer: TokenizerLike | None = None,
         settings: WatchSettings | None = None,
         served_by: ServedBy | None = None,
-        usd_per_mtok_input: Decimal | None = None,
+        price: ApiPrice | None = None,
         on_alert: Callable[[Alert], None] | None = None,
         encode: Callable[[str], Sequence[int]] | None = None,
         preprocess: Callable[[str], str] | None = None,
@@ -167,19 +171,19 @@ class Monitor:
         self.tokenizer: Tokenizer | None = self._before if tokenizer is None else resolve(tokenizer)
         self._asked = tokenizer if isinstance(tokenizer, str) else ""
         self._measurer = None if self.tokenizer is None else Measurer(self.tokenizer)
-        self._served_by, self._price = served_by, usd_per_mtok_input
+        self._served_by, self._price = served_by, price
         self._on_alert = on_alert
         self._encode, self._preprocess = encode, preprocess
         self._lock = threading.RLock()
         kept = self.settings
         self._recent = RecentRequests(max_requests=kept.kept_requests, max_chars=kept.kept_chars)
-        self._sample = TextSample(max_texts=kept.sample_texts)
+        self._sample = RequestSample(max_texts=kept.sample_texts)
         self._traffic: deque[tuple[float, int, int]] = deque(maxlen=_MAX_TRAFFIC)
         self._learning: dict[str, Counter[int]] = {}
         self._banks: list[Bank] = []
         self._canary: CanaryReading | None = self.history.canary if self.history else None
-        self._learned: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-        self._learned_texts: TextSums | None = None
+        self._learned: tuple[RecentRequest, ...] = ()
+        self._learned_side: BilledSide | None = None
         self.sums = WatchSums()
         self.window = WatchSums()
         self.closed: deque[WatchSums] = deque(maxlen=100)
@@ -251,15 +255,15 @@ class Monitor:
     def make_history(self) -> WatchHistory:
         """Return what was seen as a history for later watches."""
         with self._lock:
-            texts, identity = None, None
+            side, identity = None, None
             if self.tokenizer is not None:
                 name = self.tokenizer.name or self._asked
                 identity = TokenizerIdentity.of(self.tokenizer, name=name, asked=self._asked)
-                if self._sample.texts:
-                    texts = TextSums.of(self.tokenizer, self._sample.texts, self._sample.domains)
+                if self._sample.requests:
+                    side = self._side(self.tokenizer, self._sample.requests)
             if self._canary is None and (self._encode or self.tokenizer):
                 self.check_canary()
-            return WatchHistory(self.sums, texts, identity, self._canary)
+            return WatchHistory(self.sums, side, identity, self._canary)
 
     @property
     def last_time(self) -> float | None:
@@ -306,18 +310,14 @@ class Monitor:
         """Take the requests of late for the new normal: alarms end, and bets begin anew."""
         with self._lock:
             sums = WatchSums()
-            texts: list[RecentRequest] = self._recent.since(0)
-            for request in texts:
+            kept = self._recent.since(0)
+            for request in kept:
                 counts = RequestCounts(request.n_tokens)
                 sums.count(counts, request.levels, route=request.route, source=request.source)
-            kept = [r for r in texts if r.text is not None]
-            summed = None
-            if kept and self.tokenizer is not None:
-                summed = TextSums.of(
-                    self.tokenizer, [r.text or "" for r in kept], [r.domain for r in kept]
-                )
+            kept = [r for r in kept if r.text is not None]
+            side = self._side(self.tokenizer, kept) if kept and self.tokenizer is not None else None
             identity = self.history.tokenizer if self.history is not None else None
-            self.history = WatchHistory(sums, summed, identity)
+            self.history = WatchHistory(sums, side, identity)
             self._before, self._canary, self.last_canary = self.tokenizer, None, ""
             self._begin()
 
@@ -370,11 +370,14 @@ class Monitor:
         self.sums.count(counts, levels, route=route, source=source)
         self.window.count(counts, levels, route=route, source=source)
         at = request.at
-        self._recent.add(
-            RecentRequest(number, request.text, route, source, levels, at, counts.n_tokens)
-        )
-        if request.text is not None:
-            self._sample.add(request.text, source or route)
+        recent = RecentRequest(
+            number, request.text, route, source, levels, at, counts.n_tokens,
+            n_billed=counts.n_tokens if request.n_tokens is None else request.n_tokens,
+            n_output=request.n_output or 0, overhead_tokens=request.overhead_tokens,
+            billing=request.billing or RequestBilling(),
+        )  # fmt: skip
+        self._recent.add(recent)
+        self._sample.add(recent)
         if at is not None:
             self._traffic.append((at, counts.n_tokens, request.n_output or 0))
         for bank in self._banks:
@@ -400,8 +403,7 @@ class Monitor:
         for name, _ in done:
             del self._learning[name]
         self._banks.append(Bank([learned_bet(name, h, self._chance) for name, h in done]))
-        if self._learned is None:
-            self._learned = (tuple(self._sample.texts), tuple(self._sample.domains))
+        self._learned = self._learned or tuple(self._sample.requests)
 
     def _moved(self, bank: Bank) -> list[int]:
         moved = []
@@ -454,10 +456,9 @@ class Monitor:
     def _causes(
         self, metric: str, requests: list[RecentRequest], route: str
     ) -> tuple[CauseShare, ...]:
-        kept = [r for r in requests if r.text is not None]
-        if not metric or self.tokenizer is None or not kept:
+        if not metric or self.tokenizer is None or all(r.text is None for r in requests):
             return ()
-        before = self._texts_before(self.tokenizer)
+        before = self._side_before(self.tokenizer)
         if before is None:
             return ()
         same = self._before is None or self._before.fingerprint == self.tokenizer.fingerprint
@@ -465,20 +466,23 @@ class Monitor:
         if self._before is None and identity is not None:
             same = identity.fingerprint == self.tokenizer.fingerprint
         return explain_drift(
-            metric, before, [r.text or "" for r in kept], [r.domain for r in kept],
+            metric, before, requests,
             tokenizer=self.tokenizer, before_tokenizer=None if same else self._before,
-            is_same_tokenizer=same, usd_per_mtok_input=self._price,
-            domain=route if route and not any(r.source for r in kept) else None,
+            is_same_tokenizer=same, price=self._price,
+            domain=route if route and not any(r.source for r in requests) else None,
             requests_per_day=self._per_day(),
         )  # fmt: skip
 
-    def _texts_before(self, tokenizer: Tokenizer) -> TextSums | None:
-        """Texts of the history, or of the requests that were learned from."""
-        if self.history is not None and self.history.texts is not None:
-            return self.history.texts
-        if self._learned_texts is None and self._learned is not None and self._learned[0]:
-            self._learned_texts = TextSums.of(tokenizer, *self._learned)
-        return self._learned_texts
+    def _side(self, tokenizer: Tokenizer, requests: Sequence[RecentRequest]) -> BilledSide:
+        return watched_side(requests, tokenizer, price=self._price).side
+
+    def _side_before(self, tokenizer: Tokenizer) -> BilledSide | None:
+        """The history, or the requests that were learned from."""
+        if self.history is not None and self.history.side is not None:
+            return self.history.side
+        if self._learned_side is None and self._learned:
+            self._learned_side = self._side(tokenizer, self._learned)
+        return self._learned_side
 
     def _per_day(self) -> float | None:
         if len(self._traffic) < 2 or self._traffic[-1][0] <= self._traffic[0][0]:

@@ -14,6 +14,7 @@ from jeton.economics.prediction.memory_forecast import (
     MemoryForecast,
     forecast_memory,
 )
+from jeton.economics.serving.memory_budget import DoesNotFitError, refusal
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.errors import UsageError
 
@@ -31,9 +32,12 @@ class ServedBy:
     Attributes:
         model: The model.
         gpu: The GPU.
-        plan: How the model is held.
+        plan: How the model is held, by which engine; None: the defaults.
         horizon_seconds: How far ahead memory is foreseen.
         seconds_per_token: Time of a token of an answer, measured; None: computed.
+
+    Raises:
+        DoesNotFitError: The engine refuses the model on these GPUs.
     """
 
     model: ModelFacts
@@ -41,6 +45,11 @@ class ServedBy:
     plan: MemoryPlan | None = None
     horizon_seconds: float = 600.0
     seconds_per_token: float | None = None
+
+    def __post_init__(self) -> None:
+        words = refusal(self.model, self.gpu, self.plan or MemoryPlan())
+        if words:
+            raise DoesNotFitError(f"{words}\nhint: --tensor-parallel, --weights, another --engine")
 
 
 def outlook(

@@ -55,7 +55,10 @@ class Outputs:
             except OSError as error:
                 self.complain(str(error))
         if self.store is not None:
-            self.store.add_alert(alert)
+            try:
+                self.store.add_alert(alert)
+            except OSError as error:
+                self.complain(str(error))
 
 
 class WatchRun:
@@ -158,11 +161,16 @@ class WatchRun:
 
     def _store(self, window: Any, last: int) -> None:
         assert self.outputs.store is not None
-        recent = self.monitor.last_time
-        self.outputs.store.add_window(
-            window, first_request=self._stored, last_request=last - 1, ended_at=recent
-        )
-        self._stored = last
+        first, self._stored = self._stored, last
+        try:
+            self.outputs.store.add_window(
+                window,
+                first_request=first,
+                last_request=last - 1,
+                ended_at=self.monitor.last_time,
+            )
+        except OSError as error:
+            self.outputs.complain(str(error))
 
 
 def open_sources(inputs: Sequence[str], *, from_end: bool = False) -> list[LiveSource]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -30,17 +34,26 @@ _TABLES: Final = (
 class WatchStore:
     """Rows of windows and alerts; no text of a request is among them.
 
+    A connection that failed is opened anew by the next call.
+
     Args:
-        connection: Connection of a database module (PEP 249).
-        mark: Its sign for a parameter: ``?`` or ``%s``.
+        connect: Opens a connection of a database module (PEP 249) that begins no transaction.
+        mark: Sign of the module for a parameter: ``?`` or ``%s``.
+        error: The module's base class of errors.
+        name: The address without a password, for messages.
+
+    Raises:
+        OSError: The database cannot be opened.
     """
 
-    def __init__(self, connection: Any, mark: str) -> None:
-        self._connection, self._mark = connection, mark
-        with closing(connection.cursor()) as cursor:
+    def __init__(
+        self, connect: Callable[[], Any], *, mark: str, error: type[Exception], name: str
+    ) -> None:
+        self._connect, self._mark, self._error, self._name = connect, mark, error, name
+        self._open: Any = None
+        with self._cursor() as cursor:
             for table in _TABLES:
                 cursor.execute(table)
-        connection.commit()
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +64,28 @@ class WatchStore:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._connection.close()
+        if self._open is not None:
+            self._open.close()
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Any]:
+        """A cursor whose work is committed at the end, or undone."""
+        try:
+            if self._open is None:
+                self._open = self._connect()
+            with closing(self._open.cursor()) as cursor:
+                cursor.execute("BEGIN")
+                yield cursor
+                cursor.execute("COMMIT")
+        except Exception as error:
+            failed, self._open = self._open, None
+            if failed is not None:
+                # Closing undoes the rows that are not committed.
+                with suppress(self._error):
+                    failed.close()
+            if not isinstance(error, self._error | OverflowError):
+                raise
+            raise OSError(f"--store {self._name} failed: {error}") from None
 
     def add_window(
         self, window: WatchSums, *, first_request: int, last_request: int, ended_at: float | None
@@ -74,7 +108,7 @@ class WatchStore:
     def windows(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Return the names of the columns and the rows of all windows, in their order."""
         columns = (*_WINDOW_COLUMNS, *AMOUNTS)
-        with closing(self._connection.cursor()) as cursor:
+        with self._cursor() as cursor:
             cursor.execute(
                 f"SELECT {', '.join(columns)} FROM jeton_windows "
                 "ORDER BY first_request, route, source, script"
@@ -113,9 +147,8 @@ class WatchStore:
         if not rows:
             return
         marks = ", ".join([self._mark] * len(columns))
-        with closing(self._connection.cursor()) as cursor:
+        with self._cursor() as cursor:
             cursor.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
-        self._connection.commit()
 
 
 def open_store(address: str) -> WatchStore:
@@ -137,22 +170,17 @@ def open_store(address: str) -> WatchStore:
             f"--store {address} names no store\n"
             "hint: sqlite:history.db, duckdb:history.db or postgresql://user@host/database"
         )
-    if scheme == "sqlite":
-        import sqlite3
-
-        try:
-            return WatchStore(sqlite3.connect(rest, check_same_thread=False), "?")
-        except sqlite3.Error as error:
-            raise OSError(f"--store {address} cannot be opened: {error}") from None
-    name = "duckdb" if scheme == "duckdb" else "psycopg"
+    module_name = {"sqlite": "sqlite3", "duckdb": "duckdb"}.get(scheme, "psycopg")
     try:
-        from importlib import import_module
-
-        module = import_module(name)
+        module = import_module(module_name)
     except ImportError:
         raise MissingExtraError(f"--store {scheme}", extra="store") from None
-    try:
-        connection = module.connect(rest if scheme == "duckdb" else address)
-    except module.Error as error:
-        raise OSError(f"--store {address} cannot be opened: {error}") from None
-    return WatchStore(connection, "?" if scheme == "duckdb" else "%s")
+    # Transactions begin where the store says so.
+    connect = {
+        "sqlite3": partial(module.connect, rest, check_same_thread=False, isolation_level=None),
+        "duckdb": partial(module.connect, rest),
+        "psycopg": partial(module.connect, address, autocommit=True),
+    }[module_name]
+    mark = "%s" if module_name == "psycopg" else "?"
+    name = re.sub(r"//[^/@]*@", "//...@", address)
+    return WatchStore(connect, mark=mark, error=module.Error, name=name)

@@ -297,7 +297,7 @@ def test_the_page_is_inert_and_draws_the_regret() -> None:
     found = route_logs(records, parse_endpoints(HOSTILE))
     page = route_html(found)
     assert "<script>alert" not in page
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2
     assert "+100" in page
     data = json.loads(route_json(found))
     assert data["schema"] == "jeton.route/1"

@@ -1,9 +1,12 @@
 """The decomposition of an audit: the billed tokens of its requests by part, and their dollars."""
 
+# ruff: noqa: D102 - the protocol says of all its columns at once what they are.
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +26,13 @@ from jeton.economics.billing.calibration import slope_and_frame
 from jeton.economics.billing.closed import stand_in
 from jeton.economics.ledger import Ledger
 from jeton.workload.counting.block_tokens import N_KINDS
-from jeton.workload.inputs.requests import RequestEvidence
 
-__all__ = ["BilledBreakdown", "decomposition_of_documents", "decomposition_of_logs"]
+__all__ = [
+    "BilledBreakdown",
+    "LoggedUsage",
+    "decomposition_of_documents",
+    "decomposition_of_logs",
+]
 
 FRAME_QUANTILE = 0.05
 """Tokens beside the text that all but one request in twenty have are taken for a frame in front of
@@ -33,6 +40,29 @@ it (tools, a preamble); what a request has beyond them (pictures, files) stands 
 
 _BATCH = 1 << 16
 """Requests that are decomposed at a time: 65,536 x 7 parts x 3 kinds x 8 bytes are 11 MB."""
+
+
+class LoggedUsage(Protocol):
+    """Usage of requests and the tokens of their blocks, as `RequestEvidence` has them."""
+
+    @property
+    def model(self) -> NDArray[np.int32]: ...
+    @property
+    def models(self) -> tuple[str, ...]: ...
+    @property
+    def is_complete(self) -> bool: ...
+    @property
+    def block_numbers(self) -> NDArray[np.int64]: ...
+    @property
+    def input_tokens(self) -> NDArray[np.int64]: ...
+    @property
+    def cache_read_tokens(self) -> NDArray[np.int64]: ...
+    @property
+    def cache_write_tokens(self) -> NDArray[np.int64]: ...
+    @property
+    def output_tokens(self) -> NDArray[np.int64]: ...
+    @property
+    def reasoning_tokens(self) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +79,7 @@ class BilledBreakdown:
 
 
 def decomposition_of_logs(
-    requests: RequestEvidence, ledger: Ledger | None, *, name: str, tokenizer: Tokenizer
+    requests: LoggedUsage, ledger: Ledger | None, *, name: str, tokenizer: Tokenizer
 ) -> BilledBreakdown:
     """Return the decomposition of logged requests.
 
@@ -96,7 +126,7 @@ def decomposition_of_documents(
 
 
 def _entry(
-    model: str, requests: RequestEvidence, rows: NDArray[np.intp], count: TextCount
+    model: str, requests: LoggedUsage, rows: NDArray[np.intp], count: TextCount
 ) -> tuple[str, BilledTokens, int, int]:
     numbers = requests.block_numbers[rows]
     shown = numbers[:, 0] >= 0 if numbers.size else np.zeros(len(rows), dtype=np.bool_)
@@ -124,7 +154,7 @@ def _entry(
 
 
 def _count_of(
-    model: str, requests: RequestEvidence, rows: NDArray[np.intp], name: str, tokenizer: Tokenizer
+    model: str, requests: LoggedUsage, rows: NDArray[np.intp], name: str, tokenizer: Tokenizer
 ) -> TextCount:
     """Return a model's tokens by our count: its own tokenizer, usage records, or a stand-in."""
     numbers = requests.block_numbers[rows]

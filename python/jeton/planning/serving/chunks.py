@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from jeton._core import __version__
+from jeton._shown import NotebookResult
 from jeton.economics.admission import Policy
 from jeton.economics.traffic.simulate import replay, step_times
 from jeton.errors import UsageError
@@ -90,7 +91,7 @@ class BucketEdges:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkPlan:
+class ChunkPlan(NotebookResult):
     """Sizes of steps on a server.
 
     Attributes:
@@ -112,6 +113,10 @@ class ChunkPlan:
         buckets: Edges for prompts, and for the number of requests of a decoding step; empty
             without a trace.
     """
+
+    _page = "jeton.report.plans.chunks:chunk_html"
+    _table = "sizes"
+    _line = ("model", "gpu", "best_tokens")
 
     model: str
     gpu: str

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from jeton._core import __version__
+from jeton._shown import NotebookResult
 from jeton.economics.admission import Policy
 from jeton.economics.money import SECONDS_PER_HOUR
 from jeton.economics.serving.memory_budget import DoesNotFitError
@@ -112,7 +113,7 @@ class FleetToday:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetPlan:
+class FleetPlan(NotebookResult):
     """Fleets that answer a trace in time.
 
     Attributes:
@@ -130,6 +131,10 @@ class FleetPlan:
         best: GPU of the cheapest; None: no fleet keeps the limits.
         today: The fleet that is rented now; None: it was not told.
     """
+
+    _page = "jeton.report.plans.fleet:fleet_html"
+    _table = "options"
+    _line = ("model", "best", "options")
 
     trace: str
     model: str

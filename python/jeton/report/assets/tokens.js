@@ -152,6 +152,12 @@ const JetonTokens = (() => {
       line.append(element);
       return element;
     };
+    /* A grapheme in two lines has its shape where it has more bytes. */
+    const isWidest = (item, start, size) => {
+      const width = (at) => Math.min(item.last, at + size) - Math.max(item.first, at);
+      const isBefore = item.first < start && width(start - size) >= width(start);
+      return !isBefore && item.first >= start - size && (item.last <= start + size || width(start) >= width(start + size));
+    };
     const inLine = (items, from, start) => {
       const found = [];
       let index = from;
@@ -169,9 +175,8 @@ const JetonTokens = (() => {
         [letter, found] = inLine(letters, letter, start);
         for (const [, item] of found) {
           const element = cell(line, 1, item, start, "letter");
-          const isStart = item.first >= start;
           const shape = make("bdi");
-          if (isStart) {
+          if (isWidest(item, start, perLine)) {
             const points = Array.from(item.text);
             if (points.length === 1) drawn(shape, points.map((char) => char));
             else if (points.every((char) => isHidden.test(char))) drawn(shape, points);

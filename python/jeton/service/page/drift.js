@@ -13,11 +13,13 @@ const drawn = (name, attributes) => {
   return element;
 };
 
+const short = (x) => (x >= 100 ? number(Math.round(x)) : x >= 10 ? x.toFixed(1) : x.toFixed(3));
+
 const value = (one, field) => {
   const x = one[field];
   if (x === null || x === undefined) return "\u2013";
   if (one.is_share) return `${(x * 100).toFixed(2)}%`;
-  return x >= 100 ? number(Math.round(x)) : x.toFixed(3);
+  return short(x);
 };
 
 /* A line of windows, with its last value in words beside it. */
@@ -25,7 +27,7 @@ const sparkline = (windows, field, label) => {
   const values = windows.map((one) => one[field]).filter((x) => x !== null);
   const box = make("figure", "spark"), words = make("figcaption");
   const last = values.at(-1);
-  words.append(make("strong", "", last === undefined ? "\u2013" : last >= 100 ? number(Math.round(last)) : last.toFixed(3)), ` ${label}, this window`);
+  words.append(make("strong", "", last === undefined ? "\u2013" : short(last)), ` ${label}, this window`);
   box.append(words);
   if (values.length > 1) {
     const [width, height] = [320, 56], top = Math.max(...values) * 1.05 || 1, low = Math.min(...values) * 0.95;
@@ -85,7 +87,8 @@ const draw = (found) => {
   [...found.states].sort((a, b) => order(a) - order(b)).forEach((one) => {
     const row = make("tr"), name = make("th", "text", one.label), evidence = make("td");
     name.scope = "row";
-    const share = one.limit ? Math.min(1, Math.max(0, Math.log(Math.max(one.evidence, 1)) / Math.log(one.limit))) : 0;
+    const grown = one.limit ? Math.max(0, Math.log(Math.max(one.evidence, 1)) / Math.log(one.limit)) : 0;
+    const share = one.is_raised ? 1 : Math.min(0.99, grown);
     const meter = make("span", "meter"), bar = make("span");
     bar.style.width = `${share * 100}%`;
     meter.setAttribute("aria-hidden", "true");

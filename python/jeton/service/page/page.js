@@ -1,8 +1,10 @@
 /* The page: views, the address, limits. */
 import * as audit from "./audit.js";
 import * as drift from "./drift.js";
+import * as guard from "./guard.js";
 import { ask, change, onChange, readAddress, state, trouble } from "./state.js";
 import * as texts from "./text-views.js";
+import * as trace from "./trace.js";
 import { make, number, plain } from "./tokens-view.js";
 
 const by = (id) => document.getElementById(id);
@@ -18,7 +20,7 @@ const WORDS = {
 
 const showView = () => {
   document.querySelectorAll("[data-panel]").forEach((panel) => { panel.hidden = panel.dataset.panel !== state.view; });
-  by("bench").hidden = !["inspect", "compare"].includes(state.view);
+  by("bench").hidden = !["inspect", "compare", "trace", "guard"].includes(state.view);
   document.querySelectorAll("[data-view]").forEach((link) => {
     if (link.dataset.view === state.view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -75,8 +77,10 @@ const load = async () => {
 
 onChange((fields) => { if ("view" in fields) showView(); if ("info" in fields) drawLimits(); });
 texts.start();
+guard.start();
 audit.start();
 drift.start();
+trace.start();
 by("key-form").addEventListener("submit", (event) => { event.preventDefault(); change({ key: by("key").value }); load(); });
 document.querySelectorAll("[data-view]").forEach((link) => link.addEventListener("click", (event) => {
   event.preventDefault();

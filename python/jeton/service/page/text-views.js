@@ -40,6 +40,12 @@ const drawFigures = (answer, value) => {
   figure(list, "Hidden characters", number(known.hidden));
 };
 
+const LEGENDS = {
+  flow: "A dot is a space, \u21b5 a line end. A part with ticks below is one character that several tokens share.",
+  bytes: "From above: characters as a reader takes them, bytes, tokens by id. A dashed edge goes on in the next line.",
+  table: "Places count bytes of UTF-8 from 0.",
+};
+
 const drawInspect = (answer, value) => {
   const tokens = tokensOf(answer), name = answer.tokenizer, label = `The text cut by ${plain(name)}`;
   shown = answer;
@@ -48,6 +54,7 @@ const drawInspect = (answer, value) => {
   stage.className = `stage k${look(name)}`;
   const options = { label, say: say(tokens) };
   const draw = { flow: () => flow(value, tokens, options), bytes: () => bytes(value, tokens, options), table: () => table(value, tokens) };
+  by("legend").textContent = LEGENDS[state.mode];
   stage.replaceChildren(draw[state.mode]());
   if (tokens.length < answer.count) stage.append(make("p", "note", `Drawn are the first ${number(tokens.length)} of ${number(answer.count)} tokens.`));
 };

@@ -1,6 +1,6 @@
 /* Tokens of one answer, drawn three ways: as text, as bytes, as a table. */
 const { make, encoder, drawn, plain, pairs, hexOf, graphemes, stretches, walk, ruler, marks, N_LOOKS, nameOf } = JetonTokens;
-export { make, marks, N_LOOKS, plain };
+export { drawn, make, marks, N_LOOKS, plain, walk };
 
 const count = new Intl.NumberFormat("en");
 export const number = (value) => count.format(value);

@@ -38,7 +38,7 @@ class GuardedPlace(msgspec.Struct, omit_defaults=True):
 
     Attributes:
         kind: Its kind.
-        severity: ``error``, ``warning`` or ``info``.
+        severity: ``critical``, ``error``, ``warning`` or ``info``.
         start: First character (code point) of the text.
         end: One past the last.
         what: The finding in words.
@@ -60,6 +60,7 @@ class GuardAnswer(msgspec.Struct):
 
     Attributes:
         is_clean: True without any finding.
+        worst: The gravest severity of a text's findings; null: it has none.
         findings: Findings of a text, the first ones.
         counts: Findings of a text by kind, all of them.
         out_of_range: Positions of ids that the tokenizer does not have.
@@ -72,6 +73,7 @@ class GuardAnswer(msgspec.Struct):
     """
 
     is_clean: bool
+    worst: str | None
     findings: list[GuardedPlace]
     counts: dict[str, int]
     out_of_range: list[int]
@@ -89,6 +91,7 @@ def _guard(state: ServiceState, request: GuardRequest) -> Worked:
     served = state.tokenizers.get(request.tokenizer)
     answer = GuardAnswer(
         is_clean=True,
+        worst=None,
         findings=[],
         counts={},
         out_of_range=[],
@@ -103,6 +106,7 @@ def _guard(state: ServiceState, request: GuardRequest) -> Worked:
         verdict = scan(request.text, tokenizer=served.tokenizer)
         answer.counts = dict(verdict.counts)
         answer.is_clean = not verdict.counts
+        answer.worst = None if verdict.worst is None else verdict.worst.value
         answer.findings = [
             GuardedPlace(
                 one.kind, str(one.severity), one.start, one.end, one.what, one.payload, one.seen
