@@ -26,10 +26,10 @@ GROUP_BYTES = 100 * MIB
 """Memory that each GPU of a group takes besides, to talk to the others: with the engine's 0.25 GiB
 on two RTX 4090 (vllm-project/vllm#13061)."""
 
-_NVLINK_BYTES = 600 * MIB
-"""Buffers of NCCL and of custom all-reduce on GPUs that NVLink joins, for each GPU of a group and
-once more. Memory outside of tensors was 1.79 GiB larger for two H100 than for one
-(vllm-project/vllm#10511), and 5.2 to 5.7 GiB in all on each of eight H200 (#10702)."""
+_NVLINK_BYTES = 640 * MIB
+"""Buffers of NCCL and of custom all-reduce on GPUs that NVLink joins, for each GPU of a group: 5.2
+to 5.7 GiB lay outside of tensors on each of eight H200 (vllm-project/vllm#10702). Two H100 had 1.79
+GiB more than one, on a shared machine (#10511)."""
 
 _NVLINK_GPUS = 8
 """GPUs that one machine joins; further ones talk over the network."""
@@ -256,7 +256,7 @@ def graph_bytes(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan) -> int:
 def _group_bytes(gpu: GpuFacts, plan: MemoryPlan, tensor: int) -> int:
     """Return what a GPU takes to talk to the others of its group."""
     if tensor > 1 and _has_nvlink(gpu):
-        return (min(tensor, _NVLINK_GPUS) + 1) * _NVLINK_BYTES
+        return min(tensor, _NVLINK_GPUS) * _NVLINK_BYTES
     alone = tensor * plan.pipeline_parallel * plan.data_parallel == 1
     return 0 if alone else GROUP_BYTES
 
