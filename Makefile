@@ -136,6 +136,12 @@ asan: setup  ## run the tests of all unsafe code under AddressSanitizer (Linux; 
 # Compiled twice, the second time by what the first one noted: docs/log/engine-2026-11.md has what that brings.
 wheel: build/wheels/.built  ## build the wheel to give away, by a profile (ten minutes)
 
+# By hand: `--plain` compiles once, `--zig 2_17` against an old C library, `--try` builds nothing.
+release: setup  ## make wheels, source and bills of materials, and try them in fresh environments (ARGS=--plain)
+	@PYTHON="$(PYTHON)" sh scripts/make_venv.sh build/release-venv requirements/release.lock
+	@sh scripts/ensure_profiler.sh
+	@$(BIN)/python -m scripts.release $(ARGS)
+
 PACKAGE_SOURCES := $(shell find python -type f -not -path '*/__pycache__/*' -not -name '*.so' 2>/dev/null)
 MAKE_WHEEL = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --locked --interpreter $(BIN)/python
 
@@ -229,7 +235,7 @@ book: setup  ## make the site of all pages in build/book, its links and its sear
 
 lock:  ## compile requirements/*.in to *.lock (needs uv)
 	@command -v uv >/dev/null || { echo "error: uv was not found" >&2; echo "hint: pip install uv" >&2; exit 1; }
-	@for name in dev bench; do \
+	@for name in dev bench release; do \
 	    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	        --no-header requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
 	done
@@ -239,4 +245,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup models dataset-readers cluster-logs soak vocabularies docs book lock clean
+.PHONY: help setup toolchain demo check test test-rust test-python studies-test lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel release bench bench-quick bench-setup models dataset-readers cluster-logs soak vocabularies docs book lock clean

@@ -198,17 +198,20 @@ def vocabularies() -> str | None:
     if not folder.is_dir():
         return None
     worst: Counter[str] = Counter()
-    lines = ["| vocabulary | gravest | findings of warning and above |", "| --- | --- | --- |"]
+    lines = ["| vocabulary | gravest | errors |", "| --- | --- | --- |"]
     for path in sorted(folder.iterdir()):
+        if path.suffix == ".md":
+            continue
         report = check_vocabulary(str(path))
         level = "none" if report.worst is None else report.worst.value
         worst[level] += 1
-        graver = [f for f in report.findings if f.severity is not GuardLevel.INFO]
+        graver = [f for f in report.findings if f.severity.rank >= GuardLevel.ERROR.rank]
         if graver:
             words = "; ".join(f"{f.kind} {f.n:,}" for f in graver)
             lines.append(f"| {path.name} | {level} | {words} |")
     total = ", ".join(f"{n} {level}" for level, n in sorted(worst.items()))
-    return "\n".join([f"{sum(worst.values())} files: {total}.", "", *lines])
+    listed = ["", *lines] if len(lines) > 2 else []
+    return "\n".join([f"{sum(worst.values())} files by their gravest finding: {total}.", *listed])
 
 
 def _models(folder: Path, temporary: Path) -> Iterator[tuple[str, Path]]:

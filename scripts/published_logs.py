@@ -49,11 +49,19 @@ class Judged:
 
     @property
     def cache_off(self) -> float | None:
-        """Worked out over published, less one; infinite where the model did not fit."""
-        if self.cache is None:
+        """Worked out over published, less one; None where the engine did not start.
+
+        Infinite where the model did not fit by the log alone.
+        """
+        if self.cache is None or self.both_refuse:
             return None
         theirs, ours = self.cache
         return ours / theirs - 1 if theirs > 0 else float("inf")
+
+    @property
+    def both_refuse(self) -> bool:
+        """True where the log and the rules leave nothing for a cache."""
+        return self.cache is not None and max(self.cache) <= 0
 
 
 def published_logs() -> list[dict[str, Any]]:

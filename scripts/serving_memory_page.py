@@ -68,11 +68,12 @@ def _row(row: Judged) -> str:
         places = 0 if row.unit == "tokens" else 2
         theirs, ours = (f"{value:,.{places}f}" for value in row.cache)
         cache = f"{theirs} / {ours} {row.unit}{' *' if row.is_calibrated else ''}"
+    off = "both refuse" if row.both_refuse else _off(row.cache_off)
     source = log["source"].removeprefix("https://").removeprefix("github.com/")
     source = source.replace("/issues/", "#").replace("/pull/", "#").rstrip("/")
     return (
         f"| {log['date']} | {row.model} | {row.gpus} | {log['engine']} {log['version']} | "
-        f"{weights} | {_off(row.weights_off)} | {cache} | {_off(row.cache_off)} | {source} |"
+        f"{weights} | {_off(row.weights_off)} | {cache} | {off} | {source} |"
     )
 
 

@@ -12,7 +12,7 @@ jeton`` stays quick.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jeton._core import (
     Encoding,
@@ -240,6 +240,43 @@ def _bounds(  # noqa: D417 - `self` is the method's
     )
 
 
-# The core's class has the methods that encode; this one reads the form of the tokenizer alone.
-_bounds.__name__, _bounds.__qualname__ = "bounds", "Tokenizer.bounds"
-Tokenizer.bounds = _bounds  # type: ignore[method-assign]
+def _call(  # noqa: D417 - `self` is the method's
+    self: Tokenizer,
+    texts: str | TextBatch | Iterable[str],
+    pairs: str | TextBatch | Iterable[str] | None = None,
+    **settings: Any,
+) -> ModelInputs:
+    """Returns texts as the arrays that a model takes; ``model_inputs`` by a shorter name.
+
+    Args:
+        texts: One text, or several; one text is one row.
+        pairs: The second text of each.
+        settings: Settings of ``model_inputs``: ``padding``, ``truncation``, ``max_length`` ...
+
+    Example:
+        >>> import jeton
+        >>> tok = jeton.load("jeton-general-32k")
+        >>> tok("Hello there").input_ids.tolist() == tok.encode("Hello there")
+        True
+    """
+    first = [texts] if isinstance(texts, str) else texts
+    second = [pairs] if isinstance(pairs, str) else pairs
+    return self.model_inputs(first, second, **settings)
+
+
+def _len(self: Tokenizer) -> int:
+    """Returns the number of ids, as ``vocab_size`` does.
+
+    Example:
+        >>> import jeton
+        >>> len(jeton.load("jeton-general-32k"))
+        32000
+    """
+    return self.vocab_size
+
+
+# The core's class has the methods that encode; these are made of what it has.
+for _name, _method in (("bounds", _bounds), ("__call__", _call), ("__len__", _len)):
+    _method.__name__, _method.__qualname__ = _name, f"Tokenizer.{_name}"
+    setattr(Tokenizer, _name, _method)
+del _name, _method

@@ -1455,6 +1455,33 @@ class Tokenizer:
             >>> tok.fits("Hello there", 2_000), tok.fits("Hello there" * 1_000, 1_000)
             (True, False)
         """
+    def __call__(
+        self,
+        texts: str | TextBatch | Iterable[_Text],
+        pairs: str | TextBatch | Iterable[_Text] | None = None,
+        **settings: Any,
+    ) -> ModelInputs:
+        """Returns texts as the arrays that a model takes; ``model_inputs`` by a shorter name.
+
+        Args:
+            texts: One text, or several; one text is one row.
+            pairs: The second text of each.
+            settings: Settings of ``model_inputs``: ``padding``, ``truncation``, ``max_length`` ...
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok("Hello there").input_ids.tolist() == tok.encode("Hello there")
+            True
+        """
+    def __len__(self) -> int:
+        """Returns the number of ids, as ``vocab_size`` does.
+
+        Example:
+            >>> import jeton
+            >>> len(jeton.load("jeton-general-32k"))
+            32000
+        """
     def bounds(
         self,
         text: str | bytes | bytearray | memoryview,

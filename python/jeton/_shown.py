@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
 
-__all__ = ["NotebookResult"]
+__all__ = ["NotebookResult", "flat_rows"]
 
 _PLAIN = (str, int, float, Decimal, bool, type(None))
 
@@ -24,12 +25,12 @@ class NotebookResult:
 
     Attributes:
         _page: The function that makes the page, as ``module:name``.
-        _table: The field whose members are the rows of a table.
+        _table: The field whose members are the rows of a table; empty: the result is one row.
         _line: The fields that stand in the short line.
     """
 
     __slots__ = ()
-    _page: ClassVar[str] = ""
+    _page: ClassVar[str] = "jeton.report.plain_page:plain_html"
     _table: ClassVar[str] = ""
     _line: ClassVar[tuple[str, ...]] = ()
 
@@ -61,7 +62,8 @@ class NotebookResult:
 
     def _rows(self) -> list[dict[str, Any]]:
         """The rows of the table: the plain values of each member."""
-        return [_flat(row) for row in getattr(self, self._table)]
+        found = getattr(self, self._table) if self._table else [self]
+        return flat_rows(found)
 
     def _repr_html_(self) -> str:
         page = html.escape(self.to_html(), quote=True)
@@ -73,6 +75,11 @@ class NotebookResult:
     def __repr__(self) -> str:
         said = [_said(name, getattr(self, name)) for name in self._line]
         return f"{type(self).__name__}({', '.join(said)})"
+
+
+def flat_rows(members: Iterable[Any]) -> list[dict[str, Any]]:
+    """The plain values of dataclasses, as the rows of a table."""
+    return [_flat(member) for member in members]
 
 
 def _said(name: str, value: Any) -> str:
@@ -89,6 +96,8 @@ def _flat(row: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in fields(row):
         value = getattr(row, field.name)
+        if isinstance(value, list | tuple) and all(isinstance(v, _PLAIN) for v in value):
+            value = ", ".join(map(str, value))
         if isinstance(value, _PLAIN):
             values[field.name] = value.value if isinstance(value, Enum) else value
         elif is_dataclass(value):

@@ -43,6 +43,11 @@ class Dimension:
     parent: str | None
     attributes: frozenset[tuple[str, str]]
 
+    @property
+    def lifetime(self) -> str:
+        """Time that written tokens stay in a cache (``5m``, ``1h``); empty: not stated."""
+        return dict(self.attributes).get("cache_ttl", "")
+
 
 def _tokens() -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
     family = ("family", "tokens")

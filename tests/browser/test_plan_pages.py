@@ -115,6 +115,33 @@ PAGES: dict[str, Callable[[Path], str]] = {
 }
 
 
+SMALL = """() => {
+    const found = [];
+    for (const text of document.querySelectorAll("svg text")) {
+        const px = parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
+        if (px < 11.9) found.push([text.textContent, px]);
+    }
+    for (const element of document.querySelectorAll("body *:not(svg *, script, style)")) {
+        const isShown = !element.children.length && element.getClientRects().length;
+        const px = parseFloat(getComputedStyle(element).fontSize);
+        if (isShown && element.textContent.trim() && px < 12) found.push([element.textContent, px]);
+    }
+    return found;
+}"""
+"""Text below twelve pixels, as it stands on the screen."""
+
+
+def test_a_click_copies_a_command(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "chunks.html").write_text(PAGES["chunks"](tmp_path), encoding="utf-8")
+    with opening(browser, lambda _: tmp_path) as open_:
+        page = open_("chunks", permissions=["clipboard-read", "clipboard-write"]).page
+        code = page.locator("h1 code")
+        code.click()
+        page.locator(".copied", has_text="copied: --max-num-batched-tokens").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == code.text_content().replace("`", "")
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_page_reads_well(browser: Any, tmp_path: Path, name: str) -> None:
     (tmp_path / f"{name}.html").write_text(PAGES[name](tmp_path), encoding="utf-8")
@@ -129,7 +156,11 @@ def test_page_reads_well(browser: Any, tmp_path: Path, name: str) -> None:
         page.emulate_media(color_scheme="dark")
         # A scheme changes colours alone.
         assert axe_violations(page, "runOnly: ['color-contrast']") == []
+        page.set_viewport_size({"width": 390, "height": 900})
+        assert page.evaluate(SMALL) == []
+        assert page.locator("header .sums").count() == 1
         page.set_viewport_size({"width": 1280, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        assert page.evaluate(SMALL) == []
         assert opened.complaints == []
         assert [url for url in opened.requests if not url.startswith("file:")] == []

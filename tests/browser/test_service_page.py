@@ -269,6 +269,21 @@ def test_drift_is_live(open_view: Any, served: str) -> None:
         assert b"jeton_watch_requests_total" in answer.read()
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_steps_have_a_slider(open_view: Any, width: int, scheme: str) -> None:
+    opened = open_view("#trace?text=lowest", width=width, scheme=scheme)
+    page = opened.page
+    frame = page.frame_locator("#trace iframe")
+    frame.locator("h1", has_text="in 4 steps").wait_for()
+    frame.locator("#step").press("End")
+    assert frame.locator("#title").text_content() == "the result"
+    page.locator("#trace-of").select_option("unigram")
+    frame.locator("h1", has_text="unigram leaves").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe_violations(page) == []
+    assert opened.complaints == []
+
+
 def test_limits_are_shown(open_view: Any) -> None:
     page = open_view("#limits").page
     page.wait_for_selector("#limits-body dd")

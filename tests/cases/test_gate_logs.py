@@ -88,5 +88,12 @@ def test_no_price_is_named_that_did_not_move(results: dict[str, BudgetResult]) -
             assert not named & {*PRICES} - {"cache"}, name(case)
 
 
+def test_unlogged_tokens_do_not_take_the_cache_from_the_text() -> None:
+    item = judged({"before": "", "after": "hidden prompt", "figure": "usd_per_request"})
+    assert [(cause.part.where, cause.part.cause) for cause in item.causes] == [
+        ("unlogged", "unlogged")
+    ]
+
+
 def test_the_cases_are_those_of_the_script() -> None:
     assert [name(case) for case in CASES] == [name(case) for case in gate_logs.cases()]

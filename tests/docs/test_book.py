@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,13 @@ from pathlib import Path
 import pytest
 
 from scripts.book import faults, write_site
+from tests.docs.pages import ROOT
+
+# No page of another's: "example.com/docs/guides/..." is none of ours.
+PAGE = re.compile(r"(?<![\w/.])docs/(?:guides|concepts|reference|handbook)/[\w-]+\.md")
+
+# The site takes half a minute to write: `make conformance`, and `make book` looks for faults, too.
+pytestmark = pytest.mark.conformance
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +41,16 @@ def test_faults_are_found(site: Path, tmp_path: Path) -> None:
         "a.html: #no has no such heading",
         "a.html: gone.html is missing",
     ]
+
+
+def test_pages_that_the_package_names_are_on_the_site(site: Path) -> None:
+    named = {
+        page
+        for path in (ROOT / "python" / "jeton").rglob("*.py")
+        for page in PAGE.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(named) >= 20
+    assert [page for page in named if not (site / page).with_suffix(".html").is_file()] == []
 
 
 @pytest.fixture(scope="module")

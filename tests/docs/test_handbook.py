@@ -49,9 +49,14 @@ def test_pictures_are_what_the_script_draws(name: str) -> None:
 
 
 def test_thirty_questions_each_with_code_and_the_usual_error() -> None:
-    text = (HANDBOOK / "questions.md").read_text(encoding="utf-8")
-    parts = re.split(r"^### (\d+)\. ", text, flags=re.MULTILINE)[1:]
+    pages = [HANDBOOK / f"questions-{part}.md" for part in ("basics", "training", "production")]
+    texts = [
+        re.split(r"^## (\d+)\. ", path.read_text("utf-8"), flags=re.MULTILINE)[1:] for path in pages
+    ]
+    parts = [part for text in texts for part in text]
     assert [int(number) for number in parts[::2]] == list(range(1, 31))
+    index = (HANDBOOK / "questions.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"^\d+\. \[.*\]\(questions-", index, re.MULTILINE)) == 30
     for part in parts[1::2]:
         assert "```python" in part
         assert "*The usual answer*" in part
@@ -82,6 +87,16 @@ def test_commands_run_as_printed(
 ) -> None:
     monkeypatch.chdir(demo_folder)
     run(command)
+
+
+@pytest.mark.filterwarnings("ignore::jeton.errors.JetonWarning")
+def test_the_examples_of_the_help_run(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(demo_folder)
+    commands = re.findall(r"^ {2,}(jeton .*)$", CliRunner().invoke(app, ["--help"]).output, re.M)
+    assert len(commands) >= 4
+    for command in commands:
+        if command != "jeton demo":
+            run(command)
 
 
 def test_thirty_tasks() -> None:

@@ -24,12 +24,12 @@ from jeton.doctor import (
     read_settings,
     retrieval_fit,
 )
-from jeton.doctor.checks.output import mojibake
 from jeton.doctor.languages import parallel_texts, script_shares
 from jeton.doctor.normalization import STEPS
 from jeton.doctor.settings import NOT_SET, differing, machine_settings, write_snapshot
 from jeton.errors import FormatError, RecordError, UsageError
 from jeton.formats.reading import read
+from jeton.guard.mojibake import from_windows_1252
 from tests.doctor import ward
 
 WORDS = ["Café au lait", "It’s “fine”", "a\r\nb", "x  y", " z ", "A&amp;B", "naïve\u200b", "№ ﬁ"]
@@ -181,14 +181,14 @@ def test_prefix_and_special_tokens_take_room() -> None:
     [("cafÃ©", "é"), ("itâ€™s", "’"), ("Ã¼ber", "ü"), ("ä½\xa0å¥½", "你好")],
 )
 def test_mojibake_is_seen(broken: str, meant: str) -> None:
-    found = mojibake(broken)
+    found = from_windows_1252(broken)
     assert found is not None
     assert meant in found
 
 
 @pytest.mark.parametrize("text", ["café", "Ã", "Ärger «ja»", "naïve", "你好", "É ©", "", "Â"])
 def test_honest_text_is_no_mojibake(text: str) -> None:
-    assert mojibake(text) is None
+    assert from_windows_1252(text) is None
 
 
 def test_outputs_of_every_form(tmp_path: Path) -> None:

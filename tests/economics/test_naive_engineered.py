@@ -172,7 +172,7 @@ class TestHalfTheTokens:
         attention = [attention_flops(found, n) for n in (8000, 4000)]
         assert attention[0] >= 2 * attention[1] * 0.999
         # A window, and an index that chooses tokens, bound what a query attends.
-        if all(m.attended is None for layer in found.layers for m in layer.mixers):
+        if all(pair.window is None and pair.rate == 1 for pair in found.pairs):
             assert attention[0] == pytest.approx(4 * attention[1], rel=1e-3)
 
     def test_own_gpus(self) -> None:

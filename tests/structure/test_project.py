@@ -37,9 +37,12 @@ def locked(path: Path) -> set[str]:
     return {bare(line) for line in text.splitlines() if re.match(r"[A-Za-z0-9]", line)}
 
 
-def test_versions_agree() -> None:
+def test_the_version_stands_in_one_place() -> None:
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
-    assert pyproject()["project"]["version"] == cargo["workspace"]["package"]["version"]
+    assert pyproject()["project"]["dynamic"] == ["version"]
+    version = cargo["workspace"]["package"]["version"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+)", changes, re.MULTILINE)[1] == version  # type: ignore[index]
 
 
 @pytest.mark.parametrize("name", ["dev", "bench"])

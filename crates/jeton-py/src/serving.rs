@@ -15,6 +15,9 @@ use crate::door::{enter, quick};
 /// that a token leaves idle; seconds of a byte.
 type ExpertWeights = (f64, f64, f64, f64, f64);
 
+/// A term as Python has it: most tokens, bytes held, seconds of reading, decoding, and of a pair.
+type ContextTerm = (i64, f64, f64, f64, f64);
+
 /// An interval: fewest and most tokens, one-sided bound, requests, fields.
 type FoundInterval = (i64, i64, i64, u64, usize);
 
@@ -93,15 +96,11 @@ impl GivenPages {
 /// The attributes of Python's ``StepTimes``.
 #[derive(FromPyObject)]
 pub(crate) struct GivenTimes {
-    n_layers: i64,
-    n_window_layers: i64,
-    window_tokens: i64,
+    terms: Vec<ContextTerm>,
     decode_flop_seconds: f64,
     prompt_flop_seconds: f64,
     head_flop_seconds: f64,
-    decode_pair_seconds: f64,
-    prompt_pair_seconds: f64,
-    cache_seconds: f64,
+    state_bytes: f64,
     state_seconds: f64,
     overhead_seconds: f64,
     weight_seconds: f64,
@@ -121,16 +120,23 @@ impl GivenTimes {
                 }
             },
         );
+        let terms = self.terms.iter().map(
+            |&(most_tokens, held_bytes, read_seconds, decode_seconds, prompt_seconds)| {
+                core::ContextTerm {
+                    most_tokens,
+                    held_bytes,
+                    read_seconds,
+                    decode_seconds,
+                    prompt_seconds,
+                }
+            },
+        );
         core::StepTimes {
-            n_layers: self.n_layers,
-            n_window_layers: self.n_window_layers,
-            window_tokens: self.window_tokens,
+            terms: terms.collect(),
             decode_flop_seconds: self.decode_flop_seconds,
             prompt_flop_seconds: self.prompt_flop_seconds,
             head_flop_seconds: self.head_flop_seconds,
-            decode_pair_seconds: self.decode_pair_seconds,
-            prompt_pair_seconds: self.prompt_pair_seconds,
-            cache_seconds: self.cache_seconds,
+            state_bytes: self.state_bytes,
             state_seconds: self.state_seconds,
             overhead_seconds: self.overhead_seconds,
             weight_seconds: self.weight_seconds,

@@ -59,6 +59,9 @@ pub struct Scanner {
     ascii_scripts: [u8; 128],
 }
 
+/// Plain bytes that are looked at one by one before whole blocks are.
+const FEW: usize = 3;
+
 /// The character belongs to a word.
 const WORD: u16 = 0x100;
 /// More is to be done than to follow the word.
@@ -230,13 +233,11 @@ impl Pass<'_> {
                 continue;
             }
             let (code, length) = decode(bytes, at);
-            let number = scanner.table.number(code);
-            let act = scanner.acts[number];
+            let act = scanner.acts[scanner.table.number(code)];
             if act & SPECIAL != 0 {
                 at = self.wide(at);
             } else if act & WORD != 0 {
-                self.in_word(at, at + length, act as u8, scanner);
-                at += length;
+                at = self.plain_word(at, length, act);
             } else {
                 if self.word.start != NONE {
                     self.finish_word();
@@ -247,10 +248,45 @@ impl Pass<'_> {
         self.finish_word();
     }
 
+    /// The letters beyond ASCII that follow one another and are nothing but letters; returns the
+    /// place behind them.
+    fn plain_word(&mut self, mut at: usize, mut length: usize, mut act: u16) -> usize {
+        let bytes = self.text.as_bytes();
+        let scanner = self.scanner;
+        if self.word.start == NONE {
+            self.begin_word(at, scanner);
+        }
+        let mut scripts = 0;
+        loop {
+            scripts |= act as u8;
+            at += length;
+            if bytes.get(at).is_none_or(|byte| *byte < 0x80) {
+                break;
+            }
+            let code;
+            (code, length) = decode(bytes, at);
+            act = scanner.acts[scanner.table.number(code)];
+            if act & (WORD | SPECIAL) != WORD {
+                break;
+            }
+        }
+        self.word.end = at;
+        self.word.scripts |= scripts;
+        self.word.is_wide |= scripts != 0;
+        at
+    }
+
     /// The next byte that begins something.
     fn skip_plain(&self, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
         let stops = &self.scanner.stops;
+        // Between words beyond ASCII there are one or two plain bytes: no block is worth a look.
+        for _ in 0..FEW {
+            if bytes.get(at).is_none_or(|byte| stops[usize::from(*byte)]) {
+                return at;
+            }
+            at += 1;
+        }
         while let Some(block) = bytes.get(at..at + 16) {
             if block
                 .iter()

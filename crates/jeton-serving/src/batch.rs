@@ -15,8 +15,8 @@ const NEVER: i64 = i64::MAX;
 /// Kinds of events, in the order in which those of one step are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum EventKind {
-    /// The context passes the window.
-    Window,
+    /// The context reaches the most tokens of a term.
+    Most,
     /// The pages of the windowed layers do.
     WindowPages,
     /// The reserved memory is used up.
@@ -55,10 +55,10 @@ pub(crate) struct DecodingBatch {
     pub(crate) n: i64,
     /// Steps so far.
     pub(crate) step: i64,
-    /// Their cached tokens, over all layers.
-    pub(crate) layer_tokens: i64,
-    /// Layer tokens that a step adds.
-    pub(crate) growth: i64,
+    /// Their cached tokens, each request up to the most of a term.
+    pub(crate) tokens: Vec<i64>,
+    /// Tokens that a step adds.
+    pub(crate) growth: Vec<i64>,
     // Memory of the pages that a step takes, by its number modulo the page's size, and its sum.
     page_demand: Vec<i64>,
     cycle_demand: i64,
@@ -66,6 +66,7 @@ pub(crate) struct DecodingBatch {
 
 impl DecodingBatch {
     pub(crate) fn new(n_requests: usize, times: StepTimes, pages: Pages) -> Self {
+        let zeros = vec![0; times.terms.len()];
         Self {
             times,
             pages,
@@ -73,8 +74,8 @@ impl DecodingBatch {
             events: BinaryHeap::new(),
             n: 0,
             step: 0,
-            layer_tokens: 0,
-            growth: 0,
+            tokens: zeros.clone(),
+            growth: zeros,
             page_demand: vec![0; pages.page_tokens as usize],
             cycle_demand: 0,
         }
@@ -103,14 +104,15 @@ impl DecodingBatch {
         self.members[request].base = context - step;
         self.push(request, EventKind::Finish, step + rest);
         self.n += 1;
-        self.growth += self.times.n_layers;
-        self.layer_tokens += self.times.layer_tokens(context);
-        if self.times.n_window_layers > 0 {
-            let to_window = self.times.window_tokens - context;
-            if to_window <= 0 {
-                self.growth -= self.times.n_window_layers;
-            } else if to_window <= rest {
-                self.push(request, EventKind::Window, step + to_window);
+        for k in 0..self.times.terms.len() {
+            let term = self.times.terms[k];
+            self.tokens[k] += term.tokens(context);
+            let to_most = term.most_tokens - context;
+            if to_most > 0 {
+                self.growth[k] += 1;
+                if to_most <= rest {
+                    self.push(request, EventKind::Most, step + to_most);
+                }
             }
         }
         let beyond = held - context;
@@ -126,10 +128,9 @@ impl DecodingBatch {
         let context = self.context(request);
         self.n -= 1;
         self.members[request].stay += 1;
-        self.layer_tokens -= self.times.layer_tokens(context);
-        self.growth -= self.times.n_layers;
-        if self.times.n_window_layers > 0 && context >= self.times.window_tokens {
-            self.growth += self.times.n_window_layers;
+        for (k, term) in self.times.terms.iter().enumerate() {
+            self.tokens[k] -= term.tokens(context);
+            self.growth[k] -= i64::from(context < term.most_tokens);
         }
         self.grow_less(request, self.members[request].growth);
         context
@@ -148,7 +149,7 @@ impl DecodingBatch {
             }
             match event.kind {
                 EventKind::Finish => ended.push((request, self.remove(request))),
-                EventKind::Window => self.growth -= self.times.n_window_layers,
+                EventKind::Most => self.reach_most(self.context(request)),
                 EventKind::WindowPages => self.grow_less(request, self.pages.window),
                 EventKind::Outgrown => self.grow(request, self.context(request)),
             }
@@ -183,6 +184,13 @@ impl DecodingBatch {
             n += 1;
         }
         n.min(most)
+    }
+
+    /// Lets a term grow no more with a request whose context is as long as its most.
+    fn reach_most(&mut self, context: i64) {
+        for (growth, term) in self.growth.iter_mut().zip(&self.times.terms) {
+            *growth -= i64::from(context == term.most_tokens);
+        }
     }
 
     /// Lets a request take a page whenever its context passes a page's end, from now on.

@@ -153,7 +153,7 @@ impl Engine {
                 given: vec![0; n],
                 held: vec![0; n],
                 read: vec![None; n],
-                batch: DecodingBatch::new(n, setup.times, pages),
+                batch: DecodingBatch::new(n, setup.times.clone(), pages),
             },
             prefilling: VecDeque::new(),
             unread: 0,
@@ -309,11 +309,11 @@ impl Engine {
                 return;
             }
         }
-        let mut work = StepWork::default();
+        let mut work = self.setup.times.no_work();
         if is_chunked {
             work.n_decoding = self.progress.batch.n;
-            work.layer_tokens = self.progress.batch.layer_tokens;
-            work.growth = self.progress.batch.growth;
+            work.tokens.clone_from(&self.progress.batch.tokens);
+            work.growth.clone_from(&self.progress.batch.growth);
         }
         let mut room = self.setup.step_tokens - work.n_decoding;
         let (mut parts, mut ended) = (Vec::new(), Vec::new());
@@ -376,7 +376,7 @@ impl Engine {
         let steps = self
             .setup
             .times
-            .decoding(batch.n, batch.layer_tokens, batch.growth);
+            .decoding(batch.n, &batch.tokens, &batch.growth);
         let is_blocked = !self.waiting.is_empty();
         let has_place = self.decider.n_running() < self.setup.max_requests;
         let has_client = |clients: usize| self.n_under_way < clients;
@@ -406,22 +406,25 @@ impl Engine {
 
     /// Lets the decoding requests go on by some steps, beside which prompts are read.
     fn advance(&mut self, n_steps: i64, seconds: f64, prompts: &StepWork) {
-        let held = self.present(self.progress.batch.layer_tokens + prompts.past_layer_tokens);
+        let held = self.present(prompts);
         let batch = &mut self.progress.batch;
         let demand = batch.demand(n_steps);
-        let new = batch.growth * n_steps;
+        let growth = batch.growth.iter().zip(or_zeros(&prompts.gained));
+        let gained = growth.map(|(growth, gained)| growth * n_steps + gained);
         self.out.memory.add(&Stretch {
             start: self.now,
             seconds,
             allocated: self.setup.budget_bytes - self.free,
             taken: demand,
             held,
-            gained: new + prompts.gained_layer_tokens,
+            gained: self.setup.times.held(gained),
         });
         self.free -= demand;
         self.now += seconds;
         self.out.output_tokens += batch.n * n_steps;
-        batch.layer_tokens += new;
+        for (tokens, growth) in batch.tokens.iter_mut().zip(&batch.growth) {
+            *tokens += growth * n_steps;
+        }
         batch.step += n_steps;
         let is_due = batch.due() <= batch.step;
         if let Some(prefixes) = &mut self.prefixes {
@@ -434,30 +437,31 @@ impl Engine {
 
     /// A step that only reads prompts.
     fn stand_still(&mut self, seconds: f64, prompts: &StepWork) {
-        let layer_tokens = self.progress.batch.layer_tokens + prompts.past_layer_tokens;
         self.out.memory.add(&Stretch {
             start: self.now,
             seconds,
             allocated: self.setup.budget_bytes - self.free,
             taken: 0,
-            held: self.present(layer_tokens),
-            gained: prompts.gained_layer_tokens,
+            held: self.present(prompts),
+            gained: self.setup.times.held(prompts.gained.iter().copied()),
         });
         self.now += seconds;
         // Not a step of the decoding requests, whose events are counted in their own steps.
         self.out.n_steps += 1;
     }
 
-    /// Layer tokens that are in memory, where requests share some.
-    fn present(&self, layer_tokens: i64) -> i64 {
-        self.prefixes.as_ref().map_or(layer_tokens, |prefixes| {
-            let shared = prefixes.n_shared() * prefixes.block_tokens() * self.setup.times.n_layers;
-            if shared > 0 {
-                (layer_tokens - shared).max(0)
-            } else {
-                layer_tokens
-            }
-        })
+    /// Memory that holds tokens and states, those shared once, before prompts gain some.
+    fn present(&self, prompts: &StepWork) -> f64 {
+        let (times, batch) = (&self.setup.times, &self.progress.batch);
+        let both = batch.tokens.iter().zip(or_zeros(&prompts.past));
+        let held = times.held(both.map(|(tokens, past)| tokens + past))
+            + times.state_bytes * (batch.n + prompts.n_prompts) as f64;
+        let Some(prefixes) = &self.prefixes else {
+            return held;
+        };
+        // Prefixes are shared where every layer keeps all tokens.
+        let shared = prefixes.n_shared() * prefixes.block_tokens();
+        (held - times.held(times.terms.iter().map(|_| shared))).max(0.0)
     }
 
     fn idle_until(&mut self, time: f64) {
@@ -469,8 +473,8 @@ impl Engine {
             seconds: time - self.now,
             allocated: self.setup.budget_bytes - self.free,
             taken: 0,
-            held: 0,
-            gained: 0,
+            held: 0.0,
+            gained: 0.0,
         });
         self.now = time;
     }
@@ -561,4 +565,9 @@ impl Engine {
         self.waiting.put_back(request);
         self.queued_at[request] = self.now;
     }
+}
+
+/// The numbers, and zeros after them: a step that reads no prompts has none.
+fn or_zeros(numbers: &[i64]) -> impl Iterator<Item = i64> {
+    numbers.iter().copied().chain(std::iter::repeat(0))
 }

@@ -32,7 +32,7 @@ pub use output_lengths::{Fields, Foreseen, MAX_GROUPS, OutputLengths};
 pub use pages::Pages;
 pub use policy::{Policy, PolicyKind};
 pub use prefixes::PromptBlocks;
-pub use step_times::{ExpertWeights, StepTimes};
+pub use step_times::{ContextTerm, ExpertWeights, StepTimes};
 
 /// A function that is asked now and then whether the work shall go on.
 pub type KeepGoing<'a> = &'a mut dyn FnMut() -> bool;

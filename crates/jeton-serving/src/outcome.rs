@@ -66,7 +66,7 @@ impl Outcome {
 /// Bins beyond which each two become one: a run may last longer than its trace.
 const MAX_BINS: usize = 4096;
 
-/// Bytes handed out and layer tokens held, by equally wide stretches of time.
+/// Bytes handed out and held, by equally wide stretches of time.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// Seconds of a bin.
@@ -75,7 +75,7 @@ pub struct Recorder {
     pub allocated: Vec<f64>,
     /// The most bytes handed out, by bin.
     pub peak: Vec<i64>,
-    /// Integral of the layer tokens held by decoding requests, by bin.
+    /// Integral of the bytes that hold tokens and states of requests, by bin.
     pub held: Vec<f64>,
     /// Seconds covered, by bin; less than `width` only in the last.
     pub seconds: Vec<f64>,
@@ -93,10 +93,10 @@ pub(crate) struct Stretch {
     pub(crate) allocated: i64,
     /// Bytes that are handed out in it.
     pub(crate) taken: i64,
-    /// Layer tokens held when it begins.
-    pub(crate) held: i64,
-    /// Layer tokens that are gained in it.
-    pub(crate) gained: i64,
+    /// Bytes that hold something when it begins.
+    pub(crate) held: f64,
+    /// Bytes that come to hold something in it.
+    pub(crate) gained: f64,
 }
 
 impl Recorder {
@@ -135,7 +135,7 @@ impl Recorder {
     fn add_part(&mut self, one: &Stretch, seconds: f64, middle: f64, reached: f64) {
         let last = self.seconds.len() - 1;
         self.allocated[last] += seconds * (one.allocated as f64 + one.taken as f64 * middle);
-        self.held[last] += seconds * (one.held as f64 + one.gained as f64 * middle);
+        self.held[last] += seconds * (one.held + one.gained * middle);
         self.seconds[last] += seconds;
         let most = one.allocated + (one.taken as f64 * reached).round_ties_even() as i64;
         self.peak[last] = self.peak[last].max(most);

@@ -19,28 +19,49 @@ pub struct ExpertWeights {
     pub seconds_per_byte: f64,
 }
 
-/// Coefficients of a step's time, in seconds for one group of GPUs.
+/// Work of all layers that look back equally far, for each token of a sequence up to the most.
 #[derive(Clone, Copy, Debug)]
+pub struct ContextTerm {
+    /// Tokens that count at most.
+    pub most_tokens: i64,
+    /// Memory that a token keeps.
+    pub held_bytes: f64,
+    /// Reading a cached token, to generate one.
+    pub read_seconds: f64,
+    /// Arithmetic of a generated token with one before it.
+    pub decode_seconds: f64,
+    /// Arithmetic of one pair of prompt positions.
+    pub prompt_seconds: f64,
+}
+
+impl ContextTerm {
+    /// Tokens of a sequence that count.
+    pub(crate) fn tokens(&self, context: i64) -> i64 {
+        context.min(self.most_tokens)
+    }
+
+    /// Pairs of positions that the first tokens of a sequence attend.
+    fn pairs(&self, tokens: i64) -> i64 {
+        // Beyond the most, each token attends as many as that.
+        let within = self.tokens(tokens);
+        attended_pairs(within) + (tokens - within) * within
+    }
+}
+
+/// Coefficients of a step's time, in seconds for one group of GPUs.
+#[derive(Clone, Debug)]
 pub struct StepTimes {
-    /// Attention layers.
-    pub n_layers: i64,
-    /// Layers with a window.
-    pub n_window_layers: i64,
-    /// The window; 0 without.
-    pub window_tokens: i64,
+    /// Work that grows with the context, by how far back layers look.
+    pub terms: Vec<ContextTerm>,
     /// Arithmetic of one output token without attention.
     pub decode_flop_seconds: f64,
     /// Arithmetic of one prompt token without attention and head.
     pub prompt_flop_seconds: f64,
     /// Scores over the vocabulary at one position.
     pub head_flop_seconds: f64,
-    /// Attention's arithmetic of one output token and one layer token.
-    pub decode_pair_seconds: f64,
-    /// Attention's arithmetic of one pair of prompt positions.
-    pub prompt_pair_seconds: f64,
-    /// Reading one layer token from memory.
-    pub cache_seconds: f64,
-    /// Reading the recurrent state of one request.
+    /// Recurrent states of one request.
+    pub state_bytes: f64,
+    /// Reading them.
     pub state_seconds: f64,
     /// Time of each step beside.
     pub overhead_seconds: f64,
@@ -50,30 +71,43 @@ pub struct StepTimes {
     pub experts: Option<ExpertWeights>,
 }
 
-/// Work of a step: it reads and computes.
-#[derive(Clone, Copy, Debug, Default)]
+/// Work of a step: it reads and computes. Lists have a place for each term.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StepWork {
     /// Requests that get a token.
     pub(crate) n_decoding: i64,
-    /// Their cached layer tokens before the step.
-    pub(crate) layer_tokens: i64,
-    /// Layer tokens that the step adds to them.
-    pub(crate) growth: i64,
+    /// Their cached tokens before the step.
+    pub(crate) tokens: Vec<i64>,
+    /// Tokens that the step adds to them.
+    pub(crate) growth: Vec<i64>,
     /// Prompt tokens read.
     pub(crate) n_prompt_tokens: i64,
     /// Prompts that end in this step: scores are computed at their last token.
     pub(crate) n_scored: i64,
-    /// Pairs of positions that these tokens attend, over all layers.
-    pub(crate) prompt_pairs: i64,
-    /// Cached layer tokens of the parts of those prompts read before.
-    pub(crate) past_layer_tokens: i64,
-    /// Layer tokens that the prompts gain.
-    pub(crate) gained_layer_tokens: i64,
+    /// Pairs of positions that these tokens attend.
+    pub(crate) pairs: Vec<i64>,
+    /// Cached tokens of the parts of those prompts read before.
+    pub(crate) past: Vec<i64>,
+    /// Tokens that the prompts gain.
+    pub(crate) gained: Vec<i64>,
     /// Prompts of which tokens are read.
     pub(crate) n_prompts: i64,
 }
 
 impl StepTimes {
+    /// Work of nothing.
+    pub(crate) fn no_work(&self) -> StepWork {
+        let zeros = vec![0; self.terms.len()];
+        StepWork {
+            tokens: zeros.clone(),
+            growth: zeros.clone(),
+            pairs: zeros.clone(),
+            past: zeros.clone(),
+            gained: zeros,
+            ..StepWork::default()
+        }
+    }
+
     /// Seconds of reading the weights for so many tokens; of experts those that they choose.
     pub(crate) fn weights(&self, n_tokens: i64) -> f64 {
         self.experts.map_or(self.weight_seconds, |experts| {
@@ -82,60 +116,58 @@ impl StepTimes {
         })
     }
 
-    /// Cached tokens of all layers of a sequence.
-    pub(crate) fn layer_tokens(&self, context: i64) -> i64 {
-        (self.n_layers - self.n_window_layers) * context
-            + self.n_window_layers * context.min(self.window_tokens)
+    /// Memory that tokens keep.
+    pub(crate) fn held(&self, tokens: impl Iterator<Item = i64>) -> f64 {
+        let each = self.terms.iter().zip(tokens);
+        each.fold(0.0, |held, (term, n)| held + term.held_bytes * n as f64)
     }
 
     /// Adds the tokens `start` to `end` of a prompt to the work of a step.
     pub(crate) fn add_part(&self, work: &mut StepWork, start: i64, end: i64) {
-        let n_full = self.n_layers - self.n_window_layers;
-        work.prompt_pairs += n_full * (attended_pairs(end) - attended_pairs(start));
-        if self.n_window_layers > 0 {
-            let pairs = |tokens: i64| {
-                // Beyond the window, each token attends as many as the window holds.
-                let within = tokens.min(self.window_tokens);
-                attended_pairs(within) + (tokens - within) * self.window_tokens
-            };
-            work.prompt_pairs += self.n_window_layers * (pairs(end) - pairs(start));
+        for (k, term) in self.terms.iter().enumerate() {
+            let past = term.tokens(start);
+            work.pairs[k] += term.pairs(end) - term.pairs(start);
+            work.past[k] += past;
+            work.gained[k] += term.tokens(end) - past;
         }
-        let past = self.layer_tokens(start);
-        work.past_layer_tokens += past;
-        work.gained_layer_tokens += self.layer_tokens(end) - past;
         work.n_prompt_tokens += end - start;
         work.n_prompts += 1;
     }
 
     /// Seconds of one step.
     pub(crate) fn seconds(&self, work: &StepWork) -> f64 {
-        let has_past = work.past_layer_tokens > 0;
+        let has_past = work.past.iter().any(|&past| past > 0);
         let n_states = work.n_decoding + if has_past { work.n_prompts } else { 0 };
-        let memory = self.weights(work.n_decoding + work.n_prompt_tokens)
-            + self.state_seconds * n_states as f64
-            + self.cache_seconds * (work.layer_tokens + work.past_layer_tokens) as f64;
-        let arithmetic = self.decode_flop_seconds * work.n_decoding as f64
-            + self.decode_pair_seconds * (work.layer_tokens + work.growth) as f64
+        let mut memory = self.weights(work.n_decoding + work.n_prompt_tokens)
+            + self.state_seconds * n_states as f64;
+        let mut arithmetic = self.decode_flop_seconds * work.n_decoding as f64
             + self.prompt_flop_seconds * work.n_prompt_tokens as f64
-            + self.head_flop_seconds * work.n_scored as f64
-            + self.prompt_pair_seconds * work.prompt_pairs as f64;
+            + self.head_flop_seconds * work.n_scored as f64;
+        for (k, term) in self.terms.iter().enumerate() {
+            memory += term.read_seconds * (work.tokens[k] + work.past[k]) as f64;
+            arithmetic += term.decode_seconds * (work.tokens[k] + work.growth[k]) as f64;
+            arithmetic += term.prompt_seconds * work.pairs[k] as f64;
+        }
         memory.max(arithmetic) + self.overhead_seconds
     }
 
-    /// The times of steps that only decode, the first of them with so many layer tokens.
-    pub(crate) fn decoding(&self, n: i64, layer_tokens: i64, growth: i64) -> SteadySteps {
-        let arithmetic = self.decode_flop_seconds * n as f64;
-        SteadySteps {
-            a: self.weights(n)
-                + self.state_seconds * n as f64
-                + self.cache_seconds * layer_tokens as f64
-                + self.overhead_seconds,
-            b: self.cache_seconds * growth as f64,
-            c: arithmetic
-                + self.decode_pair_seconds * (layer_tokens + growth) as f64
-                + self.overhead_seconds,
-            d: self.decode_pair_seconds * growth as f64,
+    /// The times of steps that only decode, the first of them with so many cached tokens.
+    pub(crate) fn decoding(&self, n: i64, tokens: &[i64], growth: &[i64]) -> SteadySteps {
+        let mut steps = SteadySteps {
+            a: self.weights(n) + self.state_seconds * n as f64,
+            b: 0.0,
+            c: self.decode_flop_seconds * n as f64,
+            d: 0.0,
+        };
+        for (term, (&tokens, &growth)) in self.terms.iter().zip(tokens.iter().zip(growth)) {
+            steps.a += term.read_seconds * tokens as f64;
+            steps.b += term.read_seconds * growth as f64;
+            steps.c += term.decode_seconds * (tokens + growth) as f64;
+            steps.d += term.decode_seconds * growth as f64;
         }
+        steps.a += self.overhead_seconds;
+        steps.c += self.overhead_seconds;
+        steps
     }
 }
 

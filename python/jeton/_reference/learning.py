@@ -18,22 +18,27 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 __all__ = [
     "LearnStep",
+    "Ranking",
     "SymbolCorpus",
+    "Ties",
     "by_count",
     "by_likelihood",
     "fewest_characters",
     "join_all",
     "learn",
     "lowest_ids",
+    "rank",
 ]
 
 S = TypeVar("S", bound=Hashable)
 Score = Callable[[int, int, int], float]
 """Counts of a pair, of its left part, of its right part: what the pair is worth."""
+Ties: TypeAlias = Callable[[Mapping[S, int]], Callable[[tuple[S, S]], Any]]
+"""Takes the ids; gives the order of pairs that are worth the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,13 @@ class SymbolCorpus(Generic[S]):
     def n_symbols(self) -> int:
         """Symbols of the whole text."""
         return sum(len(symbols) * count for symbols, count in self.words)
+
+    def join(self, pair: tuple[S, S], made: S) -> int:
+        """Join every occurrence of a pair; return how many symbols fewer there are."""
+        before = self.n_symbols
+        for place, (word, count) in enumerate(self.words):
+            self.words[place] = (join_all(word, pair, made), count)
+        return before - self.n_symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +144,7 @@ def learn(
     n_merges: int,
     min_count: int = 1,
     score: Score = by_count,
-    ties: Callable[[Mapping[S, int]], Callable[[tuple[S, S]], Any]] = lowest_ids,
+    ties: Ties[S] = lowest_ids,
     allow: Callable[[S], bool] = lambda _made: True,
     n_shown: int = 1,
 ) -> Iterator[LearnStep[S]]:
@@ -155,35 +167,77 @@ def learn(
         >>> [step.made for step in learn(words, ids=ids, make=str.__add__, n_merges=3)]
         ['we', 'lo', 'ewe']
     """
-    order = ties(ids)
     for _ in range(n_merges):
-        pairs, symbols = corpus.pairs(), corpus.symbols()
-        worth = {
-            pair: score(count, symbols[pair[0]], symbols[pair[1]])
-            for pair, count in pairs.items()
-            if count >= max(min_count, 1)
-        }
-        open_pairs = [pair for pair in worth if (made := make(*pair)) not in ids and allow(made)]
-        ranking = heapq.nsmallest(
-            n_shown, open_pairs, key=lambda pair: (-worth[pair], -pairs[pair], order(pair))
+        found = rank(
+            corpus,
+            ids=ids,
+            make=make,
+            min_count=min_count,
+            score=score,
+            ties=ties,
+            allow=allow,
+            n_shown=n_shown,
         )
-        if not ranking:
+        if not found.ranking:
             return
-        best = ranking[0]
+        best, worth, count = found.ranking[0]
         made = make(*best)
         ids[made] = len(ids)
-        before = corpus.n_symbols
-        for place, (word, count) in enumerate(corpus.words):
-            corpus.words[place] = (join_all(word, best, made), count)
         yield LearnStep(
             pair=best,
             made=made,
-            score=worth[best],
-            count=pairs[best],
-            n_saved=before - corpus.n_symbols,
-            ranking=tuple((pair, worth[pair], pairs[pair]) for pair in ranking),
-            n_pairs=len(open_pairs),
+            score=worth,
+            count=count,
+            n_saved=corpus.join(best, made),
+            ranking=found.ranking,
+            n_pairs=found.n_pairs,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(Generic[S]):
+    """The best pairs of a text.
+
+    Attributes:
+        ranking: The best first, each with score and count.
+        n_pairs: Pairs that were compared.
+    """
+
+    ranking: tuple[tuple[tuple[S, S], float, int], ...]
+    n_pairs: int
+
+
+def rank(
+    corpus: SymbolCorpus[S],
+    *,
+    ids: Mapping[S, int],
+    make: Callable[[S, S], S],
+    min_count: int = 1,
+    score: Score = by_count,
+    ties: Ties[S] = lowest_ids,
+    allow: Callable[[S], bool] = lambda _made: True,
+    n_shown: int = 1,
+) -> Ranking[S]:
+    """Rank the pairs that may be merged; the arguments are those of ``learn``.
+
+    Example:
+        >>> words = SymbolCorpus.of([("low", 5), ("lower", 2)])
+        >>> ids = {letter: place for place, letter in enumerate("elorw")}
+        >>> rank(words, ids=ids, make=str.__add__).ranking
+        ((('l', 'o'), 7, 7),)
+    """
+    pairs, symbols, order = corpus.pairs(), corpus.symbols(), ties(ids)
+    worth = {
+        pair: score(count, symbols[pair[0]], symbols[pair[1]])
+        for pair, count in pairs.items()
+        if count >= max(min_count, 1)
+    }
+    open_pairs = [pair for pair in worth if (made := make(*pair)) not in ids and allow(made)]
+    best = heapq.nsmallest(
+        n_shown, open_pairs, key=lambda pair: (-worth[pair], -pairs[pair], order(pair))
+    )
+    ranking = tuple((pair, worth[pair], pairs[pair]) for pair in best)
+    return Ranking(ranking, len(open_pairs))
 
 
 def join_all(symbols: list[S], pair: tuple[S, S], made: S) -> list[S]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from jeton._shown import NotebookResult
+
 __all__ = ["SCHEMA_VERSION", "BenchReport", "LibraryResult", "Machine", "Status", "Timing"]
 
 SCHEMA_VERSION = "jeton.bench/1"
@@ -82,7 +84,7 @@ class LibraryResult:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchReport:
+class BenchReport(NotebookResult):
     """Libraries on one text with one tokenizer.
 
     Attributes:
@@ -101,6 +103,9 @@ class BenchReport:
         num_threads: Threads of the batches.
         libraries: The fastest batch first; then those whose ids differ, then the others.
     """
+
+    _table = "libraries"
+    _line = ("n_documents", "libraries")
 
     schema_version: str
     jeton_version: str

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from jeton.catalog.layers import CacheRow, FullAttention, LatentAttention, Layer, Mixture, Part
+from jeton.catalog.layers import (
+    CacheRow,
+    FullAttention,
+    LatentAttention,
+    Layer,
+    Mixture,
+    Pairs,
+    Part,
+)
 
 if TYPE_CHECKING:
     from jeton.catalog.config_weights import QuantizationRules
@@ -170,11 +179,17 @@ class ModelFacts:
     @property
     def cache_rows(self) -> dict[CacheRow, int]:
         """Memory of a token by kind, and the number of layers with it."""
-        found: dict[CacheRow, int] = {}
-        for layer in self.layers:
-            for row in layer.rows:
-                found[row] = found.get(row, 0) + 1
-        return found
+        return dict(Counter(row for layer in self.layers for row in layer.rows))
+
+    @property
+    def read_rows(self) -> dict[CacheRow, int]:
+        """Memory that a generated token reads by kind, and the number of layers that read it."""
+        return dict(Counter(row for one in self.layers for m in one.mixers for row in m.read_rows))
+
+    @property
+    def pairs(self) -> dict[Pairs, int]:
+        """Pairs of queries and keys by kind, and the number of layers with them."""
+        return dict(Counter(pair for one in self.layers for m in one.mixers for pair in m.pairs))
 
     @property
     def layer_kinds(self) -> dict[str, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -36,8 +37,8 @@ _MARKUP = re.compile("<[|\uff5c].*[|\uff5c]>", re.DOTALL)
 class TextPolicy(Protocol):
     """Judge of texts that come from outside, as ``jeton.guard.Policy`` is one."""
 
-    def clean(self, text: str) -> str:
-        """Return the text as it may be used; raise if it may not."""
+    def clean(self, text: str, *, tokenizer: TokenizerLike | None = None) -> str:
+        """Return the text as it may be used under a tokenizer; raise if it may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +232,9 @@ def encode_chat(
         JetonError: As the two functions.
     """
     if policy is not None:
-        messages = [_cleaned(message, policy) for message in messages]
+        tokenizer = resolve(tokenizer)
+        clean = partial(policy.clean, tokenizer=tokenizer)
+        messages = [_cleaned(message, clean) for message in messages]
     return encode_rendered(
         template.render(messages, **options), tokenizer=tokenizer, control=control
     )
@@ -243,16 +246,16 @@ _TEXT_FIELDS = frozenset(
 """Fields of a message whose strings come from users, tools and models."""
 
 
-def _cleaned(value: Any, policy: TextPolicy, *, is_text: bool = False) -> Any:
+def _cleaned(value: Any, clean: Callable[[str], str], *, is_text: bool = False) -> Any:
     if isinstance(value, str):
-        return policy.clean(value) if is_text else value
+        return clean(value) if is_text else value
     if isinstance(value, Mapping):
         return {
-            key: _cleaned(inner, policy, is_text=is_text or key in _TEXT_FIELDS)
+            key: _cleaned(inner, clean, is_text=is_text or key in _TEXT_FIELDS)
             for key, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_cleaned(inner, policy, is_text=is_text) for inner in value]
+        return [_cleaned(inner, clean, is_text=is_text) for inner in value]
     return value
 
 

@@ -16,7 +16,7 @@ from jeton._os_errors import os_message
 from jeton.cli.completing import complete_names, is_completing
 from jeton.cli.hints import jeton_message
 from jeton.cli.pipes import told_of_pipes
-from jeton.cli.streams import shown
+from jeton.cli.streams import VERDICT, shown
 from jeton.errors import JetonError, JetonWarning
 
 __all__ = ["COMMANDS", "app"]
@@ -189,6 +189,7 @@ class _Root(click.Group):
         return code
 
     def _run(self, program: str, words: list[str], extra: dict[str, Any]) -> int:
+        code = EXIT_FINE
         try:
             with (
                 warnings.catch_warnings(),
@@ -198,20 +199,24 @@ class _Root(click.Group):
                 warnings.showwarning = _show_warning
                 # Ours are meant for the user, whatever is asked of others.
                 warnings.filterwarnings("default", category=JetonWarning)
-                result = self.invoke(ctx)
-            sys.stdout.flush()
+                try:
+                    result = self.invoke(ctx)
+                except BrokenPipeError:
+                    # The reader of our output has seen enough; a verdict is none the less.
+                    _discard(sys.stdout)
+                    result = ctx.meta.get(VERDICT, EXIT_FINE)
+            code = result if isinstance(result, int) else EXIT_FINE
         except click.exceptions.Exit as leave:
+            code = leave.exit_code
+        try:
             sys.stdout.flush()
-            return leave.exit_code
-        return result if isinstance(result, int) else EXIT_FINE
+        except BrokenPipeError:
+            _discard(sys.stdout)
+        return code
 
     def _run_quietly(self, program: str, words: list[str], extra: dict[str, Any]) -> int:
         try:
             return self._run(program, words, extra)
-        except BrokenPipeError:
-            # The reader of our output has seen enough.
-            _discard(sys.stdout)
-            return EXIT_FINE
         except (KeyboardInterrupt, click.Abort) as error:
             # Work that can be taken up again says so.
             _say(f"jeton: interrupted: {shown(str(error))}" if str(error) else "jeton: interrupted")
@@ -303,7 +308,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit code 0: fine. 1: a finding. 2: an error. 130: interrupted. Data goes to "
     "standard output, words to standard error. Vocabularies are looked for in the package, in "
-    "$JETON_VOCAB_DIR and in the user's cache.",
+    "$JETON_VOCAB_DIR and in the user's cache. Tab completes after "
+    'eval "$(_JETON_COMPLETE=bash_source jeton)".',
 )
 @click.option(
     "--version",
@@ -318,7 +324,8 @@ def app() -> None:
 
     \b
     Examples:
-      jeton audit notes/ --tokenizer cl100k_base --tokenizer jeton-medical-32k
-      jeton count --tokenizer o200k_base *.md
-      jeton show --tokenizer cl100k_base --text "hydroxychloroquine 200 mg"
+      jeton demo
+      jeton audit jeton-demo/requests.jsonl --logs --html report.html
+      jeton count -t jeton-general-32k jeton-demo/notes
+      jeton show -t jeton-general-32k --text "hydroxychloroquine 200 mg"
     """

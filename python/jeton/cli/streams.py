@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from jeton.corpus import DocumentStream
 
 __all__ = [
+    "VERDICT",
     "allowed",
     "batches",
     "colour_wanted",
     "open_stream",
     "say",
+    "set_verdict",
     "shown",
     "text_batch",
     "warn_left_out",
@@ -31,6 +33,14 @@ __all__ = [
     "write_json",
     "write_line",
 ]
+
+VERDICT = "jeton.verdict"
+"""Key of a context's ``meta`` for the exit code that a closed output does not change."""
+
+
+def set_verdict(code: int) -> None:
+    """State the exit code of a command before it prints: it holds if nobody reads to the end."""
+    click.get_current_context().meta[VERDICT] = code
 
 
 def open_stream(

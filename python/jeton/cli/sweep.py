@@ -193,18 +193,19 @@ def _write(
 
 def _print(found: Sweep) -> None:
     from jeton.report.numbers import Numbers
+    from jeton.report.result_page import cell_text
     from jeton.report.sweep import grids, sweep_words
 
     for words in sweep_words(found):
         streams.say(words)
     for grid in grids(Numbers(found.to_dict())):
         streams.write_line(grid.title)
-        body = [["" if cell is None else cell.text for cell in row] for row in grid.rows]
+        body = [[cell_text(cell) for cell in row] for row in grid.rows]
         header = [*grid.header]
         if grid.best is not None:
             header.append("")
             body = [[*row, "best" if i == grid.best else ""] for i, row in enumerate(body)]
         tables.print_table(header, body, right=grid.header)
-        for reason in grid.reasons:
+        for reason in grid.notes:
             streams.write_line(f"  {reason}")
         streams.write_line("")

@@ -225,7 +225,7 @@ def _row(texts: Sequence[str]) -> str:
     default="bpe",
     show_default=True,
     metavar="A",
-    help="bpe, superbpe, char-bpe, wordpiece, wordpiece-likelihood, unigram or sentencepiece-bpe.",
+    help="Any algorithm of `jeton train`. The languages of parity-bpe are the names of the files.",
 )
 @click.option(
     "--vocab-size",
@@ -241,7 +241,7 @@ def _row(texts: Sequence[str]) -> str:
     default=20,
     show_default=True,
     metavar="K",
-    help="Merges to trace. Rounds of unigram are all traced.",
+    help="Merges to trace. Rounds of taking out are all traced.",
 )
 @click.option(
     "--shown",
@@ -286,14 +286,15 @@ def train(
 ) -> None:
     """Show each step from a text to a vocabulary.
 
-    Every merge has its count, the tokens that it saves, and the pairs that came next. Unigram has
-    the rounds of expectation and pruning.
+    Every merge has its count, the tokens that it saves, and the pairs that came next. Unigram,
+    trimmed-bpe and min-token-unigram have rounds of taking out, with what decided.
 
     \b
     Examples:
       jeton trace train jeton-demo/notes --vocab-size 300
       jeton trace train jeton-demo/notes --algorithm wordpiece-likelihood --min-frequency 20
       jeton trace train jeton-demo/notes --algorithm unigram --vocab-size 400 --json
+      jeton trace train jeton-demo/notes --algorithm parity-bpe --vocab-size 280
     """
     from jeton.tracing import trace_train
 
@@ -325,6 +326,7 @@ def _train_lines(found: TrainTrace) -> Iterator[str]:
         yield f"the text has {found.n_tokens_before:,} tokens"
     for number, merge in enumerate(found.merges, start=1):
         across = "  across words" if merge.stage == 2 else ""
+        across += f"  for {_seen(merge.language)}" if merge.language else ""
         worth = "" if merge.score == merge.count else f", score {merge.score:.4g}"
         yield (
             f"{number:>4} {_seen(merge.left)} + {_seen(merge.right)} = "
@@ -337,22 +339,30 @@ def _train_lines(found: TrainTrace) -> Iterator[str]:
                 for left, right, score, _ in merge.runners_up
             )
             yield f"       next: {others}"
+        if merge.costs:
+            costs = ", ".join(f"{_seen(name)} {cost:.4f}" for name, cost in merge.costs)
+            yield f"       tokens a character before: {costs}"
     for number, turn in enumerate(found.rounds, start=1):
         likelihood: Any = turn.log_likelihood
         said = "" if likelihood is None else f", log likelihood {likelihood:,.1f}"
+        said += "" if turn.n_tokens is None else f"; the text had {turn.n_tokens:,} tokens"
         yield f"{number:>4} {_ROUNDS[turn.kind]}: {turn.n_pieces:,} pieces{said}"
         if turn.best:
-            best = ", ".join(f"{_seen(text)} {score:.3f}" for text, score in turn.best)
-            yield f"       likeliest: {best}"
+            name = "likeliest" if turn.best[0][1] <= 0 else "most used"
+            best = ", ".join(f"{_seen(text)} {score:.5g}" for text, score in turn.best)
+            yield f"       {name}: {best}"
         if turn.removed:
             gone = ", ".join(f"{_seen(text)} {why:.3g}" for text, why in turn.removed)
-            yield f"       removed {turn.n_removed:,}: {gone}"
+            word = "no room for" if turn.kind == "count" else "removed"
+            yield f"       {word} {turn.n_removed:,}: {gone}"
 
 
 _ROUNDS = {
     "candidates": "candidates",
     "em": "expectation and maximization",
     "prune": "pruning by loss",
+    "trim": "tokens that only lead to others",
+    "count": "the most frequent",
     "choose": "the last choice",
     "refit": "the likeliest probabilities",
 }

@@ -11,6 +11,7 @@ import click
 from jeton.cli import corpus_options, options, outputs, streams, training_corpus
 from jeton.cli.held_out import check_held_out
 from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.personal import personal_json, say_personal, tokens_of
 from jeton.cli.planning_options import Size
 from jeton.cli.progress import progress_bar
 
@@ -302,6 +303,7 @@ def train(
             )
             written.append(card_path(target))
             training.write_card(written[-1], made)
+    personal = personal_json(tokens_of(tokenizer))
     if as_json:
         facts = {
             "schema_version": "jeton.train/1",
@@ -309,6 +311,7 @@ def train(
             "fingerprint": tokenizer.fingerprint,
             "vocab_size": tokenizer.vocab_size,
             "files": [str(path) for path in written],
+            "personal_tokens": personal,
         }
         streams.write_json(facts)
     else:
@@ -317,3 +320,4 @@ def train(
     if not quiet:
         streams.say(f"{tokenizer.name}: {tokenizer.vocab_size:,} ids")
         saved.say_loading()
+        say_personal(personal)

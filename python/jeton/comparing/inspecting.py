@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch, TextStats, Tokenizer
+from jeton._shown import NotebookResult
 from jeton.comparing.ranks import ranks_of
 from jeton.comparing.terms import TermCuts, worst_terms
 from jeton.corpus import open_documents
@@ -154,7 +155,7 @@ class InspectedScript:
 
 
 @dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(NotebookResult):
     """Contents of the inspector.
 
     Attributes:
@@ -166,6 +167,10 @@ class Inspection:
         n_bytes: Their bytes.
         is_whole: True if these were all documents of the inputs.
     """
+
+    _page = "jeton.report.inspector:inspector_html"
+    _table = "documents"
+    _line = ("tokenizers", "documents")
 
     tokenizers: tuple[InspectedTokenizer, ...]
     documents: tuple[InspectedDocument, ...]

@@ -123,6 +123,8 @@ class RecordDocuments:
             text = self._text(record, line)
             if text is None:
                 continue
+            if self._strict:
+                _check_text(text, f"{self._path}, line {line}")
             texts.append(text)
             domain = lookup(record, self._domain_field) if self._domain_field else None
             domains.append(text_or_none(domain))
@@ -131,11 +133,11 @@ class RecordDocuments:
             n_chars += len(texts[-1])
             if n_chars >= self._batch_bytes or len(texts) >= _MAX_TEXTS_PER_BATCH:
                 self.batch_places = RecordPlaces(lines, ids)
-                yield TextBatch.from_texts(texts, strict=self._strict), domains
+                yield TextBatch.from_texts(texts), domains
                 texts, domains, lines, ids, n_chars = [], [], [], [], 0
         if texts:
             self.batch_places = RecordPlaces(lines, ids)
-            yield TextBatch.from_texts(texts, strict=self._strict), domains
+            yield TextBatch.from_texts(texts), domains
 
     def _records(self) -> Iterator[tuple[int, Any]]:
         pieces = self._pieces()
@@ -216,6 +218,19 @@ class RecordDocuments:
             raise RecordError(message, path=self._path, line=line)
         self.n_bad += 1
         self.first_bad = self.first_bad or message.split("\n")[0]
+
+
+def _check_text(text: str, where: str) -> None:
+    """Refuse halves of surrogate pairs, as which JSON can write what is no character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        offset = len(text[: error.start].encode())
+        raise InvalidTextError(
+            f"{where}: not valid UTF-8 at byte {offset} of the text\n"
+            "hint: without strict reading, such bytes are replaced and counted",
+            byte_offset=offset,
+        ) from None
 
 
 def _field_hint(names: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jeton._nearest import nearest
+from jeton._shown import NotebookResult
 from jeton.doctor.checks import batch as batch_checks
 from jeton.doctor.checks import belonging as belonging_checks
 from jeton.doctor.checks import chat as chat_checks
@@ -56,7 +57,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NotebookResult):
     """Findings of a diagnosis.
 
     Attributes:
@@ -68,6 +69,9 @@ class Diagnosis:
         ignored: Ids that the caller did not want.
         retrieval: The tokenizers of reader and embedding model on the texts.
     """
+
+    _table = "findings"
+    _line = ("name", "findings")
 
     name: str
     examined: Mapping[str, str]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from jeton._shown import NotebookResult
+
 __all__ = [
     "SCHEMA_VERSION",
     "By",
@@ -122,7 +124,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NotebookResult):
     """Explanation of the difference of two tokenizers.
 
     Attributes:
@@ -139,6 +141,9 @@ class Explanation:
         parts: Where their canonical forms differ.
         difference: The difference, where there is one.
     """
+
+    _table = "parts"
+    _line = ("names", "n_texts", "parts")
 
     verdict: Verdict
     by: By

@@ -8,8 +8,10 @@ Python read this table, so both know the same characters.
 from __future__ import annotations
 
 import json
+import sys
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntFlag
 from functools import lru_cache
@@ -132,6 +134,14 @@ def properties(char: str) -> Properties:
     """
     starts, rows = _ranges()
     return rows[bisect_right(starts, ord(char)) - 1]
+
+
+def ranges_of(wanted: Callable[[Properties], bool]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of code points whose properties are wanted, first and last."""
+    starts, rows = _ranges()
+    for start, end, row in zip(starts, [*starts[1:], sys.maxunicode + 1], rows, strict=True):
+        if wanted(row):
+            yield start, end - 1
 
 
 def scripts() -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
 
-from jeton.guard.characters import CLASSES, properties
+from jeton.guard.characters import CLASSES, Properties, properties, ranges_of
 from jeton.guard.places import Code, places
 
 _KEPT = frozenset(
@@ -37,6 +39,33 @@ def without_waste(text: str) -> tuple[str, int]:
     text = _dropped(text, spares=_KEPT)
     text = _dropped(text, spares=frozenset())
     return text, before - len(text)
+
+
+@lru_cache(maxsize=1)
+def invisible() -> re.Pattern[str]:
+    """Return the pattern of runs that nobody sees: characters without ink, and controls.
+
+    White space is none of them, nor is a joiner or a selector of colour behind an emoji. Joiners of
+    scripts and marks of direction are: what is left is for comparing, not for reading.
+
+    Example:
+        >>> invisible().sub("", "a" + chr(0x200B) + "b" + chr(7) + chr(0x202E))
+        'ab'
+    """
+    emoji = _class(lambda row: CLASSES[row.kind] in ("emoji", "modifier"), but=frozenset())
+    unseen = _class(
+        lambda row: row.is_hidden or CLASSES[row.kind] == "control",
+        but=_WHITE_SPACE | {0x200D, 0xFE0F},
+    )
+    return re.compile(f"(?:[{unseen}]|(?<![{emoji}\\ufe0f])[\\u200d\\ufe0f])+")
+
+
+_WHITE_SPACE = frozenset({*range(0x09, 0x0E), *range(0x1C, 0x20), 0x85})
+
+
+def _class(wanted: Callable[[Properties], bool], *, but: frozenset[int]) -> str:
+    codes = {code for first, last in ranges_of(wanted) for code in range(first, last + 1)}
+    return "".join(re.escape(chr(code)) for code in sorted(codes - but))
 
 
 def _dropped(text: str, *, spares: frozenset[str]) -> str:

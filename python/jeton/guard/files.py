@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from jeton._shown import NotebookResult
 from jeton.corpus import open_documents, require_text
 from jeton.errors import GuardRejected
 from jeton.guard.kinds import GuardLevel
@@ -63,7 +64,7 @@ class PlacedFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class ScanReport:
+class ScanReport(NotebookResult):
     """Findings of many documents.
 
     Attributes:
@@ -79,6 +80,10 @@ class ScanReport:
         n_bad: Records that could not be used.
         skipped: Files that were not read, with the reason.
     """
+
+    _page = "jeton.report.guard:scan_to_html"
+    _table = "findings"
+    _line = ("n_documents", "n_found_documents")
 
     policy: str
     fail_at: GuardLevel

@@ -11,6 +11,7 @@ from typing import Final
 from jeton.guard.characters import CLASSES, properties
 from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.payloads import (
+    carried,
     from_hidden,
     from_selectors,
     from_symbols,
@@ -56,7 +57,8 @@ _KIND_OF_CLASS: Final = {
     "ignorable": "invisible",
 }
 
-_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_BIDI_CHARS: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_BIDI = re.compile(f"[{_BIDI_CHARS}]")
 _BIDI_ONLY = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]+")
 _MAX_DEPTH: Final = 125
 """Nesting that the bidirectional algorithm knows (UAX #9, max_depth)."""
@@ -78,7 +80,7 @@ def judge_hidden(text: str, found: Sequence[TextPlace]) -> Iterator[TextFinding]
             continue
         yield from _run(text, run, place)
     yield from _alone(text, alone)
-    if _BIDI.search(text):
+    if any(char in text for char in _BIDI_CHARS):
         yield from _bidi(text)
 
 
@@ -160,7 +162,7 @@ def _what_of_run(part: str, kind: str, payload: str | None) -> str:
     words = KINDS[kind].words
     if payload is None:
         return f"{words}: {len(part)} in a row" if len(part) > 1 else words
-    return f"{words}: {len(part)} characters carry {meaning(payload)}"
+    return f"{words}: {len(part)} characters carry {carried(payload)}"
 
 
 def _alone(text: str, alone: Sequence[TextPlace]) -> Iterator[TextFinding]:
@@ -244,7 +246,7 @@ def _scattered(text: str, carriers: Sequence[TextPlace], kind: str) -> TextFindi
         GuardLevel.CRITICAL if is_grave else GuardLevel.ERROR,
         start,
         end,
-        f"{KINDS[kind].words}: {len(run)} characters between letters carry {meaning(payload)}",
+        f"{KINDS[kind].words}: {len(run)} characters between letters carry {carried(payload)}",
         payload=shortened(payload),
         characters=named(run),
     )

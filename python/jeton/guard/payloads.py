@@ -39,6 +39,19 @@ def meaning(payload: str) -> str:
     return "text"
 
 
+def carried(payload: str) -> str:
+    """Return the meaning with its article: ``"a special token"``, ``"an instruction"``."""
+    return _WITH_ARTICLE[meaning(payload)]
+
+
+_WITH_ARTICLE = {
+    "special token": "a special token",
+    "instruction": "an instruction",
+    "link": "a link",
+    "text": "text",
+}
+
+
 def reveals_instruction(line: str, plain: str) -> bool:
     """Return True if a line has more wordings of instructions once its disguise is taken off."""
     return len(INSTRUCTION.findall(plain)) > len(INSTRUCTION.findall(line))

@@ -157,13 +157,13 @@ class GuardPolicy:
             return Policy.named(policy)
         return Policy.read(policy)
 
-    def clean(self, text: str) -> str:
+    def clean(self, text: str, *, tokenizer: TokenizerLike | None = None) -> str:
         """Return a text as the policy leaves it: ``enforce(text, self).text``.
 
         Raises:
             GuardRejected: The policy rejects it.
         """
-        return enforce(text, self).text
+        return enforce(text, self, tokenizer=tokenizer).text
 
 
 Policy = GuardPolicy

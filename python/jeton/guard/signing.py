@@ -14,12 +14,12 @@ from typing import Any
 from jeton.errors import MissingExtraError, UsageError
 
 
-def _library() -> Any:
+def _library(feature: str) -> Any:
     try:
         import model_signing.signing
         import model_signing.verifying
     except ImportError as error:
-        raise MissingExtraError("signatures", extra="signing") from error
+        raise MissingExtraError(feature, extra="signing") from error
     return model_signing
 
 
@@ -41,7 +41,7 @@ def sign_lock(
         UsageError: The key is none.
         OSError: A file cannot be read or written.
     """
-    library = _library()
+    library = _library("signing a lock")
     for path in (lock, private_key):
         Path(path).open("rb").close()
     try:
@@ -72,7 +72,7 @@ def verify_lock(
         MissingExtraError: The library is not installed.
         OSError: A file cannot be read.
     """
-    library = _library()
+    library = _library("verifying a lock")
     for path in (lock, signature, public_key):
         Path(path).open("rb").close()
     try:

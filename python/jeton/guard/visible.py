@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -13,7 +14,9 @@ from jeton.guard.characters import (
     skeleton,
 )
 from jeton.guard.kinds import KINDS, GuardLevel
+from jeton.guard.mojibake import from_windows_1252
 from jeton.guard.payloads import (
+    carried,
     from_bits,
     from_braille,
     from_digits,
@@ -228,21 +231,14 @@ def _level_of(payload: str) -> GuardLevel:
     return GuardLevel.WARNING if meaning(payload) in _GRAVE else GuardLevel.INFO
 
 
+_NEXT_LINE = re.compile(r"(?:\r\n|\r|\n)[A-Za-z0-9+/=]{4,}")
+
+
 def _encoded(text: str, place: TextPlace) -> TextFinding | None:
     end = place.end
     # Base64 of mail and certificates is cut into lines: the lines belong together.
-    while end + 1 < len(text) and end - place.start < 1 << 20:
-        at = end + 1 + (text[end : end + 2] == "\r\n")
-        if text[end] not in "\r\n":
-            break
-        more = at
-        while more < len(text) and (
-            text[more].isascii() and (text[more].isalnum() or text[more] in "+/=")
-        ):
-            more += 1
-        if more - at < 4:
-            break
-        end = more
+    while end - place.start < 1 << 20 and (line := _NEXT_LINE.match(text, end)):
+        end = line.end()
     run = "".join(text[place.start : end].split())
     found = from_digits(run) or from_digits(text[place.start : place.end])
     if found is None:
@@ -257,7 +253,7 @@ def _payload(text: str, place: TextPlace, name: str, payload: str) -> TextFindin
         "encoded-text",
         _level_of(payload),
         text,
-        f"{name} of {meaning(payload)}",
+        f"{name} of {carried(payload)}",
         payload=payload,
     )
 
@@ -304,7 +300,7 @@ def _spelled(text: str, place: TextPlace) -> TextFinding | None:
         "spelled-text",
         GuardLevel.WARNING,
         text,
-        f"{spelling} of {meaning(decoded)}",
+        f"{spelling} of {carried(decoded)}",
         payload=decoded,
     )
 
@@ -376,17 +372,8 @@ def _look_alike(text: str, place: TextPlace, labels: Sequence[str]) -> TextFindi
 
 
 def _mojibake(text: str, place: TextPlace) -> TextFinding | None:
-    run = text[place.start : place.end]
-    data = bytearray()
-    for char in run:
-        code = ord(char)
-        try:
-            data += bytes([code]) if code < 0x100 else char.encode("cp1252")
-        except UnicodeEncodeError:
-            return None
-    try:
-        plain = bytes(data).decode()
-    except UnicodeDecodeError:
+    plain = from_windows_1252(text[place.start : place.end])
+    if plain is None:
         return None
     return _found(place, "mojibake", GuardLevel.INFO, text, payload=plain, seen=plain)
 

@@ -40,8 +40,10 @@ tokenizer has them."""
 
 NEWER_MARKERS: Final = (
     "<|start|>",
+    "<|end|>",
     "<|message|>",
     "<|channel|>",
+    "<|constrain|>",
     "<|return|>",
     "<|call|>",
     "<|header_start|>",
@@ -52,6 +54,12 @@ NEWER_MARKERS: Final = (
     "<|User|>",
     "<|Assistant|>",
     "<|tool▁calls▁begin|>",
+    "<|tool▁calls▁end|>",
+    "<|tool▁call▁begin|>",
+    "<|tool▁call▁end|>",
+    "<|tool▁outputs▁begin|>",
+    "<|tool▁outputs▁end|>",
+    "<|tool▁sep|>",
     "<|START_OF_TURN_TOKEN|>",
     "<|END_OF_TURN_TOKEN|>",
     "<|CHATBOT_TOKEN|>",
@@ -60,6 +68,9 @@ NEWER_MARKERS: Final = (
     "[SYSTEM_PROMPT]",
     "[/SYSTEM_PROMPT]",
     "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    "[/AVAILABLE_TOOLS]",
+    "<BOS_TOKEN>",
     "<extra_id_0>",
     "<|vision_start|>",
     "<|image_pad|>",
@@ -68,8 +79,8 @@ NEWER_MARKERS: Final = (
     "<tool_response>",
     "</tool_response>",
 )
-"""Further markers that only the guard looks for (gpt-oss, Llama 4, DeepSeek, Command R, Mistral 3,
-T5, Qwen)."""
+"""Further markers that only the guard looks for (gpt-oss, Phi-3, Llama 4, DeepSeek, Command R,
+Mistral 3, T5, Qwen)."""
 
 _INSTRUCTION: Final = (
     r"ignore\s+(?:all|any|the|your|every|previous|prior|above|earlier|these|those|my)",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from jeton._shown import NotebookResult
 from jeton.findings import Basis, Figure
 from jeton.locking.behaviour import TextBehaviour
 from jeton.locking.lock import Lock, LockedTokenizer
@@ -76,8 +77,11 @@ class TokenizerDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class LockDifference:
+class LockDifference(NotebookResult):
     """Differences between two locks."""
+
+    _table = "tokenizers"
+    _line = ("tokenizers", "is_workload_same")
 
     tokenizers: tuple[TokenizerDifference, ...]
     libraries: tuple[tuple[str, str, str], ...]

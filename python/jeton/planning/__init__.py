@@ -22,6 +22,7 @@ from jeton.planning.recommend import recommend
 from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
 from jeton.planning.routing import (
     Endpoint,
+    EndpointFailures,
     EndpointGpu,
     EndpointLimits,
     LatencyProfile,
@@ -59,6 +60,7 @@ __all__ = [
     "Decision",
     "DomainTrial",
     "Endpoint",
+    "EndpointFailures",
     "EndpointGpu",
     "EndpointLimits",
     "FleetPlan",

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from jeton._core import Tokenizer, __version__
+from jeton._shown import NotebookResult
 from jeton.metrics.bootstrap import Interval
 from jeton.training import CountedCorpus, TrainSettings
 
@@ -77,7 +78,7 @@ class HeldOutJudgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CostAware:
+class CostAware(NotebookResult):
     """Vocabulary learned, its rivals, and the verdict on whether it pays.
 
     Attributes:
@@ -93,6 +94,9 @@ class CostAware:
         candidates: All that were tried, by algorithm and size.
         judgement: Both on other text.
     """
+
+    _table = "candidates"
+    _line = ("model", "gpu", "candidates")
 
     tokenizer: Tokenizer
     settings: TrainSettings

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from jeton._core import __version__
+from jeton._shown import NotebookResult
 from jeton.metrics.bootstrap import Interval
 from jeton.planning.sweep_results import Sweep
 from jeton.training import TrainSettings
@@ -78,7 +79,7 @@ class DomainTrial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recommendation:
+class Recommendation(NotebookResult):
     """Recommended training, and the reasons.
 
     Attributes:
@@ -89,6 +90,9 @@ class Recommendation:
         n_documents: Documents of the sample, held-out ones included.
         n_bytes: Bytes of their text.
     """
+
+    _table = "decisions"
+    _line = ("n_documents", "decisions")
 
     settings: TrainSettings
     decisions: tuple[Decision, ...]

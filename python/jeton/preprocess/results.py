@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from jeton._shown import NotebookResult
 from jeton.metrics.bootstrap import Interval
 from jeton.preprocess.losses import LossCount
 from jeton.preprocess.steps import LossClass
@@ -60,7 +61,7 @@ class StepReport:
 
 
 @dataclass(frozen=True, slots=True)
-class PreprocessReport:
+class PreprocessReport(NotebookResult):
     """All steps, and all of them together.
 
     Attributes:
@@ -76,6 +77,9 @@ class PreprocessReport:
         skipped_files: Files that were not read, with the reason.
         written_files: Files that were written.
     """
+
+    _table = "steps"
+    _line = ("n_documents", "steps")
 
     tokenizer: str
     fingerprint: str

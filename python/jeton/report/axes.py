@@ -10,7 +10,7 @@ from jeton.report.svg import Drawing
 
 __all__ = ["Scale", "draw_grid", "linear_ticks", "log_ticks"]
 
-_LABEL_PX = 10.5
+_LABEL_PX = 12.0
 _PAD_PX = 5.0
 
 

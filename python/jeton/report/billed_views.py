@@ -17,7 +17,7 @@ PARTS = MappingProxyType(
         "passages": "Retrieved passages",
         "question": "Question",
         "prompt": "Prompts, parts not known",
-        "unlogged": "Not in the log",
+        "unlogged": "Not in the log, or chat format",
         "answer": "Answers",
         "reasoning": "Reasoning",
     }

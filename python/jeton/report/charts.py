@@ -135,7 +135,7 @@ def _histogram(
         at = x(tick)
         drawing.line([(at, y.start_px), (at, y.start_px + _TICK_PX)], "rule", width=0.8)
         under = y.start_px + 2 * _TICK_PX + 8.5
-        drawing.text(at, under, _tick(tick), anchor="middle", size_px=10.5, color="muted")
+        drawing.text(at, under, _tick(tick), anchor="middle", color="muted")
     alts = []
     for key, height, word in (("p50", 1.24, "half have at most"), ("p95", 1.08, "p95")):
         value = numbers.show(f"{path}.{key}", "count")

@@ -14,6 +14,7 @@ from jeton.report.inspector import inspector_context
 from jeton.report.json_report import embed_json, safe_json
 from jeton.report.markdown_text import escaped, rows, signed, text, written
 from jeton.report.numbers import Numbers, Shown
+from jeton.report.result_page import Opening, Sum
 from jeton.report.tables import (
     Column,
     NumberCell,
@@ -254,6 +255,8 @@ def comparison_html(comparison: Comparison) -> str:
     context = {
         "data": data,
         "numbers": numbers,
+        "title": "Tokenizers on one text",
+        "opening": _opening(numbers),
         "current": current_of(data),
         "tokens": by_title["Tokens"],
         "extra": by_title["Words, unknown text, speed"],
@@ -274,7 +277,7 @@ def comparison_html(comparison: Comparison) -> str:
         "markers": [MARKERS[i % N_LOOKS] for i in range(n_tokenizers)],
         "looks": [i % N_LOOKS for i in range(n_tokenizers)],
         "css": asset("report.css") + asset("tokens.css") + asset("inspector.css"),
-        "js": asset("tokens.js") + asset("inspector.js"),
+        "js": asset("tokens.js") + asset("inspector.js") + asset("copy.js"),
         "embedded": embed_json(data),
         "inspector": (
             None if comparison.inspection is None else inspector_context(comparison.inspection)
@@ -282,6 +285,30 @@ def comparison_html(comparison: Comparison) -> str:
         "version": data["jeton_version"],
     }
     return environment().get_template("compare.html.j2").render(context)
+
+
+def _opening(numbers: Numbers) -> Opening:
+    """The tokenizer to take, and its tokens beside those of the one in use."""
+    data = numbers.data
+    current = current_of(data)
+    items = data["tokenizers"]
+    others = [
+        n
+        for n, item in enumerate(items)
+        if n != current and not loses_text(item["unreturned_by_cause"])
+    ]
+    best = min(others, key=lambda n: items[n]["n_tokens"], default=current)
+    sums = tuple(
+        Sum(items[n]["name"], numbers.show(f"tokenizers[{n}].n_tokens", "count") or "", "tokens")
+        for n in dict.fromkeys((current, best))
+    )
+    name, other = items[current]["name"], items[best]["name"]
+    saved = 1 - items[best]["n_tokens"] / max(items[current]["n_tokens"], 1)
+    if best == current:
+        return Opening(f"Name a second tokenizer to compare {name} with", sums)
+    if saved <= 0:
+        return Opening(f"Keep {name}: no other needs fewer tokens for this text", sums)
+    return Opening(f"{other} needs {saved:.1%} fewer tokens than {name} for this text", sums)
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:

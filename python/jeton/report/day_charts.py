@@ -92,7 +92,7 @@ def _draw(numbers: Numbers, bars: _Bars, *, name: str, title: str) -> Markup:
         drawing.text(x(places[peak]), y(values[peak]) - 5, shown, anchor=side)
     for at, day, side in ((0.0, days[0], "start"), (_WIDTH_PX, days[-1], "end")):
         under = y.start_px + 15
-        drawing.text(at, under, day_words(day), anchor=side, size_px=10.5, color="muted")
+        drawing.text(at, under, day_words(day), anchor=side, color="muted")
     return drawing.svg(
         f"{title}, {day_words(days[0])} to {day_words(days[-1])}; the most "
         f"{shown.text if shown else ''} on {day_words(days[peak])}"

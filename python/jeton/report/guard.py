@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
+from jeton._core import __version__
 from jeton._plain import strict_json
 from jeton.guard import KINDS, GuardLevel, ScanReport, VocabularyReport, unicode_version
 from jeton.guard.files import PlacedFinding
 from jeton.guard.vocabulary.findings import DANGERS
+from jeton.report.bars import Bar, bars_chart
+from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
 from jeton.report.sarif_parts import digest, file_uri, is_file, rule_entry, sarif_log
 from jeton.report.visible import visible, visible_char
 
@@ -146,60 +148,54 @@ def scan_to_markdown(report: ScanReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>jeton guard</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
-color: #1a1a1a; background: #fff }}
-table {{ border-collapse: collapse; width: 100%; margin: 1rem 0 }}
-th, td {{ text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #949494;
-vertical-align: top }}
-td.n {{ text-align: right }} bdi {{ overflow-wrap: anywhere }}
-@media (prefers-color-scheme: dark) {{ body {{ color: #eee; background: #111 }} }}
-</style></head><body><main>
-<h1>Guard: text</h1>
-<p>{summary}</p>
-<h2>Kinds</h2>
-<table><thead><tr><th scope="col">severity</th><th scope="col">kind</th><th scope="col">found</th>
-<th scope="col">danger</th></tr></thead><tbody>
-{counts}
-</tbody></table>
-<h2>Places</h2>
-<table><thead><tr><th scope="col">place</th><th scope="col">severity</th>
-<th scope="col">finding</th>
-<th scope="col">payload</th><th scope="col">text</th></tr></thead><tbody>
-{places}
-</tbody></table>
-</main></body></html>
-"""
-
-
-def _bdi(text: str) -> str:
-    return f"<bdi>{escape(shown_context(text))}</bdi>"
-
-
 def scan_to_html(report: ScanReport) -> str:
-    """Return the report as one page without scripts; foreign text is escaped and isolated."""
-    summary = (
-        f"{report.n_documents:,} documents, {report.n_chars:,} characters, policy "
-        f"{escape(report.policy)}, Unicode {unicode_version()}. {report.n_found_documents:,} "
-        f"documents have findings of {report.fail_at.value} and above."
-    )
-    counts = "\n".join(
-        f"<tr><td>{level}</td><td>{kind}</td><td class=n>{n:,}</td>"
-        f"<td>{escape(KINDS[kind].danger)}</td></tr>"
-        for level, kind, n in _count_rows(report)
-    )
+    """Return the report as one page; foreign text is escaped, its hidden characters drawn."""
     ordered = sorted(report.findings, key=lambda one: -one.finding.severity.rank)[:_MAX_ROWS]
-    places = "\n".join(
-        f"<tr><td>{_bdi(f'{one.source}:{one.line}')}</td><td>{one.finding.severity.value}</td>"
-        f"<td>{_bdi(one.finding.what)}</td><td>{_bdi((one.finding.payload or '')[:300])}</td>"
-        f"<td>{_bdi(one.context)}</td></tr>"
-        for one in ordered
+    kinds = PageTable(
+        "Kinds",
+        ("Severity", "Kind", "Found", "Danger"),
+        tuple(
+            (level, kind, f"{n:,}", KINDS[kind].danger) for level, kind, n in _count_rows(report)
+        ),
     )
-    return _PAGE.format(summary=summary, counts=counts, places=places)
+    places = PageTable(
+        "Places, the gravest first",
+        ("Place", "Severity", "Finding", "Payload", "Text"),
+        tuple(
+            (
+                shown_context(f"{one.source}:{one.line}"),
+                one.finding.severity.value,
+                shown_context(one.finding.what),
+                shown_context((one.finding.payload or "")[:300]),
+                shown_context(one.context),
+            )
+            for one in ordered
+        ),
+    )
+    bars = [Bar(f"{kind} ({level})", float(n), f"{n:,}") for level, kind, n in _count_rows(report)]
+    return result_html(
+        {"jeton_version": __version__, "schema_version": "jeton.guard/1"},
+        title="Guard: text",
+        opening=_opening(report),
+        words=(
+            f"policy {report.policy}, Unicode {unicode_version()}; {report.n_chars:,} characters",
+        ),
+        plots=(Plot("Findings", "of each kind", bars_chart("guard", bars)),) if bars else (),
+        grids=(kinds, places) if ordered else (),
+    )
+
+
+def _opening(report: ScanReport) -> Opening:
+    """Pass or stop, with the number of documents."""
+    n = report.n_found_documents
+    sums = (
+        Sum("Documents", f"{report.n_documents:,}", "looked at"),
+        Sum("To stop", f"{n:,}", f"with findings of {report.fail_at.value} and above"),
+    )
+    if not n:
+        return Opening("Let the text pass: nothing grave was found", sums)
+    noun = "document" if n == 1 else "documents"
+    return Opening(f"Stop {n:,} {noun}, or clean with `jeton guard scan --fix`", sums)
 
 
 def vocabulary_to_sarif(report: VocabularyReport) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jeton.report.json_report import embed_json
 from jeton.report.numbers import Numbers, Shown
+from jeton.report.result_page import Opening, Sum
 
 if TYPE_CHECKING:
     from jeton.comparing import Inspection
@@ -80,12 +81,14 @@ def inspector_html(inspection: Inspection) -> str:
     n_tokenizers = len(inspection.tokenizers)
     context = {
         "data": inspector.data,
+        "title": "Token inspector",
+        "opening": _opening(inspector.data),
         "current": 0,
         "inspector": inspector,
         "markers": [MARKERS[i % N_LOOKS] for i in range(n_tokenizers)],
         "looks": [i % N_LOOKS for i in range(n_tokenizers)],
         "css": asset("report.css") + asset("tokens.css") + asset("inspector.css"),
-        "js": asset("tokens.js") + asset("inspector.js"),
+        "js": asset("tokens.js") + asset("inspector.js") + asset("copy.js"),
         "version": __version__,
     }
     return environment().get_template("inspector.html.j2").render(context)
@@ -147,6 +150,38 @@ def inspector_context(inspection: Inspection) -> InspectorContext:
         ),
         all_scripts=tuple(sorted({d["script"] for d in data["documents"] if d["script"]})),
         all_languages=tuple(sorted({d["language"] for d in data["documents"]})),
+    )
+
+
+def _opening(data: dict[str, Any]) -> Opening:
+    """The worst document beside the whole text, or the best tokenizer beside the first."""
+    numbers, items = Numbers(data), data["tokenizers"]
+    if len(items) > 1:
+        best = min(range(len(items)), key=lambda n: items[n]["n_tokens"])
+        sums = tuple(
+            Sum(
+                items[n]["name"], numbers.show(f"tokenizers[{n}].n_tokens", "count") or "", "tokens"
+            )
+            for n in dict.fromkeys((0, best))
+        )
+        name = items[0]["name"]
+        if not best:
+            return Opening(f"Keep {name}: the others need as many tokens or more", sums)
+        saved = 1 - items[best]["n_tokens"] / max(items[0]["n_tokens"], 1)
+        return Opening(f"{items[best]['name']} needs {saved:.1%} fewer tokens than {name}", sums)
+    total = Sum("All texts", numbers.show("tokenizers[0].n_tokens", "count") or "", "tokens")
+    worst = next((one for one in data["documents"] if one["n_tokens"][0]), None)
+    if worst is None:
+        return Opening("There is no token to look at", (total,))
+    each, mean = worst["n_bytes"] / worst["n_tokens"][0], data["n_bytes"] / items[0]["n_tokens"]
+    if len(data["documents"]) == 1 or each > 0.9 * mean:
+        return Opening("Point at a token: its id, bytes and rank stand below", (total,))
+    return Opening(
+        "Look at the worst document first: it gets fewest bytes from a token",
+        (
+            Sum("All texts", f"{mean:.2f}", "bytes a token"),
+            Sum("The worst document", f"{each:.2f}", "bytes a token"),
+        ),
     )
 
 

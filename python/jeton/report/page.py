@@ -19,6 +19,7 @@ from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
 from jeton.report.parts import parts_of
+from jeton.report.prose import prose
 from jeton.report.segments import Segment, glyphs, segments
 from jeton.report.simulation_views import policy_words, simulation_view
 from jeton.report.spending_views import spending_view
@@ -188,7 +189,7 @@ def to_html(report: AuditReport, gate: GateResult | None = None) -> str:
         "max_sample_chars": _MAX_SAMPLE_CHARS,
         "basis_words": _BASIS_WORDS,
         "css": asset("report.css"),
-        "js": asset("report.js"),
+        "js": asset("report.js") + asset("copy.js"),
         "what_if_js": asset("what_if.js") if data.get("what_if") else "",
         "embedded": embed_json(data),
     }
@@ -333,7 +334,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(visible=visible, glyphs=glyphs, figure_words=name_in_words)
+    made.filters.update(visible=visible, glyphs=glyphs, figure_words=name_in_words, prose=prose)
     made.tests["a_number"] = _is_number
     made.tests["phrase"] = _is_phrase
     made.globals.update(
@@ -379,7 +380,7 @@ def _string(data: dict[str, Any], path: str) -> Markup:
     from markupsafe import Markup
 
     text = lookup(data, path)
-    return Markup('<bdi data-text-path="{}">{}</bdi>').format(path, visible(text))
+    return Markup('<bdi data-text-path="{}">{}</bdi>').format(path, prose(text))
 
 
 def _is_phrase(text: str, names: tuple[str, ...]) -> bool:

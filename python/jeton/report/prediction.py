@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from jeton.report.axes import Scale, draw_grid, linear_ticks
-from jeton.report.json_report import embed_json
-from jeton.report.svg import Drawing
+from jeton.report.plans.curves import Curve, curves_chart
+from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
@@ -19,57 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["memory_html", "output_html"]
 
-_WIDTH_PX = 460.0
-_HEIGHT_PX = 230.0
-_BOX_PX = (48.0, 448.0, 12.0, 204.0)
-"""Left, right, top and bottom of the plane."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Plot:
-    title: str
-    hint: str
-    svg: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-def _page(
-    data: dict[str, Any],
-    *,
-    title: str,
-    words: Sequence[str],
-    plots_title: str,
-    plots: Sequence[_Plot],
-    tables: Sequence[_Table],
-) -> str:
-    from jeton.report.page import asset, environment
-
-    context = {
-        "data": data,
-        "title": title,
-        "words": words,
-        "plots_title": plots_title,
-        "plots": plots,
-        "tables": tables,
-        "css": asset("report.css"),
-        "embedded": embed_json(data),
-        "version": data["jeton_version"],
-    }
-    return environment().get_template("prediction.html.j2").render(context)
-
 
 def output_html(found: OutputPrediction) -> str:
     """Return the page of predicted output lengths."""
     overall = found.overall
     header = [*found.fields] or ["traffic"]
     coverage_rows = [
-        [
+        (
             *(visible(value) or "(none)" for value in route.group or ("all",)),
             f"{route.n_judged:,}",
             f"{route.coverage_share:.1%}" + (" (too few)" if route.is_few else ""),
@@ -77,11 +31,11 @@ def output_html(found: OutputPrediction) -> str:
             f"{route.frozen_coverage_share:.1%}",
             f"{route.median_width_tokens:,.0f}",
             f"{route.median_output_tokens:,.0f}",
-        ]
+        )
         for route in found.routes
     ]
     interval_rows = [
-        [
+        (
             *(visible(value) or "(none)" for value in item.group or ("all",)),
             f"{item.prompt_tokens:,}+",
             f"{item.interval.lower_tokens:,} to {item.interval.upper_tokens:,}"
@@ -89,7 +43,7 @@ def output_html(found: OutputPrediction) -> str:
             else "",
             f"{item.upper_tokens:,}" if item.upper_tokens is not None else "",
             f"{item.interval.n_history:,}" if item.interval else "",
-        ]
+        )
         for item in found.intervals
     ]
     drifts = [
@@ -98,27 +52,27 @@ def output_html(found: OutputPrediction) -> str:
         f"{drift.expected_longer_share:.0%} were"
         for drift in found.drifts
     ]
-    return _page(
+    return result_html(
         found.to_dict(),
         title="Lengths of answers, foreseen",
+        opening=_output_opening(found),
         words=[
             f"{found.n_calibrated:,} requests taught; {overall.n_judged:,} later ones judge",
             f"{overall.coverage_share:.1%} of the later answers were within their interval; the "
             f"aim is {found.coverage:.0%}",
             *(drifts or ["No group's answers have become longer or shorter"]),
         ],
-        plots_title="Coverage on later traffic",
         plots=[
-            _Plot(
+            Plot(
                 "Share within the interval",
-                "solid: corrected online; dashed: intervals of the earlier half, left as they were",
+                "over later traffic; the thin dashed line is the aim",
                 _coverage_chart(found),
             )
         ],
-        tables=[
-            _Table(
+        grids=[
+            PageTable(
                 "Coverage on later traffic",
-                [
+                (
                     *header,
                     "Requests",
                     "Held",
@@ -126,44 +80,47 @@ def output_html(found: OutputPrediction) -> str:
                     "Held, frozen",
                     "Median width",
                     "Median answer",
-                ],
-                coverage_rows,
+                ),
+                tuple(coverage_rows),
             ),
-            _Table(
+            PageTable(
                 "Intervals of the next requests",
-                [*header, "Prompt", "Interval", "Bound", "History"],
-                interval_rows,
+                (*header, "Prompt", "Interval", "Bound", "History"),
+                tuple(interval_rows),
             ),
         ],
     )
 
 
-def _coverage_chart(found: OutputPrediction) -> Markup:
-    left, right, top, bottom = _BOX_PX
-    drawing = Drawing("coverage", width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-    values = [share for pair in found.stretches for share in pair] or [found.coverage]
-    low = max(0.0, min(*values, found.coverage - 0.05) - 0.02)
-    x = Scale(0, max(1, len(found.stretches) - 1), left, right)
-    y = Scale(low, 1.0, bottom, top)
-    draw_grid(
-        drawing,
-        x,
-        y,
-        x_ticks=[],
-        y_ticks=linear_ticks(y, 5),
-        write_x=lambda value: f"{value:g}",
-        write_y=lambda value: f"{value:.0%}",
+def _output_opening(found: OutputPrediction) -> Opening:
+    """The trust that the intervals deserve, beside the aim."""
+    held, aim = found.overall.coverage_share, found.coverage
+    drifted = [visible(", ".join(drift.group)) or "all" for drift in found.drifts]
+    if drifted:
+        action = f"Look at {', '.join(drifted[:3])}: answers are longer or shorter than before"
+    elif held < aim - 0.02:
+        action = "Plan with wider limits: the intervals held less often than they should"
+    else:
+        action = "Plan with these intervals: they held on later traffic"
+    return Opening(
+        action, (Sum("Aim", f"{aim:.0%}"), Sum("Held", f"{held:.1%}", "of later answers"))
     )
-    drawing.line([(left, y(found.coverage)), (right, y(found.coverage))], "muted", width=1.0)
-    for index, (color, dashes) in enumerate((("t0", ""), ("t1", "5 3"))):
-        line = [(x(place), y(pair[index])) for place, pair in enumerate(found.stretches)]
-        if len(line) > 1:
-            drawing.line(line, color, width=1.8, dashes=dashes)
-    drawing.text(left, bottom + 16, "earlier", color="muted")
-    drawing.text(right, bottom + 16, "later", anchor="end", color="muted")
-    return drawing.svg(
-        f"Share of answers within their interval, over later traffic; aim {found.coverage:.0%}: "
-        + ", ".join(f"{held:.1%}" for held, _ in found.stretches)
+
+
+def _coverage_chart(found: OutputPrediction) -> Markup:
+    curves = [
+        Curve(name, tuple((float(n), pair[place]) for n, pair in enumerate(found.stretches)))
+        for place, name in enumerate(("corrected online", "left as they were"))
+    ]
+    return curves_chart(
+        "coverage",
+        curves,
+        alt=f"Share of answers within their interval, later traffic; aim {found.coverage:.0%}: "
+        + ", ".join(f"{held:.1%}" for held, _ in found.stretches),
+        write_x=lambda value: f"{value + 1:g}" if value >= 0 else "",
+        write_y=lambda value: f"{value:.0%}",
+        from_zero=False,
+        limit=found.coverage,
     )
 
 
@@ -192,86 +149,82 @@ def memory_html(found: MemoryPrediction) -> str:
     )
     inside = [s for s in forecast.seconds if s <= forecast.horizon_seconds]
     n = len(inside)
+    series = {"expected": [forecast.now_bytes, *forecast.expected_bytes[:n]]}
+    if forecast.low_bytes:
+        series["low"] = [forecast.now_bytes, *forecast.low_bytes[:n]]
+    if forecast.high_bytes:
+        series["high"] = [forecast.now_bytes, *forecast.high_bytes[:n]]
     plots = [
-        _Plot(
+        Plot(
             "Memory from now on",
-            "solid: expected; dashed: interval; grey: what the GPUs have",
-            _band_chart(
-                "memory",
-                [0.0, *inside],
-                [
-                    [forecast.now_bytes, *forecast.expected_bytes[:n]],
-                    *(
-                        [[forecast.now_bytes, *forecast.low_bytes[:n]]]
-                        if forecast.low_bytes
-                        else []
-                    ),
-                    *(
-                        [[forecast.now_bytes, *forecast.high_bytes[:n]]]
-                        if forecast.high_bytes
-                        else []
-                    ),
-                ],
-                forecast.capacity_bytes,
-            ),
+            "GiB by minutes; the thin dashed line is what the GPUs have",
+            _memory_chart("memory", [0.0, *inside], series, forecast.capacity_bytes),
         )
     ]
     if len(found.past) > 1:
         past = sorted(found.past)
+        came = {"what came": 4, "low": 2, "high": 3}
         plots.append(
-            _Plot(
+            Plot(
                 "Past moments, foreseen a horizon before",
-                "solid: what came; dashed: interval",
-                _band_chart(
+                "GiB by minutes",
+                _memory_chart(
                     "past",
                     [row[0] for row in past],
-                    [[row[place] for row in past] for place in (4, 2, 3)],
+                    {name: [row[place] for row in past] for name, place in came.items()},
                     forecast.capacity_bytes,
                 ),
             )
         )
-    return _page(
+    return result_html(
         found.to_dict(),
         title="Memory of the next minutes",
+        opening=_memory_opening(found),
         words=[
             f"{visible(found.model)} on {found.n_gpus} x {visible(found.gpu)}: {forecast.in_words}",
             judged,
         ],
-        plots_title="Memory of requests, GiB by minutes",
         plots=plots,
-        tables=[_Table("Forecast", ["In", "Expected GiB", "Interval GiB", "Of capacity"], rows)],
+        grids=[
+            PageTable(
+                "Forecast",
+                ("In", "Expected GiB", "Interval GiB", "Of capacity"),
+                tuple(tuple(row) for row in rows),
+            )
+        ],
     )
 
 
-def _band_chart(
-    name: str, seconds: Sequence[float], series: Sequence[Sequence[float]], capacity: int
+def _memory_opening(found: MemoryPrediction) -> Opening:
+    """The forecast in words, and memory now beside memory then."""
+    forecast = found.forecast
+    inside = [n for n, s in enumerate(forecast.seconds) if s <= forecast.horizon_seconds]
+    of = f"of {forecast.capacity_bytes / _GIB:,.2f} GiB"
+    sums = [Sum("Now", f"{forecast.now_bytes / _GIB:,.2f} GiB", of)]
+    if inside:
+        then = forecast.expected_bytes[inside[-1]] / _GIB
+        minutes = forecast.seconds[inside[-1]] / 60
+        sums.append(Sum(f"In {minutes:,.3g} minutes, expected", f"{then:,.2f} GiB", of))
+    calm = "Nothing to do: " if forecast.in_words.startswith("not full") else ""
+    return Opening(calm + forecast.in_words, tuple(sums))
+
+
+def _memory_chart(
+    name: str, seconds: Sequence[float], series: Mapping[str, Sequence[float]], capacity: int
 ) -> Markup:
-    """Lines over time: the first solid, the others dashed; the capacity where it is in sight."""
-    left, right, top, bottom = _BOX_PX
-    drawing = Drawing(name, width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-    highest = max(max(values) for values in series) / _GIB
-    limit = capacity / _GIB
-    if highest < limit <= 3 * highest:
-        highest = limit
-    minutes = [second / 60 for second in seconds]
-    x = Scale(minutes[0], max(minutes[-1], minutes[0] + 1e-6), left, right)
-    y = Scale(0.0, max(highest, 1e-3) * 1.05, bottom, top)
-    draw_grid(
-        drawing,
-        x,
-        y,
-        x_ticks=linear_ticks(x, 5),
-        y_ticks=linear_ticks(y, 5),
+    """Lines over minutes; the capacity where it is in sight."""
+    highest, limit = max(map(max, series.values())) / _GIB, capacity / _GIB
+    curves = [
+        Curve(said, tuple((s / 60, v / _GIB) for s, v in zip(seconds, values, strict=True)))
+        for said, values in series.items()
+    ]
+    first, last = curves[0].points[0][1], curves[0].points[-1][1]
+    return curves_chart(
+        name,
+        curves,
+        alt=f"Memory of requests in GiB over {(seconds[-1] - seconds[0]) / 60:.0f} minutes: "
+        f"{first:.2f} to {last:.2f}; the GPUs have {limit:.2f}",
         write_x=lambda value: f"{value:g}",
         write_y=lambda value: f"{value:g}",
-    )
-    if y.holds(limit):
-        drawing.line([(left, y(limit)), (right, y(limit))], "muted", width=1.2)
-    for place, values in enumerate(series):
-        line = [(x(t), y(value / _GIB)) for t, value in zip(minutes, values, strict=True)]
-        drawing.line(line, "t0" if not place else "t1", dashes="" if not place else "5 3")
-    ends = f"{series[0][0] / _GIB:.2f} to {series[0][-1] / _GIB:.2f}"
-    return drawing.svg(
-        f"Memory of requests in GiB over {minutes[-1] - minutes[0]:.0f} minutes: {ends}; the GPUs "
-        f"have {limit:.2f}"
+        limit=limit if limit <= 3 * highest else None,
     )

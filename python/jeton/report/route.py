@@ -9,8 +9,10 @@ from markupsafe import Markup
 
 from jeton._plain import counted, less, strict_json
 from jeton.report.axes import Scale, linear_ticks
-from jeton.report.json_report import embed_json, safe_json
+from jeton.report.bars import WIDTH_PX, Bar, bars_chart
+from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers, Shown
+from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
 from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
@@ -19,10 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RouteGrid", "route_grid", "route_html", "route_json", "route_words"]
 
-_WIDTH_PX = 640.0
-_ROW_PX, _TOP_PX, _FOOT_PX = 26.0, 10.0, 30.0
-_LEFT_PX, _RIGHT_PX = 190.0, 620.0
-_MAX_NAME_CHARS = 26
+_ROW_PX, _FOOT_PX = 38.0, 24.0
+_MAX_NAME_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def route_grid(numbers: Numbers) -> RouteGrid:
     """Return the outcomes as a table."""
     outcomes = numbers.data["outcomes"]
     logged = numbers.show("as_logged.usd", "usd")
-    rows: list[tuple[Shown | None, ...]] = [(logged, *[None] * 9)]
+    rows: list[tuple[Shown | None, ...]] = [(logged, *[None] * 10)]
     for index in range(len(outcomes)):
         path = f"outcomes[{index}]"
         rows.append(
@@ -53,12 +53,13 @@ def route_grid(numbers: Numbers) -> RouteGrid:
                 numbers.show(f"{path}.n_missed", "count"),
                 numbers.show(f"{path}.n_too_long", "count"),
                 numbers.show(f"{path}.n_refused", "count"),
+                numbers.show(f"{path}.n_failed", "count"),
             )
         )
     return RouteGrid(
         (
             "Bill", "Regret", "95% from", "to", "Mean time", "95th percentile", "Quality",
-            "Missed", "Too long", "Refused",
+            "Missed", "Too long", "Refused", "Failed",
         ),
         ("As logged", *(_name(outcome) for outcome in outcomes)),
         tuple(rows),
@@ -89,6 +90,10 @@ def route_words(found: RouteReplay) -> tuple[str, ...]:
             "no endpoint has a score of quality, so each request goes to the cheapest that takes "
             "it: state [endpoint.quality]"
         )
+    if routed["n_failed"]:
+        words.append(
+            f"{counted(routed['n_failed'], 'attempt')} of the router failed, and went elsewhere"
+        )
     words += _unknown_limits(data)
     if routed["regret_low"] is None:
         words.append("fewer than 20 conversations: no intervals")
@@ -103,7 +108,13 @@ def _today(found: RouteReplay) -> str:
     words = f"as logged {logged.text}; routed {routed.text}" if logged and routed else ""
     if found.saved_share is not None:
         return f"{words}, {less(found.as_logged.usd, found.outcomes[0].usd)}"
-    missing = [
+    missing = _missing(found)
+    return f"{words}; not comparable: {', '.join(missing)}" if missing else words
+
+
+def _missing(found: RouteReplay) -> list[str]:
+    """Reasons why today's bill and the router's are of different requests."""
+    return [
         f"{counted(n, 'request')} {what}"
         for n, what in (
             (found.as_logged.n_not_priced, "of the log without a price"),
@@ -112,7 +123,6 @@ def _today(found: RouteReplay) -> str:
         )
         if n
     ]
-    return f"{words}; not comparable: {', '.join(missing)}" if missing else words
 
 
 def _unknown_limits(data: dict[str, Any]) -> list[str]:
@@ -135,22 +145,67 @@ def _unknown_limits(data: dict[str, Any]) -> list[str]:
 
 def route_html(found: RouteReplay) -> str:
     """The page: plots, tables and assumptions; the figures as JSON in it."""
-    from jeton.report.page import asset, environment
-
     data = found.to_dict()
     numbers = Numbers(data)
-    context = {
-        "data": data,
-        "numbers": numbers,
-        "words": [visible(words) for words in route_words(found)],
-        "grid": route_grid(numbers),
-        "endpoints": _endpoints(numbers),
-        "regret": _regret_chart(data),
-        "css": asset("report.css"),
-        "embedded": embed_json(data),
-        "version": data["jeton_version"],
-    }
-    return environment().get_template("route.html.j2").render(context)
+    table = route_grid(numbers)
+    shown = [n for n in range(len(table.header)) if any(row[n] for row in table.rows)]
+    ways = PageTable(
+        "Ways of routing: money, time and quality of the whole log",
+        ("Way", *(table.header[n] for n in shown)),
+        tuple(
+            (name, *(row[n] for n in shown))
+            for name, row in zip(table.names, table.rows, strict=True)
+        ),
+        notes=(
+            "Missed: sent, and beyond a limit of latency or quality. Too long: sent, and longer "
+            "than a limit of the endpoint. Refused: no endpoint takes it.",
+        ),
+    )
+    outcomes = data["outcomes"]
+    bars = []
+    if found.as_logged.n_not_priced < found.n_requests:
+        bars.append(Bar("As logged", float(data["as_logged"]["usd"]), table.rows[0][0]))
+    bars += [
+        Bar(_name(one), float(one["usd"]), row[0])
+        for one, row in zip(outcomes, table.rows[1:], strict=True)
+    ]
+    return result_html(
+        {**data, "schema_version": data["schema"]},
+        title="Routing",
+        opening=_opening(found),
+        words=route_words(found),
+        plots=(
+            Plot("The bill of the log", "by way of routing", bars_chart("route-bill", bars)),
+            Plot(
+                "Bill above the oracle's",
+                "the line is the interval of 95%, by drawing conversations; the oracle knows every "
+                "answer beforehand",
+                _regret_chart(data),
+            ),
+        ),
+        grids=(ways, _endpoints(numbers)),
+        basis="Bills are the ledger's exact sums, the oracle's is a sum of floats.",
+    )
+
+
+def _opening(found: RouteReplay) -> Opening:
+    """Today's bill beside the router's."""
+    numbers = Numbers(found.to_dict())
+    sums = tuple(
+        Sum(label, shown, "for this log")
+        for label, shown in (
+            ("Today, as logged", numbers.show("as_logged.usd", "usd")),
+            ("With the router", numbers.show("outcomes[0].usd", "usd")),
+        )
+        if shown is not None
+    )
+    if found.saved_share is None:
+        missing = _missing(found)
+        known = sums if found.as_logged.n_not_priced < found.n_requests else sums[1:]
+        return Opening(f"Not comparable yet: {missing[0] if missing else 'no bill'}", known)
+    if found.saved_share <= 0:
+        return Opening("Leave the routes as they are: the router would not be cheaper", sums)
+    return Opening(f"Let the router choose: it costs {found.saved_share:.1%} less", sums)
 
 
 def _name(outcome: dict[str, Any]) -> str:
@@ -159,21 +214,28 @@ def _name(outcome: dict[str, Any]) -> str:
     return visible(names.get(name, f"Always {name.removeprefix('always ')}"))
 
 
-def _endpoints(numbers: Numbers) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": visible(one["name"]),
-            "model": visible(one["model"]),
-            "tokenizer": visible(one["tokenizer"]),
-            "latency": one["latency"],
-            "input": numbers.show(f"endpoints[{index}].usd_per_mtok_input", "usd"),
-            "output": numbers.show(f"endpoints[{index}].usd_per_mtok_output", "usd"),
-            "context": numbers.show(f"endpoints[{index}].context_tokens", "count"),
-            "own": numbers.show(f"endpoints[{index}].n_own", "count"),
-            "share": numbers.show(f"outcomes[0].shares[{_quoted(one['name'])}]", "share"),
-        }
-        for index, one in enumerate(numbers.data["endpoints"])
-    ]
+def _endpoints(numbers: Numbers) -> PageTable:
+    return PageTable(
+        "Endpoints; prices are for a million tokens of the endpoint's own tokenizer",
+        (
+            "Endpoint", "Model", "Tokenizer", "Input", "Output", "Context", "Latency",
+            "Requests of the log", "The router sends",
+        ),
+        tuple(
+            (
+                str(one["name"]),
+                str(one["model"]),
+                str(one["tokenizer"]),
+                numbers.show(f"endpoints[{index}].usd_per_mtok_input", "usd"),
+                numbers.show(f"endpoints[{index}].usd_per_mtok_output", "usd"),
+                numbers.show(f"endpoints[{index}].context_tokens", "count"),
+                str(one["latency"]),
+                numbers.show(f"endpoints[{index}].n_own", "count"),
+                numbers.show(f"outcomes[0].shares[{_quoted(one['name'])}]", "share"),
+            )
+            for index, one in enumerate(numbers.data["endpoints"])
+        ),
+    )  # fmt: skip
 
 
 def _quoted(name: str) -> str:
@@ -181,10 +243,10 @@ def _quoted(name: str) -> str:
 
 
 def _regret_chart(data: dict[str, Any]) -> Markup:
-    """Draw each way's regret with its interval; the oracle is the line at 0."""
+    """Draw each way's regret with its interval below its name; the oracle is the line at 0."""
     shown = [one for one in data["outcomes"] if one["regret_share"] is not None]
-    height = _TOP_PX + _ROW_PX * len(shown) + _FOOT_PX
-    drawing = Drawing("route-regret", width_px=_WIDTH_PX, height_px=height)
+    bottom = _ROW_PX * len(shown)
+    drawing = Drawing("route-regret", width_px=WIDTH_PX, height_px=bottom + _FOOT_PX)
     values = [0.0]
     for one in shown:
         values += [
@@ -193,24 +255,23 @@ def _regret_chart(data: dict[str, Any]) -> Markup:
             if one[key] is not None
         ]
     low, high = min(values), max(values)
-    room = 0.04 * (high - low) or 1.0
-    x = Scale(low - room, high + room, _LEFT_PX, _RIGHT_PX)
-    bottom = _TOP_PX + _ROW_PX * len(shown)
-    for tick in linear_ticks(x, 6):
-        drawing.line([(x(tick), _TOP_PX), (x(tick), bottom)], "rule", width=0.6)
+    room = 0.06 * (high - low) or 1.0
+    x = Scale(low - room, high + room, 8.0, WIDTH_PX - 24.0)
+    for tick in linear_ticks(x, 4):
+        for index in range(len(shown)):
+            top = _ROW_PX * index
+            drawing.line([(x(tick), top + 19), (x(tick), top + 33)], "rule" if tick else "ink")
         drawing.text(
-            x(tick), bottom + 14.0, f"{tick:+g}%" if tick else "0", anchor="middle",
-            size_px=10.5, color="muted",
-        )  # fmt: skip
-    drawing.line([(x(0.0), _TOP_PX), (x(0.0), bottom)], "ink", width=1.0)
+            x(tick), bottom + 16.0, f"{tick:+g}%" if tick else "0", anchor="middle", color="muted"
+        )
     said = []
     for index, one in enumerate(shown):
-        y = _TOP_PX + _ROW_PX * (index + 0.5)
+        top = _ROW_PX * index
         name = _name(one)
         if len(name) > _MAX_NAME_CHARS:
-            name = name[: _MAX_NAME_CHARS - 1] + "…"
-        drawing.text(_LEFT_PX - 8.0, y + 4.0, name, anchor="end", size_px=11.0, color="ink")
-        color = f"t{index % N_LOOKS}"
+            name = name[: _MAX_NAME_CHARS - 1] + "\u2026"
+        drawing.text(8.0, top + 14.0, name)
+        color, y = f"t{index % N_LOOKS}", top + 26.0
         if one["regret_low"] is not None:
             ends = [(x(100 * one["regret_low"]), y), (x(100 * one["regret_high"]), y)]
             drawing.line(ends, color, width=2.0)

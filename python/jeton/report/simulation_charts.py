@@ -228,7 +228,7 @@ class _Plot:
                 self.drawing.line(places, color, look=line.look)
             at = self._names_px + _LINE_PX * (row + 0.6)
             self.drawing.line([(58, at), (90, at)], color, width=1.8, look=line.look)
-            self.drawing.text(97, at + 4, line.label, size_px=11.5)
+            self.drawing.text(97, at + 4, line.label)
 
 
 def _write(value: float, kind: Kind) -> str:

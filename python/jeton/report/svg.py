@@ -98,7 +98,7 @@ class Drawing:
         item: Shown | str,
         *,
         anchor: str = "start",
-        size_px: float = 11.0,
+        size_px: float = 12.0,
         color: str = "ink",
         is_bold: bool = False,
         before: str = "",

@@ -5,7 +5,6 @@ All forms are made from `Sweep.to_dict`, so that they show the same numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,10 @@ from markupsafe import Markup
 
 from jeton._plain import counted
 from jeton.report.axes import Scale, draw_grid, linear_ticks
-from jeton.report.json_report import embed_json, safe_json
-from jeton.report.markdown_text import escaped, rows, text, written
+from jeton.report.json_report import safe_json
+from jeton.report.markdown_text import written
 from jeton.report.numbers import Numbers, Shown
+from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html, result_markdown
 from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from jeton.planning import Sweep
 
 __all__ = [
-    "Plot",
-    "SweepGrid",
     "grids",
     "sweep_html",
     "sweep_json",
@@ -36,6 +34,7 @@ _WIDTH_PX, _HEIGHT_PX = 340.0, 220.0
 _MOST_TICKS = 6
 _BOX_PX = (51.0, 323.0, 9.0, 191.0)
 """Where the axes lie: left, right, top, bottom."""
+_TITLE = "Vocabulary sizes"
 _MINIMISED = {
     "usd_per_request": "cost of a request",
     "seconds_per_request": "time of a request",
@@ -43,32 +42,12 @@ _MINIMISED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SweepGrid:
-    """A table; a row is a vocabulary size. ``best`` is the row to point at."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[Shown | None, ...], ...]
-    best: int | None = None
-    reasons: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A drawn plot, what it shows, and how to read it."""
-
-    title: str
-    hint: str
-    svg: Markup
-
-
-def grids(numbers: Numbers) -> tuple[SweepGrid, ...]:
+def grids(numbers: Numbers) -> tuple[PageTable, ...]:
     """The tables: tokens on held-out text, then the costs of each model."""
     return (_tokens(numbers), *(_costs(numbers, i) for i in range(len(numbers.data["models"]))))
 
 
-def _tokens(numbers: Numbers) -> SweepGrid:
+def _tokens(numbers: Numbers) -> PageTable:
     found = []
     for index, point in enumerate(numbers.data["points"]):
         path = f"points[{index}]"
@@ -85,14 +64,15 @@ def _tokens(numbers: Numbers) -> SweepGrid:
                 else numbers.show(f"{path}.tokens_saved", "share"),
             )
         )
-    return SweepGrid(
+    return PageTable(
         "Tokens of the held-out text",
         ("Vocabulary", "Tokens", "Bytes per token", "95% from", "to", "Saved by this step"),
         tuple(found),
+        n_text=0,
     )
 
 
-def _costs(numbers: Numbers, model: int) -> SweepGrid:
+def _costs(numbers: Numbers, model: int) -> PageTable:
     data = numbers.data["models"][model]
     asked = {point["vocab_size"] for point in numbers.data["points"]}
     found: list[tuple[Shown | None, ...]] = []
@@ -114,7 +94,7 @@ def _costs(numbers: Numbers, model: int) -> SweepGrid:
                 numbers.show(f"{path}.kv_bytes_per_request", "bytes"),
             )
         )
-    return SweepGrid(
+    return PageTable(
         f"{data['model']} on {data['gpu']}",
         (
             "Vocabulary",
@@ -128,6 +108,7 @@ def _costs(numbers: Numbers, model: int) -> SweepGrid:
         tuple(found),
         best,
         tuple(data["reasons"]),
+        n_text=0,
     )
 
 
@@ -174,31 +155,20 @@ def sweep_words(found: Sweep) -> tuple[str, ...]:
 
 def sweep_markdown(found: Sweep) -> str:
     """As GitHub-flavoured Markdown."""
-    numbers = Numbers(found.to_dict())
-    blocks = ["# Vocabulary sizes", *(escaped(words) for words in sweep_words(found))]
-    for grid in grids(numbers):
-        body = [[escaped("" if cell is None else cell.text) for cell in row] for row in grid.rows]
-        if grid.best is not None:
-            body[grid.best] = [f"**{cell}**" if cell else "" for cell in body[grid.best]]
-        blocks += [f"## {text(grid.title)}", rows(list(grid.header), body, n_text=0)]
-        if grid.reasons:
-            blocks.append("\n".join(f"- {escaped(reason)}" for reason in grid.reasons))
-    blocks.append(f"Made by Jeton {text(numbers.data['jeton_version'])}.")
-    return "\n\n".join(blocks) + "\n"
+    data = found.to_dict()
+    return result_markdown(data, title=_TITLE, words=sweep_words(found), grids=grids(Numbers(data)))
 
 
 def sweep_html(found: Sweep) -> str:
     """The page: plots, tables and reasons; the figures as JSON in it."""
-    from jeton.report.page import asset, environment
-
     data = found.to_dict()
     numbers = Numbers(data)
-    context = {
-        "data": data,
-        "numbers": numbers,
-        "words": sweep_words(found),
-        "grids": grids(numbers),
-        "plots": (
+    return result_html(
+        data,
+        title=_TITLE,
+        opening=_opening(numbers),
+        words=sweep_words(found),
+        plots=(
             Plot("Bytes per token", "of the held-out text, by size", _compression_chart(numbers)),
             *(
                 Plot(
@@ -209,11 +179,38 @@ def sweep_html(found: Sweep) -> str:
                 for index, model in enumerate(data["models"])
             ),
         ),
-        "css": asset("report.css"),
-        "embedded": embed_json(data),
-        "version": data["jeton_version"],
-    }
-    return environment().get_template("sweep.html.j2").render(context)
+        grids=grids(numbers),
+        basis="\u2605 marks the best of the sizes asked for. Tokens are counted; money, time and "
+        "memory are estimated from the facts of the catalog.",
+    )
+
+
+def _opening(numbers: Numbers) -> Opening:
+    """The size to train beside the smallest one, for the first model; without one, what is left."""
+    data = numbers.data
+    points = data["points"]
+    sizes = [point["vocab_size"] for point in points]
+    chosen = data["models"][0]["best"] if data["models"] else None
+    place = sizes.index(chosen) if chosen in sizes else len(sizes) - 1
+    sums = tuple(
+        Sum(
+            f"{points[at]['vocab_size']:,} ids",
+            numbers.show(f"points[{at}].n_tokens", "count") or "",
+            "tokens of the held-out text",
+        )
+        for at in dict.fromkeys((0, place))
+    )
+    if chosen is None:
+        return Opening(
+            "Name the model that gets the vocabulary (`--model NAME`): its costs choose the size",
+            sums,
+        )
+    model = data["models"][0]
+    return Opening(
+        f"Train {chosen:,} ids for {model['model']}: the least "
+        f"{_MINIMISED[model['trade']['minimised']]}",
+        sums,
+    )
 
 
 def _compression_chart(numbers: Numbers) -> Markup:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jeton.report.json_report import embed_json
+from jeton.report.result_page import Opening, Sum
 from jeton.report.visible import visible
 from jeton.tracing import (
     DrawTraced,
@@ -30,7 +31,8 @@ def trace_html(found: EncodeTrace | TrainTrace) -> str:
 
     frames = list(_of_text(found) if isinstance(found, EncodeTrace) else _of_training(found))
     context = {
-        "headline": _headline(found),
+        "title": "Step by step",
+        "opening": Opening(_headline(found), _sums(found)),
         "matches": found.matches_engine,
         "n_frames": len(frames),
         "embedded": embed_json({"frames": frames}),
@@ -51,6 +53,25 @@ def _headline(found: EncodeTrace | TrainTrace) -> str:
     left = found.merges[-1].n_tokens if found.merges else found.n_tokens_before
     before = found.n_tokens_before
     return f"{len(found.merges):,} merges take the text from {before:,} to {left:,} tokens"
+
+
+def _sums(found: EncodeTrace | TrainTrace) -> tuple[Sum, ...]:
+    """Tokens before the first step, and after the last."""
+    if isinstance(found, EncodeTrace):
+        begins = sum(max(len(part.symbols), 1) for part in found.parts)
+        return (
+            Sum("At the beginning", f"{begins:,}", "pieces"),
+            Sum("In the end", f"{len(found.ids):,}", "tokens"),
+        )
+    before, after = found.n_tokens_before, found.merges[-1].n_tokens if found.merges else 0
+    if found.rounds and found.rounds[-1].n_tokens is not None:
+        after = found.rounds[-1].n_tokens
+    if not before or not after:
+        return ()
+    return (
+        Sum("Without merges", f"{before:,}", "tokens"),
+        Sum("With what was learned", f"{after:,}", "tokens"),
+    )
 
 
 def _of_text(found: EncodeTrace) -> Iterator[Frame]:
@@ -89,7 +110,8 @@ def _of_training(found: TrainTrace) -> Iterator[Frame]:
     for number, merge in enumerate(found.merges, start=1):
         yield _of_merge(merge, number)
     for number, turn in enumerate(found.rounds, start=1):
-        rows = [(f"removed {_seen(text)}", f"{why:.3g}") for text, why in turn.removed]
+        word = "no room for" if turn.kind == "count" else "removed"
+        rows = [(f"{word} {_seen(text)}", f"{why:.3g}") for text, why in turn.removed]
         said = f"{turn.n_pieces:,} pieces are left, {turn.n_removed:,} went"
         yield _frame(f"round {number}: {turn.kind}", [text for text, _ in turn.best], said, rows)
 
@@ -103,6 +125,8 @@ def _of_merge(merge: LearnedMerge, number: int) -> Frame:
         f"{merge.count:,} times; saves {merge.n_saved:,} tokens and leaves {merge.n_tokens:,}; "
         "the next pairs:"
     )
+    if merge.language:
+        note = f"for {_seen(merge.language)}, which pays most; {note}"
     return _frame(f"merge {number}", [merge.left, merge.right, merge.made], note, rows)
 
 

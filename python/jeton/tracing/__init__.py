@@ -25,8 +25,8 @@ from jeton.tracing.steps import (
 from jeton.tracing.training import (
     TRACED_ALGORITHMS,
     LearnedMerge,
+    TrainRound,
     TrainTrace,
-    UnigramRound,
     trace_train,
 )
 from jeton.tracing.twin import TracedToken
@@ -46,8 +46,8 @@ __all__ = [
     "TracedPart",
     "TracedStep",
     "TracedToken",
+    "TrainRound",
     "TrainTrace",
-    "UnigramRound",
     "trace_encode",
     "trace_train",
 ]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from jeton._core import Tokenizer
 from jeton._reference.drawing import SplitMix64
+from jeton._shown import NotebookResult
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 from jeton.tracing.models import twin_of
@@ -50,7 +51,7 @@ class TracedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class EncodeTrace:
+class EncodeTrace(NotebookResult):
     """A text on its way to ids.
 
     Attributes:
@@ -66,6 +67,10 @@ class EncodeTrace:
         matches_engine: True if the core gives the same ids.
         seed: Seed of a drawn segmentation; None: the usual one.
     """
+
+    _page = "jeton.report.trace_page:trace_html"
+    _table = "parts"
+    _line = ("tokenizer", "parts", "ids")
 
     tokenizer: str
     fingerprint: str

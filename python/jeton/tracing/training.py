@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import islice
 from typing import Any
 
-from jeton._core import Tokenizer, from_tiktoken
-from jeton._reference import superwords, unigram_training, wordpiece
-from jeton._reference.bpe import alphabet as byte_order
-from jeton._reference.learning import LearnStep, SymbolCorpus, fewest_characters, learn, lowest_ids
-from jeton._reference.spelling import first_ids, joined, spelled_words
-from jeton._reference.unigram_training import Round
+from jeton._core import Tokenizer
+from jeton._shown import NotebookResult, flat_rows
+from jeton.corpus import open_documents
+from jeton.corpus.domains import domain_of_file
 from jeton.errors import EmptyCorpusError, UsageError
+from jeton.tracing.trainers import TRACED_ALGORITHMS, LearnedStep, Training, TwinRound, twin_of
 from jeton.tracing.twin import readable
-from jeton.training import TrainSettings, count_pretokens, train_from_counts
+from jeton.training import CountedCorpus, TrainSettings, count_pretokens, train_from_counts
+from jeton.training.languages import count_languages
 
-__all__ = ["TRACED_ALGORITHMS", "LearnedMerge", "TrainTrace", "UnigramRound", "trace_train"]
+__all__ = ["TRACED_ALGORITHMS", "LearnedMerge", "TrainRound", "TrainTrace", "trace_train"]
 
 MAX_BYTES = 200_000
 """Bytes of text that are traced unless another number is given."""
 MOST_BYTES = 2_000_000
 MOST_STEPS = 5000
-_NEVER_LEARNED = "\u2585\t\0 "
-_SPACE = "\u2581"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +40,9 @@ class LearnedMerge:
         runners_up: The next best pairs: left, right, score, count.
         n_pairs: Pairs that were compared.
         stage: 2 for merges across words (superwords), else 1.
+        language: The language that it was made for (parity), else empty. ``score`` is the count in
+            that language.
+        costs: Tokens for a character before it, by language (parity); else empty.
     """
 
     made: str
@@ -56,19 +55,24 @@ class LearnedMerge:
     runners_up: tuple[tuple[str, str, float, int], ...]
     n_pairs: int
     stage: int = 1
+    language: str = ""
+    costs: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class UnigramRound:
-    """A round of Unigram training.
+class TrainRound:
+    """A round of training in which pieces are weighed as a whole.
 
     Attributes:
-        kind: ``"candidates"``, ``"em"``, ``"prune"``, ``"choose"`` or ``"refit"``.
-        n_pieces: Pieces after it.
+        kind: ``"candidates"``, ``"em"``, ``"prune"``, ``"trim"``, ``"count"``, ``"choose"`` or
+            ``"refit"``.
+        n_pieces: Pieces after it; of byte-level algorithms those besides the bytes.
         log_likelihood: Natural logarithm of the text's likelihood; None: not computed.
-        best: The likeliest pieces of two characters and more, with their log probabilities.
-        removed: Pieces that went, with the loss or the expected count that decided.
+        best: The best pieces of two characters and more (of ``"count"``: all), with their log
+            probabilities, and else their uses or counts.
+        removed: Pieces that went, with the loss, the uses or the count that decided.
         n_removed: All of them, those that are not listed too.
+        n_tokens: Tokens of the text; None: not counted.
     """
 
     kind: str
@@ -77,10 +81,11 @@ class UnigramRound:
     best: tuple[tuple[str, float], ...]
     removed: tuple[tuple[str, float], ...]
     n_removed: int
+    n_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class TrainTrace:
+class TrainTrace(NotebookResult):
     """A vocabulary on its way.
 
     Attributes:
@@ -91,12 +96,16 @@ class TrainTrace:
         n_bytes_cut: Bytes at the end of the last document that were left out.
         is_cut: True if there was more text than is traced.
         n_words: Distinct pretokens.
-        n_tokens_before: Tokens of the text before the first merge; 0 for Unigram.
+        n_tokens_before: Tokens of the text before the first merge; 0 where there are none.
         first: Tokens before the first merge: special tokens, bytes or characters.
-        merges: The merges; empty for Unigram.
-        rounds: The rounds of Unigram training; empty for others.
+        merges: The merges; empty for Unigram, words and characters.
+        rounds: Rounds in which pieces are weighed as a whole: of Unigram, of words and characters,
+            and what ``trimmed-bpe`` and ``min-token-unigram`` take out of their merges.
         matches_engine: True if ``jeton.train`` learns the same on this text.
     """
+
+    _page = "jeton.report.trace_page:trace_html"
+    _line = ("algorithm", "n_bytes", "merges", "rounds")
 
     algorithm: str
     vocab_size: int
@@ -108,12 +117,15 @@ class TrainTrace:
     n_tokens_before: int
     first: tuple[str, ...] = field(repr=False)
     merges: tuple[LearnedMerge, ...] = field(repr=False)
-    rounds: tuple[UnigramRound, ...] = field(repr=False)
+    rounds: tuple[TrainRound, ...] = field(repr=False)
     matches_engine: bool
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {"schema_version": "jeton.trace-train/1", **asdict(self)}
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return flat_rows(self.merges or self.rounds)
 
 
 def trace_train(
@@ -130,10 +142,11 @@ def trace_train(
     """Follow training on a small text.
 
     Args:
-        inputs: As ``jeton.train`` takes them: paths, or an iterator of texts.
+        inputs: As ``jeton.train`` takes them: paths, or an iterator of texts. For ``parity-bpe``
+            paths, one for each language, or a mapping from languages to iterators of texts.
         algorithm: One of ``TRACED_ALGORITHMS``.
         vocab_size: Tokens wanted, special tokens and bytes or characters included.
-        steps: Merges that are traced; None: all. Rounds of Unigram training are all traced.
+        steps: Merges that are traced; None: all. Rounds are all traced.
         n_shown: Pairs that each step lists besides the one that was learned, 0 to 50.
         max_bytes: Text that is read, up to 2,000,000 bytes. The rest is left out.
         field: JSONL and Parquet: where the text is.
@@ -150,7 +163,7 @@ def trace_train(
         >>> trace.matches_engine
         True
     """
-    if algorithm not in _TWINS:
+    if algorithm not in TRACED_ALGORITHMS:
         known = ", ".join(TRACED_ALGORITHMS)
         raise UsageError(f"algorithm {algorithm!r} cannot be traced; expected one of {known}")
     for name, value, most in (
@@ -165,17 +178,17 @@ def trace_train(
     wanted = TrainSettings(algorithm=algorithm, vocab_size=vocab_size, **settings)
     wanted.check()
     read = _read(inputs, max_bytes, field)
-    corpus = count_pretokens(iter(read.texts), settings=wanted)
-    counts = dict(sorted(corpus.counts.items()))
-    if not counts:
+    corpus = _counted(read, wanted)
+    n_words = len(corpus.counts.items())
+    if not n_words:
         raise EmptyCorpusError("there is no text to learn from")
     engine = train_from_counts(corpus, settings=wanted)
-    twin = _TWINS[algorithm](counts, wanted, n_shown + 1)
+    twin = twin_of(corpus, wanted, n_shown + 1)
     n_tokens = twin.n_tokens
     learned: list[LearnedMerge] = []
-    for stage, step in islice(twin.merges, steps):
-        n_tokens -= step.n_saved
-        learned.append(_merge(step, stage, n_tokens))
+    for one in islice(twin.merges, steps):
+        n_tokens -= one.step.n_saved
+        learned.append(_merge(one, n_tokens))
     rounds = list(twin.rounds)
     return TrainTrace(
         algorithm=algorithm,
@@ -184,18 +197,20 @@ def trace_train(
         n_bytes=read.n_bytes,
         n_bytes_cut=read.n_bytes_cut,
         is_cut=read.is_cut,
-        n_words=len(counts),
+        n_words=n_words,
         n_tokens_before=twin.n_tokens,
         first=tuple(twin.first),
         merges=tuple(learned),
         rounds=tuple(_round(found, n_shown) for found in rounds),
-        matches_engine=_matches(engine, twin, [m.made for m in learned], rounds, steps),
+        matches_engine=_matches(engine, twin, [m.made for m in learned], rounds),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    texts: list[str]
+    """Texts with their languages, which are files or keys."""
+
+    texts: list[tuple[str, str]]
     n_bytes: int
     n_bytes_cut: int
     is_cut: bool
@@ -203,228 +218,42 @@ class _Read:
 
 def _read(inputs: Any, max_bytes: int, field: str) -> _Read:
     """Texts up to a number of bytes; the last one is cut."""
-    from jeton.corpus import open_documents
-
-    texts: list[str] = []
+    texts: list[tuple[str, str]] = []
     left = max_bytes
-    for _, batch in open_documents(inputs, field=field):
-        for text in batch:
-            data = text.encode()
-            if len(data) > left:
-                kept = data[:left].decode("utf-8", "ignore")
-                texts += [kept] if kept else []
-                n_kept = len(kept.encode())
-                n_bytes = max_bytes - left + n_kept
-                return _Read(texts, n_bytes, len(data) - n_kept, is_cut=True)
-            texts.append(text)
-            left -= len(data)
+    for language, text in _texts(inputs, field):
+        data = text.encode()
+        if len(data) > left:
+            kept = data[:left].decode("utf-8", "ignore")
+            texts += [(language, kept)] if kept else []
+            n_kept = len(kept.encode())
+            return _Read(texts, max_bytes - left + n_kept, len(data) - n_kept, is_cut=True)
+        texts.append((language, text))
+        left -= len(data)
     return _Read(texts, max_bytes - left, 0, is_cut=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Training:
-    """A twin ready to learn.
-
-    Attributes:
-        first: Tokens before the first merge.
-        n_tokens: Tokens of the text then.
-        merges: Merges as they are learned, each with its stage.
-        rounds: Rounds of Unigram training.
-        n_before: Ids of the trained tokenizer before the first merge.
-        is_on_bytes: True if tokens are bytes.
-    """
-
-    first: list[str]
-    n_tokens: int
-    merges: Iterator[tuple[int, LearnStep[Any]]]
-    rounds: Iterable[Round] = ()
-    n_before: int = 0
-    is_on_bytes: bool = False
+def _texts(inputs: Any, field: str) -> Iterator[tuple[str, str]]:
+    if isinstance(inputs, Mapping):
+        for language, part in inputs.items():
+            yield from ((language, text) for _, text in _texts(part, field))
+        return
+    for file, batch in open_documents(inputs, field=field):
+        language = domain_of_file(file, "file")
+        yield from ((language, text) for text in batch)
 
 
-def _byte_level(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int) -> _Training:
-    corpus = SymbolCorpus.of(((bytes([byte]) for byte in word), n) for word, n in counts.items())
-    ids = {bytes([byte]): place for place, byte in enumerate(byte_order())}
-    n_first = len(ids) + len(settings.special_tokens)
-    ties: Any = lowest_ids if settings.tie_rule == "hf" else _BYTE_TIES[settings.tie_rule]
-    longest = settings.max_token_bytes
-    steps = learn(
-        corpus,
-        ids=ids,
-        make=bytes.__add__,
-        n_merges=max(0, settings.vocab_size - n_first),
-        min_count=settings.min_frequency,
-        ties=ties,
-        allow=lambda made: longest is None or len(made) <= longest,
-        n_shown=n_shown,
-    )
-    first = [*settings.special_tokens, *(readable(token) for token in ids)]
-    return _Training(
-        first, corpus.n_symbols, ((1, step) for step in steps), n_before=n_first, is_on_bytes=True
-    )
+def _counted(read: _Read, settings: TrainSettings) -> CountedCorpus:
+    if settings.method.languages(settings) is None:
+        return count_pretokens(iter([text for _, text in read.texts]), settings=settings)
+    by_language: dict[str, list[str]] = {}
+    for language, text in read.texts:
+        by_language.setdefault(language, []).append(text)
+    named = {name: iter(texts) for name, texts in by_language.items()}
+    return count_languages(named, settings=settings)
 
 
-_BYTE_TIES: dict[str, Any] = {
-    "bytes": lambda _ids: lambda pair: pair,
-    "sentencepiece": lambda _ids: lambda pair: (_n_chars(pair[0] + pair[1]), pair[0] + pair[1]),
-}
-
-
-def _n_chars(text: bytes) -> int:
-    return sum(byte >> 6 != 2 for byte in text)
-
-
-def _superwords(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int) -> _Training:
-    options = settings.read_options()
-    singles = "\n".join(f"{_base64(byte)} {byte}" for byte in range(256)).encode()
-    splitter = from_tiktoken(singles, pattern=settings.pattern)
-    n_first = 256 + len(settings.special_tokens)
-    steps = superwords.train(
-        counts,
-        words_of=lambda phrase: [word.encode() for word in splitter.pretokenize(phrase.decode())],
-        n_word_merges=options.size_at_transition(settings) - n_first,
-        n_merges=settings.vocab_size - n_first,
-        max_words=options.max_words,
-        min_frequency=settings.min_frequency,
-        n_shown=n_shown,
-    )
-    n_tokens = sum(len(phrase) * count for phrase, count in counts.items())
-    first = [*settings.special_tokens, *(readable(bytes([byte])) for byte in byte_order())]
-    return _Training(first, n_tokens, steps, n_before=n_first, is_on_bytes=True)
-
-
-def _base64(byte: int) -> str:
-    import base64
-
-    return base64.b64encode(bytes([byte])).decode()
-
-
-def _characters(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int) -> _Training:
-    words = {word.decode(): count for word, count in counts.items()}
-    alphabet = {character for word in words for character in word}
-    spelled = spelled_words(words, known=alphabet)
-    ids = first_ids(words, alphabet=alphabet, special_tokens=settings.special_tokens)
-    first, corpus = list(ids), SymbolCorpus.of(spelled)
-    steps = learn(
-        corpus,
-        ids=ids,
-        make=partial(joined, prefix=""),
-        n_merges=max(0, settings.vocab_size - len(ids)),
-        min_count=settings.min_frequency,
-        n_shown=n_shown,
-    )
-    merges = ((1, step) for step in steps)
-    return _Training(first, corpus.n_symbols, merges, n_before=len(first))
-
-
-def _wordpiece(
-    counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int, *, likelihood: bool
-) -> _Training:
-    words = {word.decode(): count for word, count in counts.items()}
-    ids, steps = wordpiece.train(
-        words,
-        vocab_size=settings.vocab_size,
-        special_tokens=settings.special_tokens,
-        likelihood=likelihood,
-        min_frequency=settings.min_frequency,
-        n_shown=n_shown,
-    )
-    first = list(ids)
-    n_tokens = sum(len(word) * count for word, count in words.items())
-    return _Training(first, n_tokens, ((1, step) for step in steps), n_before=len(first))
-
-
-def _covered(counts: Mapping[bytes, int], coverage: float) -> dict[str, int]:
-    """The most frequent characters that cover a share of the text, as SentencePiece chooses."""
-    from jeton._reference.unigram import single
-
-    found: Counter[str] = Counter()
-    for word, count in counts.items():
-        for character in word.decode():
-            found[character] += count
-    for character in _NEVER_LEARNED.replace("\t", ""):
-        found.pop(character, None)
-    total, so_far = sum(found.values()), 0
-    chosen: dict[str, int] = {}
-    for character, count in sorted(found.items(), key=lambda item: (-item[1], item[0])):
-        if single(so_far / max(total, 1)) >= single(coverage):
-            break
-        chosen[character] = count
-        so_far += count
-    return chosen
-
-
-def _may_be_piece(text: str) -> bool:
-    """A space may stand at the beginning of a piece only."""
-    return _SPACE not in text[1:] and not set(text) & set("\u2585\0 ")
-
-
-def _of_alphabet(counts: Mapping[bytes, int], alphabet: Mapping[str, int]) -> dict[str, int]:
-    """Words cut at characters outside the alphabet."""
-    words: Counter[str] = Counter()
-    for word, count in counts.items():
-        for symbols, _ in spelled_words({word.decode(): count}, known=alphabet):
-            words["".join(symbols)] += count
-    return dict(words)
-
-
-def _symbols_of(settings: TrainSettings) -> list[str]:
-    """Symbols that SentencePiece puts before what it learns."""
-    return [*dict.fromkeys(["<unk>", "<s>", "</s>", *settings.special_tokens])]
-
-
-def _unigram(counts: Mapping[bytes, int], settings: TrainSettings, _n_shown: int) -> _Training:
-    options = settings.read_options()
-    alphabet = _covered(counts, options.character_coverage)
-    symbols = _symbols_of(settings)
-    rounds = unigram_training.train(
-        _of_alphabet(counts, alphabet),
-        n_pieces=settings.vocab_size - len(symbols),
-        alphabet=alphabet,
-        shrinking_factor=options.shrinking_factor,
-        n_sub_iterations=options.num_sub_iterations,
-        max_chars=options.max_sentencepiece_length,
-        min_frequency=settings.min_frequency,
-        allow=_may_be_piece,
-    )
-    return _Training([*symbols, *alphabet], 0, iter(()), rounds, len(symbols))
-
-
-def _spm_bpe(counts: Mapping[bytes, int], settings: TrainSettings, n_shown: int) -> _Training:
-    options = settings.read_options()
-    alphabet = _covered(counts, options.character_coverage)
-    symbols = _symbols_of(settings)
-    ids = {character: place for place, character in enumerate(alphabet)}
-    corpus = SymbolCorpus.of((list(word), n) for word, n in _of_alphabet(counts, alphabet).items())
-    steps = learn(
-        corpus,
-        ids=ids,
-        make=str.__add__,
-        n_merges=max(0, settings.vocab_size - len(symbols) - len(ids)),
-        min_count=settings.min_frequency,
-        ties=fewest_characters,
-        allow=lambda made: len(made) <= options.max_sentencepiece_length and _may_be_piece(made),
-        n_shown=n_shown,
-    )
-    merges = ((1, step) for step in steps)
-    return _Training([*symbols, *alphabet], corpus.n_symbols, merges, n_before=len(symbols))
-
-
-_TWINS: dict[str, Callable[[Mapping[bytes, int], TrainSettings, int], _Training]] = {
-    "bpe": _byte_level,
-    "superbpe": _superwords,
-    "char-bpe": _characters,
-    "wordpiece": partial(_wordpiece, likelihood=False),
-    "wordpiece-likelihood": partial(_wordpiece, likelihood=True),
-    "unigram": _unigram,
-    "sentencepiece-bpe": _spm_bpe,
-}
-
-TRACED_ALGORITHMS = tuple(_TWINS)
-"""Algorithms whose training can be traced."""
-
-
-def _merge(step: LearnStep[Any], stage: int, n_tokens: int) -> LearnedMerge:
+def _merge(learned: LearnedStep, n_tokens: int) -> LearnedMerge:
+    step = learned.step
     return LearnedMerge(
         made=readable(step.made),
         left=readable(step.pair[0]),
@@ -438,33 +267,38 @@ def _merge(step: LearnStep[Any], stage: int, n_tokens: int) -> LearnedMerge:
             for pair, score, count in step.ranking[1:]
         ),
         n_pairs=step.n_pairs,
-        stage=stage,
+        stage=learned.stage,
+        language=learned.language,
+        costs=tuple((learned.costs or {}).items()),
     )
 
 
-def _round(found: Round, n_shown: int) -> UnigramRound:
-    longer = [(text, score) for text, score in found.scores.items() if len(text) > 1]
-    longer.sort(key=lambda item: (-item[1], item[0]))
-    return UnigramRound(
+def _round(found: TwinRound, n_shown: int) -> TrainRound:
+    listed = [
+        (text, float(score))
+        for text, score in found.pieces.items()
+        if len(text) > 1 or found.kind == "count"
+    ]
+    listed.sort(key=lambda item: (-item[1], item[0]))
+    return TrainRound(
         kind=found.kind,
-        n_pieces=len(found.scores),
+        n_pieces=len(found.pieces),
         log_likelihood=found.log_likelihood,
-        best=tuple(longer[:n_shown]),
+        best=tuple(listed[:n_shown]),
         removed=found.removed[:n_shown],
         n_removed=len(found.removed),
+        n_tokens=found.n_tokens,
     )
 
 
-def _matches(
-    engine: Tokenizer, twin: _Training, made: list[str], rounds: list[Round], steps: int | None
-) -> bool:
-    """True if the engine learned the same."""
+def _matches(engine: Tokenizer, twin: Training, made: list[str], rounds: list[TwinRound]) -> bool:
+    """True if the engine learned the same: the rounds' last pieces, else the traced merges."""
     ids = range(twin.n_before, engine.vocab_size)
     if twin.is_on_bytes:
         learned = [readable(engine.id_to_bytes(id)) for id in ids]
     else:
         learned = [engine.id_to_token(id) or "" for id in ids]
-    if rounds:
-        return set(rounds[-1].scores) == set(learned)
-    n = len(made) if steps is None or len(made) < steps else steps
-    return made == learned[: max(n, len(made))]
+    if not rounds:
+        return made == learned[: len(made)]
+    last = [*rounds[-1].pieces]
+    return last == learned if twin.is_ordered else set(last) == set(learned)

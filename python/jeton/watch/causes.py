@@ -15,6 +15,7 @@ from typing import Final
 
 from jeton._core import Tokenizer
 from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
+from jeton.auditing.gate.cause_names import OF_PRICE
 from jeton.auditing.gate.causes import CauseEffect, Compared, causes_of, label_of
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES
@@ -114,7 +115,7 @@ DRIFT_CAUSES: Final = _causes(
     DriftCause(
         "price", "price or traffic",
         frozenset(
-            {"cache", "model", "provider", "region", "tariff", "list_price", "fees", "traffic"}
+            {"cache", *OF_PRICE, "list_price", "fees", "traffic"}
         ),
         "compare model, tariff and cached share with yesterday's: jeton audit --logs",
     ),

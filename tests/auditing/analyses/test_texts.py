@@ -23,7 +23,6 @@ from jeton.auditing.analyses import (
     layout,
     markup,
     minified_json,
-    mojibake,
     output,
     plain_content,
     plain_letters,
@@ -68,7 +67,7 @@ REWRITES: dict[str, Rewrite] = {
     "composed": unicode_forms.composed,
     "without_invisible_characters": unicode_forms.without_invisible_characters,
     "without_compatibility_characters": unicode_forms.without_compatibility_characters,
-    "without_mojibake": mojibake.without_mojibake,
+    "without_mojibake": unicode_forms.without_mojibake,
     "with_rounded_numbers": values.with_rounded_numbers,
     "with_aliases": values.with_aliases,
     "with_short_urls": values.with_short_urls,
@@ -157,6 +156,23 @@ records = st.lists(
     min_size=3,
     max_size=6,
 )
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ('Order: {"id": 7, "name": "a b"} and more', True),
+        ('Here\'s the customer\'s record: [{"id": 7, "name": "a b"}]', True),
+        ('x = {"id": 7, "name": "a b"}', False),
+        ('send({"id": 7, "name": "a b"})', False),
+        ('\'row\': {"id": 7, "name": "a b"}', False),
+        ("See [1, 2, 3, 4, 5, 6, 7, 8]", False),
+    ],
+)
+def test_json_behind_prose_is_found_and_code_is_left(text: str, is_found: bool) -> None:
+    new, _ = minified_json.without_json_layout(text)
+    assert (new != text) == is_found
+    assert not is_found or '"id":7,"name":"a b"' in new
 
 
 @given(records)

@@ -12,7 +12,7 @@ import jeton
 from jeton.auditing import AuditReport, audit
 from tests.auditing.replaying.twins import FINDINGS, MODELS, Drawn, draw, records
 
-QUICK = range(10)
+QUICK = range(4)
 ALL = range(200)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from jeton.economics.admission import Admission
 from jeton.economics.traffic.settings import EngineSettings
-from jeton.economics.traffic.step_times import StepTimes
+from jeton.economics.traffic.step_times import StepTimes, StepWork
+from tests.economics.serving_reference.steps import plus
 
 
 @dataclass
@@ -74,32 +75,28 @@ def serve(
         preempted(admission.on_step(sorted(context)))
         out.fewest_free = min(out.fewest_free, admission.free_tokens)
         stepping = sorted(context)
-        layer_tokens = sum(times.layer_tokens(context[i]) for i in stepping)
-        growth = sum(times.layer_tokens(context[i] + 1) for i in stepping) - layer_tokens
+        tokens = growth = (0,) * len(times.terms)
+        for i in stepping:
+            one = times.decoding(1, context[i])
+            tokens, growth = plus(tokens, one.tokens), plus(growth, one.growth)
         room = settings.step_tokens - len(stepping)
-        n_tokens = pairs = past = parts = 0
+        n_tokens = parts = 0
+        pairs = past = (0,) * len(times.terms)
         ended = []
-        for i, one in reading.items():
-            take = min(one.whole - one.read, room)
+        for i, part in reading.items():
+            take = min(part.whole - part.read, room)
             n_tokens += take
-            pairs += times.prompt_pairs(one.read, one.read + take)
-            past += times.layer_tokens(one.read)
-            one.read += take
+            pairs = plus(pairs, times.pairs(part.read, part.read + take))
+            past = plus(past, times.tokens(part.read))
+            part.read += take
             room -= take
             parts += 1
-            if one.read == one.whole:
+            if part.read == part.whole:
                 ended.append(i)
             if room <= 0:
                 break
-        now += times.mixed_seconds(
-            n_decoding=len(stepping),
-            layer_tokens=layer_tokens,
-            growth=growth,
-            n_prompt_tokens=n_tokens,
-            n_scored=len(ended),
-            prompt_pairs=pairs,
-            past_layer_tokens=past,
-            n_prompts=parts,
+        now += times.seconds(
+            StepWork(len(stepping), tokens, growth, n_tokens, len(ended), pairs, past, parts)
         )
         out.n_read += n_tokens
         for i in stepping:

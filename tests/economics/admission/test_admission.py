@@ -216,6 +216,8 @@ class TestServer:
             (lambda: admission.offer("b", 0), "prompt_tokens of request 'b' is 0"),
             (lambda: admission.offer("b", -5), "prompt_tokens of request 'b' is -5"),
             (lambda: admission.offer("b", 5, at_seconds=float("nan")), "at_seconds"),
+            (lambda: admission.offer("b", 3.5), "a whole number"),  # type: ignore[arg-type]
+            (lambda: admission.offer("b", 10**18), "a whole number from 1 to"),
             (lambda: admission.on_tokens("a"), "'a' does not run"),
             (lambda: admission.finish("z"), "'z' does not run"),
             (lambda: admission.cancel("z"), "'z' is not known"),

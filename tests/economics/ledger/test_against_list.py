@@ -93,10 +93,19 @@ def record(rng: random.Random, provider: Provider, model: ModelInfo) -> dict[str
 def by_the_list(row: dict[str, Any], provider: Provider, model: ModelInfo) -> Decimal:
     usage = {k: v for k, v in row.items() if k in DIMENSIONS and k != "requests"}
     usage = {k: Decimal(v) / SCALE[k] if SCALE[k] > 1 else v for k, v in usage.items()}
+    moment = datetime.fromtimestamp(row["time_s"], tz=UTC)
+    # The list dates a tariff by the day on which it learnt of it.
+    for variant in model.price_variants or []:
+        first = getattr(variant.constraint, "start_date", None)
+        if first is None or not variant.when.items() <= CONTEXTS[row["tariff"]].items():
+            continue
+        first_day = datetime.combine(first, moment.timetz())
+        if moment < first_day and model.get_prices(moment) == model.get_prices(first_day):
+            moment = first_day
     return model.calc_price(
         Usage(**usage),
         provider,
-        genai_request_timestamp=datetime.fromtimestamp(row["time_s"], tz=UTC),
+        genai_request_timestamp=moment,
         price_context=CONTEXTS[row["tariff"]] or None,
     ).total_price
 

@@ -14,9 +14,9 @@ from jeton.economics.traffic.step_times import StepTimes
 
 __all__ = ["DecodingBatch"]
 
-_WINDOW, _WINDOW_PAGES, _OUTGROWN, _FINISH = 0, 1, 2, 3
-"""Events, in the order in which those of one step are handled: a context passes the window; its
-pages do; what was reserved is used up; the last token is given."""
+_MOST, _WINDOW_PAGES, _OUTGROWN, _FINISH = 0, 1, 2, 3
+"""Events, in the order in which those of one step are handled: a context reaches the most of
+a term; its pages pass the window; what was reserved is used up; the last token is given."""
 
 _EPOCH_BITS, _REQUEST_BITS = 32, 32
 _KIND_BITS = _REQUEST_BITS + _EPOCH_BITS
@@ -32,8 +32,8 @@ class DecodingBatch:
     Attributes:
         n: How many.
         step: Steps so far.
-        layer_tokens: Their cached tokens, over all layers (`StepTimes.layer_tokens`).
-        growth: Layer tokens that a step adds.
+        tokens: Their cached tokens, each request up to the most of a term.
+        growth: Tokens that a step adds, for each term.
         page_demand: Bytes of the pages that a step takes, by its number modulo the page's size.
         cycle_demand: Sum of ``page_demand``.
         due: Step of the next event; perhaps of a request that is gone.
@@ -44,22 +44,22 @@ class DecodingBatch:
         "_epoch",
         "_events",
         "_growing",
-        "_is_plain",
         "_page",
         "_pages",
         "_times",
         "cycle_demand",
         "due",
         "growth",
-        "layer_tokens",
         "n",
         "page_demand",
         "step",
+        "tokens",
     )
 
     def __init__(self, n_requests: int, *, times: StepTimes, pages: PageBytes) -> None:
         self._times, self._pages, self._page = times, pages, pages.page_tokens
-        self.n = self.step = self.layer_tokens = self.growth = self.cycle_demand = 0
+        self.n = self.step = self.cycle_demand = 0
+        self.tokens, self.growth = ([0] * len(times.terms) for _ in range(2))
         self.due = _NEVER
         self.page_demand = [0] * self._page
         # Each one number, so that the heap holds nothing for the garbage collector to walk.
@@ -68,8 +68,6 @@ class DecodingBatch:
         # events from those of an earlier stay.
         self._base = [0] * n_requests
         self._epoch = [0] * n_requests
-        # Layer tokens of a context are a product, and every page is as large as the next.
-        self._is_plain = not times.n_window_layers and not pages.window
         self._growing: dict[int, int] = {}
 
     def context(self, i: int) -> int:
@@ -78,30 +76,19 @@ class DecodingBatch:
 
     def add(self, i: int, *, context: int, rest: int, held: int) -> None:
         """Let a request decode ``rest`` more tokens; it has memory for ``held`` tokens."""
-        step, times, events = self.step, self._times, self._events
+        step, events = self.step, self._events
         who = i << _EPOCH_BITS | self._epoch[i]
         self._base[i] = context - step
         heappush(events, (step + rest) << _STEP_BITS | _FINISH << _KIND_BITS | who)
         self.n += 1
-        self.growth += times.n_layers
+        for k, term in enumerate(self._times.terms):
+            self.tokens[k] += min(context, term.most_tokens)
+            to_most = term.most_tokens - context
+            if to_most > 0:
+                self.growth[k] += 1
+                if to_most <= rest:
+                    heappush(events, (step + to_most) << _STEP_BITS | _MOST << _KIND_BITS | who)
         beyond = held - context
-        if self._is_plain:
-            self.layer_tokens += times.n_layers * context
-            if beyond < self._page:
-                self._growing[i] = growth = self._pages.full
-                self.page_demand[(step - context) % self._page] += growth
-                self.cycle_demand += growth
-            elif beyond < rest:
-                heappush(events, (step + beyond) << _STEP_BITS | _OUTGROWN << _KIND_BITS | who)
-            self.due = events[0] >> _STEP_BITS
-            return
-        self.layer_tokens += times.layer_tokens(context)
-        if times.n_window_layers:
-            to_window = times.window_tokens - context
-            if to_window <= 0:
-                self.growth -= times.n_window_layers
-            elif to_window <= rest:
-                heappush(events, (step + to_window) << _STEP_BITS | _WINDOW << _KIND_BITS | who)
         if beyond < self._page:
             self._grow(i, held if held > context else context)
         elif beyond < rest:
@@ -110,21 +97,12 @@ class DecodingBatch:
 
     def remove(self, i: int) -> int:
         """Take a request out of all sums; return its context."""
-        times = self._times
         context = self._base[i] + self.step
         self.n -= 1
-        self.growth -= times.n_layers
         self._epoch[i] += 1
-        if self._is_plain:
-            self.layer_tokens -= times.n_layers * context
-            growth = self._growing.pop(i, 0)
-            if growth:
-                self.page_demand[-self._base[i] % self._page] -= growth
-                self.cycle_demand -= growth
-            return context
-        self.layer_tokens -= times.layer_tokens(context)
-        if times.n_window_layers and context >= times.window_tokens:
-            self.growth += times.n_window_layers
+        for k, term in enumerate(self._times.terms):
+            self.tokens[k] -= min(context, term.most_tokens)
+            self.growth[k] -= context < term.most_tokens
         self._stop_growing(i, self._growing.pop(i, 0))
         return context
 
@@ -141,8 +119,10 @@ class DecodingBatch:
             kind = event >> _KIND_BITS & 3
             if kind == _FINISH:
                 ended.append((i, self.remove(i)))
-            elif kind == _WINDOW:
-                self.growth -= self._times.n_window_layers
+            elif kind == _MOST:
+                context = self._base[i] + step
+                for k, term in enumerate(self._times.terms):
+                    self.growth[k] -= context == term.most_tokens
             elif kind == _WINDOW_PAGES:
                 self._stop_growing(i, self._pages.window)
                 self._growing[i] -= self._pages.window

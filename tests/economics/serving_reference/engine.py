@@ -20,13 +20,20 @@ from jeton.economics.admission.policies import Policy
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.refusals import refusals
 from jeton.economics.traffic.settings import EngineSettings
-from jeton.economics.traffic.step_times import StepTimes
+from jeton.economics.traffic.step_times import StepTimes, StepWork
 from tests.economics.serving_reference.batch import DecodingBatch
 from tests.economics.serving_reference.decider import Decider
 from tests.economics.serving_reference.outcome import Outcome
 from tests.economics.serving_reference.prefixes import PrefixCache
 from tests.economics.serving_reference.recording import Recorder
-from tests.economics.serving_reference.steps import part, steps_seconds, steps_until
+from tests.economics.serving_reference.steps import (
+    Terms,
+    held_bytes,
+    part,
+    plus,
+    steps_seconds,
+    steps_until,
+)
 
 __all__ = ["Engine"]
 
@@ -95,6 +102,7 @@ class Engine:
         self._prefilling: deque[int] = deque()
         self._read: dict[int, int] = {}
         self._unread = 0
+        self._zeros = (0,) * len(times.terms)
         self._batch = DecodingBatch(n, times=times, pages=pages)
 
     def run(self) -> Outcome:
@@ -204,7 +212,8 @@ class Engine:
                 return
         n_decoding = batch.n if chunked else 0
         room = self._settings.step_tokens - n_decoding
-        n_tokens = n_parts = pairs = past = gained = 0
+        n_tokens = n_parts = 0
+        pairs = past = gained = self._zeros
         times, read, prefixes = self._times, self._read, self._prefixes
         parts: list[tuple[int, int, int]] = []
         ended: list[int] = []
@@ -217,9 +226,8 @@ class Engine:
             end = start + take
             n_tokens += take
             part_pairs, part_past, part_gained = part(times, start, end)
-            pairs += part_pairs
-            past += part_past
-            gained += part_gained
+            pairs, past = plus(pairs, part_pairs), plus(past, part_past)
+            gained = plus(gained, part_gained)
             read[i] = end
             n_parts += 1
             if prefixes is not None:
@@ -231,23 +239,24 @@ class Engine:
                 ended.append(i)
             if room <= 0:
                 break
-        seconds = times.mixed_seconds(
+        work = StepWork(
             n_decoding=n_decoding,
-            layer_tokens=batch.layer_tokens if n_decoding else 0,
-            growth=batch.growth if n_decoding else 0,
+            tokens=tuple(batch.tokens) if n_decoding else self._zeros,
+            growth=tuple(batch.growth) if n_decoding else self._zeros,
             n_prompt_tokens=n_tokens,
             n_scored=len(ended),
-            prompt_pairs=pairs,
-            past_layer_tokens=past,
+            pairs=pairs,
+            past=past,
             n_prompts=n_parts,
         )
+        seconds = times.seconds(work)
         self._unread -= n_tokens
         out.prompt_tokens_read += n_tokens
         out.prompt_seconds += seconds
         if n_decoding:
-            self._advance(1, seconds, past, gained)
+            self._advance(1, seconds, past, gained, n_parts)
         else:
-            self._stand_still(seconds, past, gained)
+            self._stand_still(seconds, past, gained, n_parts)
         if prefixes is not None:
             for i, start, end in parts:
                 prefixes.store(i, self._prompts[i], start, end)
@@ -266,14 +275,13 @@ class Engine:
         if is_fresh and self._prefixes is not None:
             # It may need less than it gave back: others have stored what it had for itself.
             most = 1
-        n, layer_tokens, growth = batch.n, batch.layer_tokens, batch.growth
-        weights = times.weight_seconds
-        if weights < 0:
-            weights = times.weights(n)
-        a = weights + times.state_seconds * n + times.cache_seconds * layer_tokens
-        b = times.cache_seconds * growth
-        c = times.decode_flop_seconds * n + times.decode_pair_seconds * (layer_tokens + growth)
-        d = times.decode_pair_seconds * growth
+        a = times.weights(batch.n) + times.state_seconds * batch.n
+        b, c, d = 0.0, times.decode_flop_seconds * batch.n, 0.0
+        for term, tokens, growth in zip(times.terms, batch.tokens, batch.growth, strict=True):
+            a += term.read_seconds * tokens
+            b += term.read_seconds * growth
+            c += term.decode_seconds * (tokens + growth)
+            d += term.decode_seconds * growth
         a += times.overhead_seconds
         c += times.overhead_seconds
         is_blocked = bool(self._waiting)
@@ -300,48 +308,50 @@ class Engine:
         self._out.decode_seconds += seconds
         if is_blocked and len(self._running) < settings.max_requests:
             self._out.blocked_seconds += seconds
-        self._advance(most, seconds)
+        self._advance(most, seconds, self._zeros, self._zeros, 0)
 
-    def _advance(self, n_steps: int, seconds: float, past: int = 0, gained: int = 0) -> None:
+    def _advance(
+        self, n_steps: int, seconds: float, past: Terms, gained: Terms, n_prompts: int
+    ) -> None:
         """Let the decoding requests go on by some steps.
 
-        ``past`` and ``gained`` are layer tokens of prompts that are read beside them.
+        ``past`` and ``gained`` are tokens of ``n_prompts`` prompts that are read beside them.
         """
         batch, free, prefixes = self._batch, self._free, self._prefixes
         if n_steps == 1:
             demand = batch.page_demand[batch.step % self._page]
         else:
             demand = batch.demand(n_steps)
-        held = batch.layer_tokens + past
-        if prefixes is not None:
-            held = self._present(held)
-        new = batch.growth * n_steps
-        self._recorder.add(self._now, seconds, self._budget - free, demand, held, new + gained)
+        held = self._present(past, n_prompts)
+        new = held_bytes(self._times, plus(gained, batch.growth, n_steps))
+        self._recorder.add(self._now, seconds, self._budget - free, demand, held, new)
         self._free = free = free - demand
         self._now += seconds
         self._out.output_tokens += batch.n * n_steps
-        batch.layer_tokens += new
+        batch.tokens = list(plus(batch.tokens, batch.growth, n_steps))
         batch.step += n_steps
         if prefixes is not None:
             prefixes.evict(free)
         if batch.due <= batch.step:
             self._handle_events()
 
-    def _stand_still(self, seconds: float, past: int, gained: int) -> None:
+    def _stand_still(self, seconds: float, past: Terms, gained: Terms, n_prompts: int) -> None:
         """A step that only reads prompts."""
-        used, held = self._budget - self._free, self._present(self._batch.layer_tokens + past)
-        self._recorder.add(self._now, seconds, used, 0, held, gained)
+        used, held = self._budget - self._free, self._present(past, n_prompts)
+        self._recorder.add(self._now, seconds, used, 0, held, held_bytes(self._times, gained))
         self._now += seconds
         # Not a step of the decoding requests, whose events are counted in their own steps.
         self._out.n_steps += 1
 
-    def _present(self, layer_tokens: int) -> int:
-        """Layer tokens that are in memory, where requests share some."""
-        prefixes = self._prefixes
-        if prefixes is None or not prefixes.n_shared:
-            return layer_tokens
-        shared = prefixes.n_shared * prefixes.block_tokens * self._times.n_layers
-        return max(0, layer_tokens - shared)
+    def _present(self, past: Terms, n_prompts: int) -> float:
+        """Bytes that hold tokens and states, those that requests share once."""
+        batch, times, prefixes = self._batch, self._times, self._prefixes
+        held = held_bytes(times, plus(batch.tokens, past))
+        held += times.state_bytes * (batch.n + n_prompts)
+        if prefixes is None:
+            return held
+        shared = prefixes.n_shared * prefixes.block_tokens
+        return max(0.0, held - held_bytes(times, (shared,) * len(times.terms)))
 
     def _idle_until(self, time: float) -> None:
         if time > self._now:

@@ -14,7 +14,7 @@ _MAX_BINS = 4096
 
 @dataclass(slots=True)
 class Recorder:
-    """Adds up bytes handed out and layer tokens held, bin by bin.
+    """Adds up bytes handed out and held, bin by bin.
 
     A run may last longer than its trace; beyond `_MAX_BINS` bins each two become one.
 
@@ -22,7 +22,7 @@ class Recorder:
         width: Seconds of a bin.
         allocated: Integral of the bytes handed out, byte seconds, by bin.
         peak: The most bytes handed out, by bin.
-        held: Integral of the layer tokens held by decoding requests, by bin.
+        held: Integral of the bytes that hold tokens and states of requests, by bin.
         seconds: Seconds covered, by bin; less than ``width`` only in the last.
     """
 
@@ -37,9 +37,9 @@ class Recorder:
         self._end = self.width
 
     def add(
-        self, start: float, seconds: float, allocated: int, taken: int, held: int, gained: int
+        self, start: float, seconds: float, allocated: int, taken: int, held: float, gained: float
     ) -> None:
-        """A stretch in which bytes and layer tokens grew evenly by ``taken`` and ``gained``."""
+        """A stretch in which both grew evenly by ``taken`` and ``gained``."""
         if start + seconds <= self._end:
             self.allocated[-1] += seconds * (allocated + taken / 2)
             self.held[-1] += seconds * (held + gained / 2)
@@ -50,7 +50,7 @@ class Recorder:
         self._add_over_bins(start, seconds, allocated, taken, held, gained)
 
     def _add_over_bins(
-        self, start: float, seconds: float, allocated: int, taken: int, held: int, gained: int
+        self, start: float, seconds: float, allocated: int, taken: int, held: float, gained: float
     ) -> None:
         at, end = start, start + seconds
         while True:

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from jeton.economics.traffic.step_times import StepTimes
 
-__all__ = ["part", "steps_seconds", "steps_until"]
+__all__ = ["Terms", "held_bytes", "part", "plus", "steps_seconds", "steps_until"]
 
 
-def part(times: StepTimes, start: int, end: int) -> tuple[int, int, int]:
-    """Return a part's `prompt_pairs`, the layer tokens before it, and those gained."""
-    past = times.layer_tokens(start)
-    return times.prompt_pairs(start, end), past, times.layer_tokens(end) - past
+Terms = tuple[int, ...]
+
+
+def part(times: StepTimes, start: int, end: int) -> tuple[Terms, Terms, Terms]:
+    """Return a part's `StepTimes.pairs`, the tokens before it, and those gained."""
+    past = times.tokens(start)
+    gained = tuple(more - now for now, more in zip(past, times.tokens(end), strict=True))
+    return times.pairs(start, end), past, gained
+
+
+def plus(one: Iterable[int], other: Iterable[int], times: int = 1) -> Terms:
+    """Return the sum of two lists, the second taken so often."""
+    return tuple(a + b * times for a, b in zip(one, other, strict=True))
+
+
+def held_bytes(times: StepTimes, tokens: Terms) -> float:
+    """Return the memory that tokens keep."""
+    total = 0.0
+    for term, n in zip(times.terms, tokens, strict=True):
+        total += term.held_bytes * n
+    return total
 
 
 def steps_seconds(n_steps: int, a: float, b: float, c: float, d: float) -> float:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from jeton.economics.admission.policies import Policy
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.settings import EngineSettings
-from jeton.economics.traffic.step_times import StepTimes
+from jeton.economics.traffic.step_times import StepTimes, StepWork
+from tests.economics.serving_reference.steps import plus
 
 
 @dataclass
@@ -175,7 +176,8 @@ def simulate_naively(
             decoding = [r for r in running if r.is_decoding]
         stepping = decoding if chunked or not reading else []
         room = settings.step_tokens - len(stepping)
-        n_tokens = n_scored = pairs = past = 0
+        n_tokens = n_scored = 0
+        pairs = past = (0,) * len(times.terms)
         ended: list[Running] = []
         read_now: list[tuple[Running, int]] = []
         parts = 0
@@ -185,8 +187,8 @@ def simulate_naively(
             if chunked:
                 take = min(take, room)
             n_tokens += take
-            pairs += times.prompt_pairs(r.read, r.read + take)
-            past += times.layer_tokens(r.read)
+            pairs = plus(pairs, times.pairs(r.read, r.read + take))
+            past = plus(past, times.tokens(r.read))
             parts += 1
             r.read += take
             room -= take
@@ -195,17 +197,12 @@ def simulate_naively(
                 n_scored += 1
             if room <= 0:
                 break
-        layer_tokens = sum(times.layer_tokens(r.context) for r in stepping)
-        growth = sum(times.layer_tokens(r.context + 1) for r in stepping) - layer_tokens
-        now += times.mixed_seconds(
-            n_decoding=len(stepping),
-            layer_tokens=layer_tokens,
-            growth=growth,
-            n_prompt_tokens=n_tokens,
-            n_scored=n_scored,
-            prompt_pairs=pairs,
-            past_layer_tokens=past,
-            n_prompts=parts,
+        tokens = growth = (0,) * len(times.terms)
+        for r in stepping:
+            one = times.decoding(1, r.context)
+            tokens, growth = plus(tokens, one.tokens), plus(growth, one.growth)
+        now += times.seconds(
+            StepWork(len(stepping), tokens, growth, n_tokens, n_scored, pairs, past, parts)
         )
         out.n_steps += 1
         out.prompt_tokens += n_tokens

@@ -25,8 +25,11 @@ from tests.economics.shapes import with_mixers
 LLAMA = model("llama-3-8b")
 MODELS = (
     LLAMA,
-    with_mixers(LLAMA, 20, window=24),
+    # Layers that look back 24 tokens, 50, and all.
+    with_mixers(with_mixers(LLAMA, 20, window=24), 8, window=50),
     model("mixtral-8x7b"),
+    # An index bounds what is read, and not what is kept.
+    with_mixers(model("deepseek-v3.2"), top_tokens=24),
 )
 H100 = gpu("h100-sxm")
 GROUPS: list[tuple[str, ...]] = [(), ("chat",), ("chat", "llama"), ("code",)]

@@ -22,15 +22,11 @@ STEP_SECONDS = 1e-3
 """A step of the ideal server takes so long whatever it does: service is a number of steps."""
 
 IDEAL = StepTimes(
-    n_layers=1,
-    n_window_layers=0,
-    window_tokens=0,
+    terms=(),
     decode_flop_seconds=0.0,
     prompt_flop_seconds=0.0,
     head_flop_seconds=0.0,
-    decode_pair_seconds=0.0,
-    prompt_pair_seconds=0.0,
-    cache_seconds=0.0,
+    state_bytes=0.0,
     state_seconds=0.0,
     overhead_seconds=STEP_SECONDS,
 )
@@ -168,7 +164,7 @@ def test_little_s_law_holds_for_waiting_and_for_running() -> None:
 def test_full_pages_are_those_of_the_plan() -> None:
     facts = model("gemma-3-27b")
     usual = PageBytes(facts, page_tokens=16)
-    full = PageBytes(facts, page_tokens=16, full_pages=True)
+    full = PageBytes(facts, page_tokens=16, plan=MemoryPlan(full_pages=True))
     for n_tokens in (16, 1_024, 16_000):
         plan = MemoryPlan(full_pages=True)
         assert full.of(n_tokens) == request_group_bytes(facts, n_tokens, plan=plan, n_gpus=1)

@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.catalog import gpu, model, models
+from jeton.catalog import ModelFacts, gpu, model, models
 from jeton.economics import decode_seconds, prefill_seconds
+from jeton.economics.serving.compute import decode_flops_per_token, forward_flops_per_token
+from jeton.economics.serving.group_bytes import read_group_bytes
+from jeton.economics.serving.memory_plan import MemoryPlan
+from jeton.economics.traffic.simulate import Server, step_times
 from jeton.economics.traffic.step_times import StepTimes
 from tests.economics.serving_reference.steps import steps_seconds, steps_until
 
@@ -36,64 +40,61 @@ def test_steps_until_a_moment(
         assert naive_sum(k - 1, a, b, c, d) < seconds + slack
 
 
-UNEVEN = {
-    "gemma-4-31b": "layers with a window cache twice as much, and compute half as much",
-    "gemma-4-26b-a4b": "layers with a window cache twice as much, and compute half as much",
-    "glm-5": "an index bounds what is attended, and not what is cached",
-    "deepseek-v3.2": "an index bounds what is attended, and not what is cached",
-    "deepseek-v4-flash": "entries of several tokens beside a window",
-}
-"""Models whose layers differ in more than one window; the replay takes the mean of the layers."""
-
-
-def _of_catalog() -> list[object]:
-    """All models; a replay is not exact yet for the uneven ones."""
-    return [
-        pytest.param(
-            facts,
-            id=facts.name,
-            marks=[pytest.mark.xfail(reason=UNEVEN[facts.name], strict=True)]
-            if facts.name in UNEVEN
-            else [],
-        )
-        for facts in models()
-    ]
-
-
-@pytest.mark.parametrize("facts", _of_catalog())
-def test_one_step_is_the_roofline_of_part_4(facts: object) -> None:
-    m = model(facts.name)  # type: ignore[attr-defined]
+@pytest.mark.parametrize("facts", models(), ids=lambda facts: facts.name)
+def test_one_step_is_the_roofline_of_part_4(facts: ModelFacts) -> None:
     h100 = gpu("h100-sxm")
-    times = StepTimes.of(m, h100)
-    for prompt in (1, 700, 9000):
-        read = times.mixed_seconds(
-            n_decoding=0,
-            layer_tokens=0,
-            growth=0,
-            n_prompt_tokens=prompt,
-            n_scored=1,
-            prompt_pairs=times.prompt_pairs(0, prompt),
-            past_layer_tokens=0,
-            n_prompts=1,
-        )
-        assert read == pytest.approx(prefill_seconds(m, h100, prompt), rel=1e-9)
+    times = StepTimes.of(facts, h100)
+    for prompt in (1, 700, 9000, 200_000):
+        read = times.seconds(times.reading(1, prompt))
+        assert read == pytest.approx(prefill_seconds(facts, h100, prompt), rel=1e-9)
         for n in (1, 64, 3000):
-            before = times.layer_tokens(prompt) * n
-            step = times.mixed_seconds(
-                n_decoding=n,
-                layer_tokens=before,
-                growth=times.layer_tokens(prompt + 1) * n - before,
-                n_prompt_tokens=0,
-                n_scored=0,
-                prompt_pairs=0,
-                past_layer_tokens=0,
-                n_prompts=0,
-            )
-            expected = decode_seconds(m, h100, context_tokens=prompt, n_requests=n)
+            step = times.seconds(times.decoding(n, prompt))
+            expected = decode_seconds(facts, h100, context_tokens=prompt, n_requests=n)
             assert step == pytest.approx(expected, rel=1e-9)
+
+
+def test_stages_and_replicas_share_the_time_of_a_step() -> None:
+    """Pipeline stages count once, in the roofline and in a replay alike."""
+    h100, facts = gpu("h100-sxm"), model("llama-3-8b")
+    plan = MemoryPlan(n_gpus=2, pipeline_parallel=2)
+    server = Server(facts, h100, plan=plan)
+    assert server.group == plan.all_gpus == 4
+    times = step_times(server)
+    four = StepTimes.of(facts, h100, n_gpus=4)
+    assert times.seconds(times.reading(1, 900)) == four.seconds(four.reading(1, 900))
+    assert prefill_seconds(facts, h100, 900, plan=plan) == four.seconds(four.reading(1, 900))
 
 
 def test_reading_in_parts_costs_what_reading_at_once_does_in_arithmetic() -> None:
     times = StepTimes.of(model("mistral-7b-v0.1"), gpu("h100-sxm"))
-    whole = times.prompt_pairs(0, 10_000)
-    assert whole == sum(times.prompt_pairs(k, k + 1000) for k in range(0, 10_000, 1000))
+    parts = [times.pairs(k, k + 1000) for k in range(0, 10_000, 1000)]
+    assert times.pairs(0, 10_000) == tuple(map(sum, zip(*parts, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("name", "n_bytes", "n_flops"),
+    [
+        # 61 layers read 2,048 latents of 576 in 16 bits, and every key of the index in fp8.
+        (
+            "deepseek-v3.2",
+            61 * (2048 * 576 * 2 + 100_000 * (128 + 4)),
+            61 * (2 * 128 * (2 * 512 + 64) * 2048 + 2 * 64 * 128 * 100_001),
+        ),
+        # 50 of 60 layers look back 1,024 tokens and have 16 heads of 256; 10 have 4 heads of 512.
+        (
+            "gemma-4-31b",
+            50 * 1024 * 16 * 2 * 256 * 2 + 10 * 100_000 * 4 * 2 * 512 * 2,
+            50 * 4 * 32 * 256 * 1024 + 10 * 4 * 32 * 512 * 100_001,
+        ),
+    ],
+)
+def test_a_generated_token_reads_what_its_kinds_of_layers_read(
+    name: str, n_bytes: int, n_flops: int
+) -> None:
+    facts, h100 = model(name), gpu("h100-sxm")
+    assert read_group_bytes(facts, 100_000, plan=MemoryPlan()) == n_bytes
+    attention = decode_flops_per_token(facts, 100_000) - forward_flops_per_token(facts)
+    assert attention == n_flops
+    times = StepTimes.of(facts, h100)
+    a, b = (times.seconds(times.decoding(64, n)) for n in (100_000, 100_001))
+    assert b >= a

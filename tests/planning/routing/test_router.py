@@ -22,17 +22,21 @@ from jeton.economics.serving.latency import decode_seconds, prefill_seconds
 from jeton.errors import UsageError
 from jeton.planning.routing import (
     Endpoint,
+    EndpointFailures,
     EndpointGpu,
     Router,
     RoutingRequest,
     parse_endpoints,
     route_logs,
+    tokenizers,
 )
 from jeton.planning.routing.conversations import Conversations, TurnStatistics
 from jeton.planning.routing.exporting import EXPORT_PRODUCTS
+from jeton.planning.routing.failing import FailureReplay
 from jeton.planning.routing.players import CacheTruth, SecondsHistogram
 from jeton.planning.routing.policy import ROUTING_RULES, STICKY
 from jeton.planning.routing.rate_limits import RateLimit
+from jeton.planning.routing.requests import NO_ENDPOINT
 from jeton.planning.routing.summing import regret_interval
 from jeton.report.route import route_html, route_json
 
@@ -94,6 +98,70 @@ def test_numbers_below_zero_are_refused() -> None:
     ):
         with pytest.raises(UsageError):
             call()
+
+
+def test_a_tokenizer_that_is_not_the_model_s_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P11: a bill in another model's tokens was 29% too large, without a word."""
+    monkeypatch.setattr(tokenizers, "at_hand", lambda family: "jeton-general-32k")
+    own = Endpoint("a", "openai:gpt-4o-mini", "jeton-general-32k")
+    assert len(Router([own]).tokenizers) == 1
+    with pytest.raises(UsageError, match="contradicts the model: openai:gpt-4o-mini reads text"):
+        Router([Endpoint("a", "openai:gpt-4o-mini", "jeton-code-32k")])
+
+
+def test_an_endpoint_that_failed_rests() -> None:
+    """A choice is asked for again at once; afterwards the endpoint is tried as before."""
+    times = iter([0.0, 0.0, 59.0, 60.0])
+    rests = EndpointFailures(cooldown_seconds=60)
+    router = Router(
+        [
+            Endpoint("a", "a", "jeton-general-32k", price="usd:1/1", failures=rests),
+            Endpoint("b", "b", "jeton-general-32k", price="usd:2/2"),
+        ],
+        clock=lambda: next(times),
+    )
+    request = router.request("oak", max_output_tokens=5)
+    choice = router.choose(request)
+    assert choice.endpoint == "a"
+    router.failed(choice)
+    assert router.choose(request).endpoint == "b"
+    explained = router.explain(request)
+    assert explained.candidates[0].reasons == ("it failed just now",)
+    assert router.choose(request).endpoint == "a"
+    with pytest.raises(UsageError, match="none can have failed"):
+        router.failed(NO_ENDPOINT)
+
+
+def test_failures_come_as_often_as_stated_and_to_all_alike() -> None:
+    often = EndpointFailures(share=0.2, timeout_seconds=3, outages=((10, 30),))
+    one, other = (FailureReplay([often, None]) for _ in range(2))
+    n = 0
+    for second in range(4000):
+        one.draw(1e9 + second)
+        other.draw(1e9 + second)
+        assert one.fails(0) == other.fails(0)
+        assert not one.fails(1)
+        if 10 <= second < 30:
+            assert one.wait(0, 1e9 + second) == max(3, 30 - second)
+        n += one.fails(0)
+    assert 700 < n < 920
+
+
+def test_a_bill_of_one_endpoint_regrets_nothing() -> None:
+    """P17: what is left of adding floats is no regret."""
+    records = [
+        {"model": "a", "usage": {"prompt_tokens": 333 + k, "completion_tokens": 77 * k + 1}}
+        for k in range(60)
+    ]
+    found = route_logs(records, [Endpoint("a", "a", "jeton-general-32k", price="usd:0.1/0.7")])
+    for outcome in found.outcomes:
+        assert outcome.regret_share == 0.0
+        assert outcome.regret_low in (None, 0.0)
+        assert outcome.regret_high in (None, 0.0)
+    # P15: a number that cannot be meant is an error of the package.
+    router = Router([Endpoint("a", "a", "jeton-general-32k", price="usd:1/1")])
+    with pytest.raises(UsageError, match="output_tokens is nan"):
+        router.finished(router.choose("oak"), float("nan"))  # type: ignore[arg-type]
 
 
 def test_conversations_are_forgotten_oldest_first() -> None:
@@ -229,7 +297,7 @@ def test_the_page_is_inert_and_draws_the_regret() -> None:
     found = route_logs(records, parse_endpoints(HOSTILE))
     page = route_html(found)
     assert "<script>alert" not in page
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2
     assert "+100" in page
     data = json.loads(route_json(found))
     assert data["schema"] == "jeton.route/1"

@@ -21,7 +21,7 @@ from jeton.planning.serving.choosing import best_policy
 from jeton.planning.serving.replays import ReplayFigures, replay_figures
 from jeton.planning.serving.seeds import SeedFigure, ratio_over_seeds
 from jeton.planning.serving.servers import engine_defaults, server_of
-from jeton.planning.serving.windows import drawn_windows, every_nth
+from jeton.planning.serving.windows import drawn_windows
 from jeton.report.plans.admission import admission_html, admission_json, admission_markdown
 
 
@@ -80,13 +80,6 @@ class TestDrawings:
         assert len(seen) == len(blocks) == 96
         # The first block is shared by all that were drawn as often before.
         assert 4 <= len({pair[0] for pair in blocks}) < 20
-
-    def test_servers_in_turn_have_every_request_once(self) -> None:
-        trace = trace_of(31)
-        parts = [every_nth(trace, 3, first) for first in range(3)]
-        assert [len(part) for part in parts] == [11, 10, 10]
-        found = np.concatenate([part.prompt_tokens for part in parts])
-        assert sorted(found) == sorted(trace.prompt_tokens)
 
     @pytest.mark.parametrize(
         ("trace", "says"),
@@ -226,7 +219,7 @@ class TestPlan:
                 assert load.goodput_requests_per_second.mean <= load.requests_per_second * 1.02
 
     def test_settings_are_those_that_were_replayed(self, plan: AdmissionPlan) -> None:
-        vllm, sglang = plan.advice
+        vllm, sglang, tensorrt, llama = plan.advice
         values = {one.name: one.value for one in vllm.settings}
         assert int(values["max-num-seqs"]) < int(values["max-num-batched-tokens"])
         assert 0 < float(values["gpu-memory-utilization"]) <= 0.95
@@ -235,7 +228,14 @@ class TestPlan:
         assert others["max-running-requests"] == values["max-num-seqs"]
         assert 0.1 <= float(others["schedule-conservativeness"]) <= 1.3
         assert 0.5 < float(others["mem-fraction-static"]) < 0.95
-        assert all(one.reason for one in (*vllm.settings, *sglang.settings))
+        theirs = {one.name: one.value for one in tensorrt.settings}
+        assert theirs["max_batch_size"] == values["max-num-seqs"]
+        assert theirs["max_num_tokens"] == values["max-num-batched-tokens"]
+        assert 0.9 <= float(theirs["kv_cache_free_gpu_memory_fraction"]) <= 0.95
+        cells = {one.name: one.value for one in llama.settings}
+        assert 1 <= int(cells["parallel"]) <= int(values["max-num-seqs"])
+        assert int(cells["ctx-size"]) % 256 == 0
+        assert all(one.reason for engine in plan.advice for one in engine.settings)
 
     def test_every_form_shows_it(self, plan: AdmissionPlan) -> None:
         data = json.loads(admission_json(plan))

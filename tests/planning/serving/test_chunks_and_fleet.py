@@ -25,8 +25,12 @@ from jeton.planning.serving import (
     plan_chunks,
     plan_fleet,
 )
+from jeton.planning.serving.fleet import started_ahead
 from jeton.planning.serving.servers import server_of
+from jeton.planning.serving.spread import SPREADS, Spread, dealt_out
 from jeton.planning.serving.timed_edges import padded_seconds, timed_edges
+from jeton.report.plans.chunks import chunk_words
+from jeton.report.plans.fleet import fleet_words
 
 
 def trace_of(n: int = 400, *, rate: float = 12.0, seed: int = 2) -> Trace:
@@ -230,11 +234,113 @@ class TestFleet:
             ({"gpus": ["l4"], "usd_per_hour": Decimal(0)}, "a price of 0 USD"),
             ({"gpus": ["l4"], "window_seconds": -1.0}, "window_seconds is -1"),
             ({"gpus": ["l4"], "window_seconds": 1e-6}, "windows of the trace"),
+            ({"gpus": ["l4"], "startup_seconds": -1.0}, "startup_seconds is -1"),
+            ({"gpus": ["l4"], "spread": "random"}, "expected turns or prefix"),
+            ({"gpus": ["l4"], "spread": "prefix"}, "does not say which prompts begin alike"),
+            ({"gpus": ["l4"], "today": (0, "l4")}, "today's fleet has 0 GPUs"),
         ],
     )
     def test_bad_arguments(self, given: dict[str, object], says: str) -> None:
         with pytest.raises(UsageError, match=says):
             plan_fleet(trace_of(40), model="llama-3-8b", **given)  # type: ignore[arg-type]
+
+
+def conversations(n: int, turns: int, seed: int = 3) -> Trace:
+    """Conversations whose turns begin with all that was said before."""
+    rng = np.random.default_rng(seed)
+    starts = np.sort(rng.uniform(0, 60, n))
+    rows = sorted(
+        (float(start) + 9.0 * turn, 512 * (turn + 2), [100 * talk + k for k in range(turn + 2)])
+        for talk, start in enumerate(starts)
+        for turn in range(turns)
+    )
+    at, prompts, blocks = zip(*rows, strict=True)
+    return Trace.of(at, prompts, [40] * len(rows), block_tokens=512, blocks=list(blocks))
+
+
+class TestSpread:
+    @pytest.mark.parametrize("spread", SPREADS)
+    @pytest.mark.parametrize("n", [1, 3, 7, 400])
+    def test_every_request_goes_to_one_server(self, spread: Spread, n: int) -> None:
+        trace = conversations(40, 3)
+        parts = dealt_out(trace, n, spread)
+        assert len(parts) == n
+        assert sorted(np.concatenate(parts).tolist()) == list(range(len(trace)))
+
+    def test_a_conversation_stays_where_it_was_read(self) -> None:
+        trace = conversations(40, 4)
+        parts = dealt_out(trace, 4, "prefix")
+        owners = {i: server for server, part in enumerate(parts) for i in part.tolist()}
+        talks: dict[int, set[int]] = {}
+        for i, blocks in enumerate(trace.prompt_blocks()):
+            talks.setdefault(blocks[0], set()).add(owners[i])
+        assert sum(len(servers) == 1 for servers in talks.values()) > 30
+        sizes = [int(trace.prompt_tokens[part].sum()) for part in parts]
+        assert max(sizes) < 1.6 * min(sizes)
+
+    def test_a_prompt_that_all_share_does_not_fill_one_server(self) -> None:
+        n = 200
+        trace = Trace.of(
+            np.arange(n) * 0.05, [1024] * n, [40] * n,
+            block_tokens=512, blocks=[[0, i] for i in range(1, n + 1)],
+        )  # fmt: skip
+        sizes = [len(part) for part in dealt_out(trace, 4, "prefix")]
+        assert max(sizes) < n / 2
+        assert min(sizes) > n / 10
+
+    def test_caches_hold_more_where_their_prompts_come_back(self) -> None:
+        trace = conversations(60, 4)
+        found = {
+            spread: plan_fleet(
+                trace,
+                model="llama-3-8b",
+                gpus=["l4"],
+                objective=LatencyObjective(ttft_seconds=2.0, tpot_seconds=0.2),
+                window_seconds=1e4,
+                prefix_cache=True,
+                spread=spread,
+            ).options[0]
+            for spread in SPREADS
+        }
+        turns, prefix = found["turns"], found["prefix"]
+        assert turns.servers is not None
+        assert prefix.servers is not None
+        assert turns.servers > 1
+        assert prefix.servers <= turns.servers
+        assert turns.cached_share is not None
+        assert prefix.cached_share is not None
+        assert prefix.cached_share > turns.cached_share
+
+
+@pytest.mark.parametrize(
+    ("sizes", "lead", "paid"),
+    [
+        ([2, 2, 2], 5.0, 2.0),
+        ([1, 3, 1, 1], 0.0, 1.5),
+        ([1, 3, 1, 1], 0.5, 1.75),
+        # The second window starts three servers while the first one runs: one window ahead.
+        ([1, 3, 1, 1], 1.0, 2.0),
+        ([1, 1, 4], 2.0, 4.0),
+    ],
+)
+def test_a_server_is_paid_from_its_start_on(sizes: list[int], lead: float, paid: float) -> None:
+    assert started_ahead(sizes, lead) == pytest.approx(paid)
+
+
+def test_today_s_figure_stands_beside_the_plan_s() -> None:
+    trace = trace_of(60)
+    found = plan_fleet(
+        trace, model="llama-3-8b", gpus=["l4"], today=(100, "l4"), startup_seconds=90
+    )
+    one = found.options[0]
+    assert found.today is not None
+    assert found.today.usd_per_month == (one.usd_per_hour * 100 * 730).quantize(Decimal("0.01"))
+    words = " ".join(fleet_words(found))
+    assert f"today 100 x L4 ${found.today.usd_per_month:,.2f} a month; planned $" in words
+    assert "% less" in words
+    chunks = plan_chunks(model="llama-3-8b", gpu="h100", prompt_tokens=900, output_tokens=90)
+    assert chunks.today.chunk_tokens == 8192 - chunks.n_decoding
+    assert "today 7," in " ".join(chunk_words(chunks))
 
 
 def test_commands_write_every_form(tmp_path: Path) -> None:

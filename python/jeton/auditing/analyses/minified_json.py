@@ -1,8 +1,8 @@
 """JSON inside texts: what its layout costs, and what keys cost that every record repeats.
 
-JSON is found where a document or a line begins with ``{`` or ``[`` and parses; the layout is taken
-away by the lexical rule alone (white space outside of strings), so numbers, order and repeated keys
-stay as they were written.
+JSON is found where a document or a line begins with ``{`` or ``[`` and parses, and behind prose on
+the same line (``Order: {"id": 7}``). The layout is taken away by the lexical rule alone (white
+space outside of strings), so numbers, order and repeated keys stay as they were written.
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ otherwise make the search quadratic."""
 _MAX_DEPTH = 100
 """Nesting beyond this is not looked into; Python's parser gives up at about 1,000."""
 
-_FIRST = re.compile(r"[ \t]*+(?=[{\[])")
-_START = re.compile(r"\n[ \t]*+(?=[{\[])")
+_OPENING = re.compile(r"[{\[](?<=[\s:].)")
+_PROSE = re.compile(r"""(?:[^"'`=(){}\[\];<>\\]|(?<=\w)'(?=\w))*+(?<=[:\s])""")
+"""Words in front of JSON; code has quotes, brackets or an assignment there."""
+
+_RECORD = re.compile(r'\{\s*+"|\[\s*+[{\[]')
+_MAX_PROSE_CHARS = 200
 _LAYOUT = re.compile(r'("(?:[^"\\]|\\.)*+")|[ \t\r\n]++', re.DOTALL)
 _DECODER = json.JSONDecoder()
 
@@ -41,10 +45,9 @@ def find_json(text: str) -> Iterator[tuple[int, int, Any]]:
         return
     budget = _MAX_SCANNED * len(text) + 1024
     position = 0
-    first = _FIRST.match(text)
-    for match in chain([first] if first else [], _START.finditer(text)):
-        start = match.end()
-        if start < position or budget <= 0:
+    openings = (match.start() for match in _OPENING.finditer(text))
+    for start in chain([0] if text[0] in "{[" else [], openings):
+        if start < position or budget <= 0 or not _may_begin(text, start):
             continue
         try:
             value, end = _DECODER.raw_decode(text, start)
@@ -59,6 +62,15 @@ def find_json(text: str) -> Iterator[tuple[int, int, Any]]:
         position = end
         if end - start >= MIN_JSON_CHARS and isinstance(value, dict | list):
             yield start, end, value
+
+
+def _may_begin(text: str, start: int) -> bool:
+    """True if only blanks stand before a bracket on its line, or prose before that of a record."""
+    line = text.rfind("\n", max(0, start - _MAX_PROSE_CHARS), start) + 1
+    before = text[max(line, start - _MAX_PROSE_CHARS) : start]
+    if not before or before.isspace():
+        return True
+    return _PROSE.fullmatch(before) is not None and _RECORD.match(text, start) is not None
 
 
 def without_json_layout(text: str) -> tuple[str, int]:

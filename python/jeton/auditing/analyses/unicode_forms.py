@@ -12,12 +12,14 @@ import re
 import unicodedata
 
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES, substitute
+from jeton.guard import mojibake
 from jeton.guard.cleaning import without_waste
 
 __all__ = [
     "composed",
     "without_compatibility_characters",
     "without_invisible_characters",
+    "without_mojibake",
 ]
 
 # Letters and digits of full width (not the punctuation, which Chinese and Japanese use), letters
@@ -41,6 +43,12 @@ def without_invisible_characters(text: str) -> tuple[str, int]:
     """Drop characters that nobody sees and that shape nothing."""
     new, n_dropped = without_waste(text)
     return new, MAX_UTF8_BYTES * n_dropped
+
+
+def without_mojibake(text: str) -> tuple[str, int]:
+    """UTF-8 that was read as a code page, read as UTF-8."""
+    new, n_chars = mojibake.without_mojibake(text)
+    return new, MAX_UTF8_BYTES * n_chars
 
 
 def without_compatibility_characters(text: str) -> tuple[str, int]:

@@ -97,7 +97,8 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
         cause=f"Equal requests are sent again, the most frequent one {found.max_copies:,} times.",
         remedy=(
             "Store the answers and return them for repeated requests: such a request then costs "
-            "nothing. In training data, remove the copies."
+            "nothing. Copies whose answers had another length are not in the saving: they may be "
+            "samples of one prompt. In training data, remove the copies."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_tokens),
         saving_formula=(

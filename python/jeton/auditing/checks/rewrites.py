@@ -29,13 +29,13 @@ from jeton.auditing.analyses.layout import (
 )
 from jeton.auditing.analyses.markup import without_markup_noise
 from jeton.auditing.analyses.minified_json import without_json_layout, without_repeated_keys
-from jeton.auditing.analyses.mojibake import without_mojibake
 from jeton.auditing.analyses.repetition import without_repeated_passages
 from jeton.auditing.analyses.rewriting import Rewrite, chain
 from jeton.auditing.analyses.unicode_forms import (
     composed,
     without_compatibility_characters,
     without_invisible_characters,
+    without_mojibake,
 )
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
 from jeton.auditing.checks.sampled import measure, saved

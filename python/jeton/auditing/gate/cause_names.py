@@ -9,7 +9,8 @@ DOMAIN_MIX, LANGUAGE_MIX, TOKENIZER = "domain_mix", "language_mix", "tokenizer"
 UNLOGGED, DOCUMENTS = "unlogged", "number_of_documents"
 
 MODEL, PROVIDER, REGION, TARIFF = "model", "provider", "region", "tariff"
-OF_PRICE = (MODEL, PROVIDER, REGION, TARIFF)
+PRICE_STEP, CACHE_LIFETIME = "price_step", "cache_lifetime"
+OF_PRICE = (MODEL, PROVIDER, REGION, TARIFF, PRICE_STEP, CACHE_LIFETIME)
 """Causes of a rate by what decides it, in the order of `side.GatePriceKey`."""
 
 LIST_PRICE, CACHE, FEES, TRAFFIC = "list_price", "cache", "fees", "traffic"

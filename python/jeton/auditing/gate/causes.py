@@ -54,6 +54,8 @@ CAUSES = {
     of.PROVIDER: "provider",
     of.REGION: "region",
     of.TARIFF: "tariff",
+    of.PRICE_STEP: "price step",
+    of.CACHE_LIFETIME: "cache lifetime",
     of.LIST_PRICE: "list price",
     of.FEES: "searches, media and fees",
     of.TRAFFIC: "requests a day",
@@ -73,9 +75,7 @@ KINDS = {
     **dict.fromkeys(("answer", "reasoning"), "output"),
     **dict.fromkeys((of.DOMAIN_MIX, of.LANGUAGE_MIX), "mix"),
     **dict.fromkeys((of.DOCUMENTS, of.TRAFFIC), "volume"),
-    **dict.fromkeys(
-        (of.CACHE, of.MODEL, of.PROVIDER, of.REGION, of.TARIFF, of.LIST_PRICE, of.FEES), "price"
-    ),
+    **dict.fromkeys((of.CACHE, *of.OF_PRICE, of.LIST_PRICE, of.FEES), "price"),
     of.TOKENIZER: "tokenizer",
     of.UNRESOLVED: "unresolved",
 }

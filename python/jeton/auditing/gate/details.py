@@ -20,8 +20,8 @@ __all__ = ["detail"]
 _MAX_SHARES = 3
 """Domains, languages or models named in a sentence."""
 
-_MIN_CLASS_CHANGE = 0.01
-"""A class of characters whose share moved by less than a percentage point explains nothing."""
+_MIN_SHARE_CHANGE = 0.01
+"""A share that moved by less than a percentage point explains nothing."""
 
 _UNITS = {"tools": "tool", "earlier": "message", "passages": "passage", "prompt": "document"}
 """Words for the blocks of a part; those of other parts are blocks."""
@@ -43,7 +43,7 @@ def detail(
             "the tokenizer was exchanged, the baseline's is not at hand, and no document is the "
             "same on both sides"
         )
-    if cause in (of.MODEL, of.PROVIDER, of.REGION, of.TARIFF):
+    if cause in of.OF_PRICE:
         return _moved_prices(sides, cause)
     if cause == of.LIST_PRICE:
         return _rates(sides)
@@ -127,11 +127,13 @@ def _billed(sides: Compared, part: CauseEffect) -> str:
 
 
 def _cache(sides: Compared, divergence: Divergence | None) -> str:
-    shares = [
-        _per(side.billed.kind("cached"), side.billed.input_tokens)
-        for side in (sides.before, sides.after)
-    ]
+    shares, written = (
+        [_per(s.billed.kind(kind), s.billed.input_tokens) for s in (sides.before, sides.after)]
+        for kind in ("cached", "written")
+    )
     words = f"{_share(shares[0])} -> {_share(shares[1])} of the prompt read from a cache"
+    if abs(written[1] - written[0]) >= _MIN_SHARE_CHANGE:
+        words += f", {_share(written[0])} -> {_share(written[1])} written to one"
     old, new = sides.before.beginning, sides.after.beginning
     if shares[1] < shares[0] and old.n_requests and new.mean_tokens < 0.9 * old.mean_tokens:
         words += (
@@ -147,15 +149,18 @@ def _cache(sides: Compared, divergence: Divergence | None) -> str:
 
 
 def _moved_prices(sides: Compared, cause: str) -> str:
-    """Shares of the priced requests by model, provider, region or tariff."""
-    place = (of.MODEL, of.PROVIDER, of.REGION, of.TARIFF).index(cause)
+    """Shares by model, provider, region, tariff or step: of requests; of a cache: of its writes."""
+    place = of.OF_PRICE.index(cause)
+    of_writes = cause == of.CACHE_LIFETIME
     counts: list[dict[str, int]] = []
     for side in (sides.before, sides.after):
         sums: dict[str, int] = {}
         for key, cell in side.prices.items():
-            sums[key[place]] = sums.get(key[place], 0) + cell.n_requests
+            n = cell.tokens[PRICED_KINDS.index("written")] if of_writes else cell.n_requests
+            sums[key[place]] = sums.get(key[place], 0) + n
         counts.append(sums)
-    return _moved(counts, none="(none)", of_what="requests")
+    none = {of.PRICE_STEP: "shorter prompts", of.CACHE_LIFETIME: "5m"}.get(cause, "(none)")
+    return _moved(counts, none=none, of_what="tokens written" if of_writes else "requests")
 
 
 def _rates(sides: Compared) -> str:
@@ -183,7 +188,7 @@ def _class_changes(old: BlockSums, new: BlockSums) -> str:
     found = []
     for name, a, b in zip(CLASSES, old.n_class_bytes, new.n_class_bytes, strict=True):
         shares = (a / totals[0], b / totals[1])
-        if abs(shares[1] - shares[0]) >= _MIN_CLASS_CHANGE:
+        if abs(shares[1] - shares[0]) >= _MIN_SHARE_CHANGE:
             found.append(
                 (-abs(shares[1] - shares[0]), f"{name} {shares[0]:.0%} -> {shares[1]:.0%}")
             )

@@ -388,10 +388,21 @@ class _Work:
     # -- dollars --------------------------------------------------------------------------------
 
     def _usd(self) -> Effects:
-        """Dollars a request: tokens by part at mean rates, then what moved the rates."""
+        """Dollars a request: tokens by part at mean rates, then the causes that moved the rates.
+
+        No log says where unlogged tokens stand. The place that needs the smaller change of the
+        cache is taken: in front of the text, as billed, or behind it.
+        """
+        sides = (self.before, self.after)
+        parts = [_priced_parts(side) for side in sides]
+        return min(
+            (self._usd_of(parts), self._usd_of([_unlogged_last(own) for own in parts])),
+            key=lambda effects: abs(effects.get(("", CACHE), ZERO)),
+        )
+
+    def _usd_of(self, parts: list[dict[str, dict[str, Fraction]]]) -> Effects:
         sides = (self.before, self.after)
         rates = {kind: mean_rate(kind, *sides) for kind in PRICED_KINDS[:-1]}
-        parts = [_priced_parts(side) for side in sides]
         totals = [{p: sum(own.values(), ZERO) for p, own in side.items()} for side in parts]
         price: dict[str, Fraction] = {}
         effects: Effects = {}
@@ -474,6 +485,20 @@ def _priced_parts(side: BilledSide) -> dict[str, dict[str, Fraction]]:
             continue
         for part, tokens in billed.items():
             found[part][kind] = Fraction(total * tokens, whole * n)
+    return found
+
+
+def _unlogged_last(parts: Mapping[str, Mapping[str, Fraction]]) -> dict[str, dict[str, Fraction]]:
+    """Move the unlogged tokens behind the text; the cache then holds logged tokens first."""
+    found = {part: dict(own) for part, own in parts.items()}
+    last = found["unlogged"]
+    for part in INPUT_PARTS[:-1]:
+        for kind in KINDS[1:]:
+            moved = min(last[kind], found[part]["fresh"])
+            found[part][kind] += moved
+            found[part]["fresh"] -= moved
+            last[kind] -= moved
+            last["fresh"] += moved
     return found
 
 

@@ -35,7 +35,6 @@ from jeton.auditing.analyses.layout import (
     with_usual_spacing,
 )
 from jeton.auditing.analyses.minified_json import without_json_layout
-from jeton.auditing.analyses.mojibake import without_mojibake
 from jeton.auditing.analyses.plain_content import (
     with_literals_as_json,
     without_all_markup,
@@ -47,22 +46,14 @@ from jeton.auditing.analyses.plain_letters import with_plain_letters
 from jeton.auditing.analyses.plain_markdown import without_markdown
 from jeton.auditing.analyses.repetition import without_repeated_passages
 from jeton.auditing.analyses.rewriting import Rewrite, chain
+from jeton.auditing.analyses.unicode_forms import without_mojibake
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
+from jeton.guard.cleaning import invisible
 
 __all__ = ["LINE_BREAKS", "SHARED_TEXT", "STEPS", "TEXT_STEPS", "rewritten"]
 
 MIN_CUT_SHARE = 0.1
 """Part of a text that goes when its letters are joined: half of it, where all are set apart."""
-
-# Format characters (Unicode category Cf, ranges with their unassigned neighbours of the same
-# blocks), controls except white space, variation selectors, the Hangul and Braille fillers. A
-# joiner and the selector of colour belong to the emoji before them.
-_INVISIBLE = re.compile(
-    "(?:[\u0000-\u0008\u000e-\u001b\u007f\u0080-\u0084\u0086-\u009f\u00ad\u034f\u061c\u115f"
-    "\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-    "|(?<![\u2190-\u2bff\u3030\u303d\u3297\u3299\ufe0f\U0001f000-\U0001faff])[\u200d\ufe0f])+"
-)
 
 # Colours and movements of a terminal.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -83,7 +74,7 @@ def _composed(text: str) -> str:
 def _visible(text: str) -> str:
     if "\x1b" in text:
         text = _TERMINAL.sub("", text)
-    return (_INVISIBLE_ASCII if text.isascii() else _INVISIBLE).sub("", text)
+    return (_INVISIBLE_ASCII if text.isascii() else invisible()).sub("", text)
 
 
 def _squeezed(text: str) -> str:

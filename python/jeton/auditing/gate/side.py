@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from jeton.auditing.gate.beginnings import SharedBeginning
 from jeton.auditing.gate.statistics import Statistics, counts
+from jeton.dimensions import DIMENSIONS
 from jeton.economics.billed import BilledTable
 from jeton.economics.ledger import Ledger
 from jeton.economics.waterfall import kind_of
@@ -33,12 +34,18 @@ _DIGITS = 60
 
 
 class GatePriceKey(NamedTuple):
-    """Facts that decide a price. Empty: not stated, or the user's own price."""
+    """Facts that decide a price. Empty: not stated, or the user's own price.
+
+    ``price_step`` is the length of prompt above which the rates hold, ``cache_lifetime`` the time
+    that written tokens stay in the cache, where it has a rate of its own.
+    """
 
     model: str
     provider: str
     region: str
     tariff: str
+    price_step: str = ""
+    cache_lifetime: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +74,28 @@ class GatePriceCell:
 def price_cells(ledger: Ledger) -> dict[GatePriceKey, GatePriceCell]:
     """Return the dollars of a ledger by price: exactly its own, by kind of token."""
     found: dict[GatePriceKey, GatePriceCell] = {}
+
+    def add_cell(
+        key: GatePriceKey, n: int, tokens: Mapping[str, int], usd: Mapping[str, Fraction]
+    ) -> None:
+        cell = GatePriceCell(
+            n,
+            tuple(tokens.get(kind, 0) for kind in PRICED_KINDS),
+            tuple(usd.get(kind, Fraction(0)) for kind in PRICED_KINDS),
+        )
+        found[key] = found.get(key, GatePriceCell()).merge(cell)
+
     with localcontext(prec=_DIGITS):
-        for use in ledger.by_model:
+        for use in ledger.by_step():
             is_own = use.provider in ("", "user")
             region = _REGION.match(use.logged_as)
+            above = use.above_input_tokens
             key = GatePriceKey(
                 "" if is_own else _REGION.sub("", use.model),
                 "" if is_own else use.provider,
                 region[1] if region else "",
                 use.tariff,
+                f"prompts above {above:,} tokens" if above else "",
             )
             tokens = dict.fromkeys(PRICED_KINDS, 0)
             usd = dict.fromkeys(PRICED_KINDS, Fraction(0))
@@ -92,8 +112,15 @@ def price_cells(ledger: Ledger) -> dict[GatePriceKey, GatePriceCell]:
                     part = usd["fresh"] * moved / tokens["fresh"]
                     tokens["fresh"], tokens[kind] = tokens["fresh"] - moved, tokens[kind] + moved
                     usd["fresh"], usd[kind] = usd["fresh"] - part, usd[kind] + part
-            cell = GatePriceCell(use.n_requests, tuple(tokens.values()), tuple(usd.values()))
-            found[key] = found.get(key, GatePriceCell()).merge(cell)
+            for dimension in use.dimensions:
+                lifetime = DIMENSIONS[dimension.name].lifetime
+                if lifetime and dimension.amount:
+                    own = {"written": int(dimension.amount)}
+                    paid = {"written": Fraction(dimension.usd)}
+                    tokens["written"] -= own["written"]
+                    usd["written"] -= paid["written"]
+                    add_cell(key._replace(cache_lifetime=lifetime), 0, own, paid)
+            add_cell(key, use.n_requests, tokens, usd)
     return found
 
 
@@ -169,7 +196,10 @@ class BilledSide:
         try:
             prices = {}
             for entry in plain["prices"]:
-                key = GatePriceKey(*(str(entry[name]) for name in GatePriceKey._fields))
+                # Baselines of earlier versions have the first four facts.
+                key = GatePriceKey(*(str(entry[name]) for name in GatePriceKey._fields[:4]))
+                rest = {name: str(entry.get(name, "")) for name in GatePriceKey._fields[4:]}
+                key = key._replace(**rest)
                 usd = tuple(Fraction(int(a), int(b)) for a, b in entry["usd"])
                 if len(usd) != len(PRICED_KINDS):
                     raise FormatError("a price of the baseline has the wrong number of kinds")

@@ -54,13 +54,18 @@ class _CountedWith:
 
 
 def _without_copies(requests: BilledRequests) -> BilledRequests:
-    """Send the earliest of equal requests to one model alone."""
+    """Send the earliest of equal requests to one model alone.
+
+    Requests whose answers differ in length are samples, or need a person's choice: all are sent.
+    """
     columns = requests.columns
     texts: dict[str, int] = {}
     number = np.array([texts.setdefault(text, len(texts)) for text in requests.prompts.joined()])
     order = np.lexsort((np.arange(len(requests)), requests.times))
-    pairs = np.stack([number[requests.prompt], columns.model.astype(np.int64)], axis=1)[order]
-    _, first = np.unique(pairs, axis=0, return_index=True)
+    same = np.stack(
+        [number[requests.prompt], columns.model.astype(np.int64), columns.output_tokens], axis=1
+    )
+    _, first = np.unique(same[order], axis=0, return_index=True)
     kept = np.zeros(len(requests), dtype=np.bool_)
     kept[order[first]] = True
     # An answer of a gateway's cache was no use already.

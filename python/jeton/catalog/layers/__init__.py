@@ -7,7 +7,7 @@ of a ``config.json`` mean it.
 from __future__ import annotations
 
 from jeton.catalog.layers.attention import ChunkedAttention, FullAttention, SlidingAttention
-from jeton.catalog.layers.base import CacheRow, Layer, Mixer, Mlp, Part, Role, Split, State
+from jeton.catalog.layers.base import CacheRow, Layer, Mixer, Mlp, Pairs, Part, Role, Split, State
 from jeton.catalog.layers.compressed import (
     CompressedAttention,
     HeavilyCompressedAttention,
@@ -29,6 +29,7 @@ __all__ = [
     "Mixer",
     "Mixture",
     "Mlp",
+    "Pairs",
     "Part",
     "Role",
     "SlidingAttention",

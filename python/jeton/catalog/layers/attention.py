@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from jeton.catalog.config_fields import ConfigFields
-from jeton.catalog.layers.base import CacheRow, Mixer, Part
+from jeton.catalog.layers.base import CacheRow, Mixer, Pairs, Part
 from jeton.catalog.model_families import ModelClass
 
 __all__ = ["ChunkedAttention", "FullAttention", "SlidingAttention"]
@@ -138,14 +138,10 @@ class FullAttention(Mixer):
         return (CacheRow(elements, heads=self.n_kv_heads, window=self.window),)
 
     @property
-    def pair_flops(self) -> int:
+    def pairs(self) -> tuple[Pairs, ...]:
         """``2 H (e + v)``: a score, and a weighted sum of values, for H query heads."""
-        return 2 * self.n_heads * (self.head_size + self.value_size)
-
-    @property
-    def attended(self) -> int | None:
-        """The window."""
-        return self.window
+        flops = 2 * self.n_heads * (self.head_size + self.value_size)
+        return (Pairs(flops, flops, self.window),)
 
     @property
     def query_heads(self) -> int:

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self
 from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.model_families import ModelClass
 
-__all__ = ["CacheRow", "Layer", "Mixer", "Mlp", "Part", "Role", "Split", "State"]
+__all__ = ["CacheRow", "Layer", "Mixer", "Mlp", "Pairs", "Part", "Role", "Split", "State"]
 
 Role = Literal["embedding", "attention", "mlp", "experts", "gate", "norms", "head", "vision", "mtp"]
 Split = Literal["even", "heads", "whole"]
@@ -84,6 +84,23 @@ class CacheRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of a query with the tokens before it, and their arithmetic.
+
+    Attributes:
+        flops: FLOPs of a pair while a prompt is read, all heads.
+        decode_flops: FLOPs of a pair while generating.
+        window: Tokens that are attended at most; None: all.
+        rate: Tokens that share one entry.
+    """
+
+    flops: int
+    decode_flops: int
+    window: int | None = None
+    rate: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Memory that a layer keeps of a sequence, whatever its length.
 
@@ -138,19 +155,14 @@ class Mixer(ABC):
         return None
 
     @property
-    def pair_flops(self) -> int:
-        """FLOPs of one pair of query and key, all heads; 0 without attention."""
-        return 0
+    def read_rows(self) -> tuple[CacheRow, ...]:
+        """Memory that is read to generate a token; by default all that is kept."""
+        return self.rows
 
     @property
-    def decode_pair_flops(self) -> int:
-        """FLOPs of such a pair while generating."""
-        return self.pair_flops
-
-    @property
-    def attended(self) -> int | None:
-        """Tokens that a query attends at most; None: all."""
-        return None
+    def pairs(self) -> tuple[Pairs, ...]:
+        """Pairs of queries and keys; empty without attention."""
+        return ()
 
     @property
     def query_heads(self) -> int:
@@ -206,7 +218,7 @@ class Layer:
     @property
     def attends(self) -> bool:
         """True if a mixer attends to tokens."""
-        return any(mixer.pair_flops for mixer in self.mixers)
+        return any(mixer.pairs for mixer in self.mixers)
 
     @property
     def window(self) -> int | None:

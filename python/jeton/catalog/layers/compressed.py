@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from jeton.catalog.config_fields import ConfigFields
-from jeton.catalog.layers.base import CacheRow, Mixer, Part
+from jeton.catalog.layers.base import CacheRow, Mixer, Pairs, Part
 from jeton.catalog.model_families import ModelClass
 
 __all__ = ["CompressedAttention", "HeavilyCompressedAttention", "WindowedSharedAttention"]
@@ -109,16 +109,29 @@ class WindowedSharedAttention(Mixer):
         return tuple(found)
 
     @property
-    def pair_flops(self) -> int:
-        """``4 H e``."""
-        return 4 * self.n_heads * self.head_size
+    def _reach(self) -> int | None:
+        """Tokens of the entries that are attended at most; None: all."""
+        return self.top_entries * self.rate or None
 
     @property
-    def attended(self) -> int | None:
-        """The window and the entries that are chosen; None where all entries are attended."""
-        if self.rate and not self.top_entries:
-            return None
-        return self.window + self.top_entries
+    def read_rows(self) -> tuple[CacheRow, ...]:
+        """The window, the entries that the index chooses, and all of its keys."""
+        return tuple(
+            replace(row, window=self._reach) if row.window is None and row.elements else row
+            for row in self.rows
+        )
+
+    @property
+    def pairs(self) -> tuple[Pairs, ...]:
+        """``4 H e`` for a token of the window and for an entry; ``2 h i`` for an index's score."""
+        flops = 4 * self.n_heads * self.head_size
+        found = [Pairs(flops, flops, self.window)]
+        if self.rate:
+            found.append(Pairs(flops, flops, self._reach, self.rate))
+        if self.index_heads:
+            score = 2 * self.index_heads * self.index_size
+            found.append(Pairs(score, score, rate=self.rate))
+        return tuple(found)
 
     @property
     def query_heads(self) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from typing import ClassVar, Self
 
 from jeton.catalog.config_fields import ConfigFields
-from jeton.catalog.layers.base import CacheRow, Mixer, Part
+from jeton.catalog.layers.base import CacheRow, Mixer, Pairs, Part
 from jeton.catalog.model_families import ModelClass
 
 __all__ = ["LatentAttention", "SparseLatentAttention"]
@@ -75,14 +75,17 @@ class LatentAttention(Mixer):
         return (CacheRow(self.kv_latent_size + self.rotary_size),)
 
     @property
-    def pair_flops(self) -> int:
-        """``2 H (n + r + v)``: keys and values are rebuilt."""
-        return 2 * self.n_heads * (self.nope_size + self.rotary_size + self.value_size)
+    def pairs(self) -> tuple[Pairs, ...]:
+        """``2 H (n + r + v)``, as keys and values are rebuilt; ``2 H (2 c + r)`` to generate.
 
-    @property
-    def decode_pair_flops(self) -> int:
-        """``2 H (2 c + r)``: scores and sums in the latent space."""
-        return 2 * self.n_heads * (2 * self.kv_latent_size + self.rotary_size)
+        A generated token has its scores and sums in the latent space.
+        """
+        return (
+            Pairs(
+                2 * self.n_heads * (self.nope_size + self.rotary_size + self.value_size),
+                2 * self.n_heads * (2 * self.kv_latent_size + self.rotary_size),
+            ),
+        )
 
     @property
     def query_heads(self) -> int:
@@ -148,6 +151,14 @@ class SparseLatentAttention(LatentAttention):
         return CacheRow(latent), CacheRow(0, n_bytes=self.index_size + 4)
 
     @property
-    def attended(self) -> int | None:
-        """The tokens that the index chooses."""
-        return self.top_tokens
+    def read_rows(self) -> tuple[CacheRow, ...]:
+        """The latents of the tokens that the index chooses, and all of its keys."""
+        latent, index = self.rows
+        return replace(latent, window=self.top_tokens), index
+
+    @property
+    def pairs(self) -> tuple[Pairs, ...]:
+        """As latent, for the chosen tokens; ``2 h i`` for the index's score of every token."""
+        (chosen,) = super(SparseLatentAttention, self).pairs
+        score = 2 * self.index_heads * self.index_size
+        return replace(chosen, window=self.top_tokens), Pairs(score, score)

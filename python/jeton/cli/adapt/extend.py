@@ -21,6 +21,7 @@ from jeton.cli.adapt.reading_options import (
 )
 from jeton.cli.adapt.saved import change_json, write_file_names, written_files
 from jeton.cli.adapt.sources import refuse_source
+from jeton.cli.personal import personal_json, say_personal
 
 if TYPE_CHECKING:
     from jeton.adapt.extending import Extended
@@ -146,8 +147,16 @@ def _as_json(found: Extended, saved: SavedChange) -> dict[str, Any]:
             }
             for new in found.new_tokens
         ],
+        "personal_tokens": _personal(found),
         "files": written_files(saved),
     }
+
+
+def _personal(found: Extended) -> list[dict[str, Any]]:
+    """New tokens that text was learned to have; terms were asked for by name."""
+    return personal_json(
+        (new.id, new.token_bytes) for new in found.new_tokens if new.origin == "learned"
+    )
 
 
 def _say(found: Extended) -> None:
@@ -169,3 +178,4 @@ def _say(found: Extended) -> None:
         text = new.token_bytes.decode("utf-8", "replace")
         saves = "" if new.n_saved is None else f"{new.n_saved:>10,} tokens saved by "
         streams.say(f"  {saves}{text!r}, in place of {len(new.parts)} tokens")
+    say_personal(_personal(found))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING, Literal
 
 import click
 
@@ -13,6 +16,7 @@ from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
+    from jeton.errors import GuardRejected
     from jeton.guard import Policy, ScanReport
 
 __all__ = ["scan"]
@@ -130,7 +134,7 @@ def scan(
     if fix:
         if on == "ray":
             raise UsageError("--fix works on this machine only; leave out --on ray")
-        _fix(
+        code = _fix(
             inputs,
             output,
             text,
@@ -143,7 +147,7 @@ def scan(
             on_bad_record=on_bad_record,
             quiet=quiet,
         )
-        return
+        click.get_current_context().exit(code)
     if output is not None:
         raise UsageError(
             "-o is for --fix\nhint: --json, --sarif, --markdown and --html write reports"
@@ -178,6 +182,8 @@ def scan(
                 on_bad_record=on_bad_record,
                 on_progress=progress,
             )
+    code = 1 if found.is_failed else 0
+    streams.set_verdict(code)
     outputs.write_output(sarif, lambda: scan_to_sarif(found))
     outputs.write_output(markdown, lambda: scan_to_markdown(found))
     outputs.write_output(html, lambda: scan_to_html(found))
@@ -188,8 +194,7 @@ def scan(
     _warn(found)
     if not quiet:
         outputs.say_written(sarif, markdown, html)
-    if found.is_failed:
-        click.get_current_context().exit(1)
+    click.get_current_context().exit(code)
 
 
 def _print(found: ScanReport, *, show: bool) -> None:
@@ -235,8 +240,9 @@ def _print(found: ScanReport, *, show: bool) -> None:
 def _warn(found: ScanReport) -> None:
     if found.n_replaced_documents:
         streams.say(
-            f"jeton: warning: bytes that are not UTF-8 in {found.n_replaced_documents:,} documents "
-            "were replaced by U+FFFD; --strict makes this an error"
+            "jeton: warning: bytes that are not UTF-8 in "
+            f"{counted(found.n_replaced_documents, 'document')} were replaced by U+FFFD; "
+            "--strict makes this an error"
         )
     streams.warn_left_out(n_null=found.n_null, n_bad=found.n_bad)
     for path, reason in list(found.skipped.items())[:3]:
@@ -269,7 +275,9 @@ def _fix(
     strict: bool,
     on_bad_record: Literal["stop", "skip"],
     quiet: bool,
-) -> None:
+) -> int:
+    """Write what the policy leaves; 1 if it rejects a text, and then nothing is written."""
+    from jeton.errors import GuardRejected
     from jeton.guard import Fixer
 
     if output is None:
@@ -281,36 +289,63 @@ def _fix(
         from jeton.preprocess import PreprocessOptions, preprocess_files
 
         # Counts of tokens are part of preprocessing: any tokenizer does where none is named.
-        made = preprocess_files(
-            list(inputs),
-            output,
-            steps="guard",
-            tokenizer=tokenizer or options.load_tokenizer(_COUNTER),
-            options=PreprocessOptions(guard_policy=policy),
-            field=field,
-            documents=documents,
-            format=None if file_format == "auto" else file_format,
-            strict=strict,
-            on_bad_record=on_bad_record,
-        )
+        try:
+            made = preprocess_files(
+                list(inputs),
+                output,
+                steps="guard",
+                tokenizer=tokenizer or options.load_tokenizer(_COUNTER),
+                options=PreprocessOptions(guard_policy=policy),
+                field=field,
+                documents=documents,
+                format=None if file_format == "auto" else file_format,
+                strict=strict,
+                on_bad_record=on_bad_record,
+            )
+        except GuardRejected as error:
+            return _refused(error)
         if not quiet:
             n = made.total.n_changed_documents
             streams.say(f"{n:,} of {counted(made.n_documents, 'document')} changed; wrote {output}")
-        return
+        return 0
     fixer = Fixer(policy, tokenizer=tokenizer)
-    if text is None:
-        batch = next(
-            iter(
-                streams.batches(
-                    inputs[0], field=field, documents="file", file_format="text", strict=strict
-                )
-            )
-        )
-        text = "".join(batch)
-    fixed = fixer.fix(text)
-    outputs.write_output(output, lambda: fixed)
+    path = None if text is not None else inputs[0]
+    # A large file comes in pieces, which are cleaned one by one.
+    pieces = streams.batches(
+        path, text=text, field=field, documents="file", file_format="text", strict=strict
+    )
+    try:
+        with _opened(output) as file:
+            for batch in pieces:
+                for piece in batch:
+                    file.write(fixer.fix(piece).encode())
+    except GuardRejected as error:
+        return _refused(error)
     if not quiet:
         tally = fixer.tally
         streams.say(f"{tally.n_changed:,} of {counted(tally.n_documents, 'document')} changed")
         for (kind, action), n in sorted(tally.changes.items()):
             streams.say(f"  {kind}: {n:,} {'stripped' if action == 'strip' else 'escaped'}")
+    return 0
+
+
+def _opened(output: str) -> AbstractContextManager[IO[bytes]]:
+    """The output: standard output only when all is known, a file whole or not at all."""
+    from jeton._files import written_whole
+
+    return _held() if output == "-" else written_whole(output)
+
+
+@contextmanager
+def _held() -> Iterator[IO[bytes]]:
+    with SpooledTemporaryFile(max_size=1 << 26) as file:
+        yield file
+        file.seek(0)
+        while part := file.read(1 << 20):
+            streams.write_bytes(part)
+
+
+def _refused(error: GuardRejected) -> int:
+    """Say why nothing was written."""
+    streams.say(f"jeton: {streams.shown(str(error))}; nothing was written")
+    return 1

@@ -58,6 +58,8 @@ def vocab(
 
     outputs.check_outputs(json_file="-" if as_json else None, markdown=markdown)
     found = check_vocabulary(tokenizer, model=model, base=base)
+    code = 0 if found.is_clean(fail_at) else 1
+    streams.set_verdict(code)
     outputs.write_output(sarif, lambda: vocabulary_to_sarif(found))
     outputs.write_output(markdown, lambda: vocabulary_to_markdown(found))
     if as_json:
@@ -66,8 +68,7 @@ def vocab(
         _print(found)
     if not quiet:
         outputs.say_written(sarif, markdown)
-    if not found.is_clean(fail_at):
-        click.get_current_context().exit(1)
+    click.get_current_context().exit(code)
 
 
 def _print(found: VocabularyReport) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from jeton.cli import outputs
+from jeton.cli.finite import FiniteRange
 from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.plan.options import (
+    Rented,
     Usd,
     above_zero,
     limit_options,
@@ -27,7 +29,8 @@ __all__ = ["fleet"]
 _SECTIONS = {
     "Most used": ("model", "gpus", "ttft", "tpot", "html", "json_file"),
     "Traffic": ("rate", "strict", "speed", "seconds", "window"),
-    "Engine and price": ("step_overhead_ms", "usd_per_hour"),
+    "Servers": ("spread", "prefix_cache", "startup"),
+    "Engine and price": ("step_overhead_ms", "usd_per_hour", "today"),
     "Memory": MEMORY_SECTION,
     "Output": ("markdown", "quiet"),
 }
@@ -63,6 +66,32 @@ _SECTIONS = {
     metavar="S",
     help="Windows whose peak is told, and that could each have their own number of servers.",
 )
+@click.option(
+    "--spread",
+    type=click.Choice(["turns", "prefix"]),
+    default="turns",
+    show_default=True,
+    help="Balancer: each server in turn, or the one that has read the prompt's beginning.",
+)
+@click.option(
+    "--prefix-cache",
+    is_flag=True,
+    help="Prompts that begin alike share memory on a server; so they do with --spread prefix.",
+)
+@click.option(
+    "--startup",
+    type=FiniteRange(min=0, max=999_999),
+    default=0.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds from the start of a server to its first answer, paid ahead of each window.",
+)
+@click.option(
+    "--today",
+    type=Rented(),
+    metavar="N:GPU",
+    help="GPUs that you rent now, such as 8:h100-sxm: the bill stands beside the plan's.",
+)
 @step_overhead_option
 @click.option(
     "--usd-per-hour",
@@ -88,6 +117,10 @@ def fleet(
     speed: float,
     seconds: float | None,
     window: float,
+    spread: Literal["turns", "prefix"],
+    prefix_cache: bool,
+    startup: float,
+    today: tuple[int, str] | None,
     step_overhead_ms: float,
     usd_per_hour: Decimal | None,
     html: str | None,
@@ -98,14 +131,16 @@ def fleet(
 ) -> int:
     """Say how many servers of which GPU answer a trace in time, peaks included, and the bill.
 
-    Every server of a fleet is replayed with its share of the requests, dealt out in turn. The
-    fewest are found with which 99 of 100 requests keep both limits. Exit code 1: no fleet does.
+    Every server of a fleet is replayed with its share of the requests, as --spread deals them out.
+    The fewest are found with which 99 of 100 requests keep both limits. Exit code 1: no fleet does.
 
     \b
     Examples:
       jeton plan fleet trace.csv --model llama-3.1-8b --gpus h100-sxm,a100-80gb,l40s
       jeton plan fleet trace.csv --model llama-3.1-70b --gpus h100-sxm --speed 20 --ttft 1
       jeton plan fleet trace.csv --model llama-3-8b --gpus l4 --usd-per-hour 0.5 --json -
+      jeton plan fleet mooncake.jsonl --model llama-3.1-8b --gpus h100-sxm --spread prefix
+      jeton plan fleet trace.csv --model llama-3-8b --gpus l4,l40s --today 12:l4 --startup 180
     """
     from jeton.catalog import gpu as find_gpu
     from jeton.catalog import model as find_model
@@ -130,6 +165,10 @@ def fleet(
             plan=plan_for(find_model(model), find_gpu(names[0]), **held),
             usd_per_hour=usd_per_hour,
             step_overhead_seconds=step_overhead_ms / 1e3,
+            startup_seconds=startup,
+            spread=spread,
+            prefix_cache=prefix_cache,
+            today=today,
             on_progress=on_progress,
         )
     write_plan(

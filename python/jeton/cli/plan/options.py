@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NumberList",
+    "Rented",
     "Usd",
     "above_zero",
     "limit_options",
@@ -137,6 +138,23 @@ def limit_options(function: _F) -> _F:
     ):
         function = option(function)
     return function
+
+
+class Rented(click.ParamType[tuple[int, str]]):
+    """``8:h100-sxm``: a number of GPUs, and their name."""
+
+    name = "rented"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, str]:
+        """Read number and name; as click wants it."""
+        if isinstance(value, tuple):
+            return value
+        number, sign, name = str(value).partition(":")
+        if not sign or not number.isascii() or not number.isdigit() or not name.strip():
+            self.fail(f"{value!r} is no fleet; expected GPUs and a name such as 8:h100-sxm", param)
+        return int(number[:9]), name.strip()
 
 
 def read_traffic(path: str, *, rate: float | None, strict: bool) -> Trace:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jeton.cli import outputs, streams, tables
 
 if TYPE_CHECKING:
-    from jeton.report.plans.page import PlanGrid
+    from jeton.report.result_page import PageTable
 
 __all__ = ["write_plan"]
 
@@ -23,7 +23,7 @@ def write_plan(
     make_json: Callable[[], str],
     make_markdown: Callable[[], str],
     words: Callable[[], tuple[str, ...]],
-    grids: Callable[[], tuple[PlanGrid, ...]],
+    grids: Callable[[], tuple[PageTable, ...]],
 ) -> None:
     """Write a plan in every form that was asked for."""
 
@@ -46,8 +46,8 @@ def write_plan(
     )
 
 
-def _print(grid: PlanGrid) -> None:
-    from jeton.report.plans.page import cell_text
+def _print(grid: PageTable) -> None:
+    from jeton.report.result_page import cell_text
 
     streams.write_line(grid.title)
     body = [[cell_text(cell) for cell in row] for row in grid.rows]

@@ -208,7 +208,10 @@ def empty_log(facts: LogFacts, *, n_skipped: int) -> EmptyCorpusError:
     if n_skipped:
         details.append(f"{n_skipped:,} files were skipped")
     message = f"the inputs hold no request: {'; '.join([found, *details])}"
-    return EmptyCorpusError(
-        f"{message}\nhint: a record has a prompt or messages, or a usage; name the fields with "
-        "prompt_field= and response_field= if they are called otherwise"
-    )
+    hint = "give logs that hold requests"
+    if facts.n_records:
+        hint = (
+            "a record has a prompt or messages, or a usage; name the fields with prompt_field= and "
+            "response_field= if they are called otherwise"
+        )
+    return EmptyCorpusError(f"{message}\nhint: {hint}")

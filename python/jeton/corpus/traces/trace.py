@@ -211,10 +211,44 @@ class Trace:
             block_ends=None if self.block_ends is None else self.block_ends[:n],
         )
 
+    def rows(
+        self,
+        index: NDArray[np.int64],
+        *,
+        arrivals: NDArray[np.float64] | None = None,
+        with_blocks: bool = True,
+        repeats: NDArray[np.int64] | None = None,
+    ) -> Trace:
+        """Return some requests, at their own times or at others.
+
+        A request that is taken again shares no block with its earlier self: ``repeats`` says how
+        often it was taken before.
+        """
+        blocks = None
+        if with_blocks and self.blocks is not None:
+            every = self.prompt_blocks()
+            n_numbers = int(self.blocks.max(initial=-1)) + 1
+            before = [0] * len(index) if repeats is None else repeats.tolist()
+            blocks = [
+                [number + n_numbers * again for number in every[i]]
+                for i, again in zip(index.tolist(), before, strict=True)
+            ]
+        return type(self).of(
+            self.arrival_seconds[index] if arrivals is None else arrivals,
+            self.prompt_tokens[index],
+            self.output_tokens[index],
+            domain=self.domain[index],
+            domains=self.domains,
+            path=self.path,
+            format=self.format,
+            block_tokens=self.block_tokens if blocks is not None else 0,
+            blocks=blocks,
+        )
+
 
 def _nothing_left(path: str, counted: dict[str, int], shown: dict[str, Any]) -> str:
     if not counted:
-        return f"{path}: the trace has no request"
+        return f"{path}: the trace has no request\nhint: record traffic first"
     reasons = ", ".join(f"{n:,} with {reason}" for reason, n in counted.items())
     first = next(iter(shown.values()))[0]
     return (

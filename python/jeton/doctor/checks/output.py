@@ -12,11 +12,13 @@ from jeton.doctor.patient import Patient
 from jeton.doctor.special import CONTROL_TEXT, stop_ids
 from jeton.errors import DecodeError
 from jeton.findings import Severity
+from jeton.guard.mojibake import from_windows_1252
 
-__all__ = ["CHECKS", "mojibake"]
+__all__ = ["CHECKS"]
 
 _NEEDS = (EvidenceKind.OUTPUTS,)
 _REPLACEMENT = "\ufffd"
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
 
 
 def _quoted(text: str, at: int, n: int = 12) -> str:
@@ -139,25 +141,10 @@ def _replacement(patient: Patient) -> Iterator[Seen]:
     )
 
 
-_MOJIBAKE = re.compile("[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u02dc\u2013-\u2122]")
-"""UTF-8's first byte and one that follows, both read as Windows-1252 or Latin-1."""
-
-
-def mojibake(text: str) -> str | None:
-    """The text that was meant, where UTF-8 was read as Windows-1252 or Latin-1; else None."""
-    found = _MOJIBAKE.search(text)
-    if found is None:
-        return None
-    for match in re.finditer("[^\x00-\x7f]+", text):
-        for encoding in ("cp1252", "latin-1"):
-            try:
-                meant = match.group().encode(encoding).decode("utf-8")
-            except UnicodeError:
-                continue
-            # A single accented letter and a sign may stand together by chance.
-            if meant != match.group() and len(meant) < len(match.group()):
-                return meant
-    return None
+def _meant(text: str) -> str | None:
+    """The first letters of a text that were read as Windows-1252, as they were meant."""
+    runs = (from_windows_1252(run[0]) for run in _BEYOND_ASCII.finditer(text))
+    return next((meant for meant in runs if meant is not None), None)
 
 
 @known(
@@ -177,7 +164,9 @@ def mojibake(text: str) -> str | None:
 )
 def _encoding(patient: Patient) -> Iterator[Seen]:
     found = [
-        (o, meant) for o in patient.outputs if o.text is not None and (meant := mojibake(o.text))
+        (o, meant)
+        for o in patient.outputs
+        if o.text is not None and (meant := _meant(o.text)) is not None
     ]
     if found:
         output, meant = found[0]

@@ -294,6 +294,8 @@ class LedgerBuilder:
                 own_flags = own_flags | np.where(may_step, int(Assumed.STEP), 0)
             if price.lacks_tariff(int(code)):
                 own_flags = own_flags | int(Assumed.TARIFF)
+            if price.is_early(int(code)):
+                own_flags = own_flags | int(Assumed.TARIFF_DATE)
             priced = price.rates(int(code), 0).usd_per_unit
             if any(name.startswith("cache_") and name in _KINDS_CACHED for name in priced):
                 overlap = amounts.assumes_overlap[own]

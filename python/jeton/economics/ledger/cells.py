@@ -52,6 +52,8 @@ class Assumed(IntFlag):
     """The output is not known: only the input is priced."""
     USAGE = 128
     """A field of the usage was not read, or counts contradict each other."""
+    TARIFF_DATE = 256
+    """The list has the tariff's price only from a later day: that one was taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,16 +197,21 @@ class Priced:
         with localcontext(prec=_DIGITS):
             return _plain(sum((s.usd() for s in self.sums()), Decimal(0)))
 
-    def by_model(self) -> tuple[ModelUse, ...]:
-        """Sums by provider, model, logged name and tariff, dearest first."""
-        groups: dict[tuple[str, str, str, str], list[PricedSum]] = {}
+    def by_model(self, *, split_steps: bool = False) -> tuple[ModelUse, ...]:
+        """Sums by provider, model, logged name and tariff, dearest first.
+
+        Args:
+            split_steps: True: also by the length of prompt above which the rates hold.
+        """
+        groups: dict[tuple[str, str, str, str, int], list[PricedSum]] = {}
         for entry in self.sums():
             key = entry.key
-            where = (key.provider, key.model, key.logged_as, key.tariff)
+            above = key.rates.above_input_tokens if split_steps and key.rates else 0
+            where = (key.provider, key.model, key.logged_as, key.tariff, above)
             groups.setdefault(where, []).append(entry)
         found = []
         with localcontext(prec=_DIGITS):
-            for where, entries in groups.items():
+            for (*where, above), entries in groups.items():
                 amounts = LedgerCell()
                 for entry in entries:
                     amounts.add(0, entry.amounts)
@@ -217,6 +224,7 @@ class Priced:
                         usd=_plain(sum((e.usd() for e in entries), Decimal(0))),
                         dimensions=_dimensions(entries),
                         basis=Basis.ESTIMATED if estimated else Basis.EXACT,
+                        above_input_tokens=above,
                     )
                 )
         found.sort(key=lambda m: (-m.usd, -m.n_requests, m.provider, m.logged_as, m.tariff))

@@ -40,10 +40,12 @@ class Rates:
 
     Attributes:
         usd_per_unit: USD for one stored unit, by dimension; parts priced apart have their own.
+        above_input_tokens: The rates hold for prompts longer than this; 0: for all.
     """
 
-    def __init__(self, usd_per_unit: Mapping[str, Decimal]) -> None:
+    def __init__(self, usd_per_unit: Mapping[str, Decimal], above_input_tokens: int = 0) -> None:
         self.usd_per_unit = usd_per_unit
+        self.above_input_tokens = above_input_tokens
         narrow = sorted(usd_per_unit, key=lambda n: (-len(DIMENSIONS[n].attributes), n))
         # Narrow ones first: what a wide one is left with is known when its parts are.
         self._order = [
@@ -56,7 +58,10 @@ class Rates:
         if factor == 1:
             return self
         tokens = {n for n in self.usd_per_unit if DIMENSIONS[n].unit == "tokens"}
-        return Rates({n: r * factor if n in tokens else r for n, r in self.usd_per_unit.items()})
+        return Rates(
+            {n: r * factor if n in tokens else r for n, r in self.usd_per_unit.items()},
+            self.above_input_tokens,
+        )
 
     def leaves(self, amounts: Mapping[str, int]) -> dict[str, int]:
         """Split amounts so that every unit stands under the narrowest dimension with a rate."""
@@ -122,6 +127,7 @@ class ListPrice:
             self._factor, self._premium_from_s = premium.factor, premium.from_s
             self._contexts = [c for c in contexts if "inference_geo" not in c]
         self._moments: dict[int, float] = {}
+        self._first_s = 0.0
         self._prices: dict[int, tuple[ModelPrice, tuple[int, ...]]] = {}
         self._rates: dict[tuple[int, int], Rates] = {}
 
@@ -141,10 +147,39 @@ class ListPrice:
         if self._premium_from_s:
             code += (times >= self._premium_from_s).astype(np.int64) << _PREMIUM_BIT
         for place, variant in enumerate(self._variants):
-            code += _active(variant.constraint, times).astype(np.int64) << (_VARIANT_BITS + place)
+            active = _active(variant.constraint, times)
+            early = self._is_early(variant.constraint, times, active)
+            code += (active | early).astype(np.int64) << (_VARIANT_BITS + place)
+            code += early.astype(np.int64) << _EARLY_BIT if early.any() else 0
         for number, first in zip(*np.unique(code, return_index=True), strict=True):
             self._moments.setdefault(int(number), float(times[first]))
         return code
+
+    def _is_early(
+        self, constraint: Any, time_s: NDArray[np.float64], active: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Tell which moments precede the list's price of a tariff, at equal standard rates.
+
+        The list dates a tariff by the day on which it learnt of it; the discount is older.
+        """
+        early = np.zeros(len(time_s), dtype=np.bool_)
+        start = getattr(constraint, "start_date", None)
+        if start is None or active.all():
+            return early
+        first = datetime.combine(start, time(), tzinfo=UTC)
+        standard = self._model.get_prices(first, None)
+        days = np.floor(time_s / _DAY_S)
+        for day in np.unique(days[~active]):
+            moment = datetime.fromtimestamp(float(day) * _DAY_S, tz=UTC)
+            early |= (days == day) & (self._model.get_prices(moment, None) == standard)
+        early &= ~active
+        if early.any():
+            self._first_s = max(self._first_s, first.timestamp())
+        return early
+
+    def is_early(self, period: int) -> bool:
+        """True if the list has the tariff's price only from a later day: that one is taken."""
+        return bool(period >> _EARLY_BIT & 3)
 
     def steps(self, period: int) -> Sequence[int]:
         """Prompt lengths above which other rates hold, in order."""
@@ -155,8 +190,7 @@ class ListPrice:
         found = self._rates.get((period, step))
         if found is None:
             price, starts = self._price(period)
-            length = starts[step - 1] + 1 if step else 0
-            found = _list_rates(price, length)
+            found = _list_rates(price, starts[step - 1] if step else 0)
             if self._moments[period] >= self._premium_from_s:
                 found = found.times(self._factor)
             self._rates[period, step] = found
@@ -176,7 +210,10 @@ class ListPrice:
     def _price(self, period: int) -> tuple[ModelPrice, tuple[int, ...]]:
         found = self._prices.get(period)
         if found is None:
-            moment = datetime.fromtimestamp(self._moments[period], tz=UTC)
+            second = self._moments[period]
+            if self.is_early(period):
+                second = self._first_s + second % _DAY_S
+            moment = datetime.fromtimestamp(second, tz=UTC)
             context = self._context if self._variants else None
             price = self._model.get_prices(moment, context)
             starts = {
@@ -189,6 +226,7 @@ class ListPrice:
 
 
 _PREMIUM_BIT = 40
+_EARLY_BIT = 41
 _VARIANT_BITS = 8
 """Bits of a period's number for the conditional prices (the list has at most 5 a model)."""
 
@@ -219,9 +257,10 @@ def _second_of_day(value: time) -> float:
     return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
 
 
-def _list_rates(price: ModelPrice, prompt_tokens: int) -> Rates:
+def _list_rates(price: ModelPrice, above_input_tokens: int) -> Rates:
     from genai_prices.data_units import unit_data
 
+    prompt_tokens = above_input_tokens + 1 if above_input_tokens else 0
     found = {}
     for name, unit in unit_data.items():
         rate = getattr(price, unit["price_key"], None)
@@ -231,7 +270,7 @@ def _list_rates(price: ModelPrice, prompt_tokens: int) -> Rates:
             tier = next((t for t in reversed(rate.tiers) if prompt_tokens > t.start), None)
             rate = rate.base if tier is None else tier.price
         found[name] = _per_stored_unit(rate, int(unit["per"]) * SCALE[name])
-    return Rates(found)
+    return Rates(found, above_input_tokens)
 
 
 def _per_stored_unit(rate: Decimal, per: int) -> Decimal:
@@ -276,7 +315,7 @@ class GivenPrice:
         price = self._by_day[period]
         tier = price.tiers[step]
         if price._list_price is not None:
-            return _list_rates(price._list_price, tier.above_input_tokens + 1 if step else 0)
+            return _list_rates(price._list_price, tier.above_input_tokens if step else 0)
         million = Decimal(1_000_000)
         found = {
             "input_tokens": tier.usd_per_mtok_input / million,
@@ -288,7 +327,11 @@ class GivenPrice:
             found["output_tokens"] = tier.usd_per_mtok_output / million
         if price.usd_per_request:
             found["requests"] = price.usd_per_request
-        return Rates(found)
+        return Rates(found, tier.above_input_tokens if step else 0)
+
+    def is_early(self, period: int) -> bool:
+        """Always False: a price is given for the day that was asked for."""
+        return False
 
     def lacks_tariff(self, period: int) -> bool:
         """Always False: a price is given for the tariff that was asked for."""

@@ -174,6 +174,10 @@ class Ledger:
             _priced=priced,
         )
 
+    def by_step(self) -> tuple[ModelUse, ...]:
+        """Return `by_model`, split where a price steps with the length of the prompt."""
+        return self.by_model if self._priced is None else self._priced.by_model(split_steps=True)
+
     def by_time(self, hours: int, *, model: str | None = None) -> tuple[TimeUse, ...]:
         """Return use by spans of so many hours (UTC), in order.
 

@@ -54,6 +54,8 @@ class ModelUse:
         usd: Their cost, USD.
         dimensions: The money by dimension.
         basis: Estimated where anything had to be assumed.
+        above_input_tokens: Length of prompt above which the rates hold, where a price that steps
+            with it is split (`Ledger.by_step`); 0: from the first token.
     """
 
     provider: str
@@ -65,6 +67,7 @@ class ModelUse:
     usd: Decimal
     dimensions: tuple[DimensionUse, ...] = ()
     basis: Basis = Basis.EXACT
+    above_input_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,11 @@ _ASSUMED = (
         "the list has no {tariff} price for {models}: the standard one was taken",
     ),
     (
+        Assumed.TARIFF_DATE,
+        "tariff_dated_later",
+        "the list has the {tariff} price of {models} only from a later day: that one was taken",
+    ),
+    (
         Assumed.MAKER,
         "price_of_maker",
         "the provider's list lacks {models}: the price of the model's maker was taken",

@@ -8,10 +8,8 @@ only overtakes the linear part around ``n = 12 d`` (53,000 tokens for Llama-3-8B
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
-from jeton.catalog.layers import Mixer
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.parameters import count_parameters
 from jeton.errors import UsageError
@@ -104,8 +102,8 @@ def attention_flops(model: ModelFacts, n_tokens: int) -> int:
     Formula and source: as `prefill_flops`. Grouping of key-value heads saves memory, not FLOPs.
     """
     return sum(
-        n * mixer.pair_flops * attended_pairs(n_tokens, window_tokens=mixer.attended)
-        for mixer, n in _attending(model)
+        n * one.flops * attended_pairs(n_tokens, window_tokens=one.window) // one.rate
+        for one, n in model.pairs.items()
     )
 
 
@@ -128,7 +126,8 @@ def decode_flops_per_token(
     """Return the FLOPs of generating one token after ``context_tokens``.
 
     Formula: `forward_flops_per_token` plus, per layer, ``4 H e n`` with n the attended tokens (the
-    new one included), or ``2 H (2 c + r) n`` for latent attention computed in the latent space.
+    new one included), or ``2 H (2 c + r) n`` for latent attention computed in the latent space;
+    layers with a window, an index or shared entries as their kind has it (`Mixer.pairs`).
 
     Source: arXiv:2211.05102 (decode cost), arXiv:2405.04434 section 2.1.2 (absorbed matrices).
 
@@ -139,8 +138,8 @@ def decode_flops_per_token(
         raise UsageError(f"context_tokens is {context_tokens}; expected at least 0")
     attended = context_tokens + 1
     attention = sum(
-        n * mixer.decode_pair_flops * min(attended, mixer.attended or attended)
-        for mixer, n in _attending(model)
+        n * one.decode_flops * min(attended, one.window or attended) // one.rate
+        for one, n in model.pairs.items()
     )
     return forward_flops_per_token(model, vocab_size=vocab_size) + attention
 
@@ -190,9 +189,3 @@ def _state_flops_per_token(model: ModelFacts) -> int:
         for mixer in layer.mixers
         if mixer.state is not None
     )
-
-
-def _attending(model: ModelFacts) -> list[tuple[Mixer, int]]:
-    """Return the mixers that attend, and the number of layers of each."""
-    found = Counter(mixer for layer in model.layers for mixer in layer.mixers)
-    return [(mixer, n) for mixer, n in found.items() if mixer.pair_flops]

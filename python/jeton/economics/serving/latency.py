@@ -13,7 +13,7 @@ from typing import Unpack
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.compute import decode_flops_per_token, prefill_flops
-from jeton.economics.serving.group_bytes import request_group_bytes
+from jeton.economics.serving.group_bytes import read_group_bytes
 from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.errors import UsageError
@@ -23,11 +23,11 @@ __all__ = [
     "DECODE_BANDWIDTH_SHARE",
     "PREFILL_FLOPS_SHARE",
     "GpuFit",
-    "batched_prefill_seconds",
     "decode_seconds",
     "fit_requests",
     "prefill_seconds",
     "read_weight_bytes",
+    "roofline_seconds",
 ]
 
 BATCHED_PROMPT_TOKENS = 8_192
@@ -145,6 +145,7 @@ def prefill_seconds(
     gpu: GpuFacts,
     n_tokens: int,
     *,
+    batch_tokens: int = 0,
     flops_share: float = PREFILL_FLOPS_SHARE,
     bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
     plan: MemoryPlan | None = None,
@@ -154,57 +155,21 @@ def prefill_seconds(
 
     Formula: ``max(F / (N P u), W / (N B s))`` with F FLOPs, P FLOP/s, W weight bytes read, B bytes
     per second, u and s the shares reached. Rate and memory scale with N; communication is left
-    out, so more than one GPU gives a lower bound.
+    out, so more than one GPU gives a lower bound. Read in batches of T tokens, the prompt takes its
+    share ``min(1, n / T)`` of W.
 
-    Source: roofline model, doi:10.1145/1498765.1498785; shares: the constants above.
+    Source: roofline model, doi:10.1145/1498765.1498785; shares: the constants above; batching:
+    arXiv:2308.16369.
 
     Raises:
         UsageError: If a share is outside (0, 1] or ``n_gpus`` is below 1.
     """
-    _require_shares(flops_share, bandwidth_share)
     plan = changed_plan(plan, **changes)
-    n_gpus = plan.n_gpus or 1
-    if n_tokens == 0:
-        return 0.0
+    together = max(n_tokens, batch_tokens)
+    share = n_tokens / together if together else 0.0
     flops = prefill_flops(model, n_tokens, vocab_size=plan.vocab_size).total
-    weights = read_weight_bytes(model, n_tokens, plan=plan)
-    return max(
-        flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
-        weights / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),
-    )
-
-
-def batched_prefill_seconds(
-    model: ModelFacts,
-    gpu: GpuFacts,
-    n_tokens: int,
-    *,
-    flops_share: float = PREFILL_FLOPS_SHARE,
-    bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
-    plan: MemoryPlan | None = None,
-    **changes: Unpack[PlanChanges],
-) -> float:
-    """Return the time that one prompt takes of a GPU that reads prompts in full batches.
-
-    Formula: ``max(F / (N P u), W / (N B s) min(1, n / T))`` with n tokens of the prompt and T those
-    of a batch (`BATCHED_PROMPT_TOKENS`); the rest as `prefill_seconds`.
-
-    Source: roofline model, doi:10.1145/1498765.1498785; batching: arXiv:2308.16369.
-    """
-    _require_shares(flops_share, bandwidth_share)
-    plan = changed_plan(plan, **changes)
-    n_gpus = plan.n_gpus or 1
-    if n_tokens == 0:
-        return 0.0
-    flops = prefill_flops(model, n_tokens, vocab_size=plan.vocab_size).total
-    together = max(n_tokens, BATCHED_PROMPT_TOKENS)
     weights = read_weight_bytes(model, together, plan=plan)
-    return max(
-        flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
-        weights
-        / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
-        * (n_tokens / together),
-    )
+    return roofline_seconds(gpu, plan, weights * share, flops, flops_share, bandwidth_share)
 
 
 def decode_seconds(
@@ -229,23 +194,36 @@ def decode_seconds(
     Raises:
         UsageError: If a share is outside (0, 1], or a number of GPUs or requests is below 1.
     """
-    _require_shares(flops_share, bandwidth_share)
     plan = changed_plan(plan, **changes)
-    n_gpus = plan.n_gpus or 1
     if n_requests < 1:
         raise UsageError(f"n_requests is {n_requests}; expected at least 1")
     weights = read_weight_bytes(model, n_requests, plan=plan)
-    read = weights + n_requests * request_group_bytes(
-        model, context_tokens, plan=plan, n_gpus=n_gpus
-    )
+    read = weights + n_requests * read_group_bytes(model, context_tokens, plan=plan)
     flops = n_requests * decode_flops_per_token(model, context_tokens, vocab_size=plan.vocab_size)
-    return max(
-        read / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),
-        flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
-    )
+    return roofline_seconds(gpu, plan, read, flops, flops_share, bandwidth_share)
 
 
-def _require_shares(*shares: float) -> None:
-    for share in shares:
+def roofline_seconds(
+    gpu: GpuFacts,
+    plan: MemoryPlan,
+    n_bytes: float,
+    n_flops: float,
+    flops_share: float,
+    bandwidth_share: float,
+) -> float:
+    """Return the seconds in which the plan's GPUs read bytes and compute at once.
+
+    Formula: the larger of FLOPs over their rate and bytes over bandwidth.
+
+    Source: roofline model, doi:10.1145/1498765.1498785.
+
+    Raises:
+        UsageError: If a share is outside (0, 1].
+    """
+    for share in (flops_share, bandwidth_share):
         if not 0 < share <= 1:
             raise UsageError(f"a share of the datasheet's rate is {share}; expected 0 < share <= 1")
+    return max(
+        n_flops / (plan.all_gpus * gpu.bf16_dense_flops_per_s * flops_share),
+        n_bytes / (plan.all_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),
+    )

@@ -169,6 +169,11 @@ class MemoryPlan:
         """Tokens of a page of the cache; 0: memory is handed out by the token."""
         return self.rules.page_tokens if self.page_tokens is None else self.page_tokens
 
+    @property
+    def all_gpus(self) -> int:
+        """GPUs of all stages and replicas; of one GPU each, where the group is left open."""
+        return (self.n_gpus or 1) * self.pipeline_parallel * self.data_parallel
+
     def share_on(self, gpu: GpuFacts) -> float:
         """Return the share of a GPU's memory that the engine takes."""
         return self.rules.share(gpu, self, self.n_gpus or 1)

@@ -8,7 +8,7 @@ groups of GPUs are rented by the month, so that idle hours are paid too.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Unpack
 
@@ -17,20 +17,28 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving.capacity import Capacity, workload_capacity
 from jeton.economics.serving.compute import decode_flops_per_token
-from jeton.economics.serving.group_bytes import request_group_bytes
+from jeton.economics.serving.energy import gpu_energy
+from jeton.economics.serving.group_bytes import read_group_bytes
 from jeton.economics.serving.latency import (
+    BATCHED_PROMPT_TOKENS,
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
-    batched_prefill_seconds,
     prefill_seconds,
     read_weight_bytes,
+    roofline_seconds,
 )
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
-__all__ = ["HOURS_PER_MONTH", "OwnGpuCost", "own_gpu_cost"]
+__all__ = [
+    "HOURS_PER_MONTH",
+    "OWN_GPU_FIGURE_NAMES",
+    "OwnGpuCost",
+    "own_gpu_cost",
+    "own_gpu_figures",
+]
 
 HOURS_PER_MONTH = DAYS_PER_YEAR * 24 / MONTHS_PER_YEAR
 """730 hours: a twelfth of 365 days."""
@@ -163,10 +171,11 @@ def own_gpu_cost(
     shared = prefill
     if prompts_in_batches:
         shared = workload.mean(
-            lambda length: batched_prefill_seconds(
+            lambda length: prefill_seconds(
                 model,
                 gpu,
                 length,
+                batch_tokens=BATCHED_PROMPT_TOKENS,
                 plan=plan,
                 flops_share=flops_share,
                 bandwidth_share=bandwidth_share,
@@ -235,16 +244,12 @@ def _step_seconds(
     if workload.output_tokens == 0:
         return 0.0
     half = workload.output_tokens / 2
-    n_gpus = plan.n_gpus or 1
-    cache = workload.mean(lambda p: request_group_bytes(model, p + half, plan=plan, n_gpus=n_gpus))
+    cache = workload.mean(lambda p: read_group_bytes(model, p + half, plan=plan))
     flops = workload.mean(
         lambda p: decode_flops_per_token(model, round(p + half), vocab_size=plan.vocab_size)
     )
     read = read_weight_bytes(model, n, plan=plan) + n * cache
-    return max(
-        read / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),
-        n * flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
-    )
+    return roofline_seconds(gpu, plan, read, n * flops, flops_share, bandwidth_share)
 
 
 def _figures(
@@ -310,4 +315,73 @@ def _figures(
             f"{n_groups} group(s) x {fits.n_gpus} GPU x ${price:f} x 730 hours",
             money,
         )
+    return figures
+
+
+OWN_GPU_FIGURE_NAMES = (
+    "concurrent_requests_safe",
+    "own_gpu_seconds_per_request",
+    "own_gpu_usd_per_request",
+    "own_gpu_usd_per_mtok",
+    "own_gpu_usd_per_month",
+    "own_gpu_watt_hours_per_request",
+    "own_gpu_grams_co2_per_request",
+)
+"""The figures, named as the fields of the audit's ``EconomicsSummary``."""
+
+
+def own_gpu_figures(
+    model: ModelFacts,
+    gpu: GpuFacts,
+    workload: RequestLengths,
+    *,
+    plan: MemoryPlan,
+    requests_per_day: float | None,
+    peak_to_mean: float,
+) -> dict[str, Figure | None]:
+    """Return what the workload takes of one's own GPUs; all None where it does not fit them.
+
+    The month is for whole groups of GPUs, as many as the busiest hour needs.
+
+    Source: `jeton.economics.serving.own_gpu`, `jeton.economics.serving.energy`.
+    """
+    figures: dict[str, Figure | None] = dict.fromkeys(OWN_GPU_FIGURE_NAMES)
+    try:
+        cost = own_gpu_cost(
+            model,
+            gpu,
+            workload,
+            requests_per_day=requests_per_day,
+            peak_to_mean=peak_to_mean,
+            plan=plan,
+        )
+    except UsageError:
+        return figures
+    per_request = cost.figures["usd_per_request"]
+    seconds = cost.figures["gpu_seconds_per_request"]
+    spent = gpu_energy(gpu, gpu_seconds=cost.gpu_seconds_per_request, n_gpus=cost.capacity.n_gpus)
+    tokens = workload.prompt_tokens_mean + workload.output_tokens
+    figures["concurrent_requests_safe"] = cost.figures["n_concurrent"]
+    figures["own_gpu_seconds_per_request"] = replace(
+        seconds,
+        value=cost.seconds_per_request,
+        unit=f"seconds on {cost.capacity.n_gpus} x {gpu.name}",
+        formula=f"{cost.prefill_seconds:.4g} s prefill + {workload.output_tokens:g} tokens x "
+        f"{cost.decode_step_seconds:.4g} s, {cost.n_concurrent:,} requests side by side",
+    )
+    figures["own_gpu_usd_per_request"] = per_request
+    figures["own_gpu_usd_per_mtok"] = replace(
+        per_request,
+        value=cost.usd_per_mtok,
+        unit="USD per million tokens, prompt and output alike, at full load",
+        formula=f"{per_request.formula} / {tokens:,.1f} tokens x 1,000,000",
+    )
+    figures["own_gpu_usd_per_month"] = cost.figures.get("usd_per_month")
+    figures["own_gpu_watt_hours_per_request"] = replace(
+        spent.kwh_figure,
+        value=spent.kwh * 1000,
+        unit="Wh per request",
+        formula=spent.kwh_figure.formula.replace("3.6e6", "3,600"),
+    )
+    figures["own_gpu_grams_co2_per_request"] = spent.co2_figure
     return figures

@@ -21,7 +21,7 @@ from jeton.economics.serving.latency import (
 from jeton.economics.serving.memory_budget import memory_budget
 from jeton.economics.serving.memory_figures import MemoryFigures
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
-from jeton.economics.serving.own_gpu_figures import OWN_GPU_FIGURE_NAMES, own_gpu_figures
+from jeton.economics.serving.own_gpu import OWN_GPU_FIGURE_NAMES, own_gpu_figures
 from jeton.economics.serving.parameters import table_rows
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
@@ -176,8 +176,9 @@ def _prefill_seconds_figure(
 ) -> Figure:
     """Mean seconds of reading a prompt on the fewest GPUs that hold the model."""
     model = memory.model
-    n_gpus = memory_budget(model, gpu, memory.plan).n_gpus
-    plan = changed_plan(memory.plan, n_gpus=n_gpus)
+    tensor = memory_budget(model, gpu, memory.plan).tensor_parallel
+    plan = changed_plan(memory.plan, n_gpus=tensor)
+    n_gpus = plan.all_gpus
     total = sum(
         n * prefill_seconds(model, gpu, length, plan=plan)
         for length, n in zip(lengths, documents, strict=True)

@@ -78,6 +78,8 @@ def capacity_of(
 def _groups_that_keep_up(
     trace: Trace, server: Server, run: TrafficRun, *, policy: Policy, settings: EngineSettings
 ) -> int | None:
+    import numpy as np
+
     from jeton.economics.traffic.simulate import simulate_traffic
 
     duration = trace.duration_seconds
@@ -88,7 +90,7 @@ def _groups_that_keep_up(
         if needed > len(trace):
             return None
         part = simulate_traffic(
-            _every(trace, needed),
+            trace.rows(np.arange(0, len(trace), needed)),
             server,
             policy=replace(policy, reserved_tokens=run.reserved_tokens or policy.reserved_tokens),
             settings=settings,
@@ -97,21 +99,3 @@ def _groups_that_keep_up(
             return needed
         needed += max(1, math.ceil(needed * (part.end_seconds / duration - 1) / 2))
     return None
-
-
-def _every(trace: Trace, step: int) -> Trace:
-    """The requests that one of ``step`` servers gets in turn."""
-    blocks = None
-    if trace.blocks is not None and trace.block_ends is not None:
-        blocks = trace.prompt_blocks()[::step]
-    return type(trace).of(
-        trace.arrival_seconds[::step],
-        trace.prompt_tokens[::step],
-        trace.output_tokens[::step],
-        domain=trace.domain[::step],
-        domains=trace.domains,
-        path=trace.path,
-        format=trace.format,
-        block_tokens=trace.block_tokens,
-        blocks=blocks,
-    )

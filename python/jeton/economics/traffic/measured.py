@@ -89,27 +89,8 @@ def foreseen_seconds(
     )
     n, tokens = point.batch, point.tokens
     if point.phase == "decode":
-        before = times.layer_tokens(tokens) * n
-        return times.mixed_seconds(
-            n_decoding=n,
-            layer_tokens=before,
-            growth=times.layer_tokens(tokens + 1) * n - before,
-            n_prompt_tokens=0,
-            n_scored=0,
-            prompt_pairs=0,
-            past_layer_tokens=0,
-            n_prompts=0,
-        )
-    return times.mixed_seconds(
-        n_decoding=0,
-        layer_tokens=0,
-        growth=0,
-        n_prompt_tokens=n * tokens,
-        n_scored=n,
-        prompt_pairs=n * times.prompt_pairs(0, tokens),
-        past_layer_tokens=0,
-        n_prompts=n,
-    )
+        return times.seconds(times.decoding(n, tokens))
+    return times.seconds(times.reading(n, tokens))
 
 
 def foreseen_bytes(point: MeasuredPoint, model: ModelFacts) -> float:

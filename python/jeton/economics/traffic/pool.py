@@ -10,57 +10,36 @@ from __future__ import annotations
 from fractions import Fraction
 
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.serving.memory import (
-    DEFAULT_DTYPE_BYTES,
-    Bytes,
-    kv_bytes_per_token,
-    row_copies,
-    state_bytes,
-)
-from jeton.economics.serving.weights import element_bytes, whole_bytes
+from jeton.economics.serving.group_bytes import token_holds
+from jeton.economics.serving.memory_plan import MemoryPlan
+from jeton.economics.serving.weights import whole_bytes
 from jeton.errors import UsageError
 
-__all__ = ["PageBytes", "layer_token_bytes"]
-
-
-def layer_token_bytes(model: ModelFacts, *, dtype_bytes: Bytes, n_gpus: int = 1) -> float:
-    """Return the bytes of one token in one layer on all GPUs of a group, the mean of the layers."""
-    n = sum(model.cache_rows.values())
-    n_layers = sum(bool(layer.rows) for layer in model.layers)
-    if not n:
-        return 0.0
-    total = kv_bytes_per_token(model, dtype_bytes=dtype_bytes, n_gpus=n_gpus)
-    return total / n_layers
+__all__ = ["PageBytes"]
 
 
 class PageBytes:
     """Bytes that sequences of one model take in pages.
 
-    Layers with a sliding window keep no more pages than the window needs; with ``full_pages`` they
-    are given pages for all tokens, as engines without an allocator for each kind of layer do.
+    Layers with a sliding window keep no more pages than the window needs; where the plan has
+    ``full_pages`` they are given pages for all tokens, as engines without an allocator for each
+    kind of layer do.
     """
 
     __slots__ = ("full", "page_tokens", "state", "window", "window_pages")
 
     def __init__(
-        self,
-        model: ModelFacts,
-        *,
-        page_tokens: int,
-        dtype_bytes: Bytes = DEFAULT_DTYPE_BYTES,
-        n_gpus: int = 1,
-        full_pages: bool = False,
+        self, model: ModelFacts, *, page_tokens: int, plan: MemoryPlan | None = None
     ) -> None:
-        size = element_bytes(dtype_bytes)
+        plan = plan or MemoryPlan()
         full = window = Fraction(0)
         longest = 0
-        for row, n in model.cache_rows.items():
-            one = page_tokens * n * row.size(size) * row_copies(row, n_gpus) / row.rate
-            if row.window is None or full_pages:
-                full += one
+        for most, one in token_holds(model, plan=plan).items():
+            if most is None or plan.full_pages:
+                full += page_tokens * one
             else:
-                window += one
-                longest = max(longest, row.window)
+                window += page_tokens * one
+                longest = max(longest, most)
         self.page_tokens = page_tokens
         self.full = whole_bytes(full)
         """Bytes of a page in the layers that keep pages for all tokens."""
@@ -69,7 +48,7 @@ class PageBytes:
         # A window that begins inside of a page reaches into one page more.
         self.window_pages = -(-longest // page_tokens) + 1
         """Pages that layers with a window hold at most."""
-        self.state = state_bytes(model)
+        self.state = plan.rules.state_of(model, plan)
         """Bytes that a sequence keeps whatever its length."""
         if self.full + self.window == 0:
             raise UsageError(

@@ -33,9 +33,7 @@ def refused_requests(
     pages = PageBytes(
         model,
         page_tokens=plan.page or 1,
-        dtype_bytes=plan.element(model),
-        n_gpus=budget.tensor_parallel,
-        full_pages=plan.full_pages,
+        plan=changed_plan(plan, n_gpus=budget.tensor_parallel),
     )
     # A request lies on one replica.
     context = plan.context_tokens(model)

@@ -21,7 +21,7 @@ from jeton.economics.serving.memory_budget import (
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.traffic.engine import run_engine
 from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
-from jeton.economics.traffic.pool import PageBytes, layer_token_bytes
+from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.prediction import prediction_error
 from jeton.economics.traffic.prefixes import PromptBlocks
 from jeton.economics.traffic.result import Spread, TrafficRun, TrafficSeries
@@ -100,6 +100,11 @@ class Server:
     def budget(self) -> MemoryBudget:
         """Memory of each GPU, part by part."""
         return memory_budget(self.model, self.gpu, self.plan)
+
+    @property
+    def group_plan(self) -> MemoryPlan:
+        """The plan with the number of GPUs that was found."""
+        return changed_plan(self.plan, n_gpus=self.budget.tensor_parallel)
 
     @property
     def weights(self) -> int:
@@ -211,9 +216,7 @@ def replay(
     pages = PageBytes(
         server.model,
         page_tokens=settings.page_tokens,
-        dtype_bytes=server.plan.element(server.model),
-        n_gpus=server.budget.tensor_parallel,
-        full_pages=server.plan.full_pages,
+        plan=server.group_plan,
     )
     context = server.plan.context_tokens(server.model)
     if policy.name == "static" and policy.reserved_tokens is None:
@@ -255,7 +258,7 @@ def step_times(server: Server, *, overhead_seconds: float = 0.0) -> StepTimes:
     return StepTimes.of(
         server.model,
         server.gpu,
-        plan=changed_plan(server.plan, n_gpus=server.group),
+        plan=server.group_plan,
         flops_share=server.flops_share,
         bandwidth_share=server.bandwidth_share,
         overhead_seconds=overhead_seconds,
@@ -306,12 +309,6 @@ def _run_of(
         usd_busy = _money(usd_per_second, busy / n_done)
         usd_mtok = _money(usd_per_second * TOKENS_PER_MTOK, end / n_tokens)
     allocated, held = sum(recorder.allocated), sum(recorder.held)
-    token_bytes = layer_token_bytes(
-        server.model,
-        dtype_bytes=server.plan.element(server.model),
-        n_gpus=server.budget.tensor_parallel,
-    )
-    held *= token_bytes
     budget = server.budget_bytes
     return TrafficRun(
         tokenizer=tokenizer,
@@ -348,7 +345,7 @@ def _run_of(
         usd_per_request_busy=usd_busy,
         usd_per_mtok=usd_mtok,
         ttft_quantiles_seconds=_quantiles(ttft),
-        series=_series(out, token_bytes),
+        series=_series(out),
     )
 
 
@@ -369,7 +366,7 @@ def _quantiles(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(float(ordered[place]) for place in places)
 
 
-def _series(out: Outcome, token_bytes: float) -> TrafficSeries:
+def _series(out: Outcome) -> TrafficSeries:
     import numpy as np
 
     recorder = out.memory
@@ -394,7 +391,7 @@ def _series(out: Outcome, token_bytes: float) -> TrafficSeries:
         seconds=width,
         allocated_bytes=_whole(allocated / covered),
         peak_bytes=_whole(peak),
-        held_bytes=_whole(held / covered * token_bytes),
+        held_bytes=_whole(held / covered),
         waiting=_number_over_time(out.waits, edges),
         running=_number_over_time(out.runs, edges),
         n_memory_out=tuple(int(k) for k in np.histogram(out.memory_out, bins=edges)[0]),

@@ -2,10 +2,10 @@
 
 A step gives each decoding request one token and reads some prompt tokens beside them. Its time is
 the larger of bytes over bandwidth and FLOPs over their rate (`serving.latency`), and both
-are sums over the requests. A sequence counts by its *layer tokens*, the cached tokens of all
-attention layers together: ``(L - S) c + S min(c, w)`` for a context of c tokens, S of L layers
-having a window of w tokens. While a batch stays as it is, these grow by the same number each step,
-so that many steps have a closed form.
+are sums over the requests. Layers differ in how far back they look: all of them together have a few
+terms, each linear in ``min(c, m)`` for a context of c tokens and its own most m (a window, the
+tokens that an index chooses). While a batch stays as it is, these grow by the same number each
+step, so that many steps have a closed form.
 """
 
 from __future__ import annotations
@@ -15,24 +15,20 @@ from typing import NamedTuple, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.serving.compute import (
-    attended_pairs,
-    attention_flops,
-    decode_flops_per_token,
-    forward_flops_per_token,
-    prefill_flops,
-)
+from jeton.economics.serving.compute import attended_pairs, forward_flops_per_token, prefill_flops
+from jeton.economics.serving.group_bytes import token_holds, token_reads
 from jeton.economics.serving.latency import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
     read_weight_bytes,
 )
-from jeton.economics.serving.memory import state_bytes
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.traffic.pool import layer_token_bytes
 from jeton.errors import UsageError
 
-__all__ = ["ExpertWeights", "StepTimes"]
+__all__ = ["ContextTerm", "ExpertWeights", "StepTimes", "StepWork"]
+
+UNCAPPED = 1 << 62
+"""Most tokens of a term that grows with every token."""
 
 
 class ExpertWeights(NamedTuple):
@@ -48,34 +44,69 @@ class ExpertWeights(NamedTuple):
     seconds_per_byte: float
 
 
+class ContextTerm(NamedTuple):
+    """Work of all layers that look back equally far, for each token of a sequence up to the most.
+
+    Attributes:
+        most_tokens: Tokens that count at most; `UNCAPPED`: all.
+        held_bytes: Memory that a token keeps.
+        read_seconds: Reading a cached token, to generate one.
+        decode_seconds: Arithmetic of a generated token with one before it.
+        prompt_seconds: Arithmetic of one pair of prompt positions.
+    """
+
+    most_tokens: int
+    held_bytes: float
+    read_seconds: float
+    decode_seconds: float
+    prompt_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepWork:
+    """Work of a step. Tuples have a place for each term of `StepTimes.terms`.
+
+    Attributes:
+        n_decoding: Requests that get a token.
+        tokens: Their cached tokens before the step, each request up to the term's most.
+        growth: Tokens that the step adds to them.
+        n_prompt_tokens: Prompt tokens read.
+        n_scored: Prompts that end in this step: scores are computed at their last token.
+        pairs: Pairs of positions that these tokens attend.
+        past: Cached tokens of the parts of those prompts read before.
+        n_prompts: Prompts of which tokens are read.
+    """
+
+    n_decoding: int = 0
+    tokens: tuple[int, ...] = ()
+    growth: tuple[int, ...] = ()
+    n_prompt_tokens: int = 0
+    n_scored: int = 0
+    pairs: tuple[int, ...] = ()
+    past: tuple[int, ...] = ()
+    n_prompts: int = 0
+
+
 @dataclass(slots=True)
 class StepTimes:
     """Coefficients of a step's time. Seconds, for one group of GPUs.
 
     Attributes:
-        n_layers: Attention layers.
-        n_window_layers: Number of them with a window.
-        window_tokens: The window; 0 without.
+        terms: Work that grows with the context, by how far back layers look.
         decode_flop_seconds: Arithmetic of one output token without attention.
         prompt_flop_seconds: Arithmetic of one prompt token without attention and head.
         head_flop_seconds: Scores over the vocabulary at one position.
-        decode_pair_seconds: Attention's arithmetic of one output token and one layer token.
-        prompt_pair_seconds: Seconds for prompt tokens.
-        cache_seconds: Reading one layer token from memory.
-        state_seconds: Reading the recurrent state of one request.
-        weight_seconds: Reading the weights, for steps of so many tokens (`weights`).
+        state_bytes: Recurrent states of one request.
+        state_seconds: Reading them.
+        weight_seconds: Reading the weights; below 0: `weights` says it for a step.
         overhead_seconds: Time of each step beside (launches, scheduling).
     """
 
-    n_layers: int
-    n_window_layers: int
-    window_tokens: int
+    terms: tuple[ContextTerm, ...]
     decode_flop_seconds: float
     prompt_flop_seconds: float
     head_flop_seconds: float
-    decode_pair_seconds: float
-    prompt_pair_seconds: float
-    cache_seconds: float
+    state_bytes: float
     state_seconds: float
     overhead_seconds: float = 0.0
     weight_seconds: float = 0.0
@@ -98,9 +129,7 @@ class StepTimes:
     ) -> StepTimes:
         """Return the coefficients of a model on a GPU.
 
-        One request alone takes exactly `jeton.economics.prefill_seconds` and `decode_seconds`,
-        where all attention layers are alike but for one window. Otherwise the mean of the layers
-        is taken, which is off by a third to a half for Gemma 4 and DeepSeek-V4 on long contexts.
+        One request alone takes exactly `jeton.economics.prefill_seconds` and `decode_seconds`.
 
         Source: roofline, doi:10.1145/1498765.1498785; shares as in `serving.latency`.
 
@@ -115,28 +144,19 @@ class StepTimes:
         if not 0 <= overhead_seconds < 60:
             raise UsageError(f"overhead_seconds is {overhead_seconds}; expected at least 0")
         plan = changed_plan(plan, **changes)
-        n_gpus = (plan.n_gpus or 1) * plan.pipeline_parallel * plan.data_parallel
         vocab_size = plan.vocab_size
-        per_flop = 1 / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share)
-        per_byte = 1 / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
-        n_window = model.n_sliding_layers
-        layers = model.n_attention_layers
+        per_flop = 1 / (plan.all_gpus * gpu.bf16_dense_flops_per_s * flops_share)
+        per_byte = 1 / (plan.all_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
         one = prefill_flops(model, 1, n_scored_tokens=0, vocab_size=vocab_size).linear
         token = forward_flops_per_token(model, vocab_size=vocab_size)
-        # The cost of one output token for each layer token: the first token attends itself alone.
-        pair = (decode_flops_per_token(model, 0, vocab_size=vocab_size) - token) / max(layers, 1)
-        cache = layer_token_bytes(model, dtype_bytes=plan.element(model), n_gpus=plan.n_gpus or 1)
+        state = plan.rules.state_of(model, plan)
         return cls(
-            n_layers=layers,
-            n_window_layers=n_window,
-            window_tokens=model.sliding_window_tokens or 0,
+            terms=_terms(model, plan, per_byte=per_byte, per_flop=per_flop),
             decode_flop_seconds=token * per_flop,
             prompt_flop_seconds=one * per_flop,
             head_flop_seconds=(token - one) * per_flop,
-            decode_pair_seconds=pair * per_flop,
-            prompt_pair_seconds=attention_flops(model, 1) / max(layers, 1) * per_flop,
-            cache_seconds=cache * per_byte,
-            state_seconds=state_bytes(model) * per_byte,
+            state_bytes=state,
+            state_seconds=state * per_byte,
             overhead_seconds=overhead_seconds,
             weight_seconds=-1.0
             if model.experts is not None
@@ -173,62 +193,72 @@ class StepTimes:
             self._by_tokens[n_tokens] = found
         return found
 
-    def layer_tokens(self, context: int) -> int:
-        """Cached tokens of all layers of a sequence."""
-        n_window = self.n_window_layers
-        if n_window == 0:
-            return self.n_layers * context
-        return (self.n_layers - n_window) * context + n_window * min(context, self.window_tokens)
+    def tokens(self, context: int, *, n_requests: int = 1) -> tuple[int, ...]:
+        """Tokens of sequences of one length, up to the most of each term."""
+        return tuple(n_requests * min(context, term.most_tokens) for term in self.terms)
 
-    def prompt_pairs(self, start: int, end: int) -> int:
-        """Pairs of positions, over all layers, that prompt tokens ``start`` to ``end`` attend."""
-        n_window = self.n_window_layers
-        pairs = (self.n_layers - n_window) * (attended_pairs(end) - attended_pairs(start))
-        if n_window:
-            window = self.window_tokens
-            pairs += n_window * (
-                attended_pairs(end, window_tokens=window)
-                - attended_pairs(start, window_tokens=window)
-            )
-        return pairs
-
-    def mixed_seconds(
-        self,
-        *,
-        n_decoding: int,
-        layer_tokens: int,
-        growth: int,
-        n_prompt_tokens: int,
-        n_scored: int,
-        prompt_pairs: int,
-        past_layer_tokens: int,
-        n_prompts: int,
-    ) -> float:
-        """Seconds of one step that decodes and reads prompt tokens.
-
-        Args:
-            n_decoding: Requests that get a token.
-            layer_tokens: Their cached layer tokens before the step.
-            growth: Layer tokens that the step adds to them.
-            n_prompt_tokens: Prompt tokens read.
-            n_scored: Prompts that end in this step: scores are computed at their last token.
-            prompt_pairs: As `prompt_pairs` gives them, summed.
-            past_layer_tokens: Cached layer tokens of the parts of those prompts read before.
-            n_prompts: Prompts of which tokens are read.
-        """
-        weights = self.weight_seconds
-        if weights < 0:
-            weights = self.weights(n_decoding + n_prompt_tokens)
-        memory = (
-            weights
-            + self.state_seconds * (n_decoding + (n_prompts if past_layer_tokens else 0))
-            + self.cache_seconds * (layer_tokens + past_layer_tokens)
+    def pairs(self, start: int, end: int) -> tuple[int, ...]:
+        """Pairs of positions that prompt tokens ``start`` to ``end`` attend, for each term."""
+        return tuple(
+            attended_pairs(end, window_tokens=term.most_tokens)
+            - attended_pairs(start, window_tokens=term.most_tokens)
+            for term in self.terms
         )
-        arithmetic = (
-            self.decode_flop_seconds * n_decoding
-            + self.decode_pair_seconds * (layer_tokens + growth)
-            + self.prompt_flop_seconds * n_prompt_tokens
-            + self.head_flop_seconds * n_scored
-            + self.prompt_pair_seconds * prompt_pairs
+
+    def decoding(self, n_requests: int, context: int) -> StepWork:
+        """Work of a step that gives each request of one length a token."""
+        tokens = self.tokens(context, n_requests=n_requests)
+        after = self.tokens(context + 1, n_requests=n_requests)
+        growth = tuple(more - now for now, more in zip(tokens, after, strict=True))
+        return StepWork(n_requests, tokens, growth)
+
+    def reading(self, n_prompts: int, n_tokens: int) -> StepWork:
+        """Work of a step that reads whole prompts of one length."""
+        pairs = tuple(n_prompts * one for one in self.pairs(0, n_tokens))
+        return StepWork(
+            n_prompt_tokens=n_prompts * n_tokens,
+            n_scored=n_prompts,
+            pairs=pairs,
+            n_prompts=n_prompts,
         )
-        return (memory if memory > arithmetic else arithmetic) + self.overhead_seconds
+
+    def arithmetic_seconds(self, work: StepWork) -> float:
+        """Seconds of a step's arithmetic alone."""
+        total = (
+            self.decode_flop_seconds * work.n_decoding
+            + self.prompt_flop_seconds * work.n_prompt_tokens
+            + self.head_flop_seconds * work.n_scored
+        )
+        for k, term in enumerate(self.terms):
+            if work.tokens:
+                total += term.decode_seconds * (work.tokens[k] + work.growth[k])
+            if work.pairs:
+                total += term.prompt_seconds * work.pairs[k]
+        return total
+
+    def seconds(self, work: StepWork) -> float:
+        """Seconds of one step that decodes and reads prompt tokens."""
+        has_past = any(work.past)
+        memory = self.weights(work.n_decoding + work.n_prompt_tokens) + self.state_seconds * (
+            work.n_decoding + (work.n_prompts if has_past else 0)
+        )
+        for k, term in enumerate(self.terms):
+            cached = (work.tokens[k] if work.tokens else 0) + (work.past[k] if has_past else 0)
+            memory += term.read_seconds * cached
+        return max(memory, self.arithmetic_seconds(work)) + self.overhead_seconds
+
+
+def _terms(
+    model: ModelFacts, plan: MemoryPlan, *, per_byte: float, per_flop: float
+) -> tuple[ContextTerm, ...]:
+    """Return the terms of a model's layers, those that look back least first."""
+    found: dict[int, list[float]] = {}
+    for most, size in token_holds(model, plan=plan).items():
+        found.setdefault(most or UNCAPPED, [0.0] * 4)[0] += float(size)
+    for most, size in token_reads(model, plan=plan).items():
+        found.setdefault(most or UNCAPPED, [0.0] * 4)[1] += float(size) * per_byte
+    for one, n in model.pairs.items():
+        term = found.setdefault(one.window or UNCAPPED, [0.0] * 4)
+        term[2] += n * one.decode_flops / one.rate * per_flop
+        term[3] += n * one.flops / one.rate * per_flop
+    return tuple(ContextTerm(most, *found[most]) for most in sorted(found))

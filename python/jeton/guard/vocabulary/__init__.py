@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from jeton._shown import NotebookResult
 from jeton.checkpoint import ModelDirectory, read_model_directory
 from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.against import base_findings
-from jeton.guard.vocabulary.contents import content_findings, personal_tokens
+from jeton.guard.vocabulary.contents import SENSITIVE, content_findings, personal_tokens
 from jeton.guard.vocabulary.findings import VocabularyFinding
 from jeton.guard.vocabulary.folder import folder_findings
 from jeton.guard.vocabulary.rules import rule_findings
@@ -25,6 +26,7 @@ from jeton.guard.vocabulary.suspects import model_findings
 from jeton.registry import TokenizerLike
 
 __all__ = [
+    "SENSITIVE",
     "VocabularyFinding",
     "VocabularyReport",
     "check_vocabulary",
@@ -33,7 +35,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class VocabularyReport:
+class VocabularyReport(NotebookResult):
     """Findings about a vocabulary.
 
     Attributes:
@@ -41,6 +43,9 @@ class VocabularyReport:
         n_tokens: Tokens of the model and added tokens.
         findings: The gravest first.
     """
+
+    _table = "findings"
+    _line = ("tokenizer", "findings")
 
     tokenizer: str
     n_tokens: int

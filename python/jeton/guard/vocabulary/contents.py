@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from jeton._plain import counted
 from jeton.guard.kinds import GuardLevel
 from jeton.guard.places import places
 from jeton.guard.scanning import scan_for
@@ -20,20 +22,25 @@ _SUSPICIOUS: Final = re.compile(
 )
 
 PERSONAL: Final = {
-    "mail address": re.compile(
+    "a mail address": re.compile(
         r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"
     ),
-    "key": re.compile(
+    "a key": re.compile(
         r"AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{20,}|sk-(?:proj-)?[A-Za-z0-9_-]{20,}|"
         r"xox[abprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35}|hf_[A-Za-z0-9]{30,}|"
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}|"
         r"glpat-[A-Za-z0-9_-]{20}"
     ),
-    "digest or number of an account": re.compile(r"\b(?:[0-9a-f]{32,}|[0-9A-F]{32,}|\d{12,19})\b"),
-    "account name": re.compile(r"(?<![\w@])@[A-Za-z][A-Za-z0-9_]{4,}\b"),
+    "a digest or the number of an account": re.compile(
+        r"\b(?:[0-9a-f]{32,}|[0-9A-F]{32,}|\d{12,19})\b"
+    ),
+    "an account name": re.compile(r"(?<![\w@])@[A-Za-z][A-Za-z0-9_]{4,}\b"),
 }
-"""Shapes of text that belongs to somebody, by name. Names of people have no shape: they are not
-found."""
+"""Shapes of text that belongs to somebody, by name with its article. Names of people have no
+shape: they are not found."""
+
+SENSITIVE: Final = ("a mail address", "a key")
+"""Shapes that are told where a vocabulary is made; code is full of the others (``@property``)."""
 
 _NO_MARKERS: Final[frozenset[str]] = frozenset()
 
@@ -43,23 +50,23 @@ _QUIET: Final = frozenset({"byte-order-mark", "private-use", "unassigned", "line
 """Kinds of characters that vocabularies have as tokens: they stand in any large corpus."""
 
 
-def personal_tokens(tokens: Iterable[tuple[int, str]]) -> dict[str, list[tuple[int, str]]]:
-    """Return tokens that look like they belong to somebody, by the shape.
+def personal_tokens(tokens: Iterable[tuple[int, str]]) -> defaultdict[str, list[tuple[int, str]]]:
+    """Return tokens that look like they belong to somebody, by the shape; no other shape has any.
 
     Args:
         tokens: Ids with their texts.
 
     Example:
-        >>> personal_tokens([(7, " jane.doe@example.org")])
-        {'mail address': [(7, ' jane.doe@example.org')]}
+        >>> dict(personal_tokens([(7, " jane.doe@example.org")]))
+        {'a mail address': [(7, ' jane.doe@example.org')]}
     """
-    kept: dict[str, list[tuple[int, str]]] = {}
+    kept: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for id_, text in tokens:
         if len(text) < 5:
             continue
         for name, shape in PERSONAL.items():
             if shape.search(text):
-                kept.setdefault(name, []).append((id_, text))
+                kept[name].append((id_, text))
                 break
     return kept
 
@@ -70,11 +77,10 @@ def content_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
     yield from _suspicious(texts)
     yield from _hidden(source, texts)
     for name, tokens in personal_tokens(texts).items():
-        is_key = name in ("key", "mail address")
         yield found(
             "personal-data",
-            GuardLevel.WARNING if is_key else GuardLevel.INFO,
-            f"{len(tokens):,} tokens look like a {name}",
+            GuardLevel.WARNING if name in SENSITIVE else GuardLevel.INFO,
+            f"{counted(len(tokens), 'token')} in the form of {name}",
             "vocabulary",
             ids=[id_ for id_, _ in tokens],
             examples=[f"{id_} {text!r}" for id_, text in tokens],
@@ -84,7 +90,8 @@ def content_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
         yield found(
             "captures-words",
             GuardLevel.WARNING,
-            f"{len(captured):,} added tokens are ordinary words, found inside other words too",
+            f"{counted(len(captured), 'ordinary word')} among the added tokens, found inside other "
+            "words too",
             "added tokens",
             ids=[id_ for id_, _ in captured],
             examples=[f"{id_} {text!r}" for id_, text in captured],
@@ -112,7 +119,7 @@ def _suspicious(texts: list[tuple[int, str]]) -> Iterator[VocabularyFinding]:
         yield found(
             "suspicious-text",
             GuardLevel.ERROR if is_grave else GuardLevel.WARNING,
-            f"{len(wrong):,} tokens are instructions, addresses or commands",
+            f"{counted(len(wrong), 'token')} with an instruction, an address or a command",
             "vocabulary",
             ids=[id_ for id_, _ in wrong],
             examples=[f"{id_} {text!r}" for id_, text in wrong],
@@ -160,7 +167,7 @@ def _hidden(source: VocabularySource, texts: list[tuple[int, str]]) -> Iterator[
             yield found(
                 "hidden-text",
                 level,
-                f"{len(tokens):,} tokens are {words}",
+                f"{counted(len(tokens), 'token')} of {words}",
                 "vocabulary",
                 ids=[id_ for id_, _ in tokens],
                 examples=[f"{id_} {text!r}" for id_, text in tokens],
@@ -169,7 +176,7 @@ def _hidden(source: VocabularySource, texts: list[tuple[int, str]]) -> Iterator[
         yield found(
             "special-look-alike",
             GuardLevel.WARNING,
-            f"{len(alike):,} ordinary tokens have the text of a special token in them",
+            f"{counted(len(alike), 'ordinary token')} with the text of a special token inside",
             "vocabulary",
             ids=[id_ for id_, _ in alike],
             examples=[f"{id_} {text!r}" for id_, text in alike],

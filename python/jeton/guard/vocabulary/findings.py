@@ -55,6 +55,7 @@ class VocabularyFinding:
 
 DANGERS: Final = {
     "does-not-load": "programs that are less strict load it and give ids that nobody checked",
+    "empty": "no text can be encoded: a program fails, or drops the text without a word",
     "unreachable": "no text gives these ids, so they were never trained; a client that sends ids "
     "can still use them",
     "duplicate-id": "two tokens share a row of the model: one of them is read as the other",
@@ -77,6 +78,7 @@ DANGERS: Final = {
     "template-injects": "the template adds words that no user and no developer wrote",
     "remote-code": "loading the model runs code from its folder",
     "unsafe-file": "a pickle runs code when it is loaded",
+    "damaged-file": "the rows of the model could not be looked at: nothing is said of them",
     "model-rows": "ids beyond the matrix fail, or rows without a token are generated",
     "zero-rows": "a row of zeros says nothing of its token: it was never trained, or was erased",
     "equal-rows": "tokens with one row are the same to the model: never trained, or copied",

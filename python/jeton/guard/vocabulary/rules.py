@@ -40,7 +40,7 @@ def rule_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
                 examples=[json.dumps(rule, ensure_ascii=False)[:160] for rule in wrong],
                 n=len(wrong),
             )
-    if source.tokenizer is not None:
+    if source.tokenizer is not None and source.entries:
         yield from _behaviour(source.tokenizer)
     patterns = [
         pattern

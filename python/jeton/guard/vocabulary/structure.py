@@ -86,7 +86,7 @@ def _ids(source: VocabularySource) -> Iterator[VocabularyFinding]:
         )  # fmt: skip
     positive = sorted(id_ for id_ in used if id_ >= 0)
     if not positive:
-        yield found("id-hole", GuardLevel.ERROR, "the vocabulary is empty", "vocabulary")
+        yield found("empty", GuardLevel.ERROR, "the vocabulary has no token", "vocabulary")
         return
     # A few ids far behind all others are out of range; holes before them would be millions.
     values = np.array(positive, dtype=np.int64)

@@ -201,7 +201,7 @@ def model_findings(tokenizer: Tokenizer, model: ModelDirectory) -> Iterator[Voca
     n_rows = model.n_rows
     for problem in model.weights.problems:
         if problem.kind in ("damaged", "missing"):
-            yield found("unsafe-file", GuardLevel.INFO, problem.detail, problem.file)
+            yield found("damaged-file", GuardLevel.WARNING, problem.detail, problem.file)
     if n_rows is not None and tokenizer.vocab_size > n_rows:
         yield found(
             "model-rows",

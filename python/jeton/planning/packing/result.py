@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._shown import NotebookResult
 from jeton.errors import UsageError
 from jeton.planning.packing.segments import Overflow
 
@@ -47,7 +48,7 @@ class RankSpread:
 
 
 @dataclass(frozen=True, slots=True)
-class PackReport:
+class PackReport(NotebookResult):
     """Contents and waste of the bins.
 
     Attributes:
@@ -70,6 +71,8 @@ class PackReport:
         saved_share: Share of these positions that packing saves.
         ranks: Spread of work over ranks.
     """
+
+    _line = ("n_documents", "n_bins", "fill")
 
     n_documents: int
     n_tokens: int

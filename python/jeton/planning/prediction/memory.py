@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from jeton._plain import counted
+from jeton._shown import NotebookResult
 from jeton.economics.prediction.memory_forecast import (
     N_STEPS,
     DemandErrors,
@@ -38,7 +39,7 @@ _CUTS: Final = 240
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MemoryPrediction:
+class MemoryPrediction(NotebookResult):
     """Memory of the next minutes, and how such forecasts did on the past.
 
     Attributes:
@@ -59,6 +60,9 @@ class MemoryPrediction:
         past: Seconds of past moments, bytes foreseen for them at the horizon, lower and upper
             end, and bytes that came.
     """
+
+    _page = "jeton.report.prediction:memory_html"
+    _line = ("model", "gpu", "n_requests")
 
     model: str
     gpu: str

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from jeton._plain import counted
+from jeton._shown import NotebookResult
 from jeton.economics.prediction import LengthDrift, LengthInterval, OutputLengths
 from jeton.errors import UsageError
 
@@ -78,7 +79,7 @@ class GroupInterval:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OutputPrediction:
+class OutputPrediction(NotebookResult):
     """Lengths of answers, foreseen from those that had ended.
 
     Attributes:
@@ -99,6 +100,10 @@ class OutputPrediction:
         stretches: Coverage over later traffic, in order: share held, and share held by the frozen
             intervals.
     """
+
+    _page = "jeton.report.prediction:output_html"
+    _table = "routes"
+    _line = ("n_requests", "coverage", "routes")
 
     sources: tuple[str, ...]
     fields: tuple[str, ...]

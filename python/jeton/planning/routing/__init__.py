@@ -9,6 +9,7 @@ from __future__ import annotations
 from jeton.planning.routing.endpoint_files import EndpointFile, parse_endpoints, read_endpoints
 from jeton.planning.routing.endpoints import (
     Endpoint,
+    EndpointFailures,
     EndpointGpu,
     EndpointLimits,
     LatencyProfile,
@@ -27,6 +28,7 @@ from jeton.planning.routing.router import Router
 
 __all__ = [
     "Endpoint",
+    "EndpointFailures",
     "EndpointFile",
     "EndpointGpu",
     "EndpointLimits",

@@ -18,6 +18,7 @@ from jeton.errors import RecordError, UsageError
 from jeton.formats.documents import read_settings
 from jeton.planning.routing.endpoints import (
     Endpoint,
+    EndpointFailures,
     EndpointGpu,
     EndpointLimits,
     LatencyProfile,
@@ -36,7 +37,7 @@ _NUMBER: Final = (int, Decimal)
 _ENDPOINT: Final[dict[str, _Kind]] = {
     "name": str, "model": str, "tokenizer": str, "provider": str, "logged_as": list, "tariff": str,
     "price": (str, dict), "gpu": dict, "limits": dict, "latency": dict, "cache": dict,
-    "quality": dict, "output_ratio": _NUMBER,
+    "failures": dict, "quality": dict, "output_ratio": _NUMBER,
 }  # fmt: skip
 _PRICE: Final[dict[str, _Kind]] = dict.fromkeys(
     (
@@ -56,6 +57,9 @@ _LATENCY: Final[dict[str, _Kind]] = dict.fromkeys(
     ("ttft_seconds", "seconds_per_output_token", "seconds_per_1k_input_tokens"), _NUMBER
 )
 _CACHE: Final[dict[str, _Kind]] = {"ttl_seconds": _NUMBER, "min_tokens": int}
+_FAILURES: Final[dict[str, _Kind]] = {
+    "share": _NUMBER, "outages": list, "timeout_seconds": _NUMBER, "cooldown_seconds": _NUMBER,
+}  # fmt: skip
 _POLICY: Final[dict[str, _Kind]] = {
     "rule": str, "max_seconds": _NUMBER, "max_ttft_seconds": _NUMBER, "min_quality": _NUMBER,
     "weights": dict, "sticky": str, "fallbacks": list, "coverage": _NUMBER,
@@ -150,6 +154,7 @@ def _endpoint(table: Mapping[str, Any], where: str, folder: Path | None) -> Endp
             ("limits", _LIMITS, EndpointLimits),
             ("latency", _LATENCY, LatencyProfile),
             ("cache", _CACHE, PromptCache),
+            ("failures", _FAILURES, EndpointFailures),
         ):
             if name in table:
                 needed = {
@@ -180,10 +185,21 @@ def _made(
     for name, value in given.items():
         if name == "usd_per_hour":
             given[name] = _usd(value, f"{where}, {name}")
+        elif name == "outages":
+            given[name] = _outages(value, f"{where}, {name}")
         elif isinstance(value, Decimal) or kinds[name] == _NUMBER:
             given[name] = float(value)
     with _placed(where):
         return kind(**given)
+
+
+def _outages(values: list[Any], where: str) -> tuple[tuple[float, ...], ...]:
+    for one in values:
+        if not isinstance(one, list) or any(
+            isinstance(time, bool) or not isinstance(time, _NUMBER) for time in one
+        ):
+            raise RecordError(f"{where} has {str(one)[:40]}; expected lists such as [3600, 4200]")
+    return tuple(tuple(map(float, one)) for one in values)
 
 
 def _policy(table: Mapping[str, Any], where: str) -> RoutingPolicy:

@@ -12,7 +12,14 @@ from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike
 
-__all__ = ["Endpoint", "EndpointGpu", "EndpointLimits", "LatencyProfile", "PromptCache"]
+__all__ = [
+    "Endpoint",
+    "EndpointFailures",
+    "EndpointGpu",
+    "EndpointLimits",
+    "LatencyProfile",
+    "PromptCache",
+]
 
 _MOST = 10**12
 
@@ -103,6 +110,39 @@ class PromptCache:
 
 
 @dataclass(frozen=True, slots=True)
+class EndpointFailures:
+    """Failures of an endpoint, as they were seen or are feared, and how long it is left alone.
+
+    Attributes:
+        share: Share of the requests that fail, one by one.
+        outages: Stretches in which every request fails: seconds after the log's first request, from
+            and to.
+        timeout_seconds: Time until a failure is known, which the request loses.
+        cooldown_seconds: Time after a failure in which a router sends nothing there. The default is
+            that of LiteLLM's router (``DEFAULT_COOLDOWN_TIME_SECONDS``, read 2026-11-29).
+    """
+
+    share: float = 0.0
+    outages: tuple[tuple[float, float], ...] = ()
+    timeout_seconds: float = 0.0
+    cooldown_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise UsageError(f"share is {self.share}; expected a share from 0 to 1")
+        for name in ("timeout_seconds", "cooldown_seconds"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and 0 <= value < 1e6):
+                raise UsageError(f"{name} is {value}; expected seconds of at least 0")
+        for one in self.outages:
+            start, end = one if len(one) == 2 else (math.nan, math.nan)
+            if not 0 <= start < end < math.inf:
+                raise UsageError(
+                    f"an outage is {list(one)}; expected two times in seconds, from and to"
+                )
+
+
+@dataclass(frozen=True, slots=True)
 class EndpointGpu:
     """GPUs of one's own that serve a model of the catalog.
 
@@ -157,6 +197,7 @@ class Endpoint:
         limits: Limits.
         latency: Measured times; None: those of the roofline with a GPU, else not known.
         cache: Rules of its prompt cache.
+        failures: Failures, which a replay plays through; None: it always answers.
         quality: Score by task, on the user's own scale; ``*`` holds for all other tasks.
         output_ratio: Length of this model's answers, as a multiple of the logged answer's text.
     """
@@ -172,6 +213,7 @@ class Endpoint:
     limits: EndpointLimits = field(default_factory=EndpointLimits)
     latency: LatencyProfile | None = None
     cache: PromptCache = field(default_factory=PromptCache)
+    failures: EndpointFailures | None = None
     quality: Mapping[str, float] = field(default_factory=dict)
     output_ratio: float = 1.0
 

@@ -382,34 +382,15 @@ def _times(endpoint: Endpoint) -> tuple[Seconds | None, Seconds]:
         return None, lambda context: math.nan
     own = endpoint.gpu
     n_gpus = _gpu_cost(endpoint, own.output_tokens).capacity.budget.tensor_parallel
-    times = StepTimes.of(catalog.model(endpoint.model), catalog.gpu(own.name), n_gpus=n_gpus)
+    times = StepTimes.of(
+        catalog.model(endpoint.model), catalog.gpu(own.name), plan=own.plan, n_gpus=n_gpus
+    )
     beside = own.concurrent_requests or 1
 
     def ttft(n: int) -> float:
-        if not n:
-            return 0.0
-        return times.mixed_seconds(
-            n_decoding=0,
-            layer_tokens=0,
-            growth=0,
-            n_prompt_tokens=n,
-            n_scored=1,
-            prompt_pairs=times.prompt_pairs(0, n),
-            past_layer_tokens=0,
-            n_prompts=1,
-        )
+        return times.seconds(times.reading(1, n)) if n else 0.0
 
     def token(context: int) -> float:
-        cached = times.layer_tokens(context)
-        return times.mixed_seconds(
-            n_decoding=beside,
-            layer_tokens=beside * cached,
-            growth=0,
-            n_prompt_tokens=0,
-            n_scored=0,
-            prompt_pairs=0,
-            past_layer_tokens=0,
-            n_prompts=0,
-        )
+        return times.seconds(times.decoding(beside, context))
 
     return ttft, token

@@ -47,8 +47,8 @@ class LoggedOption:
     """
 
     __slots__ = (
-        "_cold", "_lane", "_policy", "fits", "output", "place", "quality", "read", "tokens", "usd",
-        "written",
+        "_cold", "_lane", "_policy", "delay", "fits", "output", "place", "quality", "read",
+        "tokens", "usd", "written",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +68,8 @@ class LoggedOption:
         self.tokens, self.output, self.read = tokens
         self.usd, self._cold = usd
         self.written = written
+        # Seconds that a player lost before, at endpoints that failed.
+        self.delay = 0.0
         # Its own model answered it: that is stronger than any limit that is stated.
         self.fits = is_own or (
             self.tokens + self.output <= lane.context_tokens and self.output <= lane.output_tokens
@@ -87,7 +89,7 @@ class LoggedOption:
 
     def seconds(self, read: int) -> float:
         """Return the time to the last token; NaN where it is not known."""
-        return self._lane.seconds(self.tokens, read, self.output)
+        return self.delay + self._lane.seconds(self.tokens, read, self.output)
 
     def meets(self, read: int) -> bool:
         """True if latency and quality meet the policy."""
@@ -98,7 +100,7 @@ class LoggedOption:
             return False
         ttft = self._lane.ttft_seconds
         if policy.max_ttft_seconds is not None and (
-            ttft is None or ttft(self.tokens - read) > policy.max_ttft_seconds
+            ttft is None or self.delay + ttft(self.tokens - read) > policy.max_ttft_seconds
         ):
             return False
         return policy.max_seconds is None or self.seconds(read) <= policy.max_seconds

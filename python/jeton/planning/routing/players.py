@@ -120,6 +120,7 @@ class Play:
         self.quality_sum = 0.0
         self.n_quality = 0
         self.n_refused = 0
+        self.n_failed = 0
         self.n_too_long = 0
         self.n_missed = 0
         self.n_fallbacks = 0

@@ -21,6 +21,7 @@ from jeton.corpus.requests import RequestInputs, RequestStream, open_requests
 from jeton.corpus.requests.columns import STANDARD, Correction, RequestBatch, RequestColumns
 from jeton.economics.ledger import LedgerBuilder
 from jeton.errors import UsageError
+from jeton.planning.routing.failing import FailureReplay
 from jeton.planning.routing.logged_options import LoggedOption, RequestFacts
 from jeton.planning.routing.oracle import Oracle
 from jeton.planning.routing.players import N_BLOCKS, CacheTruth, Play
@@ -213,6 +214,8 @@ class LogReplay:
         ]
         self._last: dict[str, dict[int, int]] = {"router": {}, "litellm": {}}
         self._now_s = -math.inf
+        self._failures = FailureReplay([one.failures for one in router.endpoints])
+        self._rule_rests_until = [-math.inf] * n
 
     # -- one batch ------------------------------------------------------------------------------
 
@@ -328,9 +331,12 @@ class LogReplay:
                 for p in places
             ]  # fmt: skip
             share = max((one.read / one.tokens for one in options if one.tokens), default=0.0)
+            self._failures.draw(now_s)
             for p in places:
                 one = options[p]
                 if one.usd == one.usd:
+                    one.delay = self._failures.wait(p, now_s)
+                    self.always[p].n_failed += one.delay > 0
                     self.always[p].take(
                         p, block, one.usd, one.seconds(one.read), one.quality,
                         fits=one.fits, meets=one.meets(one.read),
@@ -374,6 +380,12 @@ class LogReplay:
         )
         choice = self.router.choose(request)
         play = self.routed
+        delay = 0.0
+        while choice.place >= 0 and self._failures.fails(choice.place):
+            play.n_failed += 1
+            delay += self._failures.timeout(choice.place)
+            self.router.failed(choice)
+            choice = self.router.choose(request)
         if choice.place < 0:
             play.n_refused += 1
             return
@@ -383,6 +395,7 @@ class LogReplay:
             play.n_refused += 1
             return
         play.n_fallbacks += choice.is_fallback
+        one.delay = delay
         read = self._send("router", play, one, where)
         sent[0][row], sent[1][row] = choice.place, read
         is_told = one.written is not None
@@ -408,14 +421,24 @@ class LogReplay:
             if options[p].fits
             and options[p].usd == options[p].usd
             and self._limits[p].has_room(options[p].tokens, now_s)
+            and now_s >= self._rule_rests_until[p]
         ]
+        for option in taking:
+            option.delay = 0.0
         meeting = [one for one in taking if one.meets(0)]
         self.by_rule.n_fallbacks += not meeting
         allowed = meeting or self._fallbacks(taking)
-        if not allowed:
+        delay = 0.0
+        for one in (*allowed, *(other for other in taking if other not in allowed)):
+            if self._failures.answers(one.place):
+                break
+            self.by_rule.n_failed += 1
+            delay += self._failures.timeout(one.place)
+            self._rule_rests_until[one.place] = now_s + self._failures.cooldown(one.place)
+        else:
             self.by_rule.n_refused += 1
             return
-        one = allowed[0]
+        one.delay = delay
         self._limits[one.place].take(one.tokens + one.output, now_s)
         sent[0][row] = one.place
         sent[1][row] = self._send("litellm", self.by_rule, one, where)
@@ -447,7 +470,10 @@ class LogReplay:
             caches.read(talk, one.place, one.read, one.tokens, (now_s, one.ttl_seconds))
             for one in options
         ]
-        taking = [one for one in options if one.usd == one.usd and one.fits]
+        for option in options:
+            option.delay = 0.0
+        answers = self._failures.answers
+        taking = [one for one in options if one.usd == one.usd and one.fits and answers(one.place)]
         meeting = [one for one in taking if one.meets(reads[one.place])]
         allowed = meeting or self._fallbacks(taking)
         if not allowed:
@@ -465,6 +491,7 @@ class LogReplay:
                 (other.usd, other.seconds(other.read), other.quality)
                 if other.usd == other.usd
                 and other.fits
+                and answers(other.place)
                 and (other.meets(other.read) or (misses and other in allowed))
                 else None
                 for other in options

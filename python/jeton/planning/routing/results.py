@@ -59,6 +59,7 @@ class RouteOutcome:
         mean_quality: Mean score, of the requests that have one; None: of none.
         n_requests: Requests that were sent.
         n_refused: Requests that no endpoint takes.
+        n_failed: Times that an endpoint did not answer.
         n_too_long: Requests sent that did not fit after all.
         n_missed: Requests sent that miss the limits of latency or quality.
         n_fallbacks: Requests for which no endpoint met the policy.
@@ -80,6 +81,7 @@ class RouteOutcome:
     mean_quality: float | None
     n_requests: int
     n_refused: int
+    n_failed: int
     n_too_long: int
     n_missed: int
     n_fallbacks: int

@@ -23,7 +23,7 @@ from jeton.planning.routing.conversations import (
     TurnsToCome,
 )
 from jeton.planning.routing.endpoint_files import EndpointFile, read_endpoints
-from jeton.planning.routing.endpoints import Endpoint
+from jeton.planning.routing.endpoints import Endpoint, EndpointFailures
 from jeton.planning.routing.foreseen import ForeseenOutput, OutputForesight
 from jeton.planning.routing.lanes import Lane, QuickRates, lane_of
 from jeton.planning.routing.policy import RoutingPolicy
@@ -144,6 +144,7 @@ class Router:
             for one in self.endpoints
         )
         self._seen = tuple(_Seen() for _ in self.endpoints)
+        self._rests_until = [-math.inf] * len(self.endpoints)
         self._ratios: dict[str, list[float]] = {}
         self._turns = TurnStatistics()
         self._has_time_limit = (
@@ -258,6 +259,19 @@ class Router:
             held = choice.held_tokens
             self._seen[choice.place].add(n, held, cached_tokens, written_tokens or 0)
 
+    def failed(self, choice: RoutingChoice) -> None:
+        """Leave an endpoint alone for a while that did not answer; ask `choose` again at once.
+
+        Raises:
+            UsageError: No endpoint had been chosen.
+        """
+        if choice.place < 0:
+            raise UsageError("the request was sent to no endpoint, so none can have failed")
+        rules = self.endpoints[choice.place].failures or EndpointFailures()
+        # Even without a time to rest, a retry goes elsewhere.
+        until = max(self._now_s + rules.cooldown_seconds, math.nextafter(self._now_s, math.inf))
+        self._rests_until[choice.place] = until
+
     # -- the arithmetic -------------------------------------------------------------------------
 
     def _choose(
@@ -327,6 +341,7 @@ class Router:
                 upper = min(upper, asked) if n_history else asked
             fits = n + longest <= lane.context_tokens and longest <= lane.output_tokens
             has_room = limit is None or limit.has_room(n + expected, now_s)
+            has_room = has_room and now_s >= self._rests_until[place]
             held, cached, written = 0, 0, 0.0
             if lane.keeps_cache:
                 if talk is not None and place in talk.prompts:
@@ -510,7 +525,9 @@ class Router:
         has_room: bool,
     ) -> Iterable[str]:
         policy = self.policy
-        if not has_room:
+        if self._rests_until[lane.place] > self._now_s:
+            yield "it failed just now"
+        elif not has_room:
             yield "its limit a minute leaves no room"
         if policy.max_ttft_seconds is not None or policy.max_seconds is not None:
             if lane.ttft_seconds is None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from jeton._core import __version__
+from jeton._shown import NotebookResult
 from jeton.economics.admission import PolicyName, QueueOrder
 from jeton.planning.serving.objective import LatencyObjective
 from jeton.planning.serving.replays import ReplayFigures
@@ -165,7 +166,7 @@ class EngineAdvice:
     """Settings of an engine that come closest to a policy.
 
     Attributes:
-        engine: ``vllm`` or ``sglang``.
+        engine: ``vllm``, ``sglang``, ``tensorrt-llm`` or ``llama.cpp``.
         settings: The settings.
         lacks: Parts of the policy that the engine has no setting for.
     """
@@ -181,7 +182,7 @@ class EngineAdvice:
 
 
 @dataclass(frozen=True, slots=True)
-class AdmissionPlan:
+class AdmissionPlan(NotebookResult):
     """Policies of admission, judged on one trace, model and GPU.
 
     Attributes:
@@ -215,6 +216,10 @@ class AdmissionPlan:
             at the plan's load.
         notes: Limits of these figures.
     """
+
+    _page = "jeton.report.plans.admission:admission_html"
+    _table = "policies"
+    _line = ("model", "gpu", "best")
 
     trace: str
     n_trace_requests: int

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from jeton._core import __version__
+from jeton._shown import NotebookResult
 from jeton.economics.admission import Policy
 from jeton.economics.traffic.simulate import replay, step_times
 from jeton.errors import UsageError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
     from jeton.economics.serving.memory_plan import MemoryPlan
     from jeton.economics.traffic.outcome import Outcome
-    from jeton.economics.traffic.step_times import StepTimes
+    from jeton.economics.traffic.step_times import StepTimes, StepWork
 
 __all__ = ["BucketEdges", "ChunkPlan", "ChunkSize", "plan_chunks"]
 
@@ -90,7 +91,7 @@ class BucketEdges:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkPlan:
+class ChunkPlan(NotebookResult):
     """Sizes of steps on a server.
 
     Attributes:
@@ -105,12 +106,17 @@ class ChunkPlan:
         knee_tokens: Prompt tokens from which on arithmetic takes longer than memory; None: it
             does whatever the chunk.
         sizes: Sizes that were tried.
+        today: The step that the engine reads now: its default, or as the plan has it.
         best_tokens: The size that is advised; None: none keeps the limit.
         step_tokens: ``max_num_batched_tokens`` of that size: decoding requests and chunk.
         reason: Why.
         buckets: Edges for prompts, and for the number of requests of a decoding step; empty
             without a trace.
     """
+
+    _page = "jeton.report.plans.chunks:chunk_html"
+    _table = "sizes"
+    _line = ("model", "gpu", "best_tokens")
 
     model: str
     gpu: str
@@ -122,6 +128,7 @@ class ChunkPlan:
     decode_seconds: float
     knee_tokens: int | None
     sizes: tuple[ChunkSize, ...]
+    today: ChunkSize
     best_tokens: int | None
     step_tokens: int | None
     reason: str
@@ -224,6 +231,7 @@ def plan_chunks(
         decode_seconds=alone,
         knee_tokens=step.knee(),
         sizes=sizes,
+        today=_size(step, max(1, settings.step_tokens - n_decoding), alone, tpot_seconds),
         best_tokens=best,
         step_tokens=None if best is None else best + n_decoding,
         reason=reason,
@@ -261,32 +269,26 @@ class _Step:
     """A step of a decoding batch with a chunk of one prompt, in the middle of which it is."""
 
     def __init__(self, times: StepTimes, n_decoding: int, context: int, prompt: int) -> None:
-        self._times, self._n = times, n_decoding
-        self._layer_tokens = n_decoding * times.layer_tokens(context)
-        self._growth = n_decoding * (times.layer_tokens(context + 1) - times.layer_tokens(context))
+        self._times, self._decoding = times, times.decoding(n_decoding, context)
         self.prompt = prompt
 
     def seconds(self, chunk: int) -> float:
         """Time of the step."""
         start = max(0, (self.prompt - chunk) // 2)
-        return self._mixed(start, start + chunk)
+        return self._times.seconds(self._mixed(start, start + chunk))
 
     def prompt_seconds(self, chunk: int) -> float:
         """Time to read the prompt in chunks, one step after the other."""
         starts = range(0, self.prompt, chunk)
-        return sum(self._mixed(start, min(start + chunk, self.prompt)) for start in starts)
+        parts = (self._mixed(start, min(start + chunk, self.prompt)) for start in starts)
+        return sum(map(self._times.seconds, parts))
 
     def arithmetic_share(self, chunk: int) -> float:
         """Arithmetic's time over the step's."""
-        times, whole = self._times, self.seconds(chunk) - self._times.overhead_seconds
         start = max(0, (self.prompt - chunk) // 2)
-        arithmetic = (
-            times.decode_flop_seconds * self._n
-            + times.decode_pair_seconds * (self._layer_tokens + self._growth)
-            + times.prompt_flop_seconds * chunk
-            + times.prompt_pair_seconds * times.prompt_pairs(start, start + chunk)
-        )
-        return min(1.0, arithmetic / whole) if whole > 0 else 1.0
+        work = self._mixed(start, start + chunk)
+        whole = self._times.seconds(work) - self._times.overhead_seconds
+        return min(1.0, self._times.arithmetic_seconds(work) / whole) if whole > 0 else 1.0
 
     def knee(self) -> int | None:
         """The fewest prompt tokens with which arithmetic takes as long as memory; None: any."""
@@ -298,17 +300,16 @@ class _Step:
             low, high = (low, middle) if self.arithmetic_share(middle) >= 1 else (middle, high)
         return high
 
-    def _mixed(self, start: int, end: int) -> float:
-        times = self._times
-        return times.mixed_seconds(
-            n_decoding=self._n,
-            layer_tokens=self._layer_tokens,
-            growth=self._growth,
+    def _mixed(self, start: int, end: int) -> StepWork:
+        """Work of the batch's step beside tokens ``start`` to ``end`` of the prompt."""
+        if end <= start:
+            return self._decoding
+        return replace(
+            self._decoding,
             n_prompt_tokens=end - start,
-            n_scored=0,
-            prompt_pairs=times.prompt_pairs(start, end),
-            past_layer_tokens=times.layer_tokens(start) if end > start else 0,
-            n_prompts=int(end > start),
+            pairs=self._times.pairs(start, end),
+            past=self._times.tokens(start),
+            n_prompts=1,
         )
 
 
@@ -365,7 +366,7 @@ def _prompt_buckets(trace: Trace, times: StepTimes, max_buckets: int, multiple: 
     alone = _Step(times, 0, 1, 1)
 
     def seconds(width: int) -> float:
-        return alone._mixed(0, width)
+        return times.seconds(alone._mixed(0, width))
 
     widths, counts = np.unique(tiled, return_counts=True)
     padding = best_bucket_edges(trace.prompt_tokens, max_buckets=max_buckets, multiple=tile)

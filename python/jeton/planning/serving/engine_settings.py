@@ -1,7 +1,9 @@
-"""Settings of vLLM and SGLang that come closest to a policy, each found by replay or worked out.
+"""Settings of engines that come closest to a policy, each found by replay or worked out.
 
-Names are those of vLLM 0.11.2 (docs.vllm.ai, ``vllm.config.scheduler`` and "Engine Arguments") and
-of SGLang (docs.sglang.io, "Hyperparameter Tuning" and "Server Arguments"); read 2026-11-28.
+Names are those of vLLM 0.11.2 (docs.vllm.ai, ``vllm.config.scheduler`` and "Engine Arguments"), of
+SGLang (docs.sglang.io, "Hyperparameter Tuning" and "Server Arguments"), of ``trtllm-serve`` 1.0
+("Useful Runtime Options", KvCacheConfig), and of ``llama-server`` (tools/server/README.md); read
+2026-11-29.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jeton.economics.admission import Policy
+from jeton.economics.serving.memory_budget import refusal
 from jeton.economics.serving.memory_plan import changed_plan
 from jeton.planning.serving.admission_results import EngineAdvice, PolicyFigures, SettingAdvice
 from jeton.planning.serving.replays import ReplayFigures, replay_figures
@@ -45,6 +48,9 @@ _FULL_SHARE = 0.8
 
 _MORE_MEMORY = 0.95
 
+_CELLS = 256
+"""Tokens that llama.cpp rounds its cache to."""
+
 _NO_HARM = 0.99
 """A larger number is only advised where the smaller one costs a hundredth of the goodput."""
 
@@ -76,7 +82,7 @@ def advise(
 ) -> tuple[Advice, SeedFigure]:
     """Return settings for engines, and the goodput of paging with them.
 
-    Both engines hand out pages as tokens come. So steps and requests side by side are tried under
+    Engines hand out pages as tokens come. So steps and requests side by side are tried under
     ``dynamic``, in the order of the policy's queue, on the drawings at the compared load.
 
     Args:
@@ -150,6 +156,8 @@ def advise(
             (
                 EngineAdvice("vllm", tuple(vllm), tuple(lacks)),
                 _sglang(policy, figures, drawings[0], chosen, step, seats, memory_reason, load),
+                _tensorrt_llm(policy, server, settings, step, seats, is_full=is_full),
+                _llama_cpp(policy, drawings[0], server, settings, step, seats),
             ),
         ),
         tuned,
@@ -269,6 +277,103 @@ def _sglang(
             "each"
         )
     return EngineAdvice("sglang", settings, tuple(lacks))
+
+
+def _tensorrt_llm(
+    policy: Policy,
+    server: Server,
+    settings: EngineSettings,
+    step: int,
+    seats: int,
+    *,
+    is_full: bool,
+) -> EngineAdvice:
+    own = _with_engine(server, "tensorrt-llm")
+    share = _MORE_MEMORY if is_full else own.plan.share_on(own.gpu)
+    own = _with_share(own, share)
+    if not own.budget.fits:
+        return EngineAdvice("tensorrt-llm", (), (_no_room(own),))
+    never_evicts = policy.name in ("static", "maximum")
+    mode = "GUARANTEED_NO_EVICT" if never_evicts else "MAX_UTILIZATION"
+    kept = "its longest answer is kept free" if never_evicts else "pages come as tokens do"
+    lacks = [f"scheduler_config.capacity_scheduler_policy: {mode}, in the file of --config: {kept}"]
+    if policy.name not in ("static", "maximum", "dynamic"):
+        lacks.append("TensorRT-LLM foresees no answers: jeton.planning.Admission before it does")
+    if policy.order == "shortest":
+        lacks.append("TensorRT-LLM has no order by predicted length: sort before the server")
+    return EngineAdvice(
+        "tensorrt-llm",
+        (
+            SettingAdvice("max_batch_size", str(seats), "as vLLM's max-num-seqs"),
+            SettingAdvice("max_num_tokens", str(step), "as vLLM's max-num-batched-tokens"),
+            SettingAdvice(
+                "kv_cache_free_gpu_memory_fraction",
+                f"{share:g}",
+                "share of what is free after loading, not of the GPU: "
+                f"{capacity_tokens(own, settings):,} tokens fit",
+            ),
+        ),
+        tuple(lacks),
+    )
+
+
+def _llama_cpp(
+    policy: Policy,
+    drawing: Trace,
+    server: Server,
+    settings: EngineSettings,
+    step: int,
+    seats: int,
+) -> EngineAdvice:
+    own = _with_engine(server, "llama.cpp")
+    if not own.budget.fits:
+        return EngineAdvice("llama.cpp", (), (_no_room(own),))
+    lengths = drawing.prompt_tokens + drawing.output_tokens
+    mean, longest = max(1, round(float(lengths.mean()))), int(lengths.max(initial=1))
+    fit = capacity_tokens(own, settings)
+    slots = max(1, min(seats, fit // mean))
+    cells = min(fit, slots * longest)
+    return EngineAdvice(
+        "llama.cpp",
+        (
+            SettingAdvice(
+                "parallel",
+                str(slots),
+                f"requests of the mean {mean:,} tokens that the cache holds, {seats:,} at most",
+            ),
+            SettingAdvice(
+                "ctx-size",
+                str(cells // _CELLS * _CELLS or cells),
+                f"tokens of all slots together; {fit:,} fit, and {slots:,} of the longest "
+                f"{longest:,} need {slots * longest:,}",
+            ),
+            SettingAdvice(
+                "kv-unified", "", "slots share the cache, so that one may be longer than the mean"
+            ),
+            SettingAdvice("batch-size", str(step), "as vLLM's max-num-batched-tokens"),
+        ),
+        (
+            "llama.cpp neither reserves nor preempts: a request that finds the cache full fails",
+            *(("llama.cpp takes requests as they come",) if policy.order == "shortest" else ()),
+        ),
+    )
+
+
+def _with_engine(server: Server, engine: str) -> Server:
+    """The server under another engine, whose log and settings it has not."""
+    plan = changed_plan(
+        server.plan,
+        engine=engine,
+        engine_version="",
+        gpu_memory_utilization=None,
+        measured=None,
+        page_tokens=None,
+    )
+    return replace(server, plan=plan)
+
+
+def _no_room(server: Server) -> str:
+    return refusal(server.model, server.gpu, server.plan)
 
 
 def _with_share(server: Server, share: float) -> Server:

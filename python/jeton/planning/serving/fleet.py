@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from jeton._core import __version__
+from jeton._shown import NotebookResult
 from jeton.economics.admission import Policy
 from jeton.economics.money import SECONDS_PER_HOUR
 from jeton.economics.serving.memory_budget import DoesNotFitError
@@ -17,7 +19,8 @@ from jeton.errors import UsageError
 from jeton.planning.serving.objective import LatencyObjective
 from jeton.planning.serving.replays import timely
 from jeton.planning.serving.servers import engine_defaults, server_of
-from jeton.planning.serving.windows import check_traffic, every_nth, trace_rows
+from jeton.planning.serving.spread import SPREADS, Spread, dealt_out
+from jeton.planning.serving.windows import check_traffic
 from jeton.progress import OnProgress, Progress
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
     from jeton.economics.traffic.settings import EngineSettings
 
-__all__ = ["FleetOption", "FleetPlan", "plan_fleet"]
+__all__ = ["FleetOption", "FleetPlan", "FleetToday", "plan_fleet", "started_ahead"]
 
 HOURS_PER_MONTH = Decimal(730)
 """Hours of a month, a twelfth of 8,760."""
@@ -68,8 +71,9 @@ class FleetOption:
         usd_per_hour_fleet: Price of the fleet and hour.
         usd_per_month: Price of 730 hours of it.
         usd_per_mtok: That price over the tokens of the traffic, a million of them.
-        usd_per_month_scaled: Price of 730 hours if every window had its own number of servers; None
-            where no window was sized alone.
+        usd_per_month_scaled: Price of 730 hours if every window had its own number of servers,
+            each paid from its start on; None where no window was sized alone.
+        cached_share: Share of the prompt tokens that the servers' caches of prefixes held.
         reason: Reason why there is no number; empty otherwise.
     """
 
@@ -89,11 +93,27 @@ class FleetOption:
     usd_per_month: Decimal | None
     usd_per_mtok: Decimal | None
     usd_per_month_scaled: Decimal | None
+    cached_share: float | None
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class FleetPlan:
+class FleetToday:
+    """The fleet that is rented now.
+
+    Attributes:
+        gpu: The GPU.
+        total_gpus: GPUs of all servers.
+        usd_per_month: Price of 730 hours, at the price that the plan has for this GPU.
+    """
+
+    gpu: str
+    total_gpus: int
+    usd_per_month: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPlan(NotebookResult):
     """Fleets that answer a trace in time.
 
     Attributes:
@@ -106,8 +126,15 @@ class FleetPlan:
         peak_requests_per_second: Rate of the busiest window.
         window_seconds: Length of the windows, which are equally long.
         options: Fleets, the cheapest first; those without a number last.
+        startup_seconds: Time from the start of a server to its first answer.
+        spread: ``turns`` or ``prefix``.
         best: GPU of the cheapest; None: no fleet keeps the limits.
+        today: The fleet that is rented now; None: it was not told.
     """
+
+    _page = "jeton.report.plans.fleet:fleet_html"
+    _table = "options"
+    _line = ("model", "best", "options")
 
     trace: str
     model: str
@@ -117,13 +144,16 @@ class FleetPlan:
     requests_per_second: float
     peak_requests_per_second: float
     window_seconds: float
+    startup_seconds: float
+    spread: Spread
     options: tuple[FleetOption, ...]
     best: str | None
+    today: FleetToday | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it; money as numbers."""
         data = asdict(self)
-        for option in data["options"]:
+        for option in (*data["options"], data["today"] or {}):
             for name, value in option.items():
                 if isinstance(value, Decimal):
                     option[name] = float(value)
@@ -141,6 +171,7 @@ class _Served:
     ttft_p99: float
     tpot_p99: float
     busy_share: float
+    cached_share: float
     n_refused: int
 
     def keeps(self, objective: LatencyObjective) -> bool:
@@ -159,12 +190,17 @@ def plan_fleet(
     plan: MemoryPlan | None = None,
     usd_per_hour: Decimal | None = None,
     step_overhead_seconds: float = 0.0,
+    startup_seconds: float = 0.0,
+    spread: Spread = "turns",
+    prefix_cache: bool = False,
+    today: tuple[int, str] | None = None,
     on_progress: OnProgress | None = None,
 ) -> FleetPlan:
     """Find for each GPU the fewest servers that answer a trace in time, and their bill.
 
-    All servers of a fleet are replayed, each with every n-th request, as a round-robin balancer
-    deals them out. A number is enough if the 99% quantiles over all requests keep the limits.
+    All servers of a fleet are replayed, each with the requests that a balancer deals out to it:
+    every n-th, or those whose prefix it has read (`jeton.planning.serving.spread`). A number is
+    enough if the 99% quantiles over all requests keep the limits.
 
     Args:
         trace: Arrivals and lengths, peaks included.
@@ -176,6 +212,11 @@ def plan_fleet(
         plan: How the model is held on the GPUs.
         usd_per_hour: Price of one GPU and hour, for a single GPU; None: the catalog's.
         step_overhead_seconds: Time of each step beside the roofline.
+        startup_seconds: Time from the start of a server to its first answer. A fleet that changes
+            with the windows starts servers ahead by this time, and pays for it.
+        spread: ``turns``, or ``prefix`` with a cache of prefixes on each server.
+        prefix_cache: True if prompts that begin alike share memory on a server.
+        today: GPUs that are rented now, and their name.
         on_progress: Told about each replay.
 
     Returns:
@@ -207,6 +248,13 @@ def plan_fleet(
         )
     if not 0 < window_seconds < 1e9:
         raise UsageError(f"window_seconds is {window_seconds}; expected seconds above 0")
+    if not 0 <= startup_seconds < 1e6:
+        raise UsageError(f"startup_seconds is {startup_seconds}; expected seconds of at least 0")
+    if spread not in SPREADS:
+        raise UsageError(f"spread is {spread!r}; expected {' or '.join(SPREADS)}")
+    if today is not None and not 1 <= today[0] <= _MAX_SERVERS:
+        raise UsageError(f"today's fleet has {today[0]} GPUs; expected from 1 to {_MAX_SERVERS:,}")
+    shares = prefix_cache or spread == "prefix"
     windows, width = _windows(trace, window_seconds)
     options = []
     for name in names:
@@ -217,11 +265,14 @@ def plan_fleet(
         search = _Search(
             server,
             policy,
-            engine_defaults(server, step_overhead_seconds=step_overhead_seconds),
+            engine_defaults(
+                server, prefix_cache=shares, step_overhead_seconds=step_overhead_seconds
+            ),
             objective,
+            spread,
             on_progress,
         )
-        options.append(_option(search, trace, windows))
+        options.append(_option(search, trace, windows, lead=startup_seconds / width))
     options.sort(key=lambda one: (one.usd_per_month is None, one.usd_per_month or 0, one.gpu))
     return FleetPlan(
         trace=trace.path,
@@ -232,9 +283,23 @@ def plan_fleet(
         requests_per_second=trace.requests_per_second,
         peak_requests_per_second=max(map(len, windows)) / width,
         window_seconds=width,
+        startup_seconds=startup_seconds,
+        spread=spread,
         options=tuple(options),
         best=options[0].gpu if options[0].servers is not None else None,
+        today=None if today is None else _today(today, options),
     )
+
+
+def _today(today: tuple[int, str], options: Sequence[FleetOption]) -> FleetToday:
+    """The rented fleet at the price of this plan, else at the catalog's."""
+    from jeton.catalog import gpu as find_gpu
+
+    n, name = today
+    facts = find_gpu(name)
+    found = next((one.usd_per_hour for one in options if one.gpu == facts.name), None)
+    usd = facts.price_low.usd_per_hour if found is None else found
+    return FleetToday(facts.name, n, (usd * n * HOURS_PER_MONTH).quantize(_CENT))
 
 
 def _held(
@@ -275,6 +340,7 @@ def _nothing(
         usd_per_month=None,
         usd_per_mtok=None,
         usd_per_month_scaled=None,
+        cached_share=None,
         reason=reason,
     )
 
@@ -288,10 +354,11 @@ class _Search:
         policy: Policy,
         settings: EngineSettings,
         objective: LatencyObjective,
+        spread: Spread,
         on_progress: OnProgress | None,
     ) -> None:
         self.server, self._policy, self._settings = server, policy, settings
-        self.objective, self._tell = objective, on_progress
+        self.objective, self._spread, self._tell = objective, spread, on_progress
         self._n_replays = 0
 
     def served(self, trace: Trace, n: int) -> _Served:
@@ -305,10 +372,14 @@ class _Search:
         ttft: list[NDArray[np.float64]] = []
         tpot: list[NDArray[np.float64]] = []
         busy = 0.0
-        n_refused = 0
+        n_refused = n_cached = n_read = 0
         end = trace.duration_seconds
-        for first in range(min(n, len(trace))):
-            part = trace if n == 1 else every_nth(trace, n, first)
+        for index in dealt_out(trace, n, self._spread):
+            if not len(index):
+                continue
+            part = trace
+            if n > 1:
+                part = trace.rows(index)
             outcome = replay(
                 part, self.server, policy=self._policy, settings=self._settings
             ).outcome
@@ -317,11 +388,14 @@ class _Search:
             tpot.append(found.tpot_seconds)
             busy += outcome.prompt_seconds + outcome.decode_seconds
             n_refused += len(part) - len(found.ttft_seconds)
+            n_cached += outcome.cached_tokens
+            n_read += outcome.prompt_tokens_read
             end = max(end, outcome.end_seconds)
         return _Served(
             _p99(np.concatenate(ttft)),
             _p99(np.concatenate(tpot)),
             min(1.0, busy / (n * end)) if end else 0.0,
+            n_cached / (n_cached + n_read) if n_cached + n_read else 0.0,
             n_refused,
         )
 
@@ -354,7 +428,7 @@ class _Search:
         return high, found[high], found.get(high - 1)
 
 
-def _option(search: _Search, trace: Trace, windows: Sequence[Trace]) -> FleetOption:
+def _option(search: _Search, trace: Trace, windows: Sequence[Trace], *, lead: float) -> FleetOption:
     server = search.server
     price = server.hourly / server.group
     alone = search.alone(trace)
@@ -393,7 +467,10 @@ def _option(search: _Search, trace: Trace, windows: Sequence[Trace]) -> FleetOpt
         usd_per_mtok=(usd * 1_000_000 / tokens).quantize(Decimal("1e-6")) if tokens else None,
         usd_per_month_scaled=None
         if sized is None
-        else (server.hourly * sum(sized) / len(sized) * HOURS_PER_MONTH).quantize(_CENT),
+        else (server.hourly * Decimal(repr(started_ahead(sized, lead))) * HOURS_PER_MONTH).quantize(
+            _CENT
+        ),
+        cached_share=served.cached_share,
         reason="",
     )
 
@@ -428,6 +505,27 @@ def _sized(search: _Search, windows: Sequence[Trace]) -> list[int] | None:
     return sizes
 
 
+def started_ahead(sizes: Sequence[int], lead: float) -> float:
+    """Return the mean number of servers that are paid, each started ``lead`` windows ahead.
+
+    Formula: the mean over t of the most servers that any moment from t to t + lead needs.
+
+    Source: definition; a server that is still loading is paid like one that answers.
+
+    Example:
+        >>> started_ahead([1, 3, 1, 1], 0.5)
+        1.75
+    """
+    n = len(sizes)
+    # The most changes only at the ends of windows, and ahead of them.
+    edges = sorted({0.0, float(n), *map(float, range(n)), *(max(0.0, k - lead) for k in range(n))})
+    total = 0.0
+    for start, end in itertools.pairwise(edges):
+        middle = (start + end) / 2
+        total += (end - start) * max(sizes[int(middle) : int(min(middle + lead, n - 1e-9)) + 1])
+    return total / n
+
+
 def _windows(trace: Trace, width: float) -> tuple[list[Trace], float]:
     """Equally long stretches of a trace, at most ``width`` seconds each, and their length."""
     import numpy as np
@@ -442,11 +540,7 @@ def _windows(trace: Trace, width: float) -> tuple[list[Trace], float]:
     length = trace.duration_seconds / n
     edges = np.searchsorted(trace.arrival_seconds, np.arange(1, n) * length)
     pieces = np.split(np.arange(len(trace)), edges)
-    found = [
-        trace_rows(trace, piece, arrivals=trace.arrival_seconds[piece])
-        for piece in pieces
-        if len(piece)
-    ]
+    found = [trace.rows(piece) for piece in pieces if len(piece)]
     return found, length
 
 

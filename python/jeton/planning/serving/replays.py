@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
-from jeton.economics.traffic.pool import layer_token_bytes
 from jeton.economics.traffic.simulate import Server, replay
 
 if TYPE_CHECKING:
@@ -154,13 +153,8 @@ def _memory(recorder: MemoryRecord, server: Server, duration: float) -> tuple[fl
     seconds = sum(recorder.seconds[chosen])
     if not seconds:
         return 0.0, 0.0
-    per_token = layer_token_bytes(
-        server.model,
-        dtype_bytes=server.plan.element(server.model),
-        n_gpus=server.budget.tensor_parallel,
-    )
     whole = server.budget_bytes * seconds
-    return sum(recorder.held[chosen]) * per_token / whole, sum(recorder.allocated[chosen]) / whole
+    return sum(recorder.held[chosen]) / whole, sum(recorder.allocated[chosen]) / whole
 
 
 def _quantile(values: NDArray[np.float64], share: float) -> float:

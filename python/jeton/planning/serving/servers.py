@@ -70,8 +70,6 @@ def capacity_tokens(server: Server, settings: EngineSettings) -> int:
     pages = PageBytes(
         server.model,
         page_tokens=settings.page_tokens,
-        dtype_bytes=server.plan.element(server.model),
-        n_gpus=server.budget.tensor_parallel,
-        full_pages=server.plan.full_pages,
+        plan=server.group_plan,
     )
     return max(0, min(pages.most_tokens(server.budget_bytes), 1 << 50))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["MIN_REQUESTS", "WINDOW_SECONDS", "drawn_windows", "every_nth", "trace_rows"]
+__all__ = ["MIN_REQUESTS", "WINDOW_SECONDS", "drawn_windows"]
 
 WINDOW_SECONDS = 60.0
 """Length of a window: bursts of seconds stay whole, and an hour has 60 of them. A judgement."""
@@ -84,8 +84,7 @@ def drawn_windows(
         n += len(chosen)
         place += 1
     index = np.concatenate(rows)[:n_requests]
-    return trace_rows(
-        trace,
+    return trace.rows(
         index,
         arrivals=np.concatenate(times)[:n_requests],
         with_blocks=with_blocks,
@@ -111,48 +110,3 @@ def check_traffic(trace: Trace) -> None:
             "that say when each came\nhint: give a rate to draw times with (--rate), and a trace "
             "without times"
         )
-
-
-def every_nth(trace: Trace, step: int, first: int = 0) -> Trace:
-    """Return the requests that one of ``step`` servers gets in turn."""
-    import numpy as np
-
-    index = np.arange(first, len(trace), step)
-    return trace_rows(
-        trace, index, arrivals=trace.arrival_seconds[index], with_blocks=trace.blocks is not None
-    )
-
-
-def trace_rows(
-    trace: Trace,
-    index: NDArray[np.int64],
-    *,
-    arrivals: NDArray[np.float64],
-    with_blocks: bool = False,
-    repeats: NDArray[np.int64] | None = None,
-) -> Trace:
-    """Return some requests of a trace at other times.
-
-    A request that is taken again shares no block with its earlier self: ``repeats`` says how often
-    it was taken before.
-    """
-    blocks = None
-    if with_blocks and trace.blocks is not None:
-        every = trace.prompt_blocks()
-        n_numbers = int(trace.blocks.max(initial=-1)) + 1
-        before = [0] * len(index) if repeats is None else repeats.tolist()
-        blocks = [
-            [number + n_numbers * again for number in every[i]]
-            for i, again in zip(index.tolist(), before, strict=True)
-        ]
-    return type(trace).of(
-        arrivals,
-        trace.prompt_tokens[index],
-        trace.output_tokens[index],
-        domain=trace.domain[index],
-        domains=trace.domains,
-        path=trace.path,
-        format=trace.format,
-        block_tokens=trace.block_tokens if blocks is not None else 0,
-        blocks=blocks,
-    )

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Kind, Numbers, Shown
-from jeton.report.plans.page import (
-    Curve,
-    PlanGrid,
-    PlanPlot,
-    curves_chart,
-    plan_html,
-    plan_markdown,
+from jeton.report.plans.curves import Curve, curves_chart
+from jeton.report.result_page import (
+    Opening,
+    PageTable,
+    Plot,
+    Sum,
+    result_html,
+    result_markdown,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def admission_words(plan: AdmissionPlan) -> tuple[str, ...]:
         f"each of {data['seeds']} seeds draws {data['requests_per_seed']:,} requests in windows of "
         f"{data['window_seconds']:g} s from the trace",
         f"loads are shares of {data['saturation_requests_per_second']:.4g} requests a second, the "
-        "rate of a server with never a want of work",
+        "rate of a server that is never idle",
         *_choice(data),
     ]
     if not data["is_met"]:
@@ -67,6 +68,41 @@ def admission_words(plan: AdmissionPlan) -> tuple[str, ...]:
             "the limits are not met: at every load that was tried half of the requests are late"
         )
     return (*words, *data["notes"])
+
+
+def _opening(plan: AdmissionPlan) -> Opening:
+    """The advised policy beside that of vLLM and SGLang, at the load of the comparison."""
+    data = plan.to_dict()
+    numbers = Numbers(data)
+    place = data["loads"].index(data["load"])
+    labels = [policy["label"] for policy in data["policies"]]
+
+    def goodput(label: str) -> Shown | None:
+        path = f"policies[{labels.index(label)}].loads[{place}].goodput_requests_per_second.mean"
+        return numbers.show(path, "rate", basis="estimated")
+
+    after = f"answers in time a second, at {plan.load:g} of saturation"
+    others = [label for label in labels if label != plan.best]
+    beside = (
+        "dynamic"
+        if "dynamic" in others
+        else max(others, key=lambda label: plan.policy(label).best_goodput.mean, default="")
+    )
+    name = "Today, with dynamic, as engines have it" if beside == "dynamic" else f"With {beside}"
+    sums = (
+        *([Sum(name, goodput(beside) or "", after)] if beside else []),
+        Sum(f"With {plan.best}", goodput(plan.best) or "", after),
+    )
+    if not plan.is_met:
+        return Opening("Take a larger GPU, or more: the limits are not met at any load", sums)
+    if plan.beaten_by:
+        better = ", ".join(plan.beaten_by)
+        return Opening(
+            f"Take {plan.best}, or {better} if you can have it: that is better here", sums
+        )
+    if plan.best == "dynamic":
+        return Opening("Keep dynamic: no policy is better beyond the error", sums)
+    return Opening(f"Admit requests by the policy {plan.best}", sums)
 
 
 def _choice(data: dict[str, Any]) -> list[str]:
@@ -82,7 +118,7 @@ def _choice(data: dict[str, Any]) -> list[str]:
     return words
 
 
-def admission_grids(plan: AdmissionPlan) -> tuple[PlanGrid, ...]:
+def admission_grids(plan: AdmissionPlan) -> tuple[PageTable, ...]:
     """Tables: policies at the compared load, goodput over loads, settings of each engine."""
     numbers = Numbers(plan.to_dict())
     return (
@@ -106,7 +142,7 @@ _COLUMNS: tuple[tuple[str, str, Kind], ...] = (
 )
 
 
-def _policies(numbers: Numbers) -> PlanGrid:
+def _policies(numbers: Numbers) -> PageTable:
     data = numbers.data
     place = data["loads"].index(data["load"])
     found: list[tuple[Shown | str | None, ...]] = []
@@ -120,7 +156,7 @@ def _policies(numbers: Numbers) -> PlanGrid:
         ]
         found.append((policy["label"], *cells))
     rate = data["policies"][0]["loads"][place]["requests_per_second"]
-    return PlanGrid(
+    return PageTable(
         f"Policies at {data['load']:g} of saturation, {rate:.4g} requests a second",
         ("Policy", *(title for title, _, _ in _COLUMNS)),
         tuple(found),
@@ -128,7 +164,7 @@ def _policies(numbers: Numbers) -> PlanGrid:
     )
 
 
-def _over_loads(numbers: Numbers) -> PlanGrid:
+def _over_loads(numbers: Numbers) -> PageTable:
     data = numbers.data
     found: list[tuple[Shown | str | None, ...]] = []
     for index, policy in enumerate(data["policies"]):
@@ -143,7 +179,7 @@ def _over_loads(numbers: Numbers) -> PlanGrid:
         found.append(
             (policy["label"], *cells, best, _interval(policy["best_goodput"]), _versus(policy))
         )
-    return PlanGrid(
+    return PageTable(
         "Answers in time a second over loads",
         (
             "Policy",
@@ -174,16 +210,19 @@ def _interval(figure: dict[str, Any], *, digits: int = 4) -> str:
     return f"{figure['low']:.{digits}g} to {figure['high']:.{digits}g}"
 
 
-def _engine(numbers: Numbers, number: int) -> PlanGrid:
+def _engine(numbers: Numbers, number: int) -> PageTable:
     engine = numbers.data["engines"][number]
-    name = {"vllm": "vLLM", "sglang": "SGLang"}[engine["engine"]]
-    return PlanGrid(
+    name = _ENGINES.get(engine["engine"], engine["engine"])
+    return PageTable(
         f"Settings of {name}",
         ("Setting", "Value", "Reason"),
         tuple((f"--{one['name']}", one["value"], one["reason"]) for one in engine["settings"]),
         notes=(engine["command_line"], *engine["lacks"]),
         n_text=3,
     )
+
+
+_ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt-llm": "TensorRT-LLM"}
 
 
 def _best(data: dict[str, Any]) -> int | None:
@@ -194,7 +233,7 @@ def _best(data: dict[str, Any]) -> int | None:
 
 def admission_markdown(plan: AdmissionPlan) -> str:
     """As GitHub-flavoured Markdown."""
-    return plan_markdown(
+    return result_markdown(
         plan.to_dict(), title=_TITLE, words=admission_words(plan), grids=admission_grids(plan)
     )
 
@@ -202,17 +241,18 @@ def admission_markdown(plan: AdmissionPlan) -> str:
 def admission_html(plan: AdmissionPlan) -> str:
     """The page: goodput and waits over loads, tables and settings; the figures as JSON in it."""
     data = plan.to_dict()
-    return plan_html(
+    return result_html(
         data,
         title=_TITLE,
+        opening=_opening(plan),
         words=admission_words(plan),
         plots=(
-            PlanPlot(
+            Plot(
                 "Answers in time a second",
                 "over the requests that come a second; bars are 95% intervals of the best",
                 _chart(data, "goodput_requests_per_second", "goodput"),
             ),
-            PlanPlot(
+            Plot(
                 "Time to the first token, 99 of 100 requests",
                 "over the requests that come a second; dashed is the limit",
                 _chart(
@@ -223,7 +263,7 @@ def admission_html(plan: AdmissionPlan) -> str:
                     limit=data["objective"]["ttft_seconds"],
                 ),
             ),
-            PlanPlot(
+            Plot(
                 "Cache in use",
                 "share that holds tokens, over the requests that come a second",
                 _chart(data, "utilisation_share", "utilisation"),

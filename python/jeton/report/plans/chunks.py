@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from jeton._plain import counted
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers
-from jeton.report.plans.page import (
-    Curve,
-    PlanGrid,
-    PlanPlot,
-    curves_chart,
-    plan_html,
-    plan_markdown,
+from jeton.report.plans.curves import Curve, curves_chart
+from jeton.report.result_page import (
+    Opening,
+    PageTable,
+    Plot,
+    Sum,
+    result_html,
+    result_markdown,
 )
 
 if TYPE_CHECKING:
     from jeton.planning.serving import ChunkPlan
+    from jeton.planning.serving.chunks import ChunkSize
 
 __all__ = ["chunk_grids", "chunk_html", "chunk_json", "chunk_markdown", "chunk_words"]
 
@@ -45,15 +48,44 @@ def chunk_words(plan: ChunkPlan) -> tuple[str, ...]:
     if plan.best_tokens is None:
         words.append(f"no size keeps the limit: {plan.reason}")
     else:
+        best = next(size for size in plan.sizes if size.chunk_tokens == plan.best_tokens)
         words += [
             f"advised: {plan.best_tokens:,} prompt tokens a step: {plan.reason}",
-            f"vLLM: --max-num-batched-tokens {plan.step_tokens}; SGLang: --chunked-prefill-size "
-            f"{plan.best_tokens}",
+            f"today {_said(plan.today)}; planned {_said(best)}",
+            f"vLLM: `--max-num-batched-tokens {plan.step_tokens}`; SGLang: `--chunked-prefill-size "
+            f"{plan.best_tokens}`",
         ]
     return tuple(words)
 
 
-def chunk_grids(plan: ChunkPlan) -> tuple[PlanGrid, ...]:
+def _opening(plan: ChunkPlan) -> Opening:
+    """The size to set, and what a step takes today and with it."""
+    numbers = Numbers(plan.to_dict())
+    today = Sum(
+        f"Today, {plan.today.chunk_tokens:,} prompt tokens",
+        numbers.show("today.step_seconds", "seconds", basis="estimated") or "",
+        f"a step; the limit is {plan.tpot_seconds * 1e3:g} ms",
+    )
+    if plan.best_tokens is None:
+        return Opening("No size of step keeps the limit: raise it, or take a faster GPU", (today,))
+    place = [one.chunk_tokens for one in plan.sizes].index(plan.best_tokens)
+    step = numbers.show(f"sizes[{place}].step_seconds", "seconds", basis="estimated")
+    return Opening(
+        f"Read {plan.best_tokens:,} prompt tokens a step: `--max-num-batched-tokens "
+        f"{plan.step_tokens}` in vLLM",
+        (today, Sum(f"With {plan.best_tokens:,} prompt tokens", step or "", "a step")),
+    )
+
+
+def _said(size: ChunkSize) -> str:
+    late = "" if size.keeps_limit else ", beyond the limit"
+    return (
+        f"{counted(size.chunk_tokens, 'prompt token')} in {size.step_seconds * 1e3:.3g} ms{late}, "
+        f"{size.prompt_tokens_per_second:,.0f} a second"
+    )
+
+
+def chunk_grids(plan: ChunkPlan) -> tuple[PageTable, ...]:
     """Tables: sizes, and edges of buckets."""
     numbers = Numbers(plan.to_dict())
     rows = []
@@ -74,7 +106,7 @@ def chunk_grids(plan: ChunkPlan) -> tuple[PlanGrid, ...]:
             )
         )
     grids = [
-        PlanGrid(
+        PageTable(
             f"Steps by prompt tokens; the limit is {plan.tpot_seconds * 1e3:g} ms",
             (
                 "Prompt tokens",
@@ -95,7 +127,7 @@ def chunk_grids(plan: ChunkPlan) -> tuple[PlanGrid, ...]:
     return tuple(grids)
 
 
-def _edges(plan: ChunkPlan, numbers: Numbers) -> PlanGrid:
+def _edges(plan: ChunkPlan, numbers: Numbers) -> PageTable:
     rows = []
     for place, bucket in enumerate(plan.buckets):
         for how, edges, added in (
@@ -111,7 +143,7 @@ def _edges(plan: ChunkPlan, numbers: Numbers) -> PlanGrid:
                     numbers.show(f"buckets[{place}].{added}", "share", basis="estimated"),
                 )
             )
-    return PlanGrid(
+    return PageTable(
         "Edges of buckets",
         ("Work", "Edges with", "Edges", "Padding adds to the time"),
         tuple(rows),
@@ -121,7 +153,7 @@ def _edges(plan: ChunkPlan, numbers: Numbers) -> PlanGrid:
 
 def chunk_markdown(plan: ChunkPlan) -> str:
     """As GitHub-flavoured Markdown."""
-    return plan_markdown(
+    return result_markdown(
         plan.to_dict(), title=_TITLE, words=chunk_words(plan), grids=chunk_grids(plan)
     )
 
@@ -133,17 +165,18 @@ def chunk_html(plan: ChunkPlan) -> str:
         "prompt tokens a second",
         tuple((float(one.chunk_tokens), one.prompt_tokens_per_second) for one in plan.sizes),
     )
-    return plan_html(
+    return result_html(
         plan.to_dict(),
         title=_TITLE,
+        opening=_opening(plan),
         words=chunk_words(plan),
         plots=(
-            PlanPlot(
+            Plot(
                 "Time of a step",
                 "by prompt tokens; dashed is the limit",
                 _chart("step", step, limit=plan.tpot_seconds),
             ),
-            PlanPlot("Prompt tokens a second", "by prompt tokens of a step", _chart("read", read)),
+            Plot("Prompt tokens a second", "by prompt tokens of a step", _chart("read", read)),
         ),
         grids=chunk_grids(plan),
         basis=_BASIS,

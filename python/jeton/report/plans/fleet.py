@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jeton._plain import counted
+from jeton._plain import counted, less
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers, Shown
-from jeton.report.plans.page import PlanGrid, plan_html, plan_markdown
+from jeton.report.result_page import (
+    Opening,
+    PageTable,
+    Plot,
+    Sum,
+    result_html,
+    result_markdown,
+)
 
 if TYPE_CHECKING:
     from jeton.planning.serving import FleetPlan
+    from jeton.planning.serving.fleet import FleetOption
 
 __all__ = ["fleet_grids", "fleet_html", "fleet_json", "fleet_markdown", "fleet_words"]
 
@@ -44,10 +52,28 @@ def fleet_words(plan: FleetPlan) -> tuple[str, ...]:
             f"the cheapest is {best.servers:,} x {best.n_gpus} x {best.gpu}: "
             f"${best.usd_per_month:,.2f} a month of 730 hours"
         )
+        if plan.today is not None and best.usd_per_month is not None:
+            today = plan.today
+            words.append(
+                f"today {today.total_gpus:,} x {today.gpu} ${today.usd_per_month:,.2f} a month; "
+                f"planned ${best.usd_per_month:,.2f}, "
+                f"{less(today.usd_per_month, best.usd_per_month)}"
+            )
         if best.usd_per_month_scaled is not None:
+            starts = (
+                f"each started {plan.startup_seconds:g} s ahead and paid from then on"
+                if plan.startup_seconds
+                else "if servers started at once"
+            )
             words.append(
                 f"with another number of servers each {plan.window_seconds:g} s it would be "
-                f"${best.usd_per_month_scaled:,.2f}, if servers started at once"
+                f"${best.usd_per_month_scaled:,.2f}, {starts}"
+            )
+        if best.cached_share:
+            dealt = "in turn" if plan.spread == "turns" else "by their beginnings"
+            words.append(
+                f"{best.cached_share:.1%} of the prompt tokens are read from caches of prefixes, "
+                f"with requests dealt out {dealt}"
             )
     words += [f"{one.gpu}: {one.reason}" for one in plan.options if one.reason]
     words += [
@@ -58,7 +84,54 @@ def fleet_words(plan: FleetPlan) -> tuple[str, ...]:
     return tuple(words)
 
 
-def fleet_grids(plan: FleetPlan) -> tuple[PlanGrid, ...]:
+def _opening(plan: FleetPlan) -> Opening:
+    """The cheapest fleet beside the next one that keeps the limits."""
+    if plan.best is None:
+        return Opening("No fleet keeps these limits: allow more time, or other GPUs")
+    numbers = Numbers(plan.to_dict())
+    able = [place for place, one in enumerate(plan.options) if one.servers is not None]
+    sums = [
+        Sum(
+            _name(plan.options[place]),
+            numbers.show(f"options[{place}].usd_per_month", "cents", basis="estimated") or "",
+            "a month",
+        )
+        for place in [*able[1:2], able[0]]
+    ]
+    best = plan.options[able[0]]
+    noun = "server" if best.servers == 1 else "servers"
+    each = "" if best.n_gpus == 1 else f" of {best.n_gpus}"
+    return Opening(
+        f"Rent {best.servers:,} {noun}{each} {best.gpu}: the cheapest that is in time", tuple(sums)
+    )
+
+
+def _name(one: FleetOption) -> str:
+    each = "" if one.n_gpus == 1 else f"{one.n_gpus} x "
+    return f"{one.servers or 0:,} x {each}{one.gpu}"
+
+
+def _plots(plan: FleetPlan) -> tuple[Plot, ...]:
+    from jeton.report.bars import Bar, bars_chart
+
+    numbers = Numbers(plan.to_dict())
+    bars = [
+        Bar(
+            _name(one),
+            float(one.usd_per_month),
+            numbers.show(f"options[{place}].usd_per_month", "cents", basis="estimated"),
+        )
+        for place, one in enumerate(plan.options)
+        if one.usd_per_month is not None
+    ]
+    return (
+        (Plot("Dollars a month", "of each fleet that is in time", bars_chart("fleet", bars)),)
+        if bars
+        else ()
+    )
+
+
+def fleet_grids(plan: FleetPlan) -> tuple[PageTable, ...]:
     """The table of fleets, the cheapest first."""
     numbers = Numbers(plan.to_dict())
     rows: list[tuple[Shown | str | None, ...]] = []
@@ -82,7 +155,7 @@ def fleet_grids(plan: FleetPlan) -> tuple[PlanGrid, ...]:
             )
         )
     return (
-        PlanGrid(
+        PageTable(
             f"Fleets of {plan.model}",
             (
                 "GPU",
@@ -112,18 +185,19 @@ def _one_less(ttft: float | None, tpot: float | None) -> str:
 
 def fleet_markdown(plan: FleetPlan) -> str:
     """As GitHub-flavoured Markdown."""
-    return plan_markdown(
+    return result_markdown(
         plan.to_dict(), title=_TITLE, words=fleet_words(plan), grids=fleet_grids(plan)
     )
 
 
 def fleet_html(plan: FleetPlan) -> str:
     """The page; the figures as JSON in it."""
-    return plan_html(
+    return result_html(
         plan.to_dict(),
         title=_TITLE,
+        opening=_opening(plan),
         words=fleet_words(plan),
-        plots=(),
+        plots=_plots(plan),
         grids=fleet_grids(plan),
         basis=_BASIS,
     )

@@ -4,6 +4,7 @@ import * as drift from "./drift.js";
 import * as guard from "./guard.js";
 import { ask, change, onChange, readAddress, state, trouble } from "./state.js";
 import * as texts from "./text-views.js";
+import * as trace from "./trace.js";
 import { make, number, plain } from "./tokens-view.js";
 
 const by = (id) => document.getElementById(id);
@@ -19,7 +20,7 @@ const WORDS = {
 
 const showView = () => {
   document.querySelectorAll("[data-panel]").forEach((panel) => { panel.hidden = panel.dataset.panel !== state.view; });
-  by("bench").hidden = !["inspect", "compare", "guard"].includes(state.view);
+  by("bench").hidden = !["inspect", "compare", "trace", "guard"].includes(state.view);
   document.querySelectorAll("[data-view]").forEach((link) => {
     if (link.dataset.view === state.view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -79,6 +80,7 @@ texts.start();
 guard.start();
 audit.start();
 drift.start();
+trace.start();
 by("key-form").addEventListener("submit", (event) => { event.preventDefault(); change({ key: by("key").value }); load(); });
 document.querySelectorAll("[data-view]").forEach((link) => link.addEventListener("click", (event) => {
   event.preventDefault();

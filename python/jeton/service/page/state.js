@@ -1,6 +1,6 @@
 /* The state of the page, which the address keeps, and the way to the service. */
 const MAX_TEXT_IN_ADDRESS = 4000;
-const VIEWS = ["inspect", "compare", "guard", "audit", "drift", "limits"];
+const VIEWS = ["inspect", "compare", "trace", "guard", "audit", "drift", "limits"];
 const MODES = ["flow", "bytes", "table"];
 export const MOST_COMPARED = 6;
 

@@ -11,6 +11,7 @@ from jeton.service.routes.encode import ENCODE
 from jeton.service.routes.estimate import ESTIMATE
 from jeton.service.routes.guard import GUARD
 from jeton.service.routes.route import ROUTE
+from jeton.service.routes.trace import TRACE
 from jeton.service.wire import ServiceRoute
 
 __all__ = ["OWN_ROUTES"]
@@ -25,5 +26,6 @@ OWN_ROUTES: tuple[ServiceRoute, ...] = (
     COMPARE,
     ROUTE,
     AUDIT,
+    TRACE,
 )
 """Routes in the order of the document."""

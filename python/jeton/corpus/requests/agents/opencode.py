@@ -51,7 +51,7 @@ def _message(
         "cache_read_input_tokens": cache.get("read"),
         "cache_creation_input_tokens": cache.get("write"),
         "output_tokens": tokens.get("output"),
-        "reasoning_tokens_beside": tokens.get("reasoning"),
+        _reasoning_name(tokens, cache): tokens.get("reasoning"),
         "total_tokens": tokens.get("total"),
     }
     parsed = ParsedRequest(_SHAPE, is_session=True)
@@ -76,6 +76,13 @@ def _message(
     )
     parsed.usage = usage_of_mapping(usage, report, parsed, record.get("cost"))
     return [parsed]
+
+
+def _reasoning_name(tokens: Mapping[str, Any], cache: Mapping[str, Any]) -> str:
+    """Name of the reasoning: beside the output, or in it where only then the total is right."""
+    parts = [tokens.get("input"), tokens.get("output"), cache.get("read"), cache.get("write")]
+    without = sum(part for part in parts if isinstance(part, int))
+    return "reasoning_tokens" if tokens.get("total") == without else "reasoning_tokens_beside"
 
 
 def _export(

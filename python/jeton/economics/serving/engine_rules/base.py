@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.layers import FullAttention, Mixture
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.serving.group_bytes import request_group_bytes
+from jeton.economics.serving.group_bytes import kv_copies, request_group_bytes
 from jeton.economics.serving.memory import kv_bytes_per_token, state_bytes
 from jeton.economics.serving.weights import WeightBytes
 
@@ -76,6 +76,18 @@ class EngineRules(ABC):
         self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
     ) -> GpuMemory:
         """Return how one GPU's memory is divided in a group of ``tensor`` GPUs a stage."""
+
+    def loaded_weights(
+        self, model: ModelFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
+    ) -> int:
+        """Return the weights on each GPU, copies included, before the engine pads any."""
+        return weights.on_each_of(
+            tensor,
+            kv_copies(model, tensor),
+            stages=plan.pipeline_parallel,
+            expert_gpus=tensor * plan.data_parallel if plan.expert_parallel else 0,
+            with_drafts=plan.draft_tokens > 0,
+        )
 
     def default_share(self, gpu: GpuFacts, plan: MemoryPlan, tensor: int) -> float:
         """Return the share of the memory that is taken where none is stated."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.engine_rules.base import DRIVER_BYTES, GIB, MIB, EngineRules, GpuMemory
-from jeton.economics.serving.group_bytes import kv_copies
 from jeton.economics.serving.weights import WeightBytes
 
 if TYPE_CHECKING:
@@ -61,12 +60,7 @@ class Sglang(EngineRules):
         self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
     ) -> GpuMemory:
         """``f (M - driver - context) - weights``."""
-        held = weights.on_each_of(
-            tensor,
-            kv_copies(model, tensor),
-            stages=plan.pipeline_parallel,
-            expert_gpus=tensor * plan.data_parallel if plan.expert_parallel else 0,
-        )
+        held = self.loaded_weights(model, plan, weights, tensor)
         share = self.share(gpu, plan, tensor)
         gone = DRIVER_BYTES + _CONTEXT_BYTES + (_GROUP_BYTES if tensor > 1 else 0)
         seen = gpu.memory_bytes - (gone if plan.engine_share else 0)

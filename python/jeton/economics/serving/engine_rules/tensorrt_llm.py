@@ -8,7 +8,6 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.activations import prefill_activation_bytes
 from jeton.economics.serving.engine_rules.base import DRIVER_BYTES, MIB, EngineRules, GpuMemory
-from jeton.economics.serving.group_bytes import kv_copies
 from jeton.economics.serving.weights import WeightBytes
 
 if TYPE_CHECKING:
@@ -45,12 +44,7 @@ class TensorrtLlm(EngineRules):
         self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
     ) -> GpuMemory:
         """``f (M - driver - weights - activations - runtime)``: the share is of what is free."""
-        held = weights.on_each_of(
-            tensor,
-            kv_copies(model, tensor),
-            stages=plan.pipeline_parallel,
-            expert_gpus=tensor * plan.data_parallel if plan.expert_parallel else 0,
-        )
+        held = self.loaded_weights(model, plan, weights, tensor)
         share = self.share(gpu, plan, tensor)
         activations = engine = 0
         if plan.engine_share:

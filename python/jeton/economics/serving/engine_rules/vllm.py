@@ -10,7 +10,6 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.activations import SAMPLER_BYTES, prefill_activation_bytes
 from jeton.economics.serving.engine_rules.base import DRIVER_BYTES, GIB, MIB, EngineRules, GpuMemory
-from jeton.economics.serving.group_bytes import kv_copies
 from jeton.economics.serving.memory import row_copies
 from jeton.economics.serving.weights import WeightBytes
 
@@ -26,6 +25,14 @@ ENGINE_BYTES = 200 * MIB
 GROUP_BYTES = 100 * MIB
 """Memory that each GPU of a group takes besides, to talk to the others: with the engine's 0.25 GiB
 on two RTX 4090 (vllm-project/vllm#13061)."""
+
+_NVLINK_BYTES = 600 * MIB
+"""Buffers of NCCL and of custom all-reduce on GPUs that NVLink joins, for each GPU of a group and
+once more. Memory outside of tensors was 1.79 GiB larger for two H100 than for one
+(vllm-project/vllm#10511), and 5.2 to 5.7 GiB in all on each of eight H200 (#10702)."""
+
+_NVLINK_GPUS = 8
+"""GPUs that one machine joins; further ones talk over the network."""
 
 _LARGE_GPU_BYTES = 70 * GIB
 """From here on the server takes larger batches, A100s left out (``vllm/engine/arg_utils.py``)."""
@@ -91,7 +98,6 @@ class Vllm(EngineRules):
         held = self.held_weights(model, gpu, plan, weights, tensor)
         if not plan.engine_share:
             return GpuMemory(int(gpu.memory_bytes * share), held, 0, 0)
-        n_gpus = tensor * plan.pipeline_parallel * plan.data_parallel
         version = version_of(plan.engine_version, _NEWEST)
         is_old = version < _SMALL_SAMPLER
         activations = prefill_activation_bytes(
@@ -103,7 +109,7 @@ class Vllm(EngineRules):
             sampler_bytes=_OLD_SAMPLER_BYTES if is_old else SAMPLER_BYTES,
         )
         engine = _V0_ENGINE_BYTES if version < _V1 else ENGINE_BYTES
-        engine += GROUP_BYTES if n_gpus > 1 else 0
+        engine += _group_bytes(gpu, plan, tensor)
         if not plan.eager and version >= _GRAPHS_INSIDE:
             engine += graph_bytes(model, gpu, plan)
         usable = int((gpu.memory_bytes - DRIVER_BYTES) * share)
@@ -220,13 +226,7 @@ class Vllm(EngineRules):
         Source: ``vllm/model_executor/layers/quantization/mxfp4.py``; 64.38 GiB of gpt-oss-120b with
         Triton (vllm-project/vllm#33155), 65.97 GiB with Marlin (#23278).
         """
-        held = weights.on_each_of(
-            tensor,
-            kv_copies(model, tensor),
-            stages=plan.pipeline_parallel,
-            expert_gpus=tensor * plan.data_parallel if plan.expert_parallel else 0,
-            with_drafts=plan.draft_tokens > 0,
-        )
+        held = self.loaded_weights(model, plan, weights, tensor)
         experts = model.experts
         written = next((p.written for p in weights.parts if p.role == "experts"), "")
         if experts is None or not written.startswith(("mxfp4", "U8")) or weights.basis == "given":
@@ -251,6 +251,18 @@ def graph_bytes(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan) -> int:
     aivrar/vllm-windows-build#4, vllm-project/vllm#39559).
     """
     return 200 * MIB
+
+
+def _group_bytes(gpu: GpuFacts, plan: MemoryPlan, tensor: int) -> int:
+    """Return what a GPU takes to talk to the others of its group."""
+    if tensor > 1 and _has_nvlink(gpu):
+        return (min(tensor, _NVLINK_GPUS) + 1) * _NVLINK_BYTES
+    alone = tensor * plan.pipeline_parallel * plan.data_parallel == 1
+    return 0 if alone else GROUP_BYTES
+
+
+def _has_nvlink(gpu: GpuFacts) -> bool:
+    return "SXM" in gpu.name or gpu.name.startswith(("B200", "B300", "GB", "GH", "H20"))
 
 
 def version_of(text: str, default: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,55 +1,24 @@
-"""Parts that the pages of all plans share: tables, curves, and the page itself."""
+"""Curves over one axis, for the pages of plans."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from jeton.report.axes import Scale, draw_grid, linear_ticks, log_ticks
-from jeton.report.json_report import embed_json
-from jeton.report.markdown_text import escaped, rows, text
-from jeton.report.numbers import Shown
 from jeton.report.svg import N_LOOKS, Drawing
 
-__all__ = [
-    "Curve",
-    "PlanGrid",
-    "PlanPlot",
-    "cell_text",
-    "curves_chart",
-    "plan_html",
-    "plan_markdown",
-]
+__all__ = ["Curve", "curves_chart"]
 
-_WIDTH_PX, _HEIGHT_PX = 360.0, 290.0
-_BOX_PX = (51.0, 345.0, 9.0, 191.0)
+_WIDTH_PX, _HEIGHT_PX = 340.0, 290.0
+_BOX_PX = (51.0, 328.0, 9.0, 191.0)
 """Where the axes lie: left, right, top, bottom; the names of the curves stand below."""
 _NAMES_TOP_PX, _NAME_PX = 228.0, 18.0
 _NAMES_BESIDE_PX = 150.0
-
-
-@dataclass(frozen=True, slots=True)
-class PlanGrid:
-    """A table of a plan; ``best`` is the row to point at, ``n_text`` its columns of words."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[Shown | str | None, ...], ...]
-    best: int | None = None
-    notes: tuple[str, ...] = ()
-    n_text: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PlanPlot:
-    """A drawn plot, what it shows, and how to read it."""
-
-    title: str
-    hint: str
-    svg: Markup
+_MOST_MARKERS = 24
+"""Points of a curve beyond which the line alone is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +38,7 @@ def curves_chart(
     write_x: Callable[[float], str],
     write_y: Callable[[float], str],
     is_log_y: bool = False,
+    from_zero: bool = True,
     limit: float | None = None,
 ) -> Markup:
     """Draw up to six curves over one axis, with their names below and a limit as a dashed line."""
@@ -83,7 +53,7 @@ def curves_chart(
         up = Scale(min(ys) / 1.3, max(ys) * 1.3, bottom, top, is_log=True)
         y_ticks = log_ticks(up, 6)
     else:
-        up = Scale(*_range(ys or [0.0, 1.0], from_zero=True), bottom, top)
+        up = Scale(*_range(ys or [0.0, 1.0], from_zero=from_zero), bottom, top)
         y_ticks = linear_ticks(up, 5)
     draw_grid(
         drawing,
@@ -103,7 +73,7 @@ def curves_chart(
                 low, high = (up(min(max(value, up.low), up.high)) for value in end)
                 drawing.line([(x, low), (x, high)], f"t{look}", width=1.0)
         drawing.line(places, f"t{look}", look=look)
-        for x, y in places:
+        for x, y in places[: _MOST_MARKERS if len(places) <= _MOST_MARKERS else 0]:
             drawing.marker(x, y, look)
         row, column = divmod(look, 2)
         x, y = left + column * _NAMES_BESIDE_PX, _NAMES_TOP_PX + row * _NAME_PX
@@ -117,55 +87,3 @@ def _range(values: Sequence[float], *, from_zero: bool) -> tuple[float, float]:
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or 0.06 * abs(high) or 1.0
     return (min(0.0, low) if from_zero else low - room), high + room
-
-
-def plan_html(
-    data: dict[str, Any],
-    *,
-    title: str,
-    words: Sequence[str],
-    plots: Sequence[PlanPlot],
-    grids: Sequence[PlanGrid],
-    basis: str,
-) -> str:
-    """The page of a plan; its figures are in it as JSON."""
-    from jeton.report.page import asset, environment
-
-    return (
-        environment()
-        .get_template("plan.html.j2")
-        .render(
-            data=data,
-            title=title,
-            words=[line[:1].upper() + line[1:] for line in words],
-            plots=plots,
-            grids=grids,
-            basis=basis,
-            css=asset("report.css"),
-            embedded=embed_json(data),
-            version=data["jeton_version"],
-        )
-    )
-
-
-def plan_markdown(
-    data: dict[str, Any], *, title: str, words: Sequence[str], grids: Sequence[PlanGrid]
-) -> str:
-    """A plan as GitHub-flavoured Markdown."""
-    blocks = [f"# {text(title)}", *(escaped(line) for line in words)]
-    for grid in grids:
-        body = [[escaped(cell_text(cell)) for cell in row] for row in grid.rows]
-        if grid.best is not None:
-            body[grid.best] = [f"**{cell}**" if cell else "" for cell in body[grid.best]]
-        blocks += [f"## {text(grid.title)}", rows(list(grid.header), body, n_text=grid.n_text)]
-        if grid.notes:
-            blocks.append("\n".join(f"- {escaped(note)}" for note in grid.notes))
-    blocks.append(f"Made by Jeton {text(data['jeton_version'])}.")
-    return "\n\n".join(blocks) + "\n"
-
-
-def cell_text(cell: Shown | str | None) -> str:
-    """A cell as plain text."""
-    if cell is None:
-        return ""
-    return cell if isinstance(cell, str) else cell.text

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
-from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
-
-__all__ = ["without_mojibake"]
+__all__ = ["from_windows_1252", "without_mojibake"]
 
 MAX_ROUNDS = 3
 """Times that text is read anew: some was decoded wrongly more than once."""
@@ -75,7 +74,7 @@ class _CodePage:
         return cls(byte_of, run, every_run=every_run)
 
     def mended(self, text: str) -> tuple[str, int]:
-        """The text with all runs read again, and their bytes; the text itself where it has none."""
+        """The text with all runs read again, and their characters; itself where it has none."""
         n_chars = n_sequences = n_visible = 0
 
         def mend(match: re.Match[str]) -> str:
@@ -99,7 +98,7 @@ class _CodePage:
             n_high = _n_high(text)
             if n_sequences < MIN_SEQUENCES or n_chars < MIN_COVERED_SHARE * n_high:
                 return text, 0
-        return new, MAX_UTF8_BYTES * n_chars
+        return new, n_chars
 
 
 def _characters(byte_of: dict[str, int], wanted: range) -> str:
@@ -115,22 +114,22 @@ def _n_high(text: str) -> int:
     return len(text) - len(text.encode("ascii", errors="ignore"))
 
 
-_CODE_PAGES = (
-    _CodePage.of("cp1252", every_run=True),
-    *map(
-        _CodePage.of,
-        (
-            "cp1251",
-            "mac_roman",
-            "cp437",
-            "koi8_r",
-            "cp866",
-            "cp1250",
-            "cp850",
-            "iso8859_2",
-            "cp1253",
-        ),
-    ),
+@lru_cache(maxsize=16)
+def _page(name: str) -> _CodePage:
+    return _CodePage.of(name, every_run=name == _WINDOWS)
+
+
+_WINDOWS = "cp1252"
+_OTHER_CODE_PAGES = (
+    "cp1251",
+    "mac_roman",
+    "cp437",
+    "koi8_r",
+    "cp866",
+    "cp1250",
+    "cp850",
+    "iso8859_2",
+    "cp1253",
 )
 _WIDE_CODE_PAGES = ("gb18030", "cp932", "cp949", "big5")
 """Two bytes a character: what is left of UTF-8 in them has characters of the page's own script."""
@@ -140,8 +139,16 @@ MAX_LOST_SHARE = 0.25
 
 
 def without_mojibake(text: str) -> tuple[str, int]:
-    """UTF-8 that was read as a code page, read as UTF-8 (a `rewriting.Rewrite`)."""
-    n_bytes = 0
+    r"""Read UTF-8 that was taken for a code page as UTF-8.
+
+    Returns:
+        The text, and how many of its characters were read anew.
+
+    Example:
+        >>> without_mojibake("caf\u00c3\u00a9")
+        ('café', 2)
+    """
+    n_chars = 0
     for _ in range(MAX_ROUNDS):
         if text.isascii():
             break
@@ -149,17 +156,22 @@ def without_mojibake(text: str) -> tuple[str, int]:
         start = text[:PROBE_CHARS]
         # A sequence has two characters or more.
         is_likely = _n_high(start) >= 2 * MIN_SEQUENCES
-        pages = [
-            page for page in _CODE_PAGES if page.every_run or (is_likely and page.mended(start)[1])
-        ]
+        others = map(_page, _OTHER_CODE_PAGES if is_likely else ())
+        pages = [_page(_WINDOWS), *(page for page in others if page.mended(start)[1])]
         new, n_more = max((page.mended(text) for page in pages), key=lambda found: found[1])
         if not n_more:
             new, n_more = _mended_from_wide(text)
         if not n_more:
             break
         text = new
-        n_bytes += n_more
-    return text, n_bytes
+        n_chars += n_more
+    return text, n_chars
+
+
+def from_windows_1252(text: str) -> str | None:
+    """Return a text whose UTF-8 was read as Windows-1252 or Latin-1 as it was meant, else None."""
+    new, n_chars = _page(_WINDOWS).mended(text)
+    return new if n_chars else None
 
 
 def _mended_from_wide(text: str) -> tuple[str, int]:
@@ -175,5 +187,5 @@ def _mended_from_wide(text: str) -> tuple[str, int]:
         n_lost = new.count(_LOST)
         n_won = _n_high(new) - n_lost
         if n_won >= MIN_SEQUENCES and n_lost <= MAX_LOST_SHARE * (n_won + n_lost):
-            return new, MAX_UTF8_BYTES * n_high
+            return new, n_high
     return text, 0
