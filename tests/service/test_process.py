@@ -202,7 +202,7 @@ def test_settings_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "own.json").write_bytes(small.tokenizer().to_hf_json())
     file = tmp_path / "service.toml"
     file.write_text(
-        'compat = ["vllm"]\nkeys_file = "keys"\nport = 9000\n'
+        'compat = ["vllm"]\nkeys_file = "keys"\nport = 9000\nwatch = "-"\n'
         '[tokenizers]\nown = "own.json"\n[limits]\nmax_texts = 7\n'
     )
     fields = read_service_fields(file)
@@ -211,6 +211,7 @@ def test_settings_of_a_file(tmp_path: Path) -> None:
     assert settings.tokenizers == {"own": str(tmp_path / "own.json")}
     assert settings.keys == {"team": "a-long-secret"}
     assert settings.limits.max_texts == 7
+    assert settings.watch == "-"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -184,31 +187,21 @@ def otlp() -> Iterator[OtlpReceiver]:
     receiver.close()
 
 
-def test_spans_of_a_real_exporter_are_watched(otlp: OtlpReceiver) -> None:
+def test_spans_of_another_process_are_watched_live(otlp: OtlpReceiver) -> None:
+    """A process with OpenTelemetry's own batches, protobuf and gzip, while the watch looks."""
     pytest.importorskip("opentelemetry.sdk")
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-
-    provider = TracerProvider()
-    exporter = OTLPSpanExporter(endpoint=f"http://127.0.0.1:{otlp.port}/v1/traces")
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    with provider.get_tracer("t").start_as_current_span("chat m") as span:
-        span.set_attributes(
-            {
-                "gen_ai.operation.name": "chat", "gen_ai.request.model": "m",
-                "gen_ai.usage.input_tokens": 11, "gen_ai.usage.output_tokens": 3,
-                "gen_ai.input.messages": json.dumps(
-                    [{"role": "user", "parts": [{"type": "text", "content": "Hello there"}]}]
-                ),
-            }
-        )  # fmt: skip
-    provider.shutdown()
+    n = 70
+    address = f"http://127.0.0.1:{otlp.port}/v1/traces"
     monitor = Monitor(tokenizer=TOKENIZER)
-    run = WatchRun(monitor, Outputs())
-    run.follow([otlp], every_seconds=0.01, for_seconds=0.005)
-    assert monitor.n_requests == 1
-    assert monitor.sums.total().n_bytes == len("Hello there")
+    with subprocess.Popen([sys.executable, "-m", "tests.watch.sender", address, str(n)]) as sender:
+        run = WatchRun(monitor, Outputs())
+        end = time.monotonic() + 60
+        while monitor.n_requests < n and time.monotonic() < end:
+            run._take(requests_of(otlp.poll()))
+            time.sleep(0.02)
+        assert sender.wait(30) == 0
+    assert monitor.n_requests == n
+    assert monitor.sums.total().n_bytes == sum(len(f"Hello {i}") for i in range(n))
 
 
 def test_hostile_bodies_are_refused(otlp: OtlpReceiver) -> None:
