@@ -22,8 +22,8 @@ const MIX: u32 = 0x9e37_79b1;
 /// Phrases, ready to be found.
 #[derive(Debug)]
 pub(crate) struct Phrases {
-    /// 1 for each number of a block with which some phrase begins, or which it has a little later. A
-    /// byte each: a table of bits fits the cache better and takes twice the instructions.
+    /// 1 for each number of a block with which some phrase begins, or which it has a little later.
+    /// A byte each: a table of bits fits the cache better and takes twice the instructions.
     blocks: Box<[u8; N_BLOCKS]>,
     /// Phrases of `MIN_LONG` bytes and more, in lower case, by five bits of their first byte.
     long: [Vec<Vec<u8>>; 32],
