@@ -211,14 +211,17 @@ class Priced:
             groups.setdefault(where, []).append(entry)
         found = []
         with localcontext(prec=_DIGITS):
-            for (*where, above), entries in groups.items():
+            for (provider, model, logged_as, tariff, above), entries in groups.items():
                 amounts = LedgerCell()
                 for entry in entries:
                     amounts.add(0, entry.amounts)
                 estimated = any(e.key.basis is Basis.ESTIMATED for e in entries)
                 found.append(
                     ModelUse(
-                        *where,
+                        provider,
+                        model,
+                        logged_as,
+                        tariff,
                         n_requests=sum(e.n_requests for e in entries),
                         amounts=_in_order(amounts.amounts),
                         usd=_plain(sum((e.usd() for e in entries), Decimal(0))),

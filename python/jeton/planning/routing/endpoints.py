@@ -119,7 +119,7 @@ class EndpointFailures:
             and to.
         timeout_seconds: Time until a failure is known, which the request loses.
         cooldown_seconds: Time after a failure in which a router sends nothing there. The default is
-            that of LiteLLM's router (``DEFAULT_COOLDOWN_TIME_SECONDS``, read 2026-11-29).
+            that of LiteLLM's router (``DEFAULT_COOLDOWN_TIME_SECONDS``).
     """
 
     share: float = 0.0

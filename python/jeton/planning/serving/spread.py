@@ -20,7 +20,7 @@ SPREADS: tuple[Spread, ...] = ("turns", "prefix")
 
 _BUSY = 1.5
 """Load over the mean from which a server gets no request for its cache's sake: SGLang's router
-has this ratio (``--balance-rel-threshold``, sgl-router/README.md, read 2026-11-29)."""
+has this ratio (``--balance-rel-threshold``, sgl-router/README.md)."""
 
 _LOAD_SECONDS = 30.0
 """Time in which the load of a request fades to 1/e. A judgement: a request takes some seconds."""
