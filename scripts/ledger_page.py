@@ -1,4 +1,4 @@
-"""The tables of docs/guides/ledger.md: dimensions of use, and what a ledger may have to assume.
+"""The tables of docs/reference/dimensions.md and docs/guides/ledger.md: amounts, and assumptions.
 
 python -m scripts.ledger_page [--check]
 """
@@ -13,7 +13,9 @@ from jeton.dimensions import DIMENSIONS, MODALITIES, plain_name
 from jeton.economics.ledger.views import ISSUE_WORDS
 from scripts.marked import Part
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "guides" / "ledger.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "guides" / "ledger.md"
+DIMENSIONS_PAGE = DOCS / "reference" / "dimensions.md"
 COMMAND = "python -m scripts.ledger_page"
 DIMENSIONS_PART = Part("dimensions", COMMAND)
 ISSUES_PART = Part("assumptions", COMMAND)
@@ -51,7 +53,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    stale = DIMENSIONS_PART.update(PAGE, dimensions_table(), check=check)
+    stale = DIMENSIONS_PART.update(DIMENSIONS_PAGE, dimensions_table(), check=check)
     return stale or ISSUES_PART.update(PAGE, issues_table(), check=check)
 
 

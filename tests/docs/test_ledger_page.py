@@ -16,7 +16,8 @@ PAGE = ledger_page.PAGE.read_text(encoding="utf-8")
 
 
 def test_the_tables_are_those_of_the_code() -> None:
-    assert ledger_page.DIMENSIONS_PART.of(PAGE) == ledger_page.dimensions_table()
+    page = ledger_page.DIMENSIONS_PAGE.read_text(encoding="utf-8")
+    assert ledger_page.DIMENSIONS_PART.of(page) == ledger_page.dimensions_table()
     assert ledger_page.ISSUES_PART.of(PAGE) == ledger_page.issues_table()
 
 
