@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+import jeton
 from jeton._core import from_tiktoken
 from jeton.cli.token_rows import Token, aligned_lines
 from jeton.formats import save_file
@@ -86,7 +87,7 @@ class TestBench:
         monkeypatch.setattr("jeton.benchmarking.run._is_installed", lambda name: name == "jeton")
         result = run("bench", "-t", "small", "--text", "hello world", "--rounds", "1")
         said = good(result)
-        assert said.splitlines()[1].split()[:3] == ["jeton", "0.1.0", "equal"]
+        assert said.splitlines()[1].split()[:3] == ["jeton", jeton.__version__, "equal"]
         assert "hint: no other library could be timed; pip install" in result.stderr
 
     def test_json_and_markdown(self, run: Run) -> None:

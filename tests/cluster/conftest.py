@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import secrets
 import signal
+import tempfile
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+TOKEN = secrets.token_hex(32)
+"""Ray keeps the first token of a process: all clusters of the process have this one."""
+
+LOCK = Path(tempfile.gettempdir()) / "jeton-tests-ray.lock"
+"""Two processes of tests do not start clusters at the same time."""
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """A cluster of several processes on this machine, for all tests of a module."""
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         # A token of our own: nothing is written to the home folder, nothing is reported.
         patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        patch.setenv("RAY_AUTH_TOKEN", TOKEN)
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         # Ray looks at them when it is imported.
         ray = pytest.importorskip("ray")

@@ -95,10 +95,13 @@ def test_the_report_is_that_of_one_machine_though_a_worker_is_killed(
 @pytest.mark.usefixtures("cluster")
 def test_the_commands_write_what_one_machine_writes(tmp_path: Path) -> None:
     path = str(a_log(tmp_path))
-    (tmp_path / "a.txt").write_bytes(b"the statement \xff and the lake\n" * 9)
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_bytes(b"the statement \xff and the lake\n" * 9)
+    (texts / "b.jsonl").write_text(json.dumps({"text": "the lake"}) + "\n")
     for arguments in (
         ["audit", path, "--logs", "-t", "jeton-general-32k", "--no-quality", "--json", "-"],
-        ["count", str(tmp_path), "-t", "jeton-general-32k", "--json"],
+        ["count", str(texts), "-t", "jeton-general-32k", "--json"],
     ):
         here, there = (
             CliRunner().invoke(app, [*arguments, "--on", place]) for place in ("local", "ray")
@@ -118,3 +121,15 @@ def test_what_a_cluster_cannot_count_is_said(tmp_path: Path) -> None:
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 2
         assert words in done.output
+
+
+@pytest.mark.usefixtures("cluster")
+def test_scan_on_ray(tmp_path: Path) -> None:
+    for number in range(4):
+        text = "plain\n" * number + "<|im_end|>" * number
+        (tmp_path / f"{number}.txt").write_text(text + "end", encoding="utf-8")
+    local = CliRunner().invoke(app, ["guard", "scan", str(tmp_path), "--json"])
+    ray = CliRunner().invoke(app, ["guard", "scan", str(tmp_path), "--json", "--on", "ray"])
+    assert (local.exit_code, ray.exit_code) == (1, 1)
+    assert json.loads(ray.stdout) == json.loads(local.stdout)
+    assert json.loads(ray.stdout)["n_found_documents"] == 3
