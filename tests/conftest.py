@@ -7,6 +7,7 @@ import gc
 import itertools
 import os
 import signal
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,39 @@ hypothesis.settings.register_profile(
     "thorough", max_examples=3000, deadline=None, derandomize=IN_CI, print_blob=True
 )
 hypothesis.settings.load_profile(os.environ.get("JETON_HYPOTHESIS", "fast"))
+
+
+SWEEPS = {
+    "auditing/gate/test_real_corpora.py": 2,
+    "browser/test_html_report.py": 2,
+    "browser/test_inspector.py": 2,
+    "cases/test_adapt_families.py": 4,
+    "cases/test_gate.py": 2,
+    "compat/test_sentencepiece.py": 3,
+    "compat/test_tokenizers_components.py": 3,
+    "core/test_long_inputs.py": 2,
+    "core/test_long_inputs_of_components.py": 4,
+    "core/test_stream.py": 2,
+    "core/test_written_forms.py": 2,
+    "datasets/test_runs.py": 2,
+    "differential/test_families.py": 2,
+    "differential/test_planted_faults.py": 2,
+    "golden/test_sentencepiece.py": 2,
+    "golden/test_sets.py": 3,
+    "golden/test_token_bytes.py": 3,
+    "registry/test_tokenizer_arguments.py": 2,
+    "service/test_document.py": 2,
+}
+"""Long sweeps: `make test` runs one parametrized case in this many, `make conformance` the rest."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave most cases of the long sweeps to `make conformance`; a case is always in the same."""
+    for item in items:
+        one_in = SWEEPS.get(item.path.relative_to(ROOT / "tests").as_posix(), 1)
+        if hasattr(item, "callspec") and zlib.crc32(item.nodeid.encode()) % one_in:
+            item.add_marker(pytest.mark.conformance)
 
 
 @pytest.fixture(scope="session")

@@ -57,15 +57,20 @@ def invisible() -> re.Pattern[str]:
         lambda row: row.is_hidden or CLASSES[row.kind] == "control",
         but=_WHITE_SPACE | {0x200D, 0xFE0F},
     )
-    return re.compile(f"(?:[{unseen}]|(?<![{emoji}\\ufe0f])[\\u200d\\ufe0f])+")
+    return re.compile(f"(?:[{unseen}]|[\\u200d\\ufe0f](?<![{emoji}\\ufe0f].))+")
 
 
 _WHITE_SPACE = frozenset({*range(0x09, 0x0E), *range(0x1C, 0x20), 0x85})
 
 
 def _class(wanted: Callable[[Properties], bool], *, but: frozenset[int]) -> str:
-    codes = {code for first, last in ranges_of(wanted) for code in range(first, last + 1)}
-    return "".join(re.escape(chr(code)) for code in sorted(codes - but))
+    """Return a character class in ranges: single characters beyond U+FFFF are tried one by one."""
+    codes = {code for first, last in ranges_of(wanted) for code in range(first, last + 1)} - but
+    firsts = sorted(code for code in codes if code - 1 not in codes)
+    lasts = sorted(code for code in codes if code + 1 not in codes)
+    return "".join(
+        f"\\U{first:08x}-\\U{last:08x}" for first, last in zip(firsts, lasts, strict=True)
+    )
 
 
 def _dropped(text: str, *, spares: frozenset[str]) -> str:
