@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jeton
 from jeton.auditing.gate import BilledSide, explain, price_cells
+from jeton.economics.billed import INPUT_PARTS, KINDS, BilledTable, ModelBilled
+from jeton.errors import FormatError
 
 _AT = 1_790_000_000
 
@@ -57,3 +60,12 @@ def test_the_cells_of_a_ledger_add_up_to_it() -> None:
     assert float(sum(sum(cell.usd) for cell in cells.values())) == float(ledger.usd)
     assert {key.cache_lifetime for key in cells} == {"", "1h"}
     assert {key.price_step for key in cells} == {"", "prompts above 200,000 tokens"}
+
+
+def test_a_count_beyond_64_bits_is_a_damaged_baseline() -> None:
+    tokens = np.zeros((len(INPUT_PARTS), len(KINDS)), np.int64)
+    tokens[1, 0] = 5
+    plain = BilledSide(billed=BilledTable({"m": ModelBilled(1, tokens=tokens)})).to_plain()
+    plain["billed"]["by_model"]["m"]["tokens"]["system"]["fresh"] = 10**30
+    with pytest.raises(FormatError, match="the bill in the baseline is damaged"):
+        BilledSide.from_plain(plain)

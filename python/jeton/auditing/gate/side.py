@@ -212,7 +212,7 @@ class BilledSide:
                 str(plain["price_list"]),
                 SharedBeginning(*counts(plain["beginning"], 2)),
             )
-        except (LookupError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             if isinstance(error, FormatError):
                 raise
             raise FormatError(f"the bill in the baseline is damaged: {error!r}") from None
