@@ -79,6 +79,14 @@ def test_a_model_without_a_price_gives_no_money(good: Tokenizer) -> None:
     assert audit(mixed, tokenizers=[good], logs=True).workload.price_model is None
 
 
+def test_a_log_without_any_price_costs_no_zero(good: Tokenizer) -> None:
+    records = [{"prompt": f"where is order {n}", "response": "on its way"} for n in range(9)]
+    report = audit(records, logs=True, tokenizers=good, quality=False)
+    assert report.tokenizers[0].economics.usd_per_request is None
+    assert report.ledger is not None
+    assert report.ledger.not_priced[0].kind == "no_model"
+
+
 def test_the_formula_of_chats_counts_for_lengths_and_money_alone(good: Tokenizer) -> None:
     chats = [
         {"messages": [{"role": "user", "content": f"the statement {i}"}] * (1 + i % 2)}

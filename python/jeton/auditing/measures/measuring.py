@@ -193,7 +193,8 @@ class Money:
 def money_figures(money: Money) -> dict[str, Figure]:
     """The ledger's money by request, day, month and year."""
     ledger = money.ledger
-    if not ledger.n_requests:
+    # Without any price there is no sum, not a sum of zero.
+    if not ledger.n_requests or not ledger.by_model:
         return {}
     each = money.usd / ledger.n_requests
     said = f"{money.usd:,.6g} USD of the ledger / {ledger.n_requests:,} requests"
