@@ -12,7 +12,7 @@ from jeton.cli.lock import lock
 from jeton.corpus.languages import LANGUAGES
 from tests.docs.pages import text_of
 
-GATE = text_of("gate") + text_of("languages")
+GATE = text_of("gate") + text_of("languages") + text_of("text-features")
 LOCK = text_of("lock")
 
 
