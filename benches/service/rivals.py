@@ -53,27 +53,25 @@ def _app(encode: Any) -> FastAPI:
     return app
 
 
-def tiktoken_app() -> FastAPI:
-    """FastAPI around tiktoken."""
+def _app_of(peer: Any) -> FastAPI:
     from benches.peers.base import VocabularyFiles
-    from benches.peers.tiktoken_peer import TiktokenPeer
     from benches.vocabularies import prepare
 
     files = prepare(os.environ["BENCH_VOCABULARY"], target=Path(os.environ["BENCH_FOLDER"]))
     assert isinstance(files, VocabularyFiles)
-    peer = TiktokenPeer()
     peer.load(files)
     return _app(peer.list_call())
+
+
+def tiktoken_app() -> FastAPI:
+    """FastAPI around tiktoken."""
+    from benches.peers.tiktoken_peer import TiktokenPeer
+
+    return _app_of(TiktokenPeer())
 
 
 def tokenizers_app() -> FastAPI:
     """FastAPI around tokenizers."""
-    from benches.peers.base import VocabularyFiles
     from benches.peers.tokenizers_peer import TokenizersPeer
-    from benches.vocabularies import prepare
 
-    files = prepare(os.environ["BENCH_VOCABULARY"], target=Path(os.environ["BENCH_FOLDER"]))
-    assert isinstance(files, VocabularyFiles)
-    peer = TokenizersPeer()
-    peer.load(files)
-    return _app(peer.list_call())
+    return _app_of(TokenizersPeer())

@@ -47,7 +47,7 @@ def load(
 
 
 def kilobytes(seconds: float, folder: Path) -> None:
-    """Counts of 1 KB, ours and those of rivals, on one core each in turn."""
+    """Count 1 KB with our service and with rivals, on one core each in turn."""
     where = {"BENCH_VOCABULARY": VOCABULARY, "BENCH_FOLDER": str(folder)}
     ours = {"text": KILOBYTE}
     theirs = {"prompt": KILOBYTE}

@@ -92,7 +92,7 @@ def _said(name: str, value: Any) -> str:
 
 
 def _flat(row: Any) -> dict[str, Any]:
-    """Plain values of a member, those of its own members under joined names."""
+    """Plain values of a member; its own members have joined names."""
     values: dict[str, Any] = {}
     for field in fields(row):
         value = getattr(row, field.name)

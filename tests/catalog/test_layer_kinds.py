@@ -37,7 +37,7 @@ def test_parameters_are_those_of_transformers(kind: str) -> None:
     found = count_parameters(facts).total
     if not built["head"] and not facts.tied_embeddings:
         found -= facts.vocab_size * facts.hidden_size
-    # What is left: buffers of routers that published files hold and classes do not count.
+    # The rest is buffers of routers that published files hold and classes do not count.
     assert found == pytest.approx(built["n"], rel=1e-3)
 
 

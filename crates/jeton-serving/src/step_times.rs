@@ -151,7 +151,7 @@ impl StepTimes {
         memory.max(arithmetic) + self.overhead_seconds
     }
 
-    /// The times of steps that only decode, the first of them with so many cached tokens.
+    /// Returns the times of steps that only decode; `tokens` are cached before the first one.
     pub(crate) fn decoding(&self, n: i64, tokens: &[i64], growth: &[i64]) -> SteadySteps {
         let mut steps = SteadySteps {
             a: self.weights(n) + self.state_seconds * n as f64,

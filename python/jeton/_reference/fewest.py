@@ -97,7 +97,7 @@ def cheapest(word: bytes, costs: Mapping[bytes, int]) -> list[Place]:
 
 
 def losses(word: bytes, costs: Mapping[bytes, int]) -> list[tuple[bytes, int]]:
-    """How many tokens more a word needs without each of its tokens of several bytes.
+    """Return the extra tokens of a word if each of its tokens of several bytes is removed.
 
     Example:
         >>> costs = {bytes([byte]): TOKEN_COST for byte in b"abc"} | {b"abc": TOKEN_COST}
@@ -136,7 +136,7 @@ def prune(
     n_wanted: int,
     shrinking_factor: float = 0.9,
 ) -> Iterator[FewestRound]:
-    """Take out tokens until so many are left; the last round has the vocabulary, by falling uses.
+    """Remove tokens until ``n`` are left; the last round holds the vocabulary, by falling uses.
 
     Args:
         candidates: The 256 bytes, which stay, then tokens in the order in which they were learned.
@@ -179,7 +179,7 @@ def prune(
 def _counted(
     words: Mapping[bytes, int], costs: Mapping[bytes, int]
 ) -> tuple[dict[bytes, int], dict[bytes, int]]:
-    """Uses of each token, and what the text would lose with it."""
+    """Count the uses of each token, and the tokens that the text would gain without it."""
     uses, lost = dict.fromkeys(costs, 0), dict.fromkeys(costs, 0)
     for word, count in words.items():
         for start, end in cheapest(word, costs):

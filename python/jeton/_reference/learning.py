@@ -36,7 +36,7 @@ __all__ = [
 
 S = TypeVar("S", bound=Hashable)
 Score = Callable[[int, int, int], float]
-"""Counts of a pair, of its left part, of its right part: what the pair is worth."""
+"""Score of a pair, from its count and the counts of its left and right part."""
 Ties: TypeAlias = Callable[[Mapping[S, int]], Callable[[tuple[S, S]], Any]]
 """Takes the ids; gives the order of pairs that are worth the same."""
 

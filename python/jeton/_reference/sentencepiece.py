@@ -53,7 +53,7 @@ def normalize(
 
     Args:
         text: The text.
-        rules: Text and replacement: those of NFKC, say.
+        rules: Text and replacement, such as the rules of NFKC.
         kept: User-defined pieces.
         add_dummy_prefix: Put a space in front, so that a word is the same at the beginning.
         remove_extra: Make runs of spaces one, and take those at the ends away.

@@ -56,7 +56,7 @@ class TrimRound:
 
 
 def pool_size(n_wanted: int) -> int:
-    """Tokens of the pool for a vocabulary of so many: one more for every four merges.
+    """Return the size of the pool for a vocabulary: one more token for every four merges.
 
     Example:
         >>> pool_size(256 + 40)
@@ -114,7 +114,7 @@ class _Pool:
         return Kept(frozenset(range(len(self.tokens))) - gone, pairs)
 
     def made(self, uses: Sequence[int]) -> list[int]:
-        """How often merging makes each token, those that later merges swallow too."""
+        """Count the times that merging makes each token, also if a later merge swallows it."""
         made = list(uses)
         for place in sorted(self.pairs, reverse=True):
             for part in self.pairs[place]:

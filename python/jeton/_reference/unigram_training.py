@@ -98,7 +98,7 @@ def _unknown(scores: Mapping[str, float]) -> float:
 
 
 def expect(words: Mapping[str, int], scores: Mapping[str, float]) -> tuple[dict[str, float], float]:
-    """How often each piece is used, all ways to cut weighed, and the text's log likelihood.
+    """Return the uses of each piece, weighed over all cuts, and the text's log likelihood.
 
     Example:
         "ab" is as likely as "a" and "b" together, so each way is used half of the time:

@@ -51,7 +51,7 @@ class ConfigFields:
         for source in (self.values, self.defaults):
             for name in names:
                 value = source.get(name)
-                # A null of the file says that there is none, whatever the class has.
+                # A null of the file says that there is none; no default of the class counts.
                 if value is None or (source is self.defaults and name in self.values):
                     continue
                 if isinstance(value, list) and value and len(set(map(str, value))) == 1:

@@ -259,7 +259,7 @@ def _extra_config(config: Mapping[str, Any], base: NumberFormat) -> list[Quantiz
 
 
 def _compressed(config: Mapping[str, Any], wide: NumberFormat) -> QuantizationRules | None:
-    """Rules of compressed-tensors: what is ignored, then a format for each group's targets."""
+    """Rules of compressed-tensors: ignored modules, then a format for each group's targets."""
     groups = config.get("config_groups")
     if not isinstance(groups, Mapping) or not groups:
         return None
@@ -273,7 +273,7 @@ def _compressed(config: Mapping[str, Any], wide: NumberFormat) -> QuantizationRu
         if "Linear" in targets:
             rules.append(QuantizationRule("all", "", written))
         rules += _named_or_pattern([one for one in targets if one != "Linear"], written)
-    # The head is a Linear too; writers put it on the list of what is ignored.
+    # The head is a Linear too; writers put it on the list of ignored modules.
     return QuantizationRules("compressed-tensors", tuple(rules), wide, head=True)
 
 
@@ -361,7 +361,7 @@ def _modelopt_format(algorithm: str) -> NumberFormat:
 
 
 def _quark(config: Mapping[str, Any], wide: NumberFormat) -> QuantizationRules | None:
-    """Rules of AMD Quark: what is excluded, formats of single layers, and the global one."""
+    """Rules of AMD Quark: excluded modules, formats of single layers, and the global one."""
     rules = _wildcards(_texts(config, "exclude"))
     table = config.get("layer_quant_config")
     for name, changes in table.items() if isinstance(table, Mapping) else ():

@@ -35,7 +35,7 @@ class ModelClass:
         multi_query: True if all heads share one key-value head by default.
         windows: ``"all"`` layers have a window that is given; ``"switched"``: only with
             ``use_sliding_window``.
-        window_period: One layer in so many has full attention; 0: none.
+        window_period: Layers from one with full attention to the next; 0: none.
         chunked: True if windows are chunks (``attention_chunk_size``).
         attention_sinks: As in `ModelFacts`.
         attention_gate: As in `ModelFacts`.
@@ -44,7 +44,7 @@ class ModelClass:
         n_shared: Shared experts where the configuration does not say.
         mixer: Kind of the layers without attention (`LAYER_KINDS`); None without.
         mlp_in_layers_of_its_own: True if a layer is a mixer or an MLP, never both.
-        attention_period: One layer in so many of a hybrid has attention; 0: none.
+        attention_period: Layers of a hybrid from one with attention to the next; 0: none.
         context_tokens: Where the configuration has no limit; None: it must have.
         is_encoder_decoder: True if it reads one text and writes another.
         note: A note beside the source.

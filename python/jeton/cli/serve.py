@@ -136,8 +136,8 @@ _SECTIONS = {
 @click.option(
     "--watch",
     metavar="F|-",
-    help="Watch the drift of what is counted: a history of `jeton watch --save-baseline`, or - to "
-    "learn from the first texts. The texts of late are held in memory.",
+    help="Watch the drift of the counted texts: a history of `jeton watch --save-baseline`, or - "
+    "to learn from the first texts. The texts of late are held in memory.",
 )
 @click.option(
     "--reload-seconds",
@@ -190,7 +190,7 @@ def serve(**given: Any) -> None:
 
 
 def _fields(given: dict[str, Any]) -> dict[str, Any]:
-    """Return fields of the settings: those of the file, and over them those of the options."""
+    """Return the fields of the settings; an option replaces the field of the file."""
     from dataclasses import replace
 
     from jeton.service.files import read_keys, read_service_fields

@@ -46,7 +46,7 @@ def invisible() -> re.Pattern[str]:
     """Return the pattern of runs that nobody sees: characters without ink, and controls.
 
     White space is none of them, nor is a joiner or a selector of colour behind an emoji. Joiners of
-    scripts and marks of direction are: what is left is for comparing, not for reading.
+    scripts and marks of direction are: the result is for comparing, not for reading.
 
     Example:
         >>> invisible().sub("", "a" + chr(0x200B) + "b" + chr(7) + chr(0x202E))

@@ -136,7 +136,7 @@ def gate_to_markdown(result: GateResult) -> str:
 
 
 def main_result(result: GateResult) -> BudgetResult | None:
-    """The figure whose causes are told of two corpora: those of the others follow from it.
+    """Return the figure whose causes are shown for two corpora; the other causes follow from it.
 
     That is the mean of the tokens, unless dollars moved for another reason than the text.
     """

@@ -82,7 +82,7 @@ class ServiceSettings:
         drain_seconds: Time between a failing readiness and the end of listening.
         stop_seconds: Time that running requests have after that.
         reload_seconds: Time between looks at the tokenizers' files; None: only on SIGHUP.
-        watch: Watch the drift of what is counted: a file of ``jeton watch --save-baseline``, or
+        watch: Watch the drift of the counted texts: a file of ``jeton watch --save-baseline``, or
             ``-`` to learn from the first texts; empty: no watch.
     """
 

@@ -79,7 +79,7 @@ class MeanEvidence:
 
     @property
     def evidence(self) -> Array:
-        """How often the stake has grown, of each stream; 1 at the start."""
+        """Factor by which the stake of each stream has grown; 1 at the start."""
         sides = np.asarray(self._stakes.mean(axis=2) + self._kept)
         return np.asarray(sides.mean(axis=0))
 

@@ -202,7 +202,7 @@ def export_otel(monitor: Monitor, reader: Any) -> Any:
             exporter.
 
     Returns:
-        The ``MeterProvider``; its ``shutdown()`` sends what is left.
+        The ``MeterProvider``; its ``shutdown()`` sends the rest.
 
     Raises:
         MissingExtraError: opentelemetry-sdk is not installed.

@@ -30,7 +30,7 @@ class LiveSource(Protocol):
         """Yield the records that are new."""
 
     def close(self) -> None:
-        """Let go of what is held open."""
+        """Close the files and connections."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Outputs:
     """Receivers of what a watch finds.
 
     Attributes:
-        sinks: Called with each alert; one that fails is told of, and the watch goes on.
+        sinks: Called with each alert; the watch names one that fails, and goes on.
         store: Store of windows and alerts.
         complain: Called with words about what failed.
     """

@@ -113,6 +113,6 @@ def test_parts_sum_to_the_index(config: dict[str, Any], n_files: int, of_experts
     scales = sum(n_bytes(one) for one in tensors if one[0].endswith("scale_inv"))
     share = 1 if of_experts == "BF16" else 2
     assert found.experts == by_shape.experts // share + scales
-    # What GPUs of a group hold together is the model and its copies.
+    # The GPUs of a group hold the model and its copies together.
     assert found.on_each_of(1) == found.total
     assert found.on_each_of(2) * 2 >= found.total

@@ -148,7 +148,7 @@ def test_failures_come_as_often_as_stated_and_to_all_alike() -> None:
 
 
 def test_a_bill_of_one_endpoint_regrets_nothing() -> None:
-    """P17: what is left of adding floats is no regret."""
+    """P17: the rounding of float sums is no regret."""
     records = [
         {"model": "a", "usage": {"prompt_tokens": 333 + k, "completion_tokens": 77 * k + 1}}
         for k in range(60)

@@ -1,4 +1,4 @@
-"""Stable names of the causes of a change, beside those of features (`rewriting.STEPS`)."""
+"""Stable names of the causes of a change, beside the names of features (`rewriting.STEPS`)."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def _parts(
         return _of_quantile(sides, bridge, scale, QUANTILES[metric], domain)
     name, factor = metric, Fraction(1)
     if metric not in FIGURES:
-        # A figure that is so much for each token of the mean document (KV cache, linear FLOPs).
+        # The figure is a constant times the mean tokens of a document (KV cache, linear FLOPs).
         name = "tokens_per_document"
         pairs = [(side.get(metric, 0), side.get(name, 0)) for side in (before, after)]
         if not all(value and n for value, n in pairs):

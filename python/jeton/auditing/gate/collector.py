@@ -68,7 +68,7 @@ class Collector:
         self._n_pending_bytes = 0
         self._shared = SharedText()
         self.beginnings = Beginnings()
-        """Shared beginnings of the requests, whatever the tokenizer."""
+        """Shared beginnings of the requests; they do not depend on the tokenizer."""
         self.asked = ""
         """Name that the user wrote for the tokenizer in use."""
 

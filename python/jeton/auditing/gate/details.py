@@ -24,7 +24,7 @@ _MIN_SHARE_CHANGE = 0.01
 """A share that moved by less than a percentage point explains nothing."""
 
 _UNITS = {"tools": "tool", "earlier": "message", "passages": "passage", "prompt": "document"}
-"""Words for the blocks of a part; those of other parts are blocks."""
+"""Words for the blocks of a part; the blocks of other parts have no word of their own."""
 
 
 def detail(

@@ -266,7 +266,7 @@ class _Work:
     def _text(
         self, counted: Callable[[BlockSums], list[int]], scale: Fraction
     ) -> tuple[Effects, Fraction, Fraction]:
-        """Effects on so much a document, and the values before and after."""
+        """Return the effects on the mean of a document, and the values before and after."""
         sides = []
         for text, factor in ((self.before.text, Fraction(1)), (self.bridge, scale)):
             # Logs without text have a domain without documents.

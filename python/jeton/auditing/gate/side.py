@@ -25,7 +25,7 @@ from jeton.errors import FormatError
 __all__ = ["PRICED_KINDS", "BilledSide", "GatePriceCell", "GatePriceKey", "price_cells"]
 
 PRICED_KINDS: Final = ("fresh", "written", "cached", "output", "other")
-"""Kinds of a price: those of prompt tokens, output, and everything else that is billed."""
+"""Kinds of a price: three of prompt tokens, output, and everything else that is billed."""
 
 _KIND = {"full": "fresh", "write": "written", "read": "cached", "output": "output"}
 _CACHED = {"cached": "cache_read_tokens", "written": "cache_write_tokens"}

@@ -1,4 +1,4 @@
-"""Effects of the text on so much a document: number, mix, features, length, wording.
+"""Effects of the text on the mean of a document: number, mix, features, length, wording.
 
 A part of the request has blocks (messages, passages); an effect is a number of blocks times what a
 block has more, or the other way round.
@@ -53,7 +53,7 @@ class Documents:
 
 
 def within(a: Documents, b: Documents) -> Effects:
-    """Effects within one domain, on so much a document."""
+    """Return the effects within one domain, on the mean of a document."""
     effects: Effects = {("frame", FRAME): b.frame - a.frame}
     for part in dict.fromkeys((*a.parts, *b.parts)):
         n = [Fraction(side.blocks(part), side.n) for side in (a, b)]
@@ -73,7 +73,7 @@ _Blocks = Mapping[str, tuple[BlockSums, Sequence[Fraction]]]
 
 
 def _of_blocks(old: _Blocks, new: _Blocks) -> dict[str, Fraction]:
-    """Effects on so much a block: languages, features, and the wording's length and rate."""
+    """Return the effects on the mean of a block: languages, features, length, wording."""
     totals = [sum(cell.n for cell, _ in side.values()) for side in (old, new)]
     effects: dict[str, Fraction] = {}
     for language in dict.fromkeys((*old, *new)):

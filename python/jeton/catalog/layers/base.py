@@ -62,7 +62,7 @@ class CacheRow:
         elements: Elements in the cache's number format.
         heads: Key-value heads that they belong to; 0: all heads share them, so each GPU of a group
             holds them whole.
-        n_bytes: Bytes beside, whatever the cache's format.
+        n_bytes: Further bytes, which do not depend on the cache's format.
         window: Tokens that are kept at most; None: all.
         rate: Tokens that share one entry.
     """
@@ -102,7 +102,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Memory that a layer keeps of a sequence, whatever its length.
+    """Memory that a layer keeps of a sequence, equal for all lengths.
 
     Attributes:
         state_elements: Elements of the recurrent state.

@@ -88,7 +88,7 @@ COST_FIELDS: Final = (
     "spend", "response_cost", "total_cost_usd", "cost_usd", "total_cost", "calculated_total_cost",
     "cost_details", "cost",
 )  # fmt: skip
-"""Where the cost that the log states is looked for, in this order; in USD."""
+"""Fields that may state the cost, in the order in which they are tried; in USD."""
 
 GATEWAY_CACHE_FIELDS: Final = (
     "cache_hit", "cache_status", "gateway_cache_hit", "gateway_cache", "helicone_cache",

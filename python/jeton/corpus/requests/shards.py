@@ -169,7 +169,7 @@ def _raw_pieces(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _next_line(path: str, at: int) -> int:
-    """Where the next line begins, from a place on; the end of the file where none does."""
+    """Return the place where the next line begins, or the end of the file."""
     while data := read_range(path, at, at + PIECE_BYTES):
         place = data.find(b"\n") + 1
         if place:
@@ -179,7 +179,7 @@ def _next_line(path: str, at: int) -> int:
 
 
 def _end_of_character(data: bytes) -> int:
-    """Where the last whole character ends, as far as the text is UTF-8."""
+    """Return the end of the last whole character, as far as the text is UTF-8."""
     for back in range(1, 5):
         if data[-back] & 0xC0 != 0x80:
             return len(data) - back

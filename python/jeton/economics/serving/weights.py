@@ -170,7 +170,7 @@ def weight_bytes(
         vocab_size: Another vocabulary than the model's own.
         weights: ``"published"``, or a format: ``bf16``, ``fp8``, ``int4``, ``mxfp4``, ``nf4``,
             ``q4_k_m`` ... (`jeton.catalog.weight_formats`).
-        dtype_bytes: All parts in so many bytes an element instead; below 1 for less than a byte.
+        dtype_bytes: Bytes of an element of all parts instead; below 1 for less than a byte.
         total_bytes: Sum of all parts, where it is known otherwise; parts keep their shares of it.
 
     Raises:

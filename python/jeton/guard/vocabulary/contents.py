@@ -40,7 +40,7 @@ PERSONAL: Final = {
 shape: they are not found."""
 
 SENSITIVE: Final = ("a mail address", "a key")
-"""Shapes that are told where a vocabulary is made; code is full of the others (``@property``)."""
+"""Shapes that `train` and `adapt extend` report; code is full of the others (``@property``)."""
 
 _NO_MARKERS: Final[frozenset[str]] = frozenset()
 

@@ -309,7 +309,7 @@ def _tensorrt_llm(
             SettingAdvice(
                 "kv_cache_free_gpu_memory_fraction",
                 f"{share:g}",
-                "share of what is free after loading, not of the GPU: "
+                "share of the memory that is free after loading, not of the GPU: "
                 f"{capacity_tokens(own, settings):,} tokens fit",
             ),
         ),

@@ -1,7 +1,7 @@
 """Session files of coding agents: one module for each, and one line here.
 
-A module lists its kinds of records (``base.Agent``): how one is told, and what reads it. The order
-is that in which kinds are asked.
+A module lists its kinds of records (``base.Agent``): how a record is recognized, and its reader.
+Kinds are asked in the order of the list.
 """
 
 from __future__ import annotations
@@ -44,4 +44,4 @@ TAKEN_APART: Final = frozenset({cline.HISTORY})
 """Names of files whose list holds records; elsewhere a list of messages is one chat."""
 
 SHAPES_OF_AGENTS: Final[Mapping[str, str]] = {agent.shape: agent.told for agent in AGENTS}
-"""Shapes of logs by what their records are told."""
+"""Shapes of logs, with the words that describe their records."""

@@ -65,7 +65,7 @@ class Agent(NamedTuple):
     Attributes:
         kind: Name of its own.
         shape: The agent's name, as a log's shape.
-        told: How its records are told, in words.
+        told: Words that describe its records.
         is_it: Tells by the names of a record's fields, in small letters with underscores, whether
             it may be one; the reader asks the values.
         read: The reader.

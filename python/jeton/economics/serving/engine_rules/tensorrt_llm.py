@@ -1,4 +1,4 @@
-"""TensorRT-LLM: the cache takes a share of what is free once the engine has run."""
+"""TensorRT-LLM: the cache takes a share of the memory that is free once the engine has run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TensorrtLlm(EngineRules):
     def memory(
         self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
     ) -> GpuMemory:
-        """``f (M - driver - weights - activations - runtime)``: the share is of what is free."""
+        """``f (M - driver - weights - activations - runtime)``: the share is of the free memory."""
         held = self.loaded_weights(model, plan, weights, tensor)
         share = self.share(gpu, plan, tensor)
         activations = engine = 0
