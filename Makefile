@@ -239,6 +239,7 @@ lock:  ## compile requirements/*.in to *.lock (needs uv)
 	    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	        --no-header requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
 	done
+	@$(BIN)/python scripts/pin_extras.py requirements/dev.lock
 
 clean:  ## remove everything that was made here
 	rm -rf build dist demo target fuzz/target fuzz/corpus $(VENV) $(BENCH_VENV)
