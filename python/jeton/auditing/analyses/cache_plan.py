@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.analyses.cache_rules import CacheRule
+from jeton.catalog.caches import CacheRule
 from jeton.auditing.analyses.prefixes import SharedPrefix
 
 __all__ = ["BreakPoint", "CachePlan", "HitRate", "hit_rate", "plan_cache", "plan_of_blocks"]

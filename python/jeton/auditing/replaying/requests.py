@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.analyses.cache_rules import CacheRule
+from jeton.catalog.caches import CacheRule
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.economics.billed import cut_by_cache
 from jeton.economics.ledger import Ledger

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.analyses.cache_rules import CacheRule, rules_for
+from jeton.catalog.caches import CacheRule, cache_rules_for
 from jeton.auditing.evidence import Evidence
 from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.replaying.prompts import Prompts
@@ -130,7 +130,7 @@ def documents_as_requests(
         head=zeros,
         times=times,
         prompts=prompts,
-        rules=(rules_for(price.provider, price.model),),
+        rules=(cache_rules_for(price.provider, price.model),),
         rule=zeros,
         price=ledger_of,
     )
@@ -172,7 +172,7 @@ def _rules_of(
     for place, (model, provider) in enumerate(pairs):
         number = known.get((model, provider))
         if number is None:
-            found = rules_for(
+            found = cache_rules_for(
                 providers[provider] if provider >= 0 else "", models[model] if model >= 0 else ""
             )
             number = known[model, provider] = rules.setdefault(found, len(rules))

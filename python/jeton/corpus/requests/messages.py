@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from jeton.corpus.requests.blocks import BlockKind, kinds_of_last_turn, passages_in
+from jeton.corpus.requests.sent import SentChat
 
 __all__ = [
     "OVERHEAD_SOURCE",
@@ -95,11 +96,13 @@ class CountedChat:
         messages: Each with ``role``, ``content`` as one string, and whatever else it had.
         tools: Definitions of tools, as they were sent.
         n_attachments: Images, audio, files and token ids, whose tokens are not in the text.
+        sent: The same as it stands in the log; None: it was made from nothing sent.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     tools: list[Mapping[str, Any]] | None = None
     n_attachments: int = 0
+    sent: SentChat | None = None
 
     def joined(self) -> str:
         """Tools and messages as one text, a line break between them.
@@ -138,7 +141,7 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
         system: Instructions beside the messages, as Anthropic, Gemini and OpenAI's responses have.
         tools: A list of definitions, or None.
     """
-    chat = CountedChat()
+    chat = CountedChat(sent=SentChat(messages, system, tools))
     if isinstance(tools, list):
         chat.tools = [tool for tool in tools if isinstance(tool, dict)] or None
     if system:
