@@ -45,8 +45,7 @@ def test_rules_by_provider_and_model(
 
 def test_a_row_holds_from_its_day_on() -> None:
     before, after = (
-        cache_rules_for("openai", "gpt-4.1", day)[0]
-        for day in (date(2025, 6, 1), date(2026, 6, 1))
+        cache_rules_for("openai", "gpt-4.1", day)[0] for day in (date(2025, 6, 1), date(2026, 6, 1))
     )
     assert before.longest_seconds < after.longest_seconds == 86_400
 

@@ -83,5 +83,3 @@ class CacheProvider:
 
     is_it: Callable[[str, str], bool]
     rows: tuple[Row, ...]
-
-

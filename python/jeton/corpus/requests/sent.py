@@ -17,7 +17,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["N_FACTS", "PartKind", "Reason", "SentBlocks", "SentChat", "name_key", "packed", "path_of"]
+__all__ = [
+    "N_FACTS",
+    "PartKind",
+    "Reason",
+    "SentBlocks",
+    "SentChat",
+    "name_key",
+    "packed",
+    "path_of",
+]
 
 PIECE_CHARS: Final = 1024
 """Characters of a piece: some 256 tokens, two steps of OpenAI's cache."""
@@ -198,7 +207,7 @@ def name_key(name: str) -> int:
 
 def _words(text: str, role: int, kind: PartKind, mark: int, place: int) -> tuple[int, ...]:
     facts = role << 32 | kind << 36 | min(place, (1 << 20) - 1) << 43
-    if len(text) <= PIECE_CHARS:
+    if len(text) <= PIECE_CHARS or kind >= PartKind.PICTURE:
         digest, size = _digest(text)
         return digest, size | facts | mark << 40
     words: list[int] = []
