@@ -24,10 +24,11 @@ USD = {
 LEAST = {"claude-sonnet-4-5": 1024, "claude-sonnet-4-0": 1024, "claude-haiku-4-5": 4096}
 START = 1_780_000_000
 FIRST_TOKEN = 3.0
-WORDS = (
-    "parcel courier invoice refund weight label depot customs window address claim damage return "
-    "status email order signature delay driver route limit policy partner tariff region notice"
-).split()
+WORDS = [
+    "parcel", "courier", "invoice", "refund", "weight", "label", "depot", "customs", "window",
+    "address", "claim", "damage", "return", "status", "email", "order", "signature", "delay",
+    "driver", "route", "limit", "policy", "partner", "tariff", "region", "notice",
+]  # fmt: skip
 
 Request = dict[str, Any]
 
@@ -245,7 +246,9 @@ def as_otlp(sent: list[Sent]) -> list[dict[str, Any]]:
                 [{"type": "text", "content": content}]
                 if isinstance(content, str)
                 else [
-                    {"type": "text", "content": p["text"]} if p.get("type") == "text" else p
+                    {"type": "text", "content": p["text"]}
+                    if p.get("type") == "text"
+                    else {k: v for k, v in p.items() if k != "cache_control"}
                     for p in content
                 ]
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import pairwise
 
@@ -36,6 +36,8 @@ class AgentUse:
         n_tokens: Their tokens, each time they were sent.
         usd: Cost that goes without them, in the time of the log.
         remedy: Smallest change.
+        rows: Rows of the evidence, and what each has less: input, read, written, for an hour; an
+            input of -1 is a request that is not sent.
     """
 
     kind: str
@@ -44,6 +46,7 @@ class AgentUse:
     n_tokens: int
     usd: Decimal
     remedy: str
+    rows: Mapping[int, tuple[int, int, int, int]] = field(default_factory=dict)
 
 
 def agent_uses(
@@ -72,11 +75,12 @@ def _without(
     uses: Sequence[Use],
     prices: LogPrices,
     gone: Mapping[int, list[tuple[int, float]]],
-) -> tuple[int, Decimal]:
-    """Return tokens and cost of blocks that would not be sent: (first piece, tokens) by request."""
+) -> tuple[int, Decimal, dict[int, tuple[int, int, int, int]]]:
+    """Return tokens, cost and less of each row without blocks: (first piece, tokens) by request."""
     places = list(gone)
     changed, now = list(ordered), list(uses)
     n_tokens = 0
+    rows = {}
     for place in places:
         call, use = ordered[place], uses[place]
         read, written = max(use.read, 0), use.written
@@ -95,7 +99,14 @@ def _without(
             max(0, written - round(less_written)),
             max(0, hour),
         )
-    return n_tokens, prices.usd(ordered, uses, places) - prices.usd(changed, now, places)
+        rows[call.row] = (
+            call.input_tokens - changed[place].input_tokens,
+            read - max(now[place].read, 0),
+            written - now[place].written,
+            use.written_1h - now[place].written_1h,
+        )
+    usd = prices.usd(ordered, uses, places) - prices.usd(changed, now, places)
+    return n_tokens, usd, rows
 
 
 def _results_of(call: Call) -> list[tuple[int, int, float, int]]:
@@ -133,7 +144,7 @@ def _carried(
                 gone.setdefault(name, {}).setdefault(place, []).append((at, tokens))
     found = []
     for name, own in gone.items():
-        n_tokens, usd = _without(ordered, uses, prices, own)
+        n_tokens, usd, rows = _without(ordered, uses, prices, own)
         is_picture = name == -1
         found.append(
             AgentUse(
@@ -145,6 +156,7 @@ def _carried(
                 "send a picture once; afterwards name it in words"
                 if is_picture
                 else "keep a summary of a large result in the history, and read it again if needed",
+                rows,
             )
         )
     return found
@@ -175,7 +187,7 @@ def _unused_tools(
                 gone.setdefault(place, []).append((at, block.tokens))
     if len(gone) < _MIN_CALLS:
         return []
-    n_tokens, usd = _without(ordered, uses, prices, gone)
+    n_tokens, usd, rows = _without(ordered, uses, prices, gone)
     shown = sorted(names.get(name, "") for name in unused)
     return [
         AgentUse(
@@ -185,6 +197,7 @@ def _unused_tools(
             n_tokens,
             usd,
             "do not declare tools that no request of the log calls",
+            rows,
         )
     ]
 
@@ -209,6 +222,7 @@ def _retries(ordered: Sequence[Call], uses: Sequence[Use], prices: LogPrices) ->
             sum(ordered[p].input_tokens for p in again),
             prices.usd(ordered, uses, again),
             "raise the client's timeout, wait longer between attempts, and stop after the second",
+            {ordered[p].row: (-1, 0, 0, 0) for p in again},
         )
     ]
 

@@ -23,7 +23,7 @@ MAX_BLOCKS = 4_000_000
 
 _NO_MARK = ~(3 << 40)
 _N_FITTED = 2_000
-_RIDGE = 0.02
+_RIDGE = 0.002
 _USUAL_PICTURE = 4_000.0
 """Bytes of text that a picture is taken for at first: some 1,000 tokens."""
 _LIFE_OF_MARK = {1: 300.0, 2: 3600.0, 3: 86_400.0}

@@ -18,10 +18,11 @@ from jeton.auditing.caching.sessions import figures_of, sessions_of
 from jeton.auditing.caching.usage_verdicts import judged_by_usage, read_instead
 from jeton.auditing.caching.verdicts import FAULTS, Judged, Verdict, judged
 from jeton.corpus.requests.blocks import BlockKind
+from jeton.economics.ledger import Ledger
 from jeton.workload.inputs.requests import RequestEvidence
 from jeton.workload.sampling.deep_sample import SampleDocument
 
-__all__ = ["examined"]
+__all__ = ["examined", "examined_of"]
 
 MIN_SHARE = Decimal("0.0005")
 """Least share of the bill that a mended fault saves; less is rounding."""
@@ -86,6 +87,17 @@ def examined(
         figures=figures_of(ordered, uses, found, steps, bill),
         mended=tuple(_mended_use(step, ordered, uses) for step in steps),
     )
+
+
+def examined_of(
+    evidence: RequestEvidence | None, documents: Sequence[SampleDocument], ledger: Ledger | None
+) -> CacheReport | None:
+    """Return what happened to the requests of a log, with dollars of a year by its ledger."""
+    if evidence is None:
+        return None
+    year = None if ledger is None or not ledger.usd else ledger.per_year()
+    factor = None if year is None or ledger is None else year / ledger.usd
+    return examined(evidence, documents, year_per_usd=factor)
 
 
 def _slot(found: Judged) -> tuple[str, str, str]:

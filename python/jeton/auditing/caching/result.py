@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -129,6 +129,14 @@ class CacheReport:
     mended: tuple[MendedUse, ...] = ()
 
     @property
+    def judges_most(self) -> bool:
+        """True if most requests have a verdict, and not all are the first of their kind."""
+        n = {"cold": 0, "not-examinable": 0, "": 0}
+        for group in self.verdicts:
+            n[group.verdict if group.verdict in n else ""] += group.n_requests
+        return n[""] > max(n["cold"], n["not-examinable"])
+
+    @property
     def faults(self) -> tuple[VerdictGroup, ...]:
         """The groups that cost something."""
         return tuple(group for group in self.verdicts if group.usd > 0)
@@ -158,7 +166,8 @@ class CacheReport:
             sessions.append(own)
         agents = []
         for use in self.agents:
-            entry = asdict(use)
+            entry = asdict(replace(use, rows={}))
+            del entry["rows"]
             entry["usd"] = f"{use.usd:.6f}"
             agents.append(entry)
         return {

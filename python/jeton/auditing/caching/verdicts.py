@@ -1,4 +1,4 @@
-"""One verdict a request: what its prompt cache did, and the first cause where it could have read."""
+"""One verdict a request: what its prompt cache did, and the cause where it read too little."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def _blocks(chat: SentChat) -> Iterator[tuple[int, ...]]:
         parts = content if isinstance(content, list) else [content] if content else []
         for last, part in enumerate(parts, start=1):
             words = _part(part, role, place)
-            yield words[:-1] + (words[-1] | mark << 40,) if mark and last == len(parts) else words
+            yield (*words[:-1], words[-1] | mark << 40) if mark and last == len(parts) else words
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             yield _named(_words(_json(call), role, PartKind.CALL, 0, place), call)

@@ -51,8 +51,8 @@ from jeton.corpus.requests.pool import MAX_PROCESSES, ReadingPool, processes_for
 from jeton.corpus.requests.reading import ReadOptions, Turns
 from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
 from jeton.corpus.requests.rows import Row
-from jeton.corpus.requests.sent import SentBlocks
 from jeton.corpus.requests.seams import PartEntry, PartExit, stable_hash
+from jeton.corpus.requests.sent import SentBlocks
 from jeton.corpus.requests.shards import (
     LogPart,
     LogShard,
