@@ -104,6 +104,7 @@ def prefix(n_tokens: int, n_documents: int, parent: int, above: int = 0) -> Shar
     return SharedPrefix(n_tokens * 4, n_tokens, n_tokens - above, n_documents, parent, (0,))
 
 
+CLAUDE = cache_rules_for("anthropic", "")[0]
 EXPLICIT = CacheRule("test", 10, 1, 1.25, 300.0, 2, "a test")
 
 
@@ -166,13 +167,9 @@ def test_an_automatic_cache_serves_every_prefix_in_its_steps() -> None:
 
 def test_a_break_point_that_costs_more_than_it_saves_is_not_set() -> None:
     tree = [prefix(5000, 2, -1)]
-    seldom = plan_cache(
-        tree, n_documents=2, rule=cache_rules_for("anthropic", "")[0], hits=lambda *_: 0.1, read_factor=0.1
-    )
+    seldom = plan_cache(tree, n_documents=2, rule=CLAUDE, hits=lambda *_: 0.1, read_factor=0.1)
     assert seldom.break_points == ()
-    often = plan_cache(
-        tree, n_documents=2, rule=cache_rules_for("anthropic", "")[0], hits=lambda *_: 0.3, read_factor=0.1
-    )
+    often = plan_cache(tree, n_documents=2, rule=CLAUDE, hits=lambda *_: 0.3, read_factor=0.1)
     assert often.n_saved_tokens == pytest.approx(5000 * 2 * (0.3 * 0.9 - 0.7 * 0.25))
 
 

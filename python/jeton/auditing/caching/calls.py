@@ -94,6 +94,7 @@ class Call:
         agent: Key of the sub-agent; 0: none.
         parameters: Hash of parameters beside the text.
         reason: The provider's reason of a miss; 0: none.
+        is_cut: True if its text is shorter than its tokens can be: cut, or redacted.
     """
 
     row: int
@@ -110,6 +111,7 @@ class Call:
     agent: int
     parameters: int
     reason: int
+    is_cut: bool = False
 
     def n_static(self) -> int:
         """Return the number of pieces of tools and instructions."""
@@ -220,6 +222,8 @@ def _weights(
         if len(words) <= N_FACTS or len(own) >= 2 * _N_FITTED:
             continue
         sizes, group = _groups(words)
+        if _is_cut(sizes, group, int(columns.input_tokens[row])):  # type: ignore[attr-defined]
+            continue
         # Each picture or file counts as one of a usual size, until a request proves another.
         sizes = np.where(group == 3, _USUAL_PICTURE, sizes)
         total = float(columns.input_tokens[row])  # type: ignore[attr-defined]
@@ -261,7 +265,8 @@ def _call(
     facts = [int(word) for word in words[:N_FACTS]] or [0] * N_FACTS
     blocks: list[Block] = []
     marks: list[Mark] = []
-    if len(words) > N_FACTS:
+    is_cut = len(words) > N_FACTS and _is_cut(*_groups(words), total)
+    if len(words) > N_FACTS and not is_cut:
         sizes, group = _groups(words)
         tokens = _tokens(sizes, group, total, weights.get(model))
         hashes, own = words[N_FACTS::2].tolist(), words[N_FACTS + 1 :: 2].tolist()
@@ -291,7 +296,13 @@ def _call(
         agent=facts[1],
         parameters=facts[0],
         reason=facts[2],
+        is_cut=is_cut,
     )
+
+
+def _is_cut(sizes: NDArray[np.float64], group: NDArray[np.int64], total: int) -> bool:
+    """True if a text has fewer bytes than its request has tokens, pictures and files apart."""
+    return not bool((group == 3).any()) and float(sizes.sum()) < total
 
 
 def _tokens(

@@ -16,7 +16,7 @@ from jeton.auditing.caching.replay import Use, delays_of, replay
 from jeton.auditing.caching.result import CacheReport, MendedUse, VerdictGroup
 from jeton.auditing.caching.sessions import figures_of, sessions_of
 from jeton.auditing.caching.usage_verdicts import judged_by_usage, read_instead
-from jeton.auditing.caching.verdicts import FAULTS, Judged, Verdict, judged
+from jeton.auditing.caching.verdicts import FAULTS, CacheVerdict, Judged, judged
 from jeton.corpus.requests.blocks import BlockKind
 from jeton.economics.ledger import Ledger
 from jeton.workload.inputs.requests import RequestEvidence
@@ -30,6 +30,8 @@ MIN_SHARE = Decimal("0.0005")
 _ROUNDS = 6
 _GROUPS = 5
 _MANY_CALLS = 20_000
+_SAMPLED_SHARE = 0.3
+_MIN_UNWRITTEN = 3
 _ERROR_SHARE = 0.05
 
 
@@ -70,6 +72,7 @@ def examined(
     ordered, uses = calls.calls, tuple(logged_uses(calls.calls))
     expected = tuple(replay(calls, ordered, delays=delays))
     found = judged_by_usage(calls, ordered, judged(calls, ordered, uses, delays))
+    found = _without_guesses(calls, uses, expected, found)
     prices = LogPrices(evidence)
     everything = range(len(ordered))
     bill = prices.usd(ordered, uses, everything)
@@ -100,8 +103,44 @@ def examined_of(
     return examined(evidence, documents, year_per_usd=factor)
 
 
+def _without_guesses(
+    calls: Calls, uses: Sequence[Use], expected: Sequence[Use], found: list[Judged]
+) -> list[Judged]:
+    """Return the verdicts without those that need every request, where the log lacks many.
+
+    A read of what no logged request has written proves that others were sent.
+    """
+    places = [p for p, call in enumerate(calls.calls) if call.blocks and uses[p].read > 0]
+    n_unwritten = sum(
+        uses[p].read > expected[p].read + _ERROR_SHARE * calls.calls[p].input_tokens
+        and found[p].verdict in (CacheVerdict.COLD, CacheVerdict.HIT)
+        for p in places
+    )
+    if n_unwritten <= _SAMPLED_SHARE * len(places) or n_unwritten < _MIN_UNWRITTEN:
+        return found
+    reason = "the log holds a part of the requests: prefixes are read that none of them wrote"
+    return [
+        Judged(CacheVerdict.NOT_EXAMINABLE, judgement.n_tokens, reason=reason)
+        if judgement.verdict in _NEEDS_ALL
+        else judgement
+        for judgement in found
+    ]
+
+
+_NEEDS_ALL = frozenset(
+    {
+        CacheVerdict.EXPIRED,
+        CacheVerdict.CONCURRENT,
+        CacheVerdict.WRITE_UNREAD,
+        CacheVerdict.HOUR_UNEARNED,
+        CacheVerdict.PROVIDER,
+        CacheVerdict.LOOK_BACK,
+    }
+)
+
+
 def _slot(found: Judged) -> tuple[str, str, str]:
-    if found.verdict is not Verdict.CHANGED:
+    if found.verdict is not CacheVerdict.CHANGED:
         return found.verdict.value, "", found.change
     part = found.block if found.block.startswith("system") else found.block.partition("[")[0]
     return found.verdict.value, part, found.change
@@ -153,7 +192,12 @@ def _mended(
             steps.append(replace(best, usd=share))
             waiting = []
         done.add(_slot(best.fault))
-        state = best.state
+        # The provider's reason was that of the request as it was.
+        mended = [
+            replace(call, reason=0) if call.reason and place in set(best.places) else call
+            for place, call in enumerate(best.state.ordered)
+        ]
+        state = replace(best.state, ordered=tuple(mended))
         again = judged(calls, state.ordered, state.uses, delays)
         found = judged_by_usage(calls, state.ordered, again)
     return steps
@@ -168,11 +212,11 @@ def _tries(
     prices: LogPrices,
 ) -> list[_Step]:
     fault = max((found[p] for p in own), key=lambda judged: judged.n_tokens)
-    if fault.verdict is Verdict.PROVIDER or not state.ordered[own[0]].blocks:
+    if fault.verdict is CacheVerdict.PROVIDER or not state.ordered[own[0]].blocks:
         return [_as_read(state, found, own, fault, prices)]
     tried = []
     for mended, remedy in ways_to_mend(calls, state.ordered, found, fault):
-        free = {} if fault.verdict is Verdict.CONCURRENT else delays
+        free = {} if fault.verdict is CacheVerdict.CONCURRENT else delays
         after = tuple(replay(calls, mended, delays=free))
         uses, changed = [], []
         for place, (before, now) in enumerate(zip(state.expected, after, strict=True)):
@@ -207,10 +251,10 @@ def _as_read(
         uses[place] = read_instead(uses[place], found[place].n_tokens)
     usd = prices.usd(state.ordered, state.uses, own) - prices.usd(state.ordered, uses, own)
     words = {
-        Verdict.PROVIDER: "nothing to edit: the beginning was equal and alive; ask the provider",
-        Verdict.EXPIRED: "mark for an hour, or go on with a session before its cache ends",
-        Verdict.SWITCHED: "keep one model for a whole session",
-        Verdict.CHANGED: f"keep {fault.block or 'the beginning'} as it was; append only",
+        CacheVerdict.PROVIDER: "no edit: the beginning was equal and alive; ask the provider",
+        CacheVerdict.EXPIRED: "mark for an hour, or go on with a session before its cache ends",
+        CacheVerdict.SWITCHED: "keep one model for a whole session",
+        CacheVerdict.CHANGED: f"keep {fault.block or 'the beginning'} as it was; append only",
     }
     return _Step(
         fault, usd, words.get(fault.verdict, ""), tuple(own), replace(state, uses=tuple(uses))
@@ -256,7 +300,7 @@ def _groups(
         if judgement.verdict not in FAULTS:
             reasons[judgement.verdict.value, judgement.reason] += 1
     for reason, n in calls.unexamined.items():
-        reasons[Verdict.NOT_EXAMINABLE.value, reason] += n
+        reasons[CacheVerdict.NOT_EXAMINABLE.value, reason] += n
     groups += [
         VerdictGroup(verdict, n, reason=reason, usd_per_year=None if year is None else Decimal(0))
         for (verdict, reason), n in sorted(reasons.items())

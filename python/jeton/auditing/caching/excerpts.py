@@ -10,7 +10,7 @@ import numpy as np
 
 from jeton.auditing.analyses.prefixes import common_prefix_chars
 from jeton.auditing.caching.calls import Call
-from jeton.auditing.caching.verdicts import Judged, Verdict
+from jeton.auditing.caching.verdicts import CacheVerdict, Judged
 from jeton.workload.inputs.requests import RequestEvidence
 from jeton.workload.sampling.deep_sample import SampleDocument
 
@@ -50,7 +50,7 @@ class Excerpts:
 
     def of(self, ordered: Sequence[Call], fault: Judged, places: Sequence[int]) -> Excerpt:
         """Return the text of a change; nothing where it is not at hand."""
-        if fault.verdict is not Verdict.CHANGED or fault.at < 0:
+        if fault.verdict is not CacheVerdict.CHANGED or fault.at < 0:
             return Excerpt()
         texts: list[str] = []
         for place in [fault.other, *places][:_MAX_PAIRS]:

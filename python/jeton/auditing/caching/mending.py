@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jeton.auditing.caching.calls import Block, Call, Calls, Mark, is_end
-from jeton.auditing.caching.verdicts import Judged, Verdict
+from jeton.auditing.caching.verdicts import CacheVerdict, Judged
 
 __all__ = ["Mended", "ways_to_mend"]
 
@@ -35,11 +35,11 @@ def ways_to_mend(
     own = [p for p, f in enumerate(found) if _is_same(f, fault)]
     models = {ordered[p].model for p in own}
     verdict = fault.verdict
-    if verdict is Verdict.CHANGED:
+    if verdict is CacheVerdict.CHANGED:
         yield from _unchanged(ordered, found, own, fault)
-    elif verdict is Verdict.SWITCHED:
+    elif verdict is CacheVerdict.SWITCHED:
         yield _unswitched(ordered, found, own, fault)
-    elif verdict is Verdict.EXPIRED:
+    elif verdict is CacheVerdict.EXPIRED:
         if all(calls.rules[model][-1].lifetime == "1h" for model in models):
             yield (
                 _lives(ordered, models, static_alone=True),
@@ -55,7 +55,7 @@ def ways_to_mend(
                     '{"type": "ephemeral", "ttl": "1h"}'
                 ),
             )
-    elif verdict is Verdict.HOUR_UNEARNED:
+    elif verdict is CacheVerdict.HOUR_UNEARNED:
         yield (
             tuple(
                 replace(c, marks=tuple(Mark(m.at, _MINUTES) for m in c.marks))
@@ -65,7 +65,7 @@ def ways_to_mend(
             ),
             'cache_control: remove "ttl": "1h"; every read comes within 5 minutes',
         )
-    elif verdict is Verdict.WRITE_UNREAD:
+    elif verdict is CacheVerdict.WRITE_UNREAD:
         yield (
             tuple(replace(c, marks=()) if c.model in models else c for c in ordered),
             ("remove cache_control from text that no other request shares"),
@@ -74,9 +74,9 @@ def ways_to_mend(
             tuple(_marked(c, static=True) if c.model in models else c for c in ordered),
             ("cache_control: behind tools and system alone, not behind the text of one request"),
         )
-    elif verdict in (Verdict.NO_MARK, Verdict.MARK_LATE, Verdict.LOOK_BACK):
+    elif verdict in (CacheVerdict.NO_MARK, CacheVerdict.MARK_LATE, CacheVerdict.LOOK_BACK):
         yield from _with_marks(ordered, models, verdict)
-    elif verdict is Verdict.BELOW_MINIMUM:
+    elif verdict is CacheVerdict.BELOW_MINIMUM:
         least = {model: calls.rules[model][0].min_tokens for model in models}
         padded = tuple(_padded(c, least.get(c.model, 0)) for c in ordered)
         yield (
@@ -86,14 +86,14 @@ def ways_to_mend(
                 "definitions of tools), or remove the mark"
             ),
         )
-    elif verdict is Verdict.CONCURRENT:
+    elif verdict is CacheVerdict.CONCURRENT:
         yield tuple(ordered), "send the first request, wait for its first token, then the others"
 
 
 def _is_same(found: Judged, fault: Judged) -> bool:
     if found.verdict is not fault.verdict or found.change != fault.change:
         return False
-    return fault.verdict is not Verdict.CHANGED or _slot(found) == _slot(fault)
+    return fault.verdict is not CacheVerdict.CHANGED or _slot(found) == _slot(fault)
 
 
 def _slot(found: Judged) -> str:
@@ -283,11 +283,13 @@ def _marked(call: Call, *, static: bool = False, last: bool = False, between: bo
     return replace(call, marks=tuple(Mark(at, life) for at in sorted(set(places))))
 
 
-def _with_marks(ordered: Sequence[Call], models: set[int], verdict: Verdict) -> Iterator[Mended]:
+def _with_marks(
+    ordered: Sequence[Call], models: set[int], verdict: CacheVerdict
+) -> Iterator[Mended]:
     def each(**where: bool) -> tuple[Call, ...]:
         return tuple(_marked(c, **where) if c.model in models else c for c in ordered)
 
-    if verdict is Verdict.LOOK_BACK:
+    if verdict is CacheVerdict.LOOK_BACK:
         yield (
             each(static=True, last=True, between=True),
             ("cache_control: every 15 blocks, so that none is more than 20 blocks behind a mark"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from jeton.auditing.caching.calls import Call, Calls
 from jeton.auditing.caching.replay import Use
-from jeton.auditing.caching.verdicts import Judged, Verdict
+from jeton.auditing.caching.verdicts import CacheVerdict, Judged
 from jeton.corpus.requests.sent import Reason
 
 __all__ = ["judged_by_usage", "read_instead"]
@@ -31,9 +31,10 @@ def judged_by_usage(calls: Calls, ordered: Sequence[Call], found: list[Judged]) 
         if call.blocks:
             continue
         if not call.session:
-            found[place] = Judged(
-                Verdict.NOT_EXAMINABLE, reason="the log shows neither text nor a session"
-            )
+            if not call.is_cut:
+                found[place] = Judged(
+                    CacheVerdict.NOT_EXAMINABLE, reason="the log shows neither text nor a session"
+                )
             continue
         if call.read < 0:
             continue
@@ -41,7 +42,7 @@ def judged_by_usage(calls: Calls, ordered: Sequence[Call], found: list[Judged]) 
         before = last.get(key)
         last[key] = place
         found[place] = (
-            Judged(Verdict.COLD)
+            Judged(CacheVerdict.COLD)
             if before is None
             else _against(calls, call, ordered[before], before)
         )
@@ -55,13 +56,13 @@ def _against(calls: Calls, call: Call, before: Call, place: int) -> Judged:
         established = max(before.read, 0) + max(before.written, 0)
     if established < rule.min_tokens or call.input_tokens < _REBUILT_SHARE * established:
         # The context was compacted, or there was nothing to read.
-        return Judged(Verdict.COLD)
+        return Judged(CacheVerdict.COLD)
     missed = min(established, call.input_tokens) - call.read
     is_rebuilt = missed > _REBUILT_SHARE * established
     if not rule.is_automatic:
         is_rebuilt &= call.written > _REBUILT_SHARE * established
     if not is_rebuilt:
-        return Judged(Verdict.HIT)
+        return Judged(CacheVerdict.HIT)
     life = rule.ttl_seconds
     if before.written_1h > 0:
         life = calls.rules[call.model][-1].ttl_seconds
@@ -73,17 +74,17 @@ def _against(calls: Calls, call: Call, before: Call, place: int) -> Judged:
     }
     reason = Reason(call.reason)
     if reason in parts:
-        return Judged(Verdict.CHANGED, missed, parts[reason], other=place)
+        return Judged(CacheVerdict.CHANGED, missed, parts[reason], other=place)
     if call.model != before.model or reason is Reason.model_changed:
-        return Judged(Verdict.SWITCHED, missed, "", "model", place)
+        return Judged(CacheVerdict.SWITCHED, missed, "", "model", place)
     if is_late:
-        return Judged(Verdict.EXPIRED, missed, other=place)
+        return Judged(CacheVerdict.EXPIRED, missed, other=place)
     if reason is Reason.previous_message_not_found:
-        return Judged(Verdict.PROVIDER, missed, other=place)
+        return Judged(CacheVerdict.PROVIDER, missed, other=place)
     if call.read >= rule.min_tokens:
-        return Judged(Verdict.CHANGED, missed, "messages", "history edited", place)
+        return Judged(CacheVerdict.CHANGED, missed, "messages", "history edited", place)
     return Judged(
-        Verdict.NOT_EXAMINABLE,
+        CacheVerdict.NOT_EXAMINABLE,
         missed,
         reason="a rebuild, and the log shows neither text nor the provider's reason",
     )

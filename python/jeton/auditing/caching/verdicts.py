@@ -12,7 +12,7 @@ from jeton.auditing.caching.replay import Use, chain_of, replay
 from jeton.catalog.caches import CacheRule
 from jeton.corpus.requests.sent import PartKind, Reason
 
-__all__ = ["FAULTS", "Judged", "Verdict", "judged"]
+__all__ = ["FAULTS", "CacheVerdict", "Judged", "judged"]
 
 _SLACK_TOKENS = 64
 _SLACK_SHARE = 0.03
@@ -23,7 +23,7 @@ _LIKE_SHARE = 0.25
 """Largest difference in length of two versions of one block."""
 
 
-class Verdict(StrEnum):
+class CacheVerdict(StrEnum):
     """Verdicts, each with its id."""
 
     COLD = "cold"
@@ -42,14 +42,20 @@ class Verdict(StrEnum):
     NOT_EXAMINABLE = "not-examinable"
 
 
-FAULTS = frozenset(Verdict) - {Verdict.COLD, Verdict.HIT, Verdict.NOT_EXAMINABLE}
+_CUT = "the log does not show all of its text: cut, redacted, or tools left out"
+
+FAULTS = frozenset(CacheVerdict) - {
+    CacheVerdict.COLD,
+    CacheVerdict.HIT,
+    CacheVerdict.NOT_EXAMINABLE,
+}
 
 _OF_REASON = {
-    Reason.model_changed: (Verdict.SWITCHED, "model"),
-    Reason.system_changed: (Verdict.CHANGED, "system"),
-    Reason.tools_changed: (Verdict.CHANGED, "tools"),
-    Reason.messages_changed: (Verdict.CHANGED, "messages"),
-    Reason.previous_message_not_found: (Verdict.PROVIDER, ""),
+    Reason.model_changed: (CacheVerdict.SWITCHED, "model"),
+    Reason.system_changed: (CacheVerdict.CHANGED, "system"),
+    Reason.tools_changed: (CacheVerdict.CHANGED, "tools"),
+    Reason.messages_changed: (CacheVerdict.CHANGED, "messages"),
+    Reason.previous_message_not_found: (CacheVerdict.PROVIDER, ""),
 }
 
 
@@ -69,7 +75,7 @@ class Judged:
         disagrees: True if the provider states another reason, which then stands here.
     """
 
-    verdict: Verdict
+    verdict: CacheVerdict
     n_tokens: int = 0
     block: str = ""
     change: str = ""
@@ -107,10 +113,17 @@ def judged(
     found = []
     for place, call in enumerate(ordered):
         if not call.blocks:
-            found.append(Judged(Verdict.NOT_EXAMINABLE, reason="the log shows no text"))
+            words = _CUT if call.is_cut else "the log shows no text"
+            found.append(Judged(CacheVerdict.NOT_EXAMINABLE, reason=words))
             continue
-        if uses[place].read < 0:
-            found.append(Judged(Verdict.NOT_EXAMINABLE, reason="the log states no cached tokens"))
+        rule = calls.rule(call)
+        if 0 < rule.max_break_points < len(call.marks):
+            words = f"more than {rule.max_break_points} cache marks, which the provider refuses"
+            found.append(Judged(CacheVerdict.NOT_EXAMINABLE, reason=words))
+        elif uses[place].read < 0:
+            found.append(
+                Judged(CacheVerdict.NOT_EXAMINABLE, reason="the log states no cached tokens")
+            )
         else:
             own = _Judge(calls, ordered, chains, uses, expected, at_once)
             verdict = own.of(place, seen)
@@ -194,7 +207,7 @@ class _Judge:
             if self._is_last_turn_alone(before, self._common(place, before)):
                 want = max(n_common, n_static)
         if reference < 0 or want == 0:
-            return Judged(Verdict.COLD)
+            return Judged(CacheVerdict.COLD)
         return self._explained(place, holder, n_common, reference, max(want, n_common))
 
     def _talk_before(self, place: int, talk: int | None, session: int | None) -> int | None:
@@ -229,20 +242,20 @@ class _Judge:
         if rule.is_automatic:
             slack += _PIECE_TOKENS
         if use.read + slack >= wanted:
-            return Judged(Verdict.HIT)
+            return Judged(CacheVerdict.HIT)
         missed = int(wanted - use.read)
         other = self._ordered[reference]
         if other.model != call.model:
             n_shared = self._common(place, reference)
             if call.tokens_until(n_shared) >= rule.min_tokens:
-                return Judged(Verdict.SWITCHED, missed, "", "model", reference)
+                return Judged(CacheVerdict.SWITCHED, missed, "", "model", reference)
         n_static = call.n_static()
         if (
             rule.needs_equal_parameters
             and other.parameters != call.parameters
             and wanted > call.tokens_until(n_static) + slack
         ):
-            return Judged(Verdict.SWITCHED, missed, "", "parameters", reference)
+            return Judged(CacheVerdict.SWITCHED, missed, "", "parameters", reference)
         changed = wanted - equal
         unread = equal - use.read if equal >= rule.min_tokens else 0.0
         # Marks of the request before that stand behind the change are lost by it.
@@ -252,11 +265,11 @@ class _Judge:
             if self._is_version(call, other, at):
                 change = _kind_of_change(call, other, at)
                 path = call.blocks[at].path if at < len(call.blocks) else ""
-                return Judged(Verdict.CHANGED, missed, path, change, reference, at)
+                return Judged(CacheVerdict.CHANGED, missed, path, change, reference, at)
             if equal < rule.min_tokens:
-                return Judged(Verdict.COLD)
+                return Judged(CacheVerdict.COLD)
         if unread <= slack and equal >= rule.min_tokens:
-            return Judged(Verdict.HIT)
+            return Judged(CacheVerdict.HIT)
         return self._unread(place, holder, n_common, rule, slack)
 
     def _is_version(self, call: Call, other: Call, at: int) -> bool:
@@ -284,38 +297,38 @@ class _Judge:
         equal = call.tokens_until(n_common)
         missed = int(equal - use.read)
         if equal < rule.min_tokens:
-            return Judged(Verdict.BELOW_MINIMUM, missed, _part(call, n_common), other=holder)
+            return Judged(CacheVerdict.BELOW_MINIMUM, missed, _part(call, n_common), other=holder)
         old = self._ordered[holder]
         part = _part(call, n_common)
         gap = call.time - old.time
         if rule.is_automatic:
             late = self._at_once[place].read - self._expected[place].read > slack
             if gap < rule.first_token_seconds and late:
-                return Judged(Verdict.CONCURRENT, missed, part, other=holder)
+                return Judged(CacheVerdict.CONCURRENT, missed, part, other=holder)
             is_late = gap > rule.ttl_seconds
-            return Judged(Verdict.EXPIRED if is_late else Verdict.PROVIDER, missed, part,
+            return Judged(CacheVerdict.EXPIRED if is_late else CacheVerdict.PROVIDER, missed, part,
                           other=holder)  # fmt: skip
         if not call.marks:
-            return Judged(Verdict.NO_MARK, missed, part, other=holder)
+            return Judged(CacheVerdict.NO_MARK, missed, part, other=holder)
         if (
             self._at_once[place].read - use.read
             > slack
             >= abs(self._expected[place].read - use.read)
         ):
-            return Judged(Verdict.CONCURRENT, missed, part, other=holder)
+            return Judged(CacheVerdict.CONCURRENT, missed, part, other=holder)
         usable = [mark for mark in old.marks if mark.at < n_common]
         if not usable:
-            return Judged(Verdict.MARK_LATE if old.marks else Verdict.NO_MARK, missed, part,
-                          other=holder)  # fmt: skip
+            verdict = CacheVerdict.MARK_LATE if old.marks else CacheVerdict.NO_MARK
+            return Judged(verdict, missed, part, other=holder)
         if gap > max(mark.life_seconds for mark in usable):
-            return Judged(Verdict.EXPIRED, missed, part, other=holder)
+            return Judged(CacheVerdict.EXPIRED, missed, part, other=holder)
         if self._expected[place].read > use.read + slack:
-            return Judged(Verdict.PROVIDER, missed, part, other=holder)
+            return Judged(CacheVerdict.PROVIDER, missed, part, other=holder)
         reach = call.tokens_until(usable[-1].at + 1)
         if reach <= use.read + slack:
             # All that was marked was read; the rest of what is equal has no mark.
-            return Judged(Verdict.NO_MARK, missed, part, other=holder)
-        return Judged(Verdict.LOOK_BACK, missed, part, other=holder)
+            return Judged(CacheVerdict.NO_MARK, missed, part, other=holder)
+        return Judged(CacheVerdict.LOOK_BACK, missed, part, other=holder)
 
 
 def _part(call: Call, n_common: int) -> str:
@@ -347,9 +360,9 @@ def _with_reason(found: Judged, call: Call) -> Judged:
         return found
     verdict, part = _OF_REASON[reason]
     agrees = found.verdict is verdict and found.block.startswith(part or found.block)
-    if verdict is Verdict.PROVIDER and found.verdict is Verdict.EXPIRED:
+    if verdict is CacheVerdict.PROVIDER and found.verdict is CacheVerdict.EXPIRED:
         return found
-    if verdict is Verdict.SWITCHED:
+    if verdict is CacheVerdict.SWITCHED:
         agrees = found.verdict is verdict
     if agrees:
         return found
@@ -366,7 +379,7 @@ def _with_writes(
     """Judge writes of requests without another fault: never read, or kept for an hour in vain."""
     groups: dict[int, list[int]] = {}
     n_of_model = Counter(call.model for call in ordered)
-    quiet = (Verdict.COLD, Verdict.HIT, Verdict.BELOW_MINIMUM)
+    quiet = (CacheVerdict.COLD, CacheVerdict.HIT, CacheVerdict.BELOW_MINIMUM)
     for place, call in enumerate(ordered):
         if found[place].verdict in quiet and call.blocks:
             groups.setdefault(call.model, []).append(place)
@@ -385,13 +398,13 @@ def _with_writes(
             for p in places:
                 if uses[p].written_1h > 0:
                     found[p] = replace(
-                        found[p], verdict=Verdict.HOUR_UNEARNED, n_tokens=uses[p].written_1h
+                        found[p], verdict=CacheVerdict.HOUR_UNEARNED, n_tokens=uses[p].written_1h
                     )
         elif extra > read * _READ_GAIN:
             for p in places:
                 if uses[p].written > 0:
                     found[p] = replace(
-                        found[p], verdict=Verdict.WRITE_UNREAD, n_tokens=uses[p].written
+                        found[p], verdict=CacheVerdict.WRITE_UNREAD, n_tokens=uses[p].written
                     )
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jeton.catalog.caches.rule import CacheProvider, CacheRule, Row
+from jeton.catalog.caches.rule import CacheProvider, CacheRow, CacheRule
 
 __all__ = ["ANTHROPIC"]
 
@@ -48,5 +48,7 @@ def _choices(min_tokens: int, source: str) -> tuple[CacheRule, ...]:
 
 ANTHROPIC = CacheProvider(
     is_it=lambda provider, model: provider == "anthropic" or "claude" in model,
-    rows=tuple(Row(models, _choices(least, source)) for least, (models, source) in _MODELS.items()),
+    rows=tuple(
+        CacheRow(models, _choices(least, source)) for least, (models, source) in _MODELS.items()
+    ),
 )

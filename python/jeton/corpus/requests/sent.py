@@ -7,6 +7,7 @@ long text is cut into pieces, because automatic caches find beginnings inside a 
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +24,11 @@ __all__ = [
     "Reason",
     "SentBlocks",
     "SentChat",
+    "compact_json",
     "name_key",
     "packed",
     "path_of",
+    "plain_value",
 ]
 
 PIECE_CHARS: Final = 1024
@@ -141,7 +144,7 @@ def _blocks(chat: SentChat) -> Iterator[tuple[int, ...]]:
     if isinstance(chat.tools, list):
         for place, tool in enumerate(chat.tools):
             if isinstance(tool, dict):
-                words = _words(_json(_bare(tool)), 0, PartKind.TOOL, _mark(tool), place)
+                words = _words(compact_json(_bare(tool)), 0, PartKind.TOOL, _mark(tool), place)
                 yield _named(words, tool)
     if chat.system:
         parts = chat.system if isinstance(chat.system, list) else [chat.system]
@@ -168,7 +171,7 @@ def _blocks(chat: SentChat) -> Iterator[tuple[int, ...]]:
             yield (*words[:-1], words[-1] | mark << 40) if mark and last == len(parts) else words
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
-            yield _named(_words(_json(call), role, PartKind.CALL, 0, place), call)
+            yield _named(_words(compact_json(call), role, PartKind.CALL, 0, place), call)
 
 
 def _part(part: Any, role: int, place: int) -> tuple[int, ...]:
@@ -176,7 +179,7 @@ def _part(part: Any, role: int, place: int) -> tuple[int, ...]:
     if isinstance(part, str):
         return _words(part, role, PartKind.RESULT if role == 4 else PartKind.TEXT, 0, place)
     if not isinstance(part, dict):
-        return _words(_json(part), role, PartKind.TEXT, 0, place)
+        return _words(compact_json(part), role, PartKind.TEXT, 0, place)
     given = part.get("type")
     kind = _KINDS.get(given, PartKind.TEXT) if isinstance(given, str) else PartKind.TEXT
     if kind is PartKind.TEXT and role == 4:
@@ -187,7 +190,7 @@ def _part(part: Any, role: int, place: int) -> tuple[int, ...]:
             # Ids of calls differ from run to run, and are part of what is sent.
             own = part.get("tool_use_id") or part.get("call_id") or ""
             return _words(f"{own}{text}" if own else text, role, kind, _mark(part), place)
-    words = _words(_json(_bare(part)), role, kind, _mark(part), place)
+    words = _words(compact_json(_bare(part)), role, kind, _mark(part), place)
     return _named(words, part) if kind is PartKind.CALL else words
 
 
@@ -250,10 +253,14 @@ def _bare(part: Mapping[str, Any]) -> Mapping[str, Any]:
     return part
 
 
-def _json(value: Any) -> str:
-    from jeton.corpus.requests.messages import compact_json
+def compact_json(value: Any) -> str:
+    """JSON without spaces, as clients send it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=plain_value)
 
-    return compact_json(value)
+
+def plain_value(value: Any) -> str:
+    """Write a value that JSON has no form for: bytes, times and decimals of a Parquet file."""
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def path_of(role: int, place: int) -> str:

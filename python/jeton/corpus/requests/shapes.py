@@ -81,7 +81,7 @@ def parse_record(
     read_facts(parsed, record, places, names, report)
     if parsed.chat is not None and parsed.chat.sent is not None:
         parsed.chat.sent.request = request
-    if "diagnostics" in of_response.has:
+    if isinstance(response, dict) and "diagnostics" in response:
         parsed.miss_reason = miss_reason_of(response)
     if parsed.has_text:
         return parsed, n_pieces
