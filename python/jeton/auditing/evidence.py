@@ -204,7 +204,7 @@ class Evidence:
         plan: How the model is held on the GPU; None: as published, on the engine's defaults.
         decomposition: Billed tokens and dollars by part of the request.
         bill: A provider's bill, reconciled with the ledger; None: none was given.
-        cache: What prompt caches did to logged requests; None: none can be examined.
+        cache: Verdicts on the prompt caches of logged requests; None: none can be examined.
     """
 
     corpus: CorpusSummary

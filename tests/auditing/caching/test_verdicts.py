@@ -46,7 +46,7 @@ PARTLY_LOGGED = ("07 hour unearned", "17 pictures")
 
 
 def report_of(records: list[dict[str, Any]]) -> CacheReport:
-    """What the examination says, without the rest of an audit."""
+    """Return the examination alone, without the rest of an audit."""
     steps = Audit(tokenizers=[TINY], logs=True)
     counts = steps.count(records)
     assert counts.requests is not None

@@ -83,12 +83,12 @@ class Call:
         row: Its row in the evidence.
         time: Seconds.
         model: Number of the model.
-        blocks: What was sent; empty: the log does not show it.
+        blocks: Blocks in the order sent; empty: the log does not show it.
         marks: Break points.
         input_tokens: As billed, cached ones included.
         read: Tokens read from a cache, as logged; -1: not stated. So are the others.
         written: Tokens written.
-        written_1h: Of these, for an hour.
+        written_1h: Written tokens that live an hour.
         output_tokens: Generated.
         session: Key of the conversation; 0: not known.
         agent: Key of the sub-agent; 0: none.

@@ -19,7 +19,7 @@ class Use:
     Attributes:
         read: Tokens read.
         written: Tokens written.
-        written_1h: Of these, for an hour.
+        written_1h: Written tokens that live an hour.
         longest_gap: Seconds since the read prefix was used before; 0: nothing was read.
     """
 

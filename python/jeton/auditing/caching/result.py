@@ -21,10 +21,10 @@ class VerdictGroup:
         n_requests: Requests.
         n_tokens: Tokens that could have been read, or were written in vain.
         usd: Cost that goes when this fault is mended, in the time of the log.
-        usd_per_year: The same in a year; None: not known.
+        usd_per_year: This cost in a year; None: not known.
         block: Path of the block that changed, or of the end of what was not read.
         before: Text around the first difference, in the request before.
-        after: The same in the request that missed.
+        after: Text there in the request that missed.
         remedy: The smallest edit.
         change: Kind of the change.
         reason: Reason why requests cannot be judged.

@@ -1,7 +1,7 @@
 """Verdicts from usage alone: reads, writes, times and models of a session that shows no text.
 
-A rebuild is a write larger than half of the prefix that the session had established. What a growing
-conversation writes is none.
+A rebuild is a write larger than half of the prefix that the session had established. The writes of
+a growing conversation are none.
 """
 
 from __future__ import annotations

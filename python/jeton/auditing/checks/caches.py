@@ -27,7 +27,7 @@ _TITLES = {
     "again",
     "switched": "The {change} changes within a session, so that its cache is lost: {tokens} tokens "
     "were paid again",
-    "below-minimum": "What requests share is shorter than the model's cache takes: {tokens} tokens "
+    "below-minimum": "The text that requests share is shorter than the model's cache takes: {tokens} tokens "
     "were paid in full",
     "no-mark": "No cache mark covers what is sent again: {tokens} tokens were paid in full",
     "mark-late": "The cache mark stands behind text that changes: {tokens} tokens were paid again",
@@ -58,7 +58,7 @@ _CAUSES = {
 _AGENT_TITLES = {
     "results-carried": "Results of {name} are sent again with every turn: {tokens} tokens in "
     "{requests} requests",
-    "pictures-carried": "The same pictures are sent again with every turn: {tokens} tokens in "
+    "pictures-carried": "Pictures are sent again with every turn: {tokens} tokens in "
     "{requests} requests",
     "tools-unused": "Tools are declared that are never called: {tokens} tokens in {requests} "
     "requests",

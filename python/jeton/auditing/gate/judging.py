@@ -70,7 +70,7 @@ def judge(
         figures: Figures that are compared beside the budgets, where both sides have them.
         sides: Names of the baseline and of today's corpus; None: they have none.
         may_quote: True if the verdict may quote the place at which requests begin to differ.
-        cache: What prompt caches did today, to name the block behind a failed figure.
+        cache: Verdicts on today's prompt caches, to name the block behind a failed figure.
 
     Raises:
         UsageError: A budget names a figure or a domain that is not there, or wants a baseline.

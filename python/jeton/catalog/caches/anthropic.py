@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jeton.catalog.caches.rule import CacheProvider, CacheRow, CacheRule
+from jeton.catalog.caches.rule import CacheProvider, CacheRule, RuleRow
 
 __all__ = ["ANTHROPIC"]
 
@@ -49,6 +49,6 @@ def _choices(min_tokens: int, source: str) -> tuple[CacheRule, ...]:
 ANTHROPIC = CacheProvider(
     is_it=lambda provider, model: provider == "anthropic" or "claude" in model,
     rows=tuple(
-        CacheRow(models, _choices(least, source)) for least, (models, source) in _MODELS.items()
+        RuleRow(models, _choices(least, source)) for least, (models, source) in _MODELS.items()
     ),
 )

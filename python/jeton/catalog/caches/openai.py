@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from jeton.catalog.caches.rule import CacheProvider, CacheRow, CacheRule
+from jeton.catalog.caches.rule import CacheProvider, CacheRule, RuleRow
 
 __all__ = ["OPENAI"]
 
@@ -44,8 +44,8 @@ OPENAI = CacheProvider(
         provider in ("openai", "azure") or model.startswith(("gpt-", "openai/gpt-", "o3", "o4-"))
     ),
     rows=(
-        CacheRow(r"gpt-5\.(?:[6-9]|\d\d)|gpt-[6-9](?!\d)", (_MARKED,)),
-        CacheRow(r"gpt-4\.1|gpt-5", (_DAY,), since=date(2025, 11, 13)),
-        CacheRow("", (_MINUTES,)),
+        RuleRow(r"gpt-5\.(?:[6-9]|\d\d)|gpt-[6-9](?!\d)", (_MARKED,)),
+        RuleRow(r"gpt-4\.1|gpt-5", (_DAY,), since=date(2025, 11, 13)),
+        RuleRow("", (_MINUTES,)),
     ),
 )

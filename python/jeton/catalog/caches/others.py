@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jeton.catalog.caches.rule import CacheProvider, CacheRow, CacheRule
+from jeton.catalog.caches.rule import CacheProvider, CacheRule, RuleRow
 
 __all__ = ["DEEPSEEK", "GOOGLE", "MISTRAL", "NOVA", "OWN_SERVER", "QWEN", "UNKNOWN", "XAI"]
 
@@ -27,7 +27,7 @@ _ALIBABA = "alibabacloud.com/help/en/model-studio/context-cache, updated 2026-10
 GOOGLE = CacheProvider(
     is_it=lambda provider, model: provider.startswith("google") or "gemini" in model,
     rows=(
-        CacheRow(
+        RuleRow(
             r"(^|-)pro(-|$)",
             (
                 _automatic(
@@ -38,7 +38,7 @@ GOOGLE = CacheProvider(
                 ),
             ),
         ),
-        CacheRow(
+        RuleRow(
             "",
             (
                 _automatic(
@@ -54,7 +54,7 @@ GOOGLE = CacheProvider(
 NOVA = CacheProvider(
     is_it=lambda provider, model: "nova" in model and provider in ("aws", "bedrock", ""),
     rows=(
-        CacheRow(
+        RuleRow(
             "",
             (
                 replace(
@@ -75,7 +75,7 @@ NOVA = CacheProvider(
 DEEPSEEK = CacheProvider(
     is_it=lambda provider, model: provider == "deepseek" or "deepseek" in model,
     rows=(
-        CacheRow(
+        RuleRow(
             "",
             (
                 replace(
@@ -96,7 +96,7 @@ DEEPSEEK = CacheProvider(
 XAI = CacheProvider(
     is_it=lambda provider, model: provider in ("x-ai", "xai") or "grok" in model,
     rows=(
-        CacheRow(
+        RuleRow(
             "",
             (
                 _automatic(
@@ -112,7 +112,7 @@ XAI = CacheProvider(
 QWEN = CacheProvider(
     is_it=lambda provider, model: provider in ("qwen", "alibaba") or "qwen" in model,
     rows=(
-        CacheRow(
+        RuleRow(
             "",
             (
                 _automatic(
@@ -138,7 +138,7 @@ QWEN = CacheProvider(
 MISTRAL = CacheProvider(
     is_it=lambda provider, model: provider == "mistral" or "mistral" in model,
     rows=(
-        CacheRow(
+        RuleRow(
             "",
             (
                 _automatic(
@@ -155,7 +155,7 @@ MISTRAL = CacheProvider(
 OWN_SERVER = CacheProvider(
     is_it=lambda provider, model: provider in ("vllm", "sglang"),
     rows=(
-        CacheRow(
+        RuleRow(
             "",
             (
                 replace(
@@ -176,7 +176,7 @@ OWN_SERVER = CacheProvider(
 UNKNOWN = CacheProvider(
     is_it=lambda provider, model: True,
     rows=(
-        CacheRow(
+        RuleRow(
             "",
             (
                 _automatic(

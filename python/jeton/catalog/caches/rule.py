@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
-__all__ = ["CacheProvider", "CacheRow", "CacheRule"]
+__all__ = ["CacheProvider", "CacheRule", "RuleRow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class CacheRule:
 
 
 @dataclass(frozen=True, slots=True)
-class CacheRow:
+class RuleRow:
     """Rules of a family of models, valid from a day on.
 
     Attributes:
@@ -82,4 +82,4 @@ class CacheProvider:
     """
 
     is_it: Callable[[str, str], bool]
-    rows: tuple[CacheRow, ...]
+    rows: tuple[RuleRow, ...]

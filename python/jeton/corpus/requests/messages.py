@@ -95,7 +95,7 @@ class CountedChat:
         messages: Each with ``role``, ``content`` as one string, and whatever else it had.
         tools: Definitions of tools, as they were sent.
         n_attachments: Images, audio, files and token ids, whose tokens are not in the text.
-        sent: The same as it stands in the log; None: it was made from nothing sent.
+        sent: Messages and tools as the log has them; None: it was made from nothing sent.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)

@@ -114,7 +114,7 @@ def packed(chat: SentChat | None, agent: str, reason: str) -> bytes:
     bits of the hash of a tool's definition, and of a call, are a hash of the tool's name.
 
     Args:
-        chat: What was sent; None: the log does not show it.
+        chat: Messages and tools; None: the log does not show it.
         agent: Id of the sub-agent that sent it; empty: none.
         reason: The provider's reason of a miss; empty: none.
     """

@@ -61,7 +61,7 @@ class RequestEvidence:
             earlier messages and its passages; -1: the log does not show it. Empty: not counted.
         row_numbers: int64 (n,), the number of each request in the log, rising.
         columns: All facts of the requests, as they are priced. None: not kept.
-        sent: What was sent, block by block. None: not kept.
+        sent: Blocks of each request. None: not kept.
         names: Names that the columns refer to.
         pricing: Prices them.
     """
