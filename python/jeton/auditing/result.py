@@ -423,8 +423,8 @@ class AuditReport(NotebookResult):
             None: nothing is priced.
         billed: Billed tokens by model, part of the request and kind (fresh, written, cached), with
             their dollars: tokens add up to what providers billed, dollars to the ledger.
-        cache: Verdicts on the prompt caches of logged requests, with sessions and agents; None: nothing
-            can be examined.
+        cache: Verdicts on the prompt caches of logged requests, with sessions and agents; None:
+            nothing can be examined.
         title: Name of the workload as the user gave it; empty: it is named after its inputs.
     """
 

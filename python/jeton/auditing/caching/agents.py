@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from jeton.auditing.caching.calls import Call
 from jeton.auditing.caching.pricing import LogPrices
-from jeton.auditing.caching.replay import Use, chain_of
+from jeton.auditing.caching.replay import Use
 from jeton.corpus.requests.sent import PartKind, name_key
 
 __all__ = ["AgentUse", "agent_uses"]
@@ -208,7 +208,7 @@ def _retries(ordered: Sequence[Call], uses: Sequence[Use], prices: LogPrices) ->
     for place, call in enumerate(ordered):
         if not call.blocks:
             continue
-        key = (call.model, chain_of(call, with_parameters=False)[-1])
+        key = (call.model, call.chain[-1])
         if key in last and call.time - last[key] <= _RETRY_SECONDS:
             again.append(place)
         last[key] = call.time

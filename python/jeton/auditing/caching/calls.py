@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from jeton.workload.inputs.requests import RequestEvidence
 
 __all__ = ["MAX_CALLS", "Block", "Call", "Calls", "Mark", "calls_of", "is_end"]
 
-MAX_CALLS = 100_000
+MAX_CALLS = 50_000
 """Requests that are replayed, the first ones: a cache shows in requests that follow one another."""
 
 MAX_BLOCKS = 4_000_000
@@ -75,7 +77,7 @@ class Mark:
     life_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     """One request.
 
@@ -115,11 +117,42 @@ class Call:
 
     def n_static(self) -> int:
         """Return the number of pieces of tools and instructions."""
-        return next((i for i, b in enumerate(self.blocks) if not b.is_static), len(self.blocks))
+        return self._n_static
+
+    @cached_property
+    def _n_static(self) -> int:
+        for place, block in enumerate(self.blocks):
+            if block.role >= N_STATIC_ROLES:
+                return place
+        return len(self.blocks)
+
+    @cached_property
+    def sums(self) -> tuple[float, ...]:
+        """Tokens up to the end of each piece."""
+        return tuple(accumulate(block.tokens for block in self.blocks))
+
+    @cached_property
+    def chain(self) -> tuple[int, ...]:
+        """A hash of all blocks up to each piece."""
+        link = 0
+        chain = []
+        for block in self.blocks:
+            link = hash((link, block.hash, block.role))
+            chain.append(link)
+        return tuple(chain)
+
+    @cached_property
+    def chain_with_parameters(self) -> tuple[int, ...]:
+        """The chain in which other parameters are another conversation."""
+        if not self.parameters:
+            return self.chain
+        own = hash((self.parameters, 0))
+        static = self.n_static()
+        return (*self.chain[:static], *(hash((link, own)) for link in self.chain[static:]))
 
     def tokens_until(self, n_pieces: int) -> float:
         """Return the tokens of the first pieces."""
-        return sum(block.tokens for block in self.blocks[:n_pieces])
+        return self.sums[n_pieces - 1] if n_pieces else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,8 +193,9 @@ def _mended(
             waiting = []
         done.add(_slot(best.fault))
         # The provider's reason was that of the request as it was.
+        own_places = set(best.places)
         mended = [
-            replace(call, reason=0) if call.reason and place in set(best.places) else call
+            replace(call, reason=0) if call.reason and place in own_places else call
             for place, call in enumerate(best.state.ordered)
         ]
         state = replace(best.state, ordered=tuple(mended))

@@ -9,7 +9,10 @@ from itertools import pairwise
 from jeton.auditing.caching.calls import Call, Calls, Mark
 from jeton.catalog.caches import CacheRule
 
-__all__ = ["Use", "chain_of", "delays_of", "replay"]
+__all__ = ["Use", "delays_of", "replay"]
+
+_N_TIMED = 3_000
+"""Requests on which the delay is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +37,6 @@ class _Entry:
     visible: float
     touched: float
     life: float
-
-
-def chain_of(call: Call, *, with_parameters: bool) -> list[int]:
-    """Return a hash of all blocks up to each one."""
-    link = 0
-    chain = []
-    has_parameters = not with_parameters
-    for block in call.blocks:
-        if not has_parameters and not block.is_static:
-            link = hash((link, call.parameters))
-            has_parameters = True
-        link = hash((link, block.hash, block.role))
-        chain.append(link)
-    return chain
 
 
 def replay(
@@ -76,13 +65,8 @@ def replay(
     return found
 
 
-def _sums(call: Call) -> list[float]:
-    total = 0.0
-    sums = []
-    for block in call.blocks:
-        total += block.tokens
-        sums.append(total)
-    return sums
+def _chain(call: Call, rule: CacheRule) -> tuple[int, ...]:
+    return call.chain_with_parameters if rule.needs_equal_parameters else call.chain
 
 
 def _alive(entry: _Entry | None, time: float) -> bool:
@@ -92,7 +76,7 @@ def _alive(entry: _Entry | None, time: float) -> bool:
 def _automatic(
     call: Call, rule: CacheRule, store: dict[int, _Entry], delay: float, total: int
 ) -> Use:
-    chain, sums = chain_of(call, with_parameters=rule.needs_equal_parameters), _sums(call)
+    chain, sums = _chain(call, rule), call.sums
     read, gap = 0, 0.0
     for at in range(len(chain) - 1, -1, -1):
         entry = store.get(chain[at])
@@ -117,7 +101,7 @@ def _marked(call: Call, rule: CacheRule, store: dict[int, _Entry], delay: float,
     marks = call.marks[-rule.max_break_points :]
     if not marks:
         return Use(0, 0, 0)
-    chain, sums = chain_of(call, with_parameters=rule.needs_equal_parameters), _sums(call)
+    chain, sums = _chain(call, rule), call.sums
     hit, gap = -1, 0.0
     for mark in reversed(marks):
         at = _looked_back(call, mark, rule, store, chain)
@@ -151,7 +135,7 @@ def _marked(call: Call, rule: CacheRule, store: dict[int, _Entry], delay: float,
 
 
 def _looked_back(
-    call: Call, mark: Mark, rule: CacheRule, store: dict[int, _Entry], chain: list[int]
+    call: Call, mark: Mark, rule: CacheRule, store: dict[int, _Entry], chain: tuple[int, ...]
 ) -> int:
     """Return the last piece up to a mark whose prefix is alive within the look-back; -1: none."""
     n_blocks = 0
@@ -178,9 +162,10 @@ def delays_of(calls: Calls) -> dict[int, float]:
         rule = rules[0]
         own = [call for call in calls.calls if call.model == model and call.read >= 0]
         close = any(b.time - a.time < 2 * rule.first_token_seconds for a, b in pairwise(own))
-        if not close or len(own) > 20_000:
+        if not close:
             found[model] = rule.first_token_seconds
             continue
+        own = own[:_N_TIMED]
         errors = {}
         for delay in (rule.first_token_seconds, 1.0, 0.0, 5.0, 8.0):
             uses = replay(calls, own, delays={model: delay})

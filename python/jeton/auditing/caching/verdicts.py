@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from jeton.auditing.caching.calls import Call, Calls
-from jeton.auditing.caching.replay import Use, chain_of, replay
+from jeton.auditing.caching.replay import Use, replay
 from jeton.catalog.caches import CacheRule
 from jeton.corpus.requests.sent import PartKind, Reason
 
@@ -108,7 +108,7 @@ def judged(
     """
     expected = replay(calls, ordered, delays=delays)
     at_once = replay(calls, ordered, delays={})
-    chains = [chain_of(call, with_parameters=False) for call in ordered]
+    chains = [call.chain for call in ordered]
     seen = _Seen({}, {}, {}, {})
     found = []
     for place, call in enumerate(ordered):
@@ -132,7 +132,7 @@ def judged(
     return _with_writes(calls, ordered, uses, expected, found)
 
 
-def _keys(call: Call, chain: list[int]) -> tuple[tuple[int, int, int], tuple[int, int], int]:
+def _keys(call: Call, chain: tuple[int, ...]) -> tuple[tuple[int, int, int], tuple[int, int], int]:
     n_static = call.n_static()
     first = call.blocks[n_static].hash if n_static < len(call.blocks) else 0
     static = chain[n_static - 1] if n_static else 0
@@ -140,11 +140,15 @@ def _keys(call: Call, chain: list[int]) -> tuple[tuple[int, int, int], tuple[int
 
 
 def _family(call: Call) -> tuple[int, int, int]:
-    shape = Counter(block.role for block in call.blocks if block.is_static and not block.goes_on)
-    return call.model, shape[0], shape[1]
+    n_tools = n_parts = 0
+    for block in call.blocks[: call.n_static()]:
+        if not block.goes_on:
+            n_tools += block.role == 0
+            n_parts += block.role == 1
+    return call.model, n_tools, n_parts
 
 
-def _remember(seen: _Seen, place: int, call: Call, chain: list[int]) -> None:
+def _remember(seen: _Seen, place: int, call: Call, chain: tuple[int, ...]) -> None:
     talk, session, static = _keys(call, chain)
     if len(call.blocks) > call.n_static():
         seen.by_talk[talk] = place
@@ -160,7 +164,7 @@ class _Judge:
         self,
         calls: Calls,
         ordered: Sequence[Call],
-        chains: list[list[int]],
+        chains: list[tuple[int, ...]],
         uses: Sequence[Use],
         expected: Sequence[Use],
         at_once: Sequence[Use],
