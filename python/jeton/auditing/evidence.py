@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TypedDict
 
 from jeton._core import TextStats, Tokenizer, TokenStats
+from jeton.auditing.caching.result import CacheReport
 from jeton.auditing.measures.preprocessing import StepEffect
 from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.options.pipeline import Pipeline
@@ -203,6 +204,7 @@ class Evidence:
         plan: How the model is held on the GPU; None: as published, on the engine's defaults.
         decomposition: Billed tokens and dollars by part of the request.
         bill: A provider's bill, reconciled with the ledger; None: none was given.
+        cache: Verdicts on the prompt caches of logged requests; None: none can be examined.
     """
 
     corpus: CorpusSummary
@@ -236,6 +238,7 @@ class Evidence:
     plan: MemoryPlan | None = None
     decomposition: BilledBreakdown = field(default_factory=BilledBreakdown)
     bill: BillReport | None = None
+    cache: CacheReport | None = None
 
     @property
     def ledger(self) -> Ledger | None:

@@ -29,7 +29,10 @@ _STAGES: Mapping[str, int] = {
     "duplicate-documents": 0,
     "prompt-prefix-volatile": 2,
     "prompt-prefix-cacheable": 3,
-    "cache-writes-unread": 4,
+    "agent-retries": -1,
+    "agent-results-carried": 1,
+    "agent-pictures-carried": 1,
+    "agent-tools-unused": 1,
 }
 """Remedies of the cache act last: what is not sent need not be cached. The others are at 1."""
 
@@ -80,7 +83,7 @@ def _in_order(findings: Sequence[Finding], evidence: Evidence) -> Iterator[_Prop
     seen: set[str] = set()
     ordered = sorted(
         (f for f in findings if f.severity is not Severity.GOOD),
-        key=lambda finding: (_STAGES.get(finding.id, 1), -(_tokens(finding))),
+        key=lambda finding: (_stage(finding.id), -(_tokens(finding))),
     )
     has_vocabulary = False
     for finding in ordered:
@@ -94,6 +97,10 @@ def _in_order(findings: Sequence[Finding], evidence: Evidence) -> Iterator[_Prop
         seen.add(finding.id)
         has_vocabulary |= own
         yield _Proposed(finding, carry_out)
+
+
+def _stage(id: str) -> int:  # noqa: A002
+    return _STAGES.get(id, 4 if id.startswith("cache-") else 1)
 
 
 def _tokens(finding: Finding) -> float:
@@ -141,9 +148,9 @@ def _remedy(
 
 
 def _part(id: str) -> Part:  # noqa: A002
-    if id == "duplicate-documents":
+    if id in ("duplicate-documents", "agent-retries"):
         return "requests"
-    return "cached" if id in _STAGES else "input"
+    return "cached" if _stage(id) > 1 else "input"
 
 
 def _basis(evidence: Evidence, scale: _Scale, requests: BilledRequests) -> Basis:

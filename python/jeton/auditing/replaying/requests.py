@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.analyses.cache_rules import CacheRule
 from jeton.auditing.replaying.prompts import Prompts
+from jeton.catalog.caches import CacheRule
 from jeton.economics.billed import cut_by_cache
 from jeton.economics.ledger import Ledger
 
@@ -42,6 +42,7 @@ class BilledRequests:
         prompts: The prompts now.
         rules: Rules of the caches of the models, the usual lifetime first, by number in ``rule``.
         rule: int64 (n,).
+        rows: int64 (n,), the row of each in the log's evidence; -1: none.
         price: Prices columns; the names of domains of their own may be given.
     """
 
@@ -53,6 +54,7 @@ class BilledRequests:
     prompts: Prompts
     rules: tuple[tuple[CacheRule, ...], ...]
     rule: _Ints
+    rows: _Ints
     price: Callable[[Columns, Sequence[str]], Ledger] = field(repr=False)
 
     def __len__(self) -> int:
@@ -93,6 +95,7 @@ class BilledRequests:
             head=self.head[mask],
             times=self.times[mask],
             rule=self.rule[mask],
+            rows=self.rows[mask],
         )
 
     def with_cache(self, read: _Ints, written: _Ints, written_1h: _Ints) -> BilledRequests:

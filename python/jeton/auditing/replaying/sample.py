@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.analyses.cache_rules import CacheRule, rules_for
 from jeton.auditing.evidence import Evidence
 from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.replaying.requests import BilledRequests
 from jeton.catalog import ApiPrice
+from jeton.catalog.caches import CacheRule, cache_rules_for
 from jeton.economics.billed import TextCount
 from jeton.economics.ledger import Ledger, LedgerBuilder, UsageRows
 
@@ -67,6 +67,7 @@ def logged_requests(evidence: Evidence, found: BilledBreakdown) -> BilledRequest
         prompts=prompts,
         rules=rules,
         rule=rule,
+        rows=rows.astype(np.int64),
         price=lambda changed, domains: pricing.ledger_of(
             changed, names._replace(domains=tuple(domains)) if domains else names
         ),
@@ -130,8 +131,9 @@ def documents_as_requests(
         head=zeros,
         times=times,
         prompts=prompts,
-        rules=(rules_for(price.provider, price.model),),
+        rules=(cache_rules_for(price.provider, price.model),),
         rule=zeros,
+        rows=unknown,
         price=ledger_of,
     )
 
@@ -172,7 +174,7 @@ def _rules_of(
     for place, (model, provider) in enumerate(pairs):
         number = known.get((model, provider))
         if number is None:
-            found = rules_for(
+            found = cache_rules_for(
                 providers[provider] if provider >= 0 else "", models[model] if model >= 0 else ""
             )
             number = known[model, provider] = rules.setdefault(found, len(rules))
