@@ -58,11 +58,14 @@ class TextCount:
         slope: Tokens that the provider bills for each that we count.
         frame_tokens: Tokens of a request beside its text that stand in front of it, at most.
         is_exact: True if the tokenizer is the model's own.
+        low: Least slope that the usage or the source of the factor allows; savings are promised
+            with it. Bills are apportioned with ``slope``.
     """
 
     slope: float = 1.0
     frame_tokens: int = 0
     is_exact: bool = True
+    low: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
