@@ -43,7 +43,6 @@ KINDS: Final = ("fresh", "written", "cached")
 OUTPUT_PARTS: Final = ("answer", "reasoning")
 """Parts of an answer."""
 
-N_TEXT_PARTS: Final = len(INPUT_PARTS) - 1
 _FRESH, _WRITTEN, _CACHED = range(3)
 _DIGITS = 60
 
