@@ -49,8 +49,8 @@ def _check(log: Drawn, tokenizer: jeton.Tokenizer) -> None:
     assert before_usd is not None
     assert after_usd is not None
     true = before_usd - after_usd
-    # Each step of the waterfall is rounded to a millionth of a dollar a month.
-    rounding = Decimal("0.0000005") * 12 * len(told)
+    # The bill before and after a step is rounded to a millionth of a dollar a month.
+    rounding = Decimal("0.000001") * 12 * len(told)
     low, high = promised, promised / Decimal("0.99")
     # Where the provider counts with its own tokenizer, the promise is the low end of an interval:
     # of the slope, and of what it rounds, half a token of each request either way.

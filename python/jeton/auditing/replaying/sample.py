@@ -57,7 +57,8 @@ def logged_requests(evidence: Evidence, found: BilledBreakdown) -> BilledRequest
         output = round(evidence.output_tokens_per_request)
         columns = _with_counts(columns, waits, own, output)
         billed = columns.input_tokens
-        low = np.where(waits, slope, low)
+    # Usage never tells a slope exactly, since each request is rounded.
+    is_learnt = ~waits & np.array([not count.is_exact for count in counts], dtype=np.bool_)
     slope = np.minimum(slope, billed / np.maximum(counted, 1))
     frame = np.array([count.frame_tokens for count in counts], dtype=np.int64)
     head = np.clip(np.minimum(frame, billed - np.rint(counted * slope)), 0, None)
@@ -66,8 +67,8 @@ def logged_requests(evidence: Evidence, found: BilledBreakdown) -> BilledRequest
         columns=columns,
         prompt=prompt,
         slope=slope,
-        low=np.minimum(low, slope),
-        rounding=np.where((low < slope) & ~waits, ROUNDING, 0),
+        low=np.where(is_learnt, np.minimum(low, np.nextafter(slope, 0)), slope),
+        rounding=np.where(is_learnt, ROUNDING, 0),
         head=head.astype(np.int64),
         times=columns.time_s,
         prompts=prompts,
