@@ -282,7 +282,8 @@ def _rounded(counted: _Ints, first: _Ints, slope: NDArray[np.float64]) -> _Ints:
     """
     edges = np.concatenate([np.zeros(1, np.int64), np.cumsum(counted)])
     starts, ends = ((edge - edges[first]) * slope for edge in (edges[:-1], edges[1:]))
-    return (np.rint(ends) - np.rint(starts)).astype(np.int64)
+    sizes: _Ints = (np.rint(ends) - np.rint(starts)).astype(np.int64)
+    return sizes
 
 
 def _mask(rows: NDArray[np.intp], n: int) -> NDArray[np.bool_]:

@@ -125,9 +125,10 @@ def _rollout(
     parsed.provider = provider_id(file.provider) if file.provider else "openai"
     parsed.time = record.get("timestamp")
     parsed.usage = usage_of_mapping(_amounts(usage, file.tier), report, parsed)
-    for name in ("input_tokens", "output_tokens") if isinstance(last, dict) else ():
-        if parsed.usage and type(last.get(name)) is int and last[name] != usage.get(name):
-            grown = f"the totals of {name} grow by {usage.get(name)}, the step says {last[name]}"
+    said = last if isinstance(last, dict) else {}
+    for name in ("input_tokens", "output_tokens"):
+        if type(said.get(name)) is int and said[name] != usage.get(name):
+            grown = f"the totals of {name} grow by {usage.get(name)}, the step says {said[name]}"
             parsed.usage = doubtful(parsed.usage, "inconsistent_usage", grown, report)
     if not isinstance(total, dict) or parsed.time is None:
         return [parsed]
