@@ -85,7 +85,9 @@ def _put_joins(written: WrittenTokenizer, joins: Joins, first_id: int) -> None:
         # A score of its own for each, in floats of 32 bits: -1e9, as models have it, less 1 is -1e9.
         least = np.float32(written.scores().min())
         step = max(1.0, 2.0 * abs(float(np.spacing(least))))
-        written.append_pieces([(text, float(least) - step * (1 + i)) for i, text in enumerate(texts)])
+        written.append_pieces(
+            [(text, float(least) - step * (1 + i)) for i, text in enumerate(texts)]
+        )
         return
     written.put_tokens(first_id, texts)
     if written.merges is not None:
@@ -110,7 +112,9 @@ def extend_unigram(extension: Extension) -> list[Added]:
         found.setdefault(text.encode(), (tuple(parts), origin))
 
     def pieces() -> list[tuple[bytes, float]]:
-        sums = ((text, float(scores[list(parts)].sum()), parts) for text, (parts, _) in found.items())
+        sums = (
+            (text, float(scores[list(parts)].sum()), parts) for text, (parts, _) in found.items()
+        )
         return [
             (text, round(total + MARGIN * (len(parts) - 1), SCORE_DIGITS))
             for text, total, parts in sums

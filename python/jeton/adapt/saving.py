@@ -48,9 +48,7 @@ def adapted_target(base: TokenizerLike, path: str | os.PathLike[str]) -> Target:
     name = os.fspath(path)
     is_folder = name.endswith(("/", "\\")) or is_folder_name(Path(name))
     is_model = (
-        is_folder
-        and base.reference == "sentencepiece"
-        and not render(base, "sentencepiece").losses
+        is_folder and base.reference == "sentencepiece" and not render(base, "sentencepiece").losses
     )
     return find_target(name, wanted="sentencepiece" if is_model else None)
 

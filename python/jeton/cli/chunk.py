@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import click
 
 from jeton._plain import counted, strict_json
-from jeton.cli import options, streams
+from jeton.cli import kept, options, streams
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 from jeton.errors import MissingExtraError, UsageError
@@ -32,9 +32,11 @@ _SECTIONS = {
     "Text": ("markup", "language", "code_language", "model2vec", "trim"),
     "Input": ("documents", "file_format", "field", "strict", "on_bad_record"),
     "Measuring": ("questions", "k"),
-    "Output": ("as_json",),
+    "Output": ("keep", "keep_all", "left_out", "as_json"),
 }
 
+_NUMBERS = ("document", "chunk", "start", "end", "start_bytes", "end_bytes", "n_tokens")
+_COLUMNS = ("source", "document", "chunk", "text", *_NUMBERS[2:], "context", "summary", "sent")
 _ROWS_A_GROUP = 10_000
 _DEFAULT_K = 5
 
@@ -154,6 +156,9 @@ class _Total:
     metavar="F",
     help="File to write, .jsonl or .parquet; else JSON Lines go to standard output.",
 )
+@kept.keep_option
+@kept.keep_all_option
+@kept.left_out_option
 @options.json_option
 def chunk(
     *,
@@ -181,13 +186,17 @@ def chunk(
     questions: str | None,
     k: int,
     output: str | None,
+    keep: str,
+    keep_all: bool,
+    left_out: str | None,
     as_json: bool,
 ) -> None:
     """Divide documents into chunks that fit a token budget, or measure what that tears.
 
     The budget is hard: each chunk is counted as it is sent. Without overlap the chunks of a
-    document join to it. Offsets count code points and bytes. --json writes a summary: beside -o, or
-    instead of the chunks.
+    document join to it. Offsets count code points and bytes of the decoded document, without a byte
+    order mark and with U+FFFD for bytes that are not UTF-8. document is the number of its record in
+    its file, from 0. --json writes a summary: beside -o, or instead of the chunks.
 
     \b
     Examples:
@@ -223,7 +232,9 @@ def chunk(
 
         given["summarize"] = summarizer(summarize)
     _check_output(output)
-    with progress_bar(quiet=output is None and not as_json) as on_progress:
+    names = kept.kept_names(keep, taken=_COLUMNS)
+    listed = kept.LeftOut(left_out, output)
+    with listed, progress_bar(quiet=output is None and not as_json) as on_progress:
         found = divide(
             list(inputs) or ["-"],
             tokenizer=known,
@@ -233,6 +244,9 @@ def chunk(
             format=None if file_format == "auto" else file_format,
             strict=strict,
             on_bad_record=on_bad_record,
+            keep=names,
+            keep_all=keep_all,
+            on_left_out=listed.add,
             on_progress=on_progress,
             **given,
         )
@@ -240,12 +254,16 @@ def chunk(
             _evaluate(found, questions, known, k, as_json=as_json)
             return
         total = _Total()
-        with options.bad_records_explained(), _sink(output, quiet=as_json) as write:
+        with (
+            options.bad_records_explained(),
+            _sink(output, names, keep_all, quiet=as_json) as write,
+        ):
             for document in found:
                 total.add(document)
                 for number, part in enumerate(document.chunking.chunks):
-                    write(_row(document, number, part))
+                    write(_row(document, number, part, keep_all))
     _warn(found)
+    listed.say()
     _summarise(total, known, max_tokens, by, as_json=as_json, output=output)
 
 
@@ -282,7 +300,8 @@ def _check_output(output: str | None) -> None:
             raise MissingExtraError("writing Parquet", extra="parquet") from error
 
 
-def _row(document: DocumentChunks, number: int, part: Chunk) -> dict[str, Any]:
+def _row(document: DocumentChunks, number: int, part: Chunk, keep_all: bool) -> dict[str, Any]:
+    fields = {"fields": dict(document.kept)} if keep_all else dict(document.kept)
     return {
         "source": document.source,
         "document": document.document,
@@ -296,11 +315,14 @@ def _row(document: DocumentChunks, number: int, part: Chunk) -> dict[str, Any]:
         "context": list(part.context),
         "summary": part.summary,
         "sent": part.sent,
+        **fields,
     }
 
 
 @contextmanager
-def _sink(output: str | None, *, quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _sink(
+    output: str | None, names: Sequence[str], keep_all: bool, *, quiet: bool
+) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A function that takes rows to where they go."""
     if output is None:
         yield (lambda row: None) if quiet else (lambda row: streams.write_json(row, indent=None))
@@ -309,7 +331,7 @@ def _sink(output: str | None, *, quiet: bool) -> Iterator[Callable[[dict[str, An
 
     with written_whole(output) as file:
         if output.endswith(".parquet"):
-            with _parquet(file) as write:
+            with _parquet(file, (*names, *(("fields",) if keep_all else ()))) as write:
                 yield write
         else:
             yield lambda row: _write_row(file, row)
@@ -320,14 +342,12 @@ def _write_row(file: IO[bytes], row: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _parquet(file: IO[bytes]) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _parquet(file: IO[bytes], more: Sequence[str]) -> Iterator[Callable[[dict[str, Any]], None]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    numbers = ("document", "chunk", "start", "end", "start_bytes", "end_bytes", "n_tokens")
-    names = ("source", "document", "chunk", "text", *numbers[2:], "context", "summary", "sent")
-    types = {name: pa.int64() for name in numbers} | {"context": pa.list_(pa.string())}
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+    types = {name: pa.int64() for name in _NUMBERS} | {"context": pa.list_(pa.string())}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in (*_COLUMNS, *more)])
     rows: list[dict[str, Any]] = []
     with pq.ParquetWriter(file, schema) as writer:
 
@@ -336,7 +356,7 @@ def _parquet(file: IO[bytes]) -> Iterator[Callable[[dict[str, Any]], None]]:
             rows.clear()
 
         def write(row: dict[str, Any]) -> None:
-            rows.append(row)
+            rows.append(row | {name: kept.as_text(row.get(name)) for name in more})
             if len(rows) >= _ROWS_A_GROUP:
                 flush()
 
