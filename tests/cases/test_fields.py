@@ -184,7 +184,7 @@ def rows_of(folder: Path, form: str, names: list[str]) -> list[tuple[Any, dict[s
     told = [json.loads(line) for line in lines]
     if form != "numpy":
         return [(None, row) for row in told]
-    name = next(name for name in names if name.endswith(".npy") or name.endswith(".bin"))
+    name = next(name for name in names if name.endswith((".npy", ".bin")))
     ids = np.fromfile(folder / name, dtype=np.uint16).tolist()
     end = ids[-1]
     cuts = [at + 1 for at, id_ in enumerate(ids) if id_ == end]

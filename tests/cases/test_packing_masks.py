@@ -1,8 +1,8 @@
 """Masks beside ids, case by case: ``packing_masks.json``.
 
 A case has columns, the documents and masks that are right, or the words of an error. Every case is
-read from Parquet, Arrow and JSON Lines, and packed in every layout. Losses of the rows that come out
-are the tokens that the masks ask for, by the definition of each trainer.
+read from Parquet, Arrow and JSON Lines, and packed in every layout. What the rows that come out
+teach are the tokens that the masks ask for, by the definition of each trainer.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def check_layout(case: dict[str, Any], tokens: Any, layout: Any, folder: Path) -
 
 
 def trained(rows: list[dict[str, Any]], layout: str) -> list[tuple[tuple[int, ...], int]]:
-    """Tokens that a trainer learns: those before it that it may see, itself included, and itself."""
+    """Tokens that a trainer learns, each with what it may see before it."""
     found = []
     for row in rows:
         ids = row["input_ids"]

@@ -82,7 +82,7 @@ def _joined(joins: Joins, row: Sequence[int]) -> int | None:
 def _put_joins(written: WrittenTokenizer, joins: Joins, first_id: int) -> None:
     texts = [join.text for join in joins.joins]
     if written.kind == "sentencepiece":
-        # A score of its own for each, in floats of 32 bits: -1e9, as models have it, less 1 is -1e9.
+        # A score of its own for each, in 32 bits: there -1e9, which models have, less 1 is -1e9.
         least = np.float32(written.scores().min())
         step = max(1.0, 2.0 * abs(float(np.spacing(least))))
         written.append_pieces(

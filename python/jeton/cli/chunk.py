@@ -254,14 +254,12 @@ def chunk(
             _evaluate(found, questions, known, k, as_json=as_json)
             return
         total = _Total()
-        with (
-            options.bad_records_explained(),
-            _sink(output, names, keep_all, quiet=as_json) as write,
-        ):
+        columns = (*names, *(("fields",) if keep_all else ()))
+        with options.bad_records_explained(), _sink(output, columns, quiet=as_json) as write:
             for document in found:
                 total.add(document)
                 for number, part in enumerate(document.chunking.chunks):
-                    write(_row(document, number, part, keep_all))
+                    write(_row(document, number, part, columns))
     _warn(found)
     listed.say()
     _summarise(total, known, max_tokens, by, as_json=as_json, output=output)
@@ -300,8 +298,11 @@ def _check_output(output: str | None) -> None:
             raise MissingExtraError("writing Parquet", extra="parquet") from error
 
 
-def _row(document: DocumentChunks, number: int, part: Chunk, keep_all: bool) -> dict[str, Any]:
-    fields = {"fields": dict(document.kept)} if keep_all else dict(document.kept)
+def _row(
+    document: DocumentChunks, number: int, part: Chunk, columns: Sequence[str]
+) -> dict[str, Any]:
+    kept_fields = dict(document.kept)
+    fields = {name: kept_fields if name == "fields" else kept_fields.get(name) for name in columns}
     return {
         "source": document.source,
         "document": document.document,
@@ -321,7 +322,7 @@ def _row(document: DocumentChunks, number: int, part: Chunk, keep_all: bool) -> 
 
 @contextmanager
 def _sink(
-    output: str | None, names: Sequence[str], keep_all: bool, *, quiet: bool
+    output: str | None, more: Sequence[str], *, quiet: bool
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A function that takes rows to where they go."""
     if output is None:
@@ -331,7 +332,7 @@ def _sink(
 
     with written_whole(output) as file:
         if output.endswith(".parquet"):
-            with _parquet(file, (*names, *(("fields",) if keep_all else ()))) as write:
+            with _parquet(file, more) as write:
                 yield write
         else:
             yield lambda row: _write_row(file, row)

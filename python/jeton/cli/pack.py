@@ -111,8 +111,8 @@ _SECTIONS = {
     type=click.Choice(("index", "tokens")),
     default="index",
     show_default=True,
-    help="Content of the output: index, which documents share a bin; tokens, packed Parquet, from a "
-    "token data set.",
+    help="Content of the output: index, which documents share a bin; tokens, packed Parquet, from "
+    "a token data set.",
 )
 @click.option(
     "--layout",
@@ -151,8 +151,8 @@ def pack(
 ) -> None:
     """Pack documents into bins of one capacity, by their lengths.
 
-    LENGTHS is .npy, text with one number a line (- is standard input), JSON Lines, Parquet, Arrow, or
-    Megatron's .idx; DIR is a folder of .idx, Parquet or Arrow files. Both may be addresses, with
+    LENGTHS is .npy, text with one number a line (- is standard input), JSON Lines, Parquet, Arrow,
+    or Megatron's .idx; DIR is a folder of .idx, Parquet or Arrow files. Both may be addresses, with
     fsspec. With --tokenizer it is text. Columns labels, loss_mask, completion_mask, assistant_masks
     and attention_mask are followed; rows that are packed already are taken apart. Tells padding,
     documents cut and left out, and the spread of work over ranks. The output is written whole or

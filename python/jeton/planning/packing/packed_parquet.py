@@ -1,7 +1,7 @@
 """Packed Parquet: a row for each bin, in the columns that a trainer reads.
 
-- ``megatron`` (Megatron-Bridge, NeMo): ``input_ids``, ``loss_mask``, ``seq_start_id``. The mask of a
-  token says whether the token after it is learned, so the last token of each segment has 0: what
+- ``megatron`` (Megatron-Bridge, NeMo): ``input_ids``, ``loss_mask``, ``seq_start_id``. The mask of
+  a token says whether the token after it is learned, so the last token of each segment has 0: what
   comes after it is another document.
 - ``trl``: ``input_ids``, ``labels``, ``seq_lengths``.
 - ``axolotl``: ``input_ids``, ``attention_mask``, ``labels``, ``position_ids``.

@@ -3,8 +3,8 @@
 Each is followed as the programs mean it that write it:
 
 - ``labels`` (transformers, axolotl): -100 is not learned, anything else is the id itself.
-- ``completion_mask``, ``assistant_masks`` (TRL), ``assistant_mask`` (``jeton chat``), ``loss_mask``:
-  0 is not learned. Where several are there, a token needs them all.
+- ``completion_mask`` and ``assistant_masks`` (TRL), ``assistant_mask`` (``jeton chat``) and
+  ``loss_mask``: 0 is not learned. Where several are there, a token needs them all.
 - ``loss_mask`` with ``seq_start_id`` (Megatron-Bridge): the mark is that of the token behind.
 - ``attention_mask`` (transformers): 0 is padding, which is no part of a document.
 - ``seq_lengths`` (TRL), ``seq_start_id`` (Megatron-Bridge), ``cu_seqlens``, ``position_ids`` that
@@ -265,6 +265,6 @@ def _kept(is_token: NDArray[np.bool_], lengths: NDArray[np.int64], path: Path) -
     if inside.any():
         raise CorpusError(
             f"{path}: column {ATTENTION_COLUMN!r} has 0 between tokens of a document\n"
-            "hint: padding stands before or behind; name the ids with the field to leave the mask out"
+            "hint: padding stands before or behind; with the ids named by the field no mask is read"
         )
     return kept

@@ -163,7 +163,8 @@ def _tokens_at(place: Path, field: str | None) -> TokenSource:
         return _megatron(place.with_name(place.name + ".idx"))
     place.stat()
     raise UsageError(
-        f"{place} is no token data set\nhint: expected .idx with .bin, .parquet, .arrow, .jsonl, or a folder"
+        f"{place} is no token data set\n"
+        "hint: expected .idx with .bin, .parquet, .arrow, .jsonl, or a folder"
     )
 
 
