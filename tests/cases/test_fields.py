@@ -76,7 +76,8 @@ def test_every_format_speaks_the_language(case: dict[str, Any], form: str, tmp_p
             with_places=with_places,
             on_left_out=left.append if with_places else None,
         )
-        found, numbers = [], []
+        found: list[str] = []
+        numbers: list[int] = []
         for _, batch in stream:
             found += list(batch)
             numbers += stream.batch_places.numbers if stream.batch_places is not None else ()
@@ -216,3 +217,33 @@ def test_verifying_finds_another_text_for_nanochat(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["other", *texts[1:]]}), shard)
     kinds = {fault.kind for fault in verify_dataset(tmp_path / "set", tokenizer=TOKENIZER).faults}
     assert "other_document" in kinds
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"\xef\xbb\xbf# T\xc3\xa9\r\n\r\nOne two three four.\r\n", "utf-8"),
+        (b"One \xff\xfe two.\n\nThree \xe2\x82 four five.\n\nSix \xf0\x9f\x98 seven.\n", "utf-8"),
+        ("\ufeffOne tw\u00f6.\n\nThree \U0001f600 four.\n".encode("utf-16-le"), "utf-16-le"),
+        (b"plain text. And more of it.\n\nThe end of it.\n", "utf-8"),
+    ],
+)
+def test_offsets_are_bytes_of_the_file(data: bytes, encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "doc.txt"
+    path.write_bytes(data)
+    words = ["chunk", str(path), "-t", TOKENIZER, "--max-tokens", "9"]
+    result = CliRunner().invoke(app, [*words, "--offsets", "bytes-of-file"])
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    assert len(rows) > 1
+    for row in rows:
+        part = data[row["start_bytes"] : row["end_bytes"]]
+        assert part.decode(encoding, "replace") == row["text"]
+    assert rows[-1]["end_bytes"] == len(data)
+
+
+def test_records_have_no_offsets_in_their_file(lines: Path) -> None:
+    words = ["chunk", str(lines), "-t", TOKENIZER, "--max-tokens", "9", "--on-bad-record", "skip"]
+    result = CliRunner().invoke(app, [*words, "--offsets", "bytes-of-file"])
+    assert result.exit_code
+    assert "no text file of one document" in result.output + str(result.exception)

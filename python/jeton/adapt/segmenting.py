@@ -52,7 +52,7 @@ class Segmenter:
         kind = model["type"]
         pretoken = self._tokenizer.encode_pretoken
         if kind == "sentencepiece":
-            # What is put around a text, which the file cannot hold, cuts nothing.
+            # The template, which the file cannot hold, cuts nothing.
             spm = SentencePieceModel(render(self._tokenizer, "sentencepiece").files[""])
             return lambda token, _: [id for id, _, _ in spm.encode_normalized(token)]
         if kind == "wordpiece":

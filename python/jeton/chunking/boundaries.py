@@ -22,7 +22,7 @@ __all__ = [
     "SENTENCE_COST",
     "WORD_COST",
     "Boundaries",
-    "Table",
+    "TextTable",
     "as_bytes",
     "merged",
     "sentence_boundaries",
@@ -62,7 +62,7 @@ for _kind, _cost in {
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A table of a text.
 
     Attributes:
@@ -92,7 +92,7 @@ class Boundaries:
     costs: NDArray[np.uint32]
     headings: list[tuple[int, int, str]] = field(default_factory=list)
     sentence_cost: int = SENTENCE_COST
-    tables: list[Table] = field(default_factory=list)
+    tables: list[TextTable] = field(default_factory=list)
 
     def within(self, start: int, end: int) -> Boundaries:
         """The places inside a part of the text, counted from its first byte; no headings."""
@@ -121,7 +121,7 @@ def structure_boundaries(text: str, language: str) -> Boundaries:
         KIND_COSTS[kinds],
         [(at, level, words(start, end)) for at, level, start, end in found],
         tables=[
-            Table(head_end, end, data[head:head_end].decode()) for head, head_end, end in tables
+            TextTable(head_end, end, data[head:head_end].decode()) for head, head_end, end in tables
         ],
     )
 

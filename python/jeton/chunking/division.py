@@ -17,7 +17,7 @@ from jeton.chunking.boundaries import (
     KIND_COSTS,
     WORD_COST,
     Boundaries,
-    Table,
+    TextTable,
     sentence_boundaries,
     structure_boundaries,
 )
@@ -246,7 +246,7 @@ class Division:
         }
 
     def _frame(
-        self, contexts: list[tuple[int, tuple[str, ...]]], tables: Sequence[Table] = ()
+        self, contexts: list[tuple[int, tuple[str, ...]]], tables: Sequence[TextTable] = ()
     ) -> Frame:
         return make_frame(
             contexts,

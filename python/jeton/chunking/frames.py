@@ -11,7 +11,7 @@ from jeton._core import Tokenizer
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
-    from jeton.chunking.boundaries import Table
+    from jeton.chunking.boundaries import TextTable
 
 __all__ = ["Frame", "Summarize", "heading_contexts", "make_frame"]
 
@@ -70,7 +70,7 @@ def heading_contexts(headings: Iterable[tuple[int, int, str]]) -> list[tuple[int
 
 def make_frame(
     contexts: list[tuple[int, tuple[str, ...]]],
-    tables: Sequence[Table] = (),
+    tables: Sequence[TextTable] = (),
     *,
     tokenizer: Tokenizer,
     max_tokens: int,
@@ -127,7 +127,7 @@ def make_frame(
 
 
 def _changes(
-    contexts: list[tuple[int, tuple[str, ...]]], tables: Sequence[Table]
+    contexts: list[tuple[int, tuple[str, ...]]], tables: Sequence[TextTable]
 ) -> Iterator[tuple[int, tuple[str, ...], str]]:
     """Places at which context or table change, with both from there on; "" in no table."""
     heads = [change for t in tables for change in ((t.start, t.head), (t.end, ""))]

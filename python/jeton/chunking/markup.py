@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from jeton.chunking.boundaries import (
     Boundaries,
-    Table,
+    TextTable,
     as_bytes,
     merged,
     sentence_boundaries,
@@ -151,11 +151,11 @@ class _Tables:
         elif name == "th":
             self._has_names = True
 
-    def found(self) -> list[Table]:
+    def found(self) -> list[TextTable]:
         """The tables, in bytes."""
         flat = as_bytes(self._text, [place for a, b, _ in self._spans for place in (a, b)])
         return [
-            Table(start, end, head)
+            TextTable(start, end, head)
             for start, end, (_, _, head) in zip(flat[::2], flat[1::2], self._spans, strict=True)
         ]
 

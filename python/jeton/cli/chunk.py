@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jeton import Tokenizer
     from jeton.chunking import Chunk, DocumentChunks
     from jeton.chunking.documents import ChunkedDocuments
+    from jeton.chunking.file_offsets import FileOffsets
     from jeton.chunking.texts import ChunkOptions
 
 __all__ = ["chunk"]
@@ -32,7 +33,7 @@ _SECTIONS = {
     "Text": ("markup", "language", "code_language", "model2vec", "trim"),
     "Input": ("documents", "file_format", "field", "strict", "on_bad_record"),
     "Measuring": ("questions", "k"),
-    "Output": ("keep", "keep_all", "left_out", "as_json"),
+    "Output": ("offsets", "keep", "keep_all", "left_out", "as_json"),
 }
 
 _NUMBERS = ("document", "chunk", "start", "end", "start_bytes", "end_bytes", "n_tokens")
@@ -156,6 +157,14 @@ class _Total:
     metavar="F",
     help="File to write, .jsonl or .parquet; else JSON Lines go to standard output.",
 )
+@click.option(
+    "--offsets",
+    type=click.Choice(("document", "bytes-of-file")),
+    default="document",
+    show_default=True,
+    help="Meaning of start_bytes and end_bytes: bytes of the decoded document, or of a text file "
+    "as it lies on the disk.",
+)
 @kept.keep_option
 @kept.keep_all_option
 @kept.left_out_option
@@ -186,6 +195,7 @@ def chunk(
     questions: str | None,
     k: int,
     output: str | None,
+    offsets: Literal["document", "bytes-of-file"],
     keep: str,
     keep_all: bool,
     left_out: str | None,
@@ -233,7 +243,7 @@ def chunk(
         given["summarize"] = summarizer(summarize)
     _check_output(output)
     names = kept.kept_names(keep, taken=_COLUMNS)
-    listed = kept.LeftOut(left_out, output)
+    listed = kept.LeftOutList(left_out, output)
     with listed, progress_bar(quiet=output is None and not as_json) as on_progress:
         found = divide(
             list(inputs) or ["-"],
@@ -258,18 +268,33 @@ def chunk(
         with options.bad_records_explained(), _sink(output, columns, quiet=as_json) as write:
             for document in found:
                 total.add(document)
+                of_file = _file_offsets(document) if offsets == "bytes-of-file" else None
                 for number, part in enumerate(document.chunking.chunks):
-                    write(_row(document, number, part, columns))
+                    row = _row(document, number, part, columns)
+                    if of_file is not None:
+                        row["start_bytes"] = of_file.of(part.start, part.start_bytes)
+                        row["end_bytes"] = of_file.of(part.end, part.end_bytes)
+                    write(row)
     _warn(found)
     listed.say()
     _summarise(total, known, max_tokens, by, as_json=as_json, output=output)
+
+
+def _file_offsets(document: DocumentChunks) -> FileOffsets:
+    from jeton.chunking.file_offsets import FileOffsets
+
+    if document.source == "-":
+        raise UsageError("--offsets bytes-of-file needs a file, and standard input is none")
+    return FileOffsets(document.source, document.chunking.chunks.text)
 
 
 def _warn(found: ChunkedDocuments) -> None:
     """Say what was left out, skipped or replaced."""
     first = found.stream.files[0].path if len(found.stream.files) == 1 else "the inputs"
     streams.warn_replaced(
-        first, n_replacements=found.n_replacements, n_documents=found.n_replaced_documents
+        first,
+        n_replacements=found.n_replacements + found.stream.n_record_replacements,
+        n_documents=found.n_replaced_documents + found.stream.n_replaced_records,
     )
     streams.warn_stream(found.stream)
     if found.stream.skipped:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from jeton.corpus.places import LeftOutRecord
 
 __all__ = [
-    "LeftOut",
+    "LeftOutList",
     "as_text",
     "keep_all_option",
     "keep_option",
@@ -38,8 +37,8 @@ keep_all_option = click.option(
 left_out_option = click.option(
     "--left-out",
     metavar="F",
-    help="File to list records that are left out, with place and reason (OUTPUT.left-out.jsonl, "
-    "where there is an output and a record to list).",
+    help="File to list records that are left out, with place and reason; OUTPUT.left-out.jsonl if "
+    "not given.",
 )
 
 
@@ -66,7 +65,7 @@ def as_text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else strict_json(value)
 
 
-class LeftOut:
+class LeftOutList:
     """Lists records that are left out, in a file that is made with the first of them."""
 
     def __init__(self, path: str | None, output: str | None) -> None:
@@ -78,7 +77,7 @@ class LeftOut:
         self._stack = ExitStack()
         self._file: IO[bytes] | None = None
 
-    def __enter__(self) -> LeftOut:
+    def __enter__(self) -> LeftOutList:
         if self.path is not None:
             from jeton.cli.outputs import check_folder
 
@@ -107,7 +106,7 @@ class LeftOut:
             "reason": record.reason,
         }
         assert self._file is not None
-        self._file.write(json.dumps(told, ensure_ascii=True).encode() + b"\n")
+        self._file.write(strict_json(told).encode() + b"\n")
 
     def say(self) -> None:
         """Say where the list is."""

@@ -119,9 +119,8 @@ _SECTIONS = {
     type=click.Choice(LAYOUTS),
     default="megatron",
     show_default=True,
-    help="Columns of packed rows: megatron, input_ids with loss_mask and seq_start_id; trl, with "
-    "labels and seq_lengths; axolotl, with attention_mask, labels and position_ids; padding-free, "
-    "with labels, position_ids, cu_seqlens and max_seqlen.",
+    help="Columns beside input_ids. megatron: loss_mask, seq_start_id. trl: labels, seq_lengths. "
+    "axolotl: attention_mask, labels, position_ids. padding-free: cu_seqlens, too.",
 )
 @click.option(
     "--pad-id", type=click.IntRange(min=0), default=0, show_default=True, help="Id of padding."

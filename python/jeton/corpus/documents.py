@@ -109,6 +109,11 @@ class DocumentStream(Iterator[tuple[InputFile, TextBatch]]):
         """Records that cannot be used and were left out, as ``on_bad_record`` has it."""
         self.first_bad_record = ""
         """The first of them, in words."""
+        self.n_record_replacements = 0
+        """Stretches of bytes that are not UTF-8 in records that were parsed in Python; batches of
+        the core's reader tell of their own."""
+        self.n_replaced_records = 0
+        """Documents of such records that hold one."""
         self.n_documents_without_domain = 0
         """Documents that lack the field of the domain, where one was named."""
         self.batch_domains: NDArray[np.int32] | None = None
@@ -428,6 +433,8 @@ def open_documents(
                 stream.set_bytes_of_file(reader.n_bytes_read)
                 yield batch
         finally:
+            stream.n_record_replacements += reader.n_replacements
+            stream.n_replaced_records += reader.n_replaced
             stream.n_null_documents += reader.n_nulls
             stream.n_bad_records += reader.n_bad
             stream.first_bad_record = stream.first_bad_record or reader.first_bad

@@ -95,6 +95,10 @@ class RecordDocuments:
         """Records whose text is null."""
         self.n_bad = 0
         """Records that were left out because they cannot be used."""
+        self.n_replacements = 0
+        """Stretches of bytes that are not UTF-8, which were replaced."""
+        self.n_replaced = 0
+        """Texts that hold a replaced stretch."""
         self.first_bad = ""
         """The error that the first of them would have been."""
         self._reader: DocumentReader | None = None
@@ -135,6 +139,8 @@ class RecordDocuments:
                 continue
             if self._strict:
                 _check_text(text, f"{self._path}, line {line}")
+            if self.n_replacements and "\ufffd" in text:
+                self.n_replaced += 1
             texts.append(text)
             domain = lookup(record, self._domain_field) if self._domain_field else None
             domains.append(text_or_none(domain))
@@ -190,6 +196,7 @@ class RecordDocuments:
             )
             return
         for batch in self._reader:
+            self.n_replacements += batch.n_replacements
             yield batch.data.tobytes()
 
     def _text(self, record: Any, line: int) -> str | None:

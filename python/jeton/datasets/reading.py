@@ -216,6 +216,7 @@ def _documents(
         n_done += len(batch)
         yield TextPiece(batch, ((number, len(batch)),), counts, n_more, records)
     rest = PieceCounts(
+        n_replaced_documents=stream.n_replaced_records,
         n_null_documents=stream.n_null_documents - n_nulls,
         n_bad_records=stream.n_bad_records - n_bad,
     )
@@ -227,7 +228,7 @@ def _documents(
 def _records(
     name: str, places: RecordPlaces | None, n_before: int, n: int, options: DatasetOptions
 ) -> list[str]:
-    """What is told of the record of each document, as JSON."""
+    """The file, record number and kept fields of each document, as JSON."""
     numbers = (
         places.numbers if places is not None and places.numbers else range(n_before, n_before + n)
     )
