@@ -162,8 +162,7 @@ class _Total:
     type=click.Choice(("document", "bytes-of-file")),
     default="document",
     show_default=True,
-    help="Meaning of start_bytes and end_bytes: bytes of the decoded document, or of a text file "
-    "as it lies on the disk.",
+    help="Bytes that start_bytes and end_bytes count: of the decoded document, or of a text file.",
 )
 @kept.keep_option
 @kept.keep_all_option
@@ -204,9 +203,9 @@ def chunk(
     """Divide documents into chunks that fit a token budget, or measure what that tears.
 
     The budget is hard: each chunk is counted as it is sent. Without overlap the chunks of a
-    document join to it. Offsets count code points and bytes of the decoded document, without a byte
-    order mark and with U+FFFD for bytes that are not UTF-8. document is the number of its record in
-    its file, from 0. --json writes a summary: beside -o, or instead of the chunks.
+    document join to it. Offsets count code points and bytes of the decoded document. It has no byte
+    order mark, and U+FFFD for bytes that are not UTF-8. The column document has the number of its
+    record in its file, from 0. --json writes a summary: beside -o, or instead of the chunks.
 
     \b
     Examples:

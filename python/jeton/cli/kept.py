@@ -37,8 +37,7 @@ keep_all_option = click.option(
 left_out_option = click.option(
     "--left-out",
     metavar="F",
-    help="File to list records that are left out, with place and reason; OUTPUT.left-out.jsonl if "
-    "not given.",
+    help="File to list records left out, with place and reason (OUTPUT.left-out.jsonl).",
 )
 
 

@@ -111,8 +111,7 @@ _SECTIONS = {
     type=click.Choice(("index", "tokens")),
     default="index",
     show_default=True,
-    help="Content of the output: index, which documents share a bin; tokens, packed Parquet, from "
-    "a token data set.",
+    help="Content of the output: index, which documents share a bin; tokens, packed Parquet.",
 )
 @click.option(
     "--layout",
