@@ -87,6 +87,7 @@ __all__ = [
     "published_patterns",
     "quality_figures",
     "scan_boundaries",
+    "scan_markdown",
     "sha256",
     "simulate_traffic",
     "text_digests",
@@ -2655,6 +2656,20 @@ def scan_boundaries(
     """Bytes at which a text may be cut, rising, and the kind of part that begins at each.
 
     Kinds are those of ``jeton.chunking.boundaries``.
+    """
+
+def scan_markdown(
+    text: _Text, *, nested: bool = False
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Headings and tables of Markdown, in bytes.
+
+    Args:
+        text: The text.
+        nested: Headings in lists and quotations too.
+
+    Returns:
+        Headings: first byte of the line, level, words from and to. Tables: head from and to, end of
+        the rows.
     """
 
 def chunk_spans(

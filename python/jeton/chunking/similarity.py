@@ -114,7 +114,8 @@ def semantic_boundaries(text: str, language: str, embed: Embed | None) -> Bounda
     ranks = np.argsort(np.argsort(alike, kind="stable"), kind="stable")
     extra = (ranks * _MAX_EXTRA // max(len(ranks) - 1, 1)).astype(np.uint32)
     costs = found.costs + extra
-    return Boundaries(found.places, costs, found.headings, SENTENCE_COST + _MAX_EXTRA - 1)
+    dearest = SENTENCE_COST + _MAX_EXTRA - 1
+    return Boundaries(found.places, costs, found.headings, dearest, found.tables)
 
 
 def _lexical(parts: Sequence[str]) -> NDArray[np.float64]:

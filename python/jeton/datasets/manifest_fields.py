@@ -50,7 +50,9 @@ def check_fields(fields: Any) -> None:
     """
     _check(fields, _MANIFEST, "it")
     for name, default in asdict(DatasetOptions()).items():
-        value = fields["options"].get(name, default)
+        value = fields["options"].get(
+            name, list(default) if isinstance(default, tuple) else default
+        )
         kinds: Any = [str] if isinstance(default, tuple) else type(default)
         _check(value, (int, type(None)) if default is None else kinds, f"options.{name}")
     DatasetOptions.from_dict(fields["options"]).check()

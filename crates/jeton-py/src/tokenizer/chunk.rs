@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use jeton_chunk::{
-    Boundary, Chunk, Failure, Kind, Language, Settings, Source, cut, scan_sentences, scan_structure,
+    Boundary, Chunk, Failure, Kind, Language, Settings, Source, cut, scan_outline, scan_sentences,
+    scan_structure,
 };
 use jeton_core::error::{Error, ErrorKind, Result};
 use jeton_core::special::Allow;
@@ -194,6 +195,33 @@ pub(super) fn scan_boundaries<'py>(
     let places: Vec<i64> = found.iter().map(|boundary| boundary.at as i64).collect();
     let kinds: Vec<u8> = found.iter().map(|boundary| boundary.kind as u8).collect();
     Ok((places.into_pyarray(py), kinds.into_pyarray(py)))
+}
+
+/// Headings of Markdown (line, level, words from and to) and tables (head from and to, end of the
+/// body), in bytes. Headings in lists and quotations come with `nested` alone.
+#[pyfunction]
+#[pyo3(signature = (text, *, nested = false))]
+pub(super) fn scan_markdown(
+    py: Python<'_>,
+    text: &Bound<'_, PyAny>,
+    nested: bool,
+) -> PyResult<(Vec<[usize; 4]>, Vec<[usize; 3]>)> {
+    let text = utf8(text)?;
+    let outline = enter(py, |_| Ok(scan_outline(text)))?;
+    let headings = outline.headings.into_iter();
+    let headings = headings
+        .filter(|heading| nested || !heading.is_nested)
+        .map(|heading| {
+            [
+                heading.at,
+                heading.level,
+                heading.words.start,
+                heading.words.end,
+            ]
+        });
+    let tables = outline.tables.into_iter();
+    let tables = tables.map(|table| [table.head.start, table.head.end, table.body.end]);
+    Ok((headings.collect(), tables.collect()))
 }
 
 /// Chunks of a text.

@@ -67,6 +67,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(chunk::chunk_spans, module)?)?;
     module.add_function(wrap_pyfunction!(chunk::chunk_texts, module)?)?;
     module.add_function(wrap_pyfunction!(chunk::scan_boundaries, module)?)?;
+    module.add_function(wrap_pyfunction!(chunk::scan_markdown, module)?)?;
     module.add_function(wrap_pyfunction!(writing::file_formats, module)?)?;
     module.add_function(wrap_pyfunction!(writing::write_format, module)?)
 }
