@@ -2658,9 +2658,7 @@ def scan_boundaries(
     Kinds are those of ``jeton.chunking.boundaries``.
     """
 
-def scan_markdown(
-    text: _Text, *, nested: bool = False
-) -> tuple[list[list[int]], list[list[int]]]:
+def scan_markdown(text: _Text, *, nested: bool = False) -> tuple[list[list[int]], list[list[int]]]:
     """Headings and tables of Markdown, in bytes.
 
     Args:
