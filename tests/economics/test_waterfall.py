@@ -198,7 +198,7 @@ def test_a_cache_with_writes_keeps_every_prompt_token() -> None:
     assert abs(found.engineered_usd_per_month - expected) < Decimal("0.00001")
     # Half the price of what is read: written tokens keep theirs.
     cheaper = Remedy(
-        "rate", "rate", applies_to="cached", effects=(Effect("", cost_factor=Decimal("0.5")),)
+        "rate", "rate", applies_to="cached", effects=(Effect(effect.model, cost_factor=Decimal("0.5")),)
     )
     both = waterfall_of_ledger(ledger, [Remedy("cache", "cache", effects=(effect,)), cheaper])
     assert both is not None
