@@ -1,4 +1,4 @@
-"""Changes of a vocabulary at their edges: the last id of a type, parts without bytes, many alike."""
+"""Changes of a vocabulary at their edges: the last id, parts without bytes, many alike."""
 
 from __future__ import annotations
 

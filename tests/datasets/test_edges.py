@@ -35,7 +35,7 @@ def test_a_shard_is_filled_to_its_last_token(tmp_path: Path) -> None:
 def test_a_run_goes_on_from_files_of_just_their_size(
     tmp_path: Path,
     n_bytes: int,
-    is_there: bool,  # noqa: FBT001
+    is_there: bool,
 ) -> None:
     (tmp_path / "tokens.npy").write_bytes(b"x" * n_bytes)
     file = {"name": "tokens.npy", "n_bytes": 10, "digest": "crc32:0"}

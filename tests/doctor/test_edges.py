@@ -22,8 +22,8 @@ def _ids(found: Diagnosis) -> set[str]:
 def test_a_text_that_just_fits_is_no_overflow(
     tmp_path: Path,
     n_more: int,
-    overflows: bool,  # noqa: FBT001
-    bos: bool,  # noqa: FBT001
+    overflows: bool,
+    bos: bool,
 ) -> None:
     """The tokens before a text and those behind it are counted, and exactly full is not over."""
     tree = ward.tokenizer_json(bos=bos)
@@ -40,8 +40,8 @@ def test_a_text_that_just_fits_is_no_overflow(
     assert ("context-overflow" in _ids(found)) is overflows
 
 
-@pytest.mark.parametrize(("bias", "is_a_ban"), [(-100, True), (-50, True), (-49, False), (-1, False)])
-def test_only_a_strong_bias_is_a_ban(tmp_path: Path, bias: int, is_a_ban: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(("bias", "is_a_ban"), [(-100, True), (-50, True), (-49, False)])
+def test_only_a_strong_bias_is_a_ban(tmp_path: Path, bias: int, is_a_ban: bool) -> None:
     folder = model_dir(tmp_path / "model")
     values = {f"logit_bias.{number}": bias for number in (ward.EOS, ward.TURN_END)}
     found = diagnose(folder, settings=Settings("request.json", values))
@@ -53,7 +53,7 @@ def test_only_a_strong_bias_is_a_ban(tmp_path: Path, bias: int, is_a_ban: bool) 
 def test_positions_that_go_on_from_a_cache_do_not_count_padding(
     tmp_path: Path,
     first: int,
-    counts_padding: bool,  # noqa: FBT001
+    counts_padding: bool,
 ) -> None:
     """Only a first position that is its column counts the padding; a later one is a cache's."""
     batch = ward.padded([[65, 66, 67], [65, 66, 67, 68, 69, 70]])

@@ -197,9 +197,8 @@ def test_a_cache_with_writes_keeps_every_prompt_token() -> None:
     expected = found.naive_usd_per_month * (1 - share * (1 - left))
     assert abs(found.engineered_usd_per_month - expected) < Decimal("0.00001")
     # Half the price of what is read: written tokens keep theirs.
-    cheaper = Remedy(
-        "rate", "rate", applies_to="cached", effects=(Effect(effect.model, cost_factor=Decimal("0.5")),)
-    )
+    half = Effect(effect.model, cost_factor=Decimal("0.5"))
+    cheaper = Remedy("rate", "rate", applies_to="cached", effects=(half,))
     both = waterfall_of_ledger(ledger, [Remedy("cache", "cache", effects=(effect,)), cheaper])
     assert both is not None
     saved = found.engineered_usd_per_month - both.engineered_usd_per_month

@@ -48,7 +48,7 @@ def _weighed(place: int, seconds: float, quality: float | None = 1.0, usd: float
 
 
 @pytest.mark.parametrize("unknown_first", [True, False])
-def test_unknown_counts_as_the_worst_that_is_known(unknown_first: bool) -> None:  # noqa: FBT001
+def test_unknown_counts_as_the_worst_that_is_known(unknown_first: bool) -> None:
     weights = RoutingWeights(cost=1.0, latency=1.0, quality=1.0)
     known = [_weighed(1, 1.0), _weighed(2, 3.0)]
     # A little cheaper, and nobody knows how slow: it is taken for the slowest.

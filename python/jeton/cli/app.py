@@ -275,8 +275,9 @@ def _usage_message(error: click.ClickException) -> str:
         # `memory MODEL`, where other commands have --model.
         name = error.option_name.lstrip("-").replace("-", "_")
         if any(isinstance(p, click.Argument) and p.name == name for p in ctx.command.params):
-            said = f"{name.upper()} is an argument of {ctx.command_path}"
-            return f"no such option {error.option_name!r}\nhint: {said}: write it without {error.option_name}"
+            given, path = error.option_name, ctx.command_path
+            said = f"{name.upper()} is an argument of {path}: write it without {given}"
+            return f"no such option {given!r}\nhint: {said}"
     if ctx is not None and "\nhint:" not in message:
         message += f"\nhint: {ctx.command_path} --help"
     return message

@@ -207,7 +207,7 @@ def shown(text: str) -> str:
 
 def shown_name(name: str) -> str:
     """Return a name, or a cell of a table, as ``shown`` does, in one line."""
-    return shown(name).replace("\n", "\\n")
+    return shown(name.replace("\n", "\\n"))
 
 
 def _escape(char: str) -> str:
