@@ -1,4 +1,4 @@
-"""What has to be done before a process forks while other threads run.
+"""Forks while other threads run: the core has met NumPy before.
 
 The core imports NumPy when the first array is made, inside a lock of the binding. A fork in that
 moment would leave the lock taken in the child, for ever. So a fork waits for it, or does it first.

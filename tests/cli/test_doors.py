@@ -1,4 +1,4 @@
-"""What a shell does to a command: closed files, odd names, foreign text, Ctrl-C, forks."""
+"""Commands in a hostile shell: closed files, odd names, foreign text, Ctrl-C, forks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Text never becomes a control token in what writes or counts the ids of training data.
 
 Every vocabulary x every way that writes or counts ids x spellings of its special tokens. `make
-test` takes a made vocabulary of each kind that was at fault and two bundled ones; the conformance suite
-takes all vocabularies of the shared data.
+test` takes a made vocabulary of each kind and two bundled ones; the conformance suite takes all
+vocabularies of the shared data.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def test_commands_agree_about_a_document_that_spells_the_end(tmp_path: Path) -> 
 
 
 def test_a_guarded_tokenizer_stays_guarded() -> None:
-    """What is derived from it, pickled or framed makes no control token either."""
+    """Derived, pickled or framed, it makes no control token either."""
     import pickle
 
     guarded = model_json("unigram").guarded()

@@ -12,7 +12,7 @@ PARSERS = re.compile(r"\bjson\.loads?\(|\btomllib\.loads?\(|\bnp\.load\(|\bnumpy
 OWN = re.compile(
     r"to_canonical|to_hf_json|__file__|json\.dumps|strict_json|cutting|_FILE|_TABLE|\.info\b"
 )
-"""What a line parses that is of our own making."""
+"""Marks of lines that parse files of our own making."""
 
 TRUSTED = {
     "_foreign.py",  # the door

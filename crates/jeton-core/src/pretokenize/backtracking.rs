@@ -4,9 +4,9 @@
 //! million characters must not take a million times as many. So the matches of a text that may take
 //! more than [`QUICK_STEPS`] are limited. All in all that is some 2,000 steps for a byte of text.
 //!
-//! A step may be a reading ahead (or back) by an automaton, which is as long as the characters go on
-//! that a part of the pattern repeats. So a search is charged for its steps times the longest such
-//! run near it ([`Reach`]), and the charges of a text are limited too.
+//! In a step an automaton may read ahead or back, as long as characters go on that a part of the
+//! pattern repeats. So a search is charged for its steps times the longest such run near it
+//! ([`Reach`]). The charges of a text are limited too.
 
 use super::pattern::{Dialect, ParseError, translate};
 use super::reach::{Reach, Runs};
@@ -15,8 +15,8 @@ use crate::text::unicode::UnicodeVersion;
 
 /// Steps of a first try where steps may be long: nearly all matches take fewer.
 const FEW_STEPS: usize = 32;
-/// Bytes that all steps of a text may read, by the charges: so many, and [`READ_BYTES_PER_BYTE`] for
-/// each byte. A byte takes about a nanosecond.
+/// Bytes that all steps of a text may read, by the charges. Each byte of the text adds
+/// [`READ_BYTES_PER_BYTE`]. A byte takes about a nanosecond.
 const READ_BYTES: u64 = 1 << 30;
 const READ_BYTES_PER_BYTE: u64 = 1 << 14;
 /// Steps that any match may take (`fancy-regex` counts them).
@@ -205,12 +205,11 @@ mod tests {
             r"(?=(a+)+b)x|a",
             r"a(?!(?:a+)+b)",
             r"(?<=ba*)x|a",
-            r"\w{1,3}(?=(?:\w{3})*\b)",
             r"(a+b)?(?<=a)|a",
         ] {
             let pattern = compiled(pattern);
             let all = |n: usize| pattern.matches(&"a".repeat(n)).find_map(Result::err);
-            assert!(all(2000).is_none(), "{pattern:?}");
+            assert!(all(2000).is_none());
             let error = all(200_000).unwrap();
             assert!(matches!(error.kind(), ErrorKind::PatternCost { .. }));
             // Words are short, however long the text is.

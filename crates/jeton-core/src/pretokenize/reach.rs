@@ -13,7 +13,7 @@ use crate::text::unicode::contains;
 pub(super) struct Reach(Vec<ClassUnicode>);
 
 impl Reach {
-    /// Of a pattern in the words of `fancy-regex`. A pattern that is not understood may read
+    /// Reads a pattern in the words of `fancy-regex`. A pattern that is not understood may read
     /// everything.
     pub(super) fn new(pattern: &str) -> Self {
         let parsed = regex_syntax::Parser::new().parse(&without_looks(pattern));

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use jeton_core::error::ErrorKind;
 use jeton_core::text::code_points::{CodePointRanges, code_point_ranges};
-use jeton_core::tokenizer::Trusted;
+use jeton_core::tokenizer::{Tokenizer as CoreTokenizer, Trusted};
 use pyo3::prelude::*;
 
-use super::{SpecialToken, Tokenizer};
+use super::{SpecialToken, Tokenizer, Unguarded};
 use crate::door::{SHORT_BYTES, enter, quick};
 use crate::encoding::Encoding;
 use crate::text::utf8;
@@ -68,6 +68,40 @@ fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
 }
 
 impl Tokenizer {
+    /// The tokenizer as it is written: without the guard, which is no part of a file.
+    pub(super) fn written(&self) -> &CoreTokenizer {
+        self.unguarded
+            .as_ref()
+            .map_or(&*self.core, |plain| &*plain.core)
+    }
+
+    /// A tokenizer derived from this one, guarded where this one is.
+    pub(super) fn derived(&self, py: Python<'_>, core: CoreTokenizer) -> PyResult<Self> {
+        match &self.unguarded {
+            None => Ok(Self::wrap(core, None)),
+            Some(plain) => Self::wrap(core, None).guard(py, plain.control.clone()),
+        }
+    }
+
+    pub(super) fn guard(&self, py: Python<'_>, control: Vec<u32>) -> PyResult<Self> {
+        match enter(py, |_| self.core.guarded(&control))? {
+            None => Ok(self.again()),
+            Some(core) => {
+                let plain = Arc::clone(&self.core);
+                Ok(Self {
+                    name: self.name.clone(),
+                    ends: self.ends.clone(),
+                    fingerprint: Arc::clone(&self.fingerprint),
+                    unguarded: Some(Unguarded {
+                        core: plain,
+                        control,
+                    }),
+                    ..Self::share(Arc::new(core))
+                })
+            }
+        }
+    }
+
     fn control_ids(&self, py: Python<'_>, tokens: Vec<String>) -> PyResult<Vec<u32>> {
         let mut control = Vec::with_capacity(tokens.len());
         for token in tokens {

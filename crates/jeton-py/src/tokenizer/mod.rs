@@ -63,7 +63,7 @@ pub(crate) struct Tokenizer {
     token_bytes: Arc<OnceBox<chunk::TokenBytes>>,
 }
 
-/// What a guarded tokenizer is written as, and derived from.
+/// The tokenizer that a guarded one is written as, and derived from.
 #[derive(Clone)]
 struct Unguarded {
     core: Arc<CoreTokenizer>,
@@ -92,40 +92,6 @@ impl Tokenizer {
     /// The tokenizer itself.
     pub(crate) fn core(&self) -> &CoreTokenizer {
         &self.core
-    }
-
-    /// The tokenizer as it is written: without the guard, which is no part of a file.
-    fn written(&self) -> &CoreTokenizer {
-        self.unguarded
-            .as_ref()
-            .map_or(&*self.core, |plain| &*plain.core)
-    }
-
-    /// A tokenizer derived from this one, guarded where this one is.
-    fn derived(&self, py: Python<'_>, core: CoreTokenizer) -> PyResult<Self> {
-        match &self.unguarded {
-            None => Ok(Self::wrap(core, None)),
-            Some(plain) => Self::wrap(core, None).guard(py, plain.control.clone()),
-        }
-    }
-
-    fn guard(&self, py: Python<'_>, control: Vec<u32>) -> PyResult<Self> {
-        match enter(py, |_| self.core.guarded(&control))? {
-            None => Ok(self.again()),
-            Some(core) => {
-                let plain = Arc::clone(&self.core);
-                Ok(Self {
-                    name: self.name.clone(),
-                    ends: self.ends.clone(),
-                    fingerprint: Arc::clone(&self.fingerprint),
-                    unguarded: Some(Unguarded {
-                        core: plain,
-                        control,
-                    }),
-                    ..Self::share(Arc::new(core))
-                })
-            }
-        }
     }
 
     /// Copies the handle: another object of one tokenizer.

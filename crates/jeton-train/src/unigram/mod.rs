@@ -14,8 +14,8 @@
 //!    not below 1.1 times the vocabulary. The loss of a piece decides: the likelihood that the text
 //!    would lose if each use of it became the best way to cut it into others. Steps 2 to 4 repeat
 //!    until 1.1 times the vocabulary is reached.
-//! 5. A last pruning leaves the vocabulary. Then the probabilities are made the most likely ones for that vocabulary, by `num_sub_iterations`
-//!    rounds without a prior.
+//! 5. A last pruning leaves the vocabulary. Then the probabilities are made the most likely ones
+//!    for that vocabulary, by `num_sub_iterations` rounds without a prior.
 //!
 //! Up to 4 this is the method of `sentencepiece` 0.2.3 (its default, pruning by loss). Its
 //! candidates come from whole sentences and ours from weighted words. Its sums are made in 32 bits
