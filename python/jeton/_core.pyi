@@ -1265,6 +1265,25 @@ class Tokenizer:
             >>> tok.first_noncanonical(tok.encode("there")) is None
             True
         """
+    def guarded(self, *, control_tokens: Sequence[str] = ()) -> Tokenizer:
+        """Returns this tokenizer, but text never becomes a control token.
+
+        Of a text it makes the ids of ``encode_guarded(text, [])``, as quickly as the tokenizer.
+        Files, pickles and fingerprints are those of the tokenizer itself.
+
+        Args:
+            control_tokens: Further tokens that count as control tokens.
+
+        Raises:
+            UnknownSpecialTokenError: A control token is none of ``fixed_tokens()``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.guarded().encode("a<|endoftext|>") == tok.encode("a<|endoftext|>")
+            True
+        """
+
     def encode_guarded(
         self,
         text: _Text,

@@ -218,6 +218,8 @@ def _counted(
     import numpy as np
 
     tokenizer = options.load_tokenizer(tokenizer_name, pattern=None, special_tokens=())
+    # As `tokenize` makes the ids that are packed.
+    tokenizer = tokenizer.guarded()
     batches = streams.batches(
         source, field=field, documents=documents, file_format="auto", strict=False
     )

@@ -213,6 +213,8 @@ def _watched(file: InputFile, batches: Iterator[TextBatch]) -> Generator[TextBat
     """The batches of a file; of a pipe or device that goes on and on, somebody is told."""
     # A file that the system writes on demand has no bytes by its own account.
     n_bytes = file.n_bytes or 0
+    if file.path == STANDARD_INPUT:
+        os.read(0, 0)  # the core takes a closed one for an empty one; this is an error
     if file.format == "memory" or 0 < n_bytes <= HUGE_BYTES:
         yield from batches
         return

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
+
+from jeton._foreign import json_of
 
 __all__ = ["first_keys", "lookup", "parsed_json", "text_or_none", "value_at"]
 
@@ -87,7 +88,7 @@ def parsed_json(value: Any) -> Any:
     """An object that is written as a string, as gateways log bodies."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
-            return json.loads(value)
+            return json_of(value, any_integer=True)
         except (ValueError, RecursionError):
             return value
     return value

@@ -89,6 +89,8 @@ def _check(value: Any, wanted: Any, place: str) -> None:
         is_flag = isinstance(value, bool) and wanted is not bool
         if is_flag or not isinstance(value, wanted):
             raise ValueError(f"{place} is of type {type(value).__name__}")
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError(f"{place} holds a NUL")
         if (
             isinstance(value, int)
             and not 0 <= value < _MAX_NUMBER

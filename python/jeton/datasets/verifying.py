@@ -15,6 +15,7 @@ from jeton.corpus import Format, InputFile, expand_inputs
 from jeton.corpus.inputs import STANDARD_INPUT
 from jeton.corpus.objects import state_of
 from jeton.corpus.parquet import ParquetDocuments
+from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.foreign import find_pairs, verify_pair
 from jeton.datasets.formats import ShardFormat, ShardLayout, ShardRecord, shard_format
@@ -203,7 +204,8 @@ class _Verification:
                 f"{tokenizer.name or 'this one'} is {tokenizer.fingerprint[:12]}",
             )
             return None
-        return tokenizer
+        around = BoundaryTokens(tuple(self._facts["before"]), tuple(self._facts["behind"]))
+        return around.guard(tokenizer)
 
     def _wanted_places(self) -> NDArray[np.int64]:
         """Numbers of the documents that are compared, spread evenly over the data set."""

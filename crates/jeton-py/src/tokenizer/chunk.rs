@@ -373,7 +373,11 @@ fn divide(
     flat: &mut Vec<i64>,
 ) -> Result<Option<(usize, usize)>> {
     let core = tokenizer.core.as_ref();
-    let table = || tokenizer.token_bytes.get_or_init(|| TokenBytes::of(core));
+    let table = || {
+        tokenizer
+            .token_bytes
+            .get_or_init(|| Box::new(TokenBytes::of(core)))
+    };
     let mut counter = Counter {
         core,
         token_bytes: (text.len() >= MIN_TABLE_BYTES).then(table),

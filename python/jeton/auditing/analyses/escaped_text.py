@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from urllib.parse import unquote
 
+from jeton._foreign import json_of
+
 __all__ = ["unescaped_text"]
 
 MAX_ROUNDS = 6
@@ -69,7 +71,7 @@ def _is_json(text: str) -> bool:
     if stripped[:1] + stripped[-1:] not in ("{}", "[]"):
         return False
     try:
-        json.loads(stripped)
+        json_of(stripped, any_integer=True)
     except (ValueError, RecursionError):
         return False
     return True
@@ -78,7 +80,7 @@ def _is_json(text: str) -> bool:
 def _unescaped_string(match: re.Match[str]) -> str:
     if "\\" not in match.group() and not _MAY_BE_ESCAPED.search(match.group()):
         return match.group()
-    string = json.loads(match.group())
+    string = json_of(match.group(), any_integer=True)
     if _is_json(string):
         # JSON inside a string is JSON that was escaped: it stands there as JSON.
         return unescaped_text(string)[0].strip()
@@ -92,7 +94,7 @@ def _literal(text: str) -> str:
         return text
     if stripped[0] == '"':
         try:
-            found = json.loads(stripped, strict=False)
+            found = json_of(stripped, strict=False, any_integer=True)
         except ValueError:
             inner = stripped[1:-1].replace('""', "")
             return text if '"' in inner else stripped[1:-1].replace('""', '"')
@@ -115,7 +117,7 @@ def _inner_literals(text: str) -> str:
         if len(_ESCAPE.findall(match.group())) < MIN_ESCAPES:
             return match.group()
         try:
-            found = json.loads(match.group(), strict=False)
+            found = json_of(match.group(), strict=False, any_integer=True)
         except ValueError:
             return match.group()
         return found if isinstance(found, str) else match.group()

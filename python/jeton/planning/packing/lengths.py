@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._foreign import array_of, json_of
 from jeton._plain import strict_json
 from jeton.errors import CorpusError, FormatError, MissingExtraError, RecordError, UsageError
 from jeton.planning.packing.checking import checked_lengths
@@ -95,16 +95,14 @@ def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 def _npy(path: Path) -> NDArray[np.int64]:
     try:
-        found = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        found = array_of(path)
+    except ValueError as error:
         raise FormatError(
             f"{path} is no array of NumPy: {error}\n"
             "hint: np.save(path, lengths) writes one; headerless files of ids have no lengths",
             path=str(path),
             format="npy",
         ) from None
-    if not isinstance(found, np.ndarray):
-        raise FormatError(f"{path} holds several arrays; expected one", path=str(path))
     return checked_lengths(found, where=str(path))
 
 
@@ -137,7 +135,7 @@ def _jsonl(stream: IO[bytes], path: Path, field: str | None) -> NDArray[np.int64
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = json_of(line, any_integer=True)
         except (ValueError, RecursionError) as error:
             raise _no_length(
                 path, line_number, f"is no JSON: {error}", "one object a line"
