@@ -260,13 +260,14 @@ def _weights(
         # Each picture or file counts as one of a usual size, until a request proves another.
         sizes = np.where(group == 3, _USUAL_PICTURE, sizes)
         total = float(columns.input_tokens[row])  # type: ignore[attr-defined]
-        own.append((np.bincount(group, sizes, 4), total))
+        own.append((np.bincount(group, sizes, 4).astype(np.float64), total))
         marks = np.flatnonzero(words[N_FACTS + 1 :: 2] >> 40 & 3)
         read = int(columns.cache_read_tokens[row])  # type: ignore[attr-defined]
         written = int(columns.cache_write_tokens[row])  # type: ignore[attr-defined]
         if len(marks) and max(read, 0) + max(written, 0) > 0:
             end = int(marks[-1]) + 1
-            own.append((np.bincount(group[:end], sizes[:end], 4), float(max(read, 0) + written)))
+            prefix = np.bincount(group[:end], sizes[:end], 4).astype(np.float64)
+            own.append((prefix, float(max(read, 0) + written)))
     found = {}
     for model, equations in by_model.items():
         if not equations:
