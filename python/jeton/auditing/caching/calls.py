@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import accumulate
 
@@ -225,9 +225,17 @@ def _rules(evidence: RequestEvidence, rows: NDArray[np.intp]) -> dict[int, tuple
             found[model] = cache_rules_for(
                 evidence.names.providers[provider] if provider >= 0 else "",
                 evidence.models[model] if model >= 0 else "",
-                datetime.fromtimestamp(float(columns.time_s[row]), UTC).date(),
+                _day_of(float(columns.time_s[row])),
             )
     return found
+
+
+def _day_of(time_s: float) -> date | None:
+    """Return the day of a time; None where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(time_s, UTC).date()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _groups(words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
