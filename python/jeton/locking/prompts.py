@@ -148,8 +148,10 @@ def compare_prompts(locked: PromptLock, today: PromptLock) -> tuple[ChangedBlock
     changes = []
     for number, (old, new) in enumerate(zip_longest(locked.requests, today.requests), start=1):
         if old is None or new is None:
-            sizes = [sum(b.n_bytes for b in own or ()) for own in (old, new)]
-            changes.append(ChangedBlock(number, "", "request", sizes[0], sizes[1], max(sizes)))
+            before_n, after_n = (sum(b.n_bytes for b in own or ()) for own in (old, new))
+            changes.append(
+                ChangedBlock(number, "", "request", before_n, after_n, max(before_n, after_n))
+            )
             continue
         for at, (before, after) in enumerate(zip_longest(old, new)):
             if before is not None and after is not None and before.digest == after.digest:

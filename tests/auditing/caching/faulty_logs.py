@@ -235,7 +235,11 @@ def concurrent(rng: random.Random) -> Faulty:
     sent = singles(rng, n=40, gap=0.05)
     for i, one in enumerate(sent):
         one.time = START + (i // 10) * 900.0 + (i % 10) * 0.02
-    return Faulty(sent, sent, "concurrent", "cache-concurrent", wait=True)
+    # Bursts come a quarter of an hour apart: once they wait, an hour of life is worth its price.
+    mended = copy.deepcopy(sent)
+    for one in mended:
+        one.body["system"][0].update(copy.deepcopy(HOUR))
+    return Faulty(sent, mended, "concurrent", "cache-concurrent", wait=True)
 
 
 def mark_late(rng: random.Random) -> Faulty:

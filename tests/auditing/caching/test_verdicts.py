@@ -170,7 +170,7 @@ def joined(first: Faulty, second: Faulty) -> Faulty:
         sent.append(Sent(one.time + shift, one.body, one.output, one.session))
     for one in second.mended:
         mended.append(Sent(one.time + shift, one.body, one.output, one.session))
-    return Faulty(sent, mended)
+    return Faulty(sent, mended, wait=first.wait or second.wait)
 
 
 def check_pair(names: tuple[str, str], seed: int) -> None:

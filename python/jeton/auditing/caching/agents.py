@@ -300,8 +300,10 @@ def names_of(texts: Sequence[str]) -> dict[int, str]:
             tool = json.loads(text)
         except ValueError:
             continue
-        inner = tool.get("function") if isinstance(tool, dict) else None
-        name = (inner if isinstance(inner, dict) else tool).get("name") if tool else None
+        if not isinstance(tool, dict):
+            continue
+        inner = tool.get("function")
+        name = (inner if isinstance(inner, dict) else tool).get("name")
         if isinstance(name, str):
             found[name_key(name)] = name
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -226,9 +226,17 @@ def _rules(evidence: RequestEvidence, rows: NDArray[np.intp]) -> dict[int, tuple
             found[model] = cache_rules_for(
                 evidence.names.providers[provider] if provider >= 0 else "",
                 evidence.models[model] if model >= 0 else "",
-                datetime.fromtimestamp(float(columns.time_s[row]), UTC).date(),
+                _day_of(float(columns.time_s[row])),
             )
     return found
+
+
+def _day_of(time_s: float) -> date | None:
+    """Return the day of a time; None where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(time_s, UTC).date()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _groups(words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -261,13 +269,14 @@ def _weights(
         # Each picture or file counts as one of a usual size, until a request proves another.
         sizes = np.where(group == 3, _USUAL_PICTURE, sizes)
         total = float(columns.input_tokens[row])  # type: ignore[attr-defined]
-        own.append((np.bincount(group, sizes, 4), total))
+        own.append((np.bincount(group, sizes, 4).astype(np.float64), total))
         marks = np.flatnonzero(words[N_FACTS + 1 :: 2] >> 40 & 3)
         read = int(columns.cache_read_tokens[row])  # type: ignore[attr-defined]
         written = int(columns.cache_write_tokens[row])  # type: ignore[attr-defined]
         if len(marks) and max(read, 0) + max(written, 0) > 0:
             end = int(marks[-1]) + 1
-            own.append((np.bincount(group[:end], sizes[:end], 4), float(max(read, 0) + written)))
+            prefix = np.bincount(group[:end], sizes[:end], 4).astype(np.float64)
+            own.append((prefix, float(max(read, 0) + written)))
     found = {}
     for model, equations in by_model.items():
         if not equations:

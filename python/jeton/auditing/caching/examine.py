@@ -42,6 +42,7 @@ class _State:
     ordered: tuple[Call, ...]
     uses: tuple[Use, ...]
     expected: tuple[Use, ...]
+    delays: dict[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def examined(
     prices = LogPrices(evidence)
     everything = range(len(ordered))
     bill = prices.usd(ordered, uses, everything)
-    steps = _mended(calls, _State(ordered, uses, expected), found, delays, prices, bill)
+    steps = _mended(calls, _State(ordered, uses, expected, delays), found, prices, bill)
     excerpts = Excerpts(evidence, documents)
     groups = _groups(calls, found, steps, excerpts, year_per_usd)
     names = names_of(
@@ -158,7 +159,6 @@ def _mended(
     calls: Calls,
     state: _State,
     found: list[Judged],
-    delays: dict[int, float],
     prices: LogPrices,
     bill: Decimal,
 ) -> list[_Step]:
@@ -175,7 +175,7 @@ def _mended(
         groups = {key: own for key, own in _by_fault(found).items() if key not in done}
         tried: list[_Step] = []
         for own in list(groups.values())[:n_groups]:
-            tried += _tries(calls, state, found, own, delays, prices)
+            tried += _tries(calls, state, found, own, prices)
         if not tried:
             break
         best = max(tried, key=lambda step: step.usd)
@@ -199,7 +199,7 @@ def _mended(
             for place, call in enumerate(best.state.ordered)
         ]
         state = replace(best.state, ordered=tuple(mended))
-        again = judged(calls, state.ordered, state.uses, delays)
+        again = judged(calls, state.ordered, state.uses, state.delays)
         found = judged_by_usage(calls, state.ordered, again)
     return steps
 
@@ -209,7 +209,6 @@ def _tries(
     state: _State,
     found: list[Judged],
     own: list[int],
-    delays: dict[int, float],
     prices: LogPrices,
 ) -> list[_Step]:
     fault = max((found[p] for p in own), key=lambda judged: judged.n_tokens)
@@ -219,7 +218,7 @@ def _tries(
         return [_as_read(state, found, own, fault, prices)]
     tried = []
     for mended, remedy in ways_to_mend(calls, state.ordered, found, fault):
-        free = {} if fault.verdict is CacheVerdict.CONCURRENT else delays
+        free = {} if fault.verdict is CacheVerdict.CONCURRENT else state.delays
         after = tuple(replay(calls, mended, delays=free))
         uses, changed = [], []
         for place, (before, now) in enumerate(zip(state.expected, after, strict=True)):
@@ -241,7 +240,9 @@ def _tries(
             uses.append(now)
             changed.append(place)
         usd = prices.usd(state.ordered, state.uses, changed) - prices.usd(mended, uses, changed)
-        tried.append(_Step(fault, usd, remedy, tuple(own), _State(mended, tuple(uses), after)))
+        tried.append(
+            _Step(fault, usd, remedy, tuple(own), _State(mended, tuple(uses), after, free))
+        )
     return sorted(tried, key=lambda step: -step.usd)[:1]
 
 

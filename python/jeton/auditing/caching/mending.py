@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jeton.auditing.caching.calls import Block, Call, Calls, Mark, is_end
-from jeton.auditing.caching.verdicts import CacheVerdict, Judged
+from jeton.auditing.caching.verdicts import CacheVerdict, Judged, family_of
 
 __all__ = ["Mended", "ways_to_mend"]
 
@@ -34,6 +34,7 @@ def ways_to_mend(
     """
     own = [p for p, f in enumerate(found) if _is_same(f, fault)]
     models = {ordered[p].model for p in own}
+    families = {family_of(ordered[p]) for p in own}
     verdict = fault.verdict
     if verdict is CacheVerdict.CHANGED:
         yield from _unchanged(ordered, found, own, fault)
@@ -42,14 +43,14 @@ def ways_to_mend(
     elif verdict is CacheVerdict.EXPIRED:
         if all(calls.rules[model][-1].lifetime == "1h" for model in models):
             yield (
-                _lives(ordered, models, static_alone=True),
+                _lives(ordered, families, static_alone=True),
                 (
                     'cache_control of tools and system: {"type": "ephemeral"} -> '
                     '{"type": "ephemeral", "ttl": "1h"}'
                 ),
             )
             yield (
-                _lives(ordered, models, static_alone=False),
+                _lives(ordered, families, static_alone=False),
                 (
                     'every cache_control: {"type": "ephemeral"} -> '
                     '{"type": "ephemeral", "ttl": "1h"}'
@@ -59,7 +60,7 @@ def ways_to_mend(
         yield (
             tuple(
                 replace(c, marks=tuple(Mark(m.at, _MINUTES) for m in c.marks))
-                if c.model in models
+                if family_of(c) in families
                 else c
                 for c in ordered
             ),
@@ -67,15 +68,15 @@ def ways_to_mend(
         )
     elif verdict is CacheVerdict.WRITE_UNREAD:
         yield (
-            tuple(replace(c, marks=()) if c.model in models else c for c in ordered),
+            tuple(replace(c, marks=()) if family_of(c) in families else c for c in ordered),
             ("remove cache_control from text that no other request shares"),
         )
         yield (
-            tuple(_marked(c, static=True) if c.model in models else c for c in ordered),
+            tuple(_marked(c, static=True) if family_of(c) in families else c for c in ordered),
             ("cache_control: behind tools and system alone, not behind the text of one request"),
         )
     elif verdict in (CacheVerdict.NO_MARK, CacheVerdict.MARK_LATE, CacheVerdict.LOOK_BACK):
-        yield from _with_marks(ordered, models, verdict)
+        yield from _with_marks(ordered, families, verdict)
     elif verdict is CacheVerdict.BELOW_MINIMUM:
         least = {model: calls.rules[model][0].min_tokens for model in models}
         padded = tuple(_padded(c, least.get(c.model, 0)) for c in ordered)
@@ -107,10 +108,10 @@ def _slot(found: Judged) -> str:
 def _unchanged(
     ordered: Sequence[Call], found: Sequence[Judged], own: list[int], fault: Judged
 ) -> Iterator[Mended]:
-    models = {ordered[p].model for p in own}
+    families = {family_of(ordered[p]) for p in own}
     if fault.change == "order":
         yield (
-            tuple(_sorted_tools(c) if c.model in models else c for c in ordered),
+            tuple(_sorted_tools(c) if family_of(c) in families else c for c in ordered),
             ("tools: sort by name before sending"),
         )
     elif fault.block.startswith(("tools", "system")):
@@ -118,7 +119,7 @@ def _unchanged(
                  for p in own if found[p].at >= 0}  # fmt: skip
         mended: tuple[Call, ...] = tuple(ordered)
         for slot in sorted(slots):
-            mended = _same_block(mended, models, slot)
+            mended = _same_block(mended, families, slot)
         where = fault.block
         yield (
             mended,
@@ -156,14 +157,14 @@ def _sorted_tools(call: Call) -> Call:
 
 
 def _same_block(
-    ordered: Sequence[Call], models: set[int], slot: tuple[int, int]
+    ordered: Sequence[Call], families: set[tuple[int, int, int]], slot: tuple[int, int]
 ) -> tuple[Call, ...]:
     """Return the requests with all versions of one block as the first one was."""
     kept: list[tuple[float, tuple[Block, ...]]] = []
     mended = []
     for call in ordered:
         own = [i for i, b in enumerate(call.blocks) if (b.role, b.place) == slot]
-        if not own or call.model not in models:
+        if not own or family_of(call) not in families:
             mended.append(call)
             continue
         size = sum(call.blocks[i].tokens for i in own)
@@ -248,11 +249,13 @@ def _unswitched(
 # Marks
 
 
-def _lives(ordered: Sequence[Call], models: set[int], *, static_alone: bool) -> tuple[Call, ...]:
+def _lives(
+    ordered: Sequence[Call], families: set[tuple[int, int, int]], *, static_alone: bool
+) -> tuple[Call, ...]:
     """Return the requests with marks that live an hour."""
     mended = []
     for call in ordered:
-        if call.model in models:
+        if family_of(call) in families:
             n_static = call.n_static()
             marks = tuple(
                 Mark(m.at, _HOUR if m.at < n_static or not static_alone else m.life_seconds)
@@ -284,10 +287,10 @@ def _marked(call: Call, *, static: bool = False, last: bool = False, between: bo
 
 
 def _with_marks(
-    ordered: Sequence[Call], models: set[int], verdict: CacheVerdict
+    ordered: Sequence[Call], families: set[tuple[int, int, int]], verdict: CacheVerdict
 ) -> Iterator[Mended]:
     def each(**where: bool) -> tuple[Call, ...]:
-        return tuple(_marked(c, **where) if c.model in models else c for c in ordered)
+        return tuple(_marked(c, **where) if family_of(c) in families else c for c in ordered)
 
     if verdict is CacheVerdict.LOOK_BACK:
         yield (

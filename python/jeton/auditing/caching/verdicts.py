@@ -12,7 +12,7 @@ from jeton.auditing.caching.replay import Use, replay
 from jeton.catalog.caches import CacheRule
 from jeton.corpus.requests.sent import PartKind, Reason
 
-__all__ = ["FAULTS", "CacheVerdict", "Judged", "judged"]
+__all__ = ["FAULTS", "CacheVerdict", "Judged", "family_of", "judged"]
 
 _SLACK_TOKENS = 64
 _SLACK_SHARE = 0.03
@@ -139,7 +139,8 @@ def _keys(call: Call, chain: tuple[int, ...]) -> tuple[tuple[int, int, int], tup
     return (call.session, call.agent, first), (call.session, call.agent), static
 
 
-def _family(call: Call) -> tuple[int, int, int]:
+def family_of(call: Call) -> tuple[int, int, int]:
+    """Return model, tools and instructions: requests of one kind have the same numbers."""
     n_tools = n_parts = 0
     for block in call.blocks[: call.n_static()]:
         if not block.goes_on:
@@ -156,7 +157,7 @@ def _remember(seen: _Seen, place: int, call: Call, chain: tuple[int, ...]) -> No
         seen.by_session[session] = place
     if static:
         seen.by_static[call.model, static] = place
-        seen.by_family[_family(call)] = place
+        seen.by_family[family_of(call)] = place
 
 
 class _Judge:
@@ -193,7 +194,7 @@ class _Judge:
             for other in (
                 before,
                 seen.by_static.get((call.model, static)),
-                seen.by_family.get(_family(call)),
+                seen.by_family.get(family_of(call)),
             )
             if other is not None and self._ordered[other].model == call.model
         ]
@@ -381,19 +382,19 @@ def _with_writes(
     found: list[Judged],
 ) -> list[Judged]:
     """Judge writes of requests without another fault: never read, or kept for an hour in vain."""
-    groups: dict[int, list[int]] = {}
-    n_of_model = Counter(call.model for call in ordered)
+    groups: dict[tuple[int, int, int], list[int]] = {}
+    n_of_family = Counter(family_of(call) for call in ordered)
     quiet = (CacheVerdict.COLD, CacheVerdict.HIT, CacheVerdict.BELOW_MINIMUM)
     for place, call in enumerate(ordered):
         if found[place].verdict in quiet and call.blocks:
-            groups.setdefault(call.model, []).append(place)
-    for model, places in groups.items():
-        rules = calls.rules[model]
+            groups.setdefault(family_of(call), []).append(place)
+    for family, places in groups.items():
+        rules = calls.rules[family[0]]
         written = sum(max(uses[p].written, 0) for p in places)
         hour = sum(max(uses[p].written_1h, 0) for p in places)
         read = sum(max(uses[p].read, 0) for p in places)
         n_writing = sum(uses[p].written > 0 for p in places)
-        if n_writing <= _FEW_SHARE * n_of_model[model]:
+        if n_writing <= _FEW_SHARE * n_of_family[family]:
             continue
         minutes = rules[0].write_factor - 1
         extra = (written - hour) * minutes + hour * (rules[-1].write_factor - 1)

@@ -196,8 +196,10 @@ def _part(part: Any, role: int, place: int) -> tuple[int, ...]:
 
 def _named(words: tuple[int, ...], tool: Any) -> tuple[int, ...]:
     """Return the words of a block with the name of its tool in the first one."""
-    inner = tool.get("function") if isinstance(tool, dict) else None
-    name = (inner if isinstance(inner, dict) else tool).get("name") if tool else None
+    if not isinstance(tool, dict):
+        return words
+    inner = tool.get("function")
+    name = (inner if isinstance(inner, dict) else tool).get("name")
     if not isinstance(name, str):
         return words
     return (words[0] & _CONTENT | name_key(name) << 44, *words[1:])
