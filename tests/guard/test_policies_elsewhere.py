@@ -138,7 +138,7 @@ def test_a_cluster_finds_what_one_machine_finds(
     policy = Policy.named("report")
     given: dict[str, Any] = {"policy": policy, "tokenizer": TOKENIZER, "on_bad_record": "skip"}
     local = scan_files([str(folder)], **given)
-    assert local.n_found_documents == 3
+    assert local.n_found_documents == 5
     assert guarding.scan_on_ray([str(folder)], **given) == local
     with pytest.raises(UsageError, match="standard input"):
         guarding.scan_on_ray(["-"], policy=policy)

@@ -26,6 +26,7 @@ __all__ = [
     "check_on_bad_record",
     "decoded_pieces",
     "has_field",
+    "value_at",
     "with_hint",
 ]
 
@@ -119,7 +120,7 @@ class RecordDocuments:
         lines: list[int] = []
         ids: list[str] = []
         n_chars = 0
-        for line, record in self._records():
+        for line, record in self.records():
             text = self._text(record, line)
             if text is None:
                 continue
@@ -139,7 +140,8 @@ class RecordDocuments:
             self.batch_places = RecordPlaces(lines, ids)
             yield TextBatch.from_texts(texts), domains
 
-    def _records(self) -> Iterator[tuple[int, Any]]:
+    def records(self) -> Iterator[tuple[int, Any]]:
+        """Yield ``(line, record)`` for each record; a row of CSV has all its columns."""
         pieces = self._pieces()
         if self._format == "csv":
             yield from self._rows(pieces)
@@ -179,7 +181,7 @@ class RecordDocuments:
     def _text(self, record: Any, line: int) -> str | None:
         if isinstance(record, str) and self._format == "json":
             return record
-        is_there, value = _at(record, self._field)
+        is_there, value = value_at(record, self._field)
         if isinstance(value, str):
             return value
         if is_there and value is None:
@@ -275,24 +277,24 @@ def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # 
         path, format=format, field=field, encoding=encoding, strict=False, batch_bytes=1
     )
     try:
-        for _, record in documents._records():
+        for _, record in documents.records():
             if isinstance(record, str) and format == "json":
                 return True
-            is_there, value = _at(record, field)
+            is_there, value = value_at(record, field)
             return is_there and (value is None or isinstance(value, str))
     except (RecordError, LimitError):
         return False
     return True
 
 
-def _at(record: Any, path: str) -> tuple[bool, Any]:
-    """True if a path leads somewhere, and the value there; a null on the way is a null."""
+def value_at(record: Any, path: str) -> tuple[bool, Any]:
+    """Return True if a path leads somewhere, and the value there; a null on the way is a null."""
     head, brackets, rest = path.partition("[]")
     if brackets:
-        is_there, values = _at(record, head) if head else (True, record)
+        is_there, values = value_at(record, head) if head else (True, record)
         if not isinstance(values, list):
             return is_there, values if values is None else ValueError()
-        found = [_at(value, rest.removeprefix(".")) if rest else (True, value) for value in values]
+        found = [value_at(value, rest.removeprefix(".")) if rest else (True, value) for value in values]
         texts = [value for _, value in found if isinstance(value, str)]
         return bool(texts) or not values, "\n".join(texts)
     if not isinstance(record, dict):
@@ -307,7 +309,7 @@ def _at(record: Any, path: str) -> tuple[bool, Any]:
             if inner is None:
                 return True, None
             if isinstance(inner, dict):
-                return _at(inner, rest)
+                return value_at(inner, rest)
         more, dot, rest = rest.partition(".")
         head = f"{head}.{more}"
     return False, None

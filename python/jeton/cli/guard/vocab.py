@@ -58,7 +58,7 @@ def vocab(
 
     outputs.check_outputs(json_file="-" if as_json else None, markdown=markdown)
     found = check_vocabulary(tokenizer, model=model, base=base)
-    code = 0 if found.is_clean(fail_at) else 1
+    code = 0 if found.is_below(fail_at) else 1
     streams.set_verdict(code)
     outputs.write_output(sarif, lambda: vocabulary_to_sarif(found))
     outputs.write_output(markdown, lambda: vocabulary_to_markdown(found))

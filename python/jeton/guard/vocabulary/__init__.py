@@ -56,7 +56,12 @@ class VocabularyReport(NotebookResult):
         """The gravest severity; None without findings."""
         return max((f.severity for f in self.findings), key=lambda level: level.rank, default=None)
 
-    def is_clean(self, level: GuardLevel | str = GuardLevel.WARNING) -> bool:
+    @property
+    def is_clean(self) -> bool:
+        """True without any finding."""
+        return not self.findings
+
+    def is_below(self, level: GuardLevel | str) -> bool:
         """True if no finding is of this severity or a graver one."""
         return all(f.severity.rank < GuardLevel(level).rank for f in self.findings)
 
@@ -97,7 +102,7 @@ def check_vocabulary(
         OSError: A file cannot be read.
 
     Example:
-        >>> check_vocabulary("jeton-general-32k").is_clean("error")
+        >>> check_vocabulary("jeton-general-32k").is_below("error")
         True
     """
     source = read_source(tokenizer)
