@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jeton.errors import InvalidTextError
 from jeton.guard.characters import table
@@ -82,16 +83,44 @@ def scan_for(text: str | bytes, own: frozenset[str], *, max_kept: int | None = M
                 "hint: decode the text first; the command replaces such bytes",
                 byte_offset=error.start,
             ) from None
-    known = _markers(own)
-    findings: list[TextFinding] = []
-    whole, surrogates = _without_surrogates(text)
-    findings.extend(surrogates)
+    findings = _findings(text, own, _markers(own))
+    return verdict_of([_within(one, own) for one in findings], len(text), max_kept=max_kept)
+
+
+_MAX_LAYERS: Final = 3
+_LAYERED: Final = frozenset({"special-token", "hidden-payload", "encoded", "compatible"})
+
+
+def _within(finding: TextFinding, own: frozenset[str], layer: int = 1) -> TextFinding:
+    """A finding whose payload is encoded once more, as grave as what lies within."""
+    payload = finding.payload
+    is_layered = finding.group == "encoded" and finding.severity is GuardLevel.INFO
+    if not is_layered or payload is None or layer > _MAX_LAYERS or "..." in payload[-3:]:
+        return finding
+    inner = [
+        _within(one, own, layer + 1)
+        for one in _findings(payload, own, _markers(own))
+        if one.group in _LAYERED
+    ]
+    worst = max(inner, key=lambda one: one.severity.rank, default=None)
+    if worst is None or worst.severity is GuardLevel.INFO:
+        return finding
+    return replace(
+        finding,
+        severity=GuardLevel.WARNING,
+        what=f"{finding.what}; within it: {worst.what}",
+        payload=worst.payload or payload,
+    )
+
+
+def _findings(text: str, own: frozenset[str], known: frozenset[str]) -> list[TextFinding]:
+    whole, findings = _without_surrogates(text)
     found = places(whole, known)
     if found:
         hidden = [place for place in found if place.code is Code.HIDDEN]
         findings.extend(judge_hidden(whole, hidden))
         findings.extend(judge_visible(whole, found, own, known))
-    return verdict_of(findings, len(text), max_kept=max_kept)
+    return findings
 
 
 def _without_surrogates(text: str) -> tuple[str, list[TextFinding]]:
