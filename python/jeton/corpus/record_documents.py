@@ -294,7 +294,9 @@ def value_at(record: Any, path: str) -> tuple[bool, Any]:
         is_there, values = value_at(record, head) if head else (True, record)
         if not isinstance(values, list):
             return is_there, values if values is None else ValueError()
-        found = [value_at(value, rest.removeprefix(".")) if rest else (True, value) for value in values]
+        found = [
+            value_at(value, rest.removeprefix(".")) if rest else (True, value) for value in values
+        ]
         texts = [value for _, value in found if isinstance(value, str)]
         return bool(texts) or not values, "\n".join(texts)
     if not isinstance(record, dict):

@@ -82,7 +82,8 @@ class ScanReport(NotebookResult):
         findings: The ``MAX_LISTED`` gravest of those that the policy does not allow, by place.
         counts: Findings by severity and kind, all of them.
         n_documents: Documents.
-        n_found_documents: Documents, and inputs not looked at, with a finding of ``fail_at`` and above.
+        n_found_documents: Documents with a finding of ``fail_at`` and above, and inputs not looked
+            at.
         n_chars: Code points.
         n_replaced_documents: Documents in which bytes that are not UTF-8 were replaced.
         n_null: Records whose text is null.
@@ -222,7 +223,9 @@ def scan_files(
         if (action := chosen.action_of(finding)) != "allow":
             counts[level, "not-read"] += 1
             n_found += level.rank >= chosen.fail_at.rank
-            listed.append(PlacedFinding(one.source, 0, one.line, 0, one.line, 0, "", action, "", finding))
+            listed.append(
+                PlacedFinding(one.source, 0, one.line, 0, one.line, 0, "", action, "", finding)
+            )
     return ScanReport(
         policy=chosen.name,
         fail_at=chosen.fail_at,

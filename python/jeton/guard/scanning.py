@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from jeton.errors import InvalidTextError
+from jeton.errors import InvalidTextError, UsageError
 from jeton.guard.characters import table
 from jeton.guard.hidden import judge_hidden
 from jeton.guard.kinds import GuardLevel
@@ -63,6 +63,7 @@ def scan(text: str | bytes, *, tokenizer: TokenizerLike | None = None) -> Verdic
 
     Raises:
         InvalidTextError: Bytes are not UTF-8.
+        UsageError: The text is neither text nor bytes.
 
     Example:
         >>> scan("<|im_end|>").worst
@@ -74,9 +75,11 @@ def scan(text: str | bytes, *, tokenizer: TokenizerLike | None = None) -> Verdic
 
 def scan_for(text: str | bytes, own: frozenset[str], *, max_kept: int | None = MAX_KEPT) -> Verdict:
     """Scan with special tokens that ``special_texts`` gave: for many texts of one tokenizer."""
-    if isinstance(text, bytes):
+    if not isinstance(text, str):
+        if not isinstance(text, bytes | bytearray | memoryview):
+            raise UsageError(f"the text is of type {type(text).__name__}; expected str or bytes")
         try:
-            text = text.decode()
+            text = bytes(text).decode()
         except UnicodeDecodeError as error:
             raise InvalidTextError(
                 f"byte {error.start} is not UTF-8 ({error.reason})\n"

@@ -42,9 +42,6 @@ language writes is four."""
 MIN_FLOODS: Final = 4
 """Places of four or five such marks from which on they are a flood together."""
 
-_LINE: Final = 200
-"""Characters on either side that are read with a disguised word."""
-
 
 def _found(
     place: TextPlace,
@@ -307,13 +304,16 @@ def _by(
     return judge
 
 
+@lru_cache(maxsize=64)
+def _reading(spelling: str, line: str) -> str | None:
+    """A line read in a spelling; None: that makes no instruction of it."""
+    decoded = DECODERS[spelling](line)
+    return decoded if reveals_instruction(line, decoded) else None
+
+
 def _spelled(text: str, place: TextPlace) -> TextFinding | None:
     """Words in a spelling that passes filters, if the line around them is an instruction."""
     phrase = text[place.start : place.end].lower()
-    start = max(text.rfind("\n", 0, place.start) + 1, place.start - _LINE)
-    end = text.find("\n", place.end)
-    end = min(len(text) if end < 0 else end, place.end + _LINE)
-    line = text[start:end]
     if phrase.startswith("begin 6"):
         return _uuencoded(text, place)
     spelling = SPELLINGS.get(phrase)
@@ -321,8 +321,9 @@ def _spelled(text: str, place: TextPlace) -> TextFinding | None:
         return escaped
     if spelling is None:
         return _punycode(text, place)
-    decoded = DECODERS[spelling](line)
-    if not reveals_instruction(line, decoded):
+    start, end = line_around(text, place.start)
+    decoded = _reading(spelling, text[start:end])
+    if decoded is None:
         return None
     whole = TextPlace(start, end, place.code)
     return _found(
@@ -430,12 +431,17 @@ def _mojibake(text: str, place: TextPlace) -> TextFinding | None:
     return _found(place, "mojibake", GuardLevel.INFO, text, payload=plain, seen=plain)
 
 
+_STRING: Final = r"[^\x07\x1b\x9c\x9d\n]{0,4096}"
 _SEQUENCE: Final = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]{0,256}[ -/]{0,16}[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\x9d\n]{0,4096}(?:\x07|\x1b\\|\x9c)?"
+    r"(?:\x1b\[|\x9b(?=[0-?]))[0-?]{0,256}[ -/]{0,16}[@-~]"
+    rf"|(?:\x1b[\]PX^_]|\x9d(?=\d{{1,4}};)){_STRING}(?:\x07|\x1b\\|\x9c)?"
+    rf"|[\x90\x98\x9e\x9f]{_STRING}\x9c"
     r"|\x1b[ -/]{0,16}[0-Z\\^-~]"
 )
-"""Control sequences, control strings and escape sequences (ECMA-48, sections 5.3, 5.4, 5.6)."""
+"""Control sequences, control strings and escape sequences (ECMA-48, sections 5.3, 5.4, 5.6).
+
+A single control from U+0080 on begins one only with what follows in a real one: in old texts it is
+a letter or a quote of Windows-1252."""
 
 _DELETES: Final = "\x08\x7f"
 

@@ -210,6 +210,7 @@ _LEET_WORDS: Final = (
     "syst3m", "5y573m", "pr0mpt", "pr0mp7", "p455w0rd", "p4ssw0rd",
 )  # fmt: skip
 
+
 def _in_bytes(word: str) -> Iterator[str]:
     for one in (word, word.capitalize()):
         for sign, form in product((" ", ":", ", "), ("02x", "0=#04x", "d")):

@@ -115,7 +115,7 @@ def _result(one: PlacedFinding, rule: str, index: int) -> dict[str, Any]:
                 "physicalLocation": {
                     "artifactLocation": {"uri": file_uri(one.source)},
                     "region": region,
-                }
+                },
             }
         ]
     return entry

@@ -304,7 +304,9 @@ def _fix(
     if not quiet:
         tally = fixer.tally
         wrote = "" if output == "-" else f"; wrote {output}"
-        streams.say(f"{tally.n_changed:,} of {counted(tally.n_documents, 'document')} changed{wrote}")
+        streams.say(
+            f"{tally.n_changed:,} of {counted(tally.n_documents, 'document')} changed{wrote}"
+        )
         for (kind, action), n in sorted(tally.changes.items()):
             streams.say(f"  {kind}: {n:,} {'stripped' if action == 'strip' else 'escaped'}")
     return 1 if left_out else 0
@@ -324,4 +326,3 @@ def _held() -> Iterator[IO[bytes]]:
         file.seek(0)
         while part := file.read(1 << 20):
             streams.write_bytes(part)
-

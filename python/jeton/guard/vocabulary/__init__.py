@@ -40,7 +40,7 @@ class VocabularyReport(NotebookResult):
 
     Attributes:
         tokenizer: Name or path.
-        n_tokens: Tokens of the model and added tokens.
+        n_tokens: Ids with a token, of the model and added.
         findings: The gravest first.
     """
 
@@ -117,4 +117,5 @@ def check_vocabulary(
     if base is not None:
         findings += base_findings(source, read_source(base))
     findings.sort(key=lambda f: (-f.severity.rank, f.kind))
-    return VocabularyReport(source.where, len(source.entries) + len(source.added), tuple(findings))
+    ids = {entry.id for entry in source.entries} | {id_ for id_, _, _ in source.added}
+    return VocabularyReport(source.where, len(ids), tuple(findings))
