@@ -93,10 +93,12 @@ def check_ids(
 
 def _whole_numbers(ids: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     """Ids of a client: beyond 64 bits they are out of range, and no fraction is rounded."""
-    array = isinstance(ids, np.ndarray)
-    if array and ids.ndim == 1 and ids.dtype.kind in "iu":
-        return np.where(ids < 2**62, ids, -1).astype(np.int64)
-    values = ids.tolist() if array else ids
+    if isinstance(ids, np.ndarray):
+        if ids.ndim == 1 and ids.dtype.kind in "iu":
+            return np.where(ids < 2**62, ids, -1).astype(np.int64)
+        values: Any = ids.tolist()
+    else:
+        values = ids
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
         raise UsageError(f"ids are of type {type(ids).__name__}; expected a list of whole numbers")
     for at, value in enumerate(values):

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from jeton.corpus.documents import are_paths, files_of, open_documents, read_progress, require_text
@@ -171,7 +172,7 @@ class Reading:
             is_table = file.format == "parquet"
             is_record = file.format in ("jsonl", "json", "csv")
             documents = self._records if is_table or (is_record and self.field) else self._texts
-            for document in documents(file, lambda n, before=done: self._report(read, before + n)):
+            for document in documents(file, partial(self._report, read, done)):
                 yield self._counted(document)
             done += file.n_bytes or 0
             self._report(read, done)
@@ -180,8 +181,9 @@ class Reading:
         self.n_documents += 1
         return document
 
-    def _report(self, files: Sequence[InputFile], n_bytes: int) -> None:
+    def _report(self, files: Sequence[InputFile], before: int, n_read: int = 0) -> None:
         if self.on_progress is not None:
+            n_bytes = before + n_read
             self.on_progress(read_progress(files, n_bytes=n_bytes, n_documents=self.n_documents))
 
     def _texts(self, file: InputFile, report: Callable[[int], None]) -> Iterator[Document]:

@@ -75,9 +75,10 @@ def _injected(source: VocabularySource) -> Iterator[VocabularyFinding]:
                     tokens = one.get("tokens")
                     is_one = name in id_of or not isinstance(tokens, list)
                     names = [name] if is_one else [str(token) for token in tokens]
-                    stated += zip_longest(names, one["ids"], fillvalue="")
+                    stated += list(zip_longest(names, list(one["ids"]), fillvalue=""))
         for key in ("sep", "cls"):
-            if isinstance(pair := rule.get(key), list) and len(pair) == 2:
+            pair = rule.get(key)
+            if isinstance(pair, list) and len(pair) == 2:
                 stated.append((str(pair[0]), pair[1]))
     wrong = [(token, id_) for token, id_ in stated if id_of.get(token, -1) != id_]
     if wrong:
