@@ -15,7 +15,7 @@ from jeton._shown import NotebookResult
 from jeton.errors import GuardRejected
 from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.policy import Policy, enforce_for
-from jeton.guard.reading import Document, JsonPaths, Reading, Text
+from jeton.guard.reading import GuardDocument, GuardReading, GuardText, JsonPaths
 from jeton.guard.scanning import scan_for, special_texts, unicode_version
 from jeton.guard.verdict import TextFinding, gravest
 from jeton.progress import OnProgress
@@ -181,7 +181,7 @@ def scan_files(
     """
     chosen = Policy.of(policy)
     own = frozenset() if tokenizer is None else special_texts(resolve(tokenizer))
-    reading = Reading(
+    reading = GuardReading(
         inputs, field, documents, format, strict, on_bad_record, on_progress=on_progress
     )
     listed: list[PlacedFinding] = []
@@ -245,7 +245,7 @@ def _level_of(one: PlacedFinding) -> GuardLevel:
     return one.finding.severity
 
 
-def _numbered(reading: Reading) -> Iterator[tuple[int, Document]]:
+def _numbered(reading: GuardReading) -> Iterator[tuple[int, GuardDocument]]:
     """Documents with their numbers in their files."""
     source, number = "", 0
     for document in reading:
@@ -257,14 +257,14 @@ def _numbered(reading: Reading) -> Iterator[tuple[int, Document]]:
 class _Lines:
     """Lines, columns and fields of places in one document; cheap where they rise."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: GuardDocument) -> None:
         self._document = document
         self._text = document.whole
         self._paths: JsonPaths | None = None
         self._line = document.line
         self._start = self._at = 0
 
-    def place(self, start: int, end: int, text: Text) -> tuple[int, int, int, int, str]:
+    def place(self, start: int, end: int, text: GuardText) -> tuple[int, int, int, int, str]:
         if text.start < 0:
             line = self._document.line
             return line, 0, line, 0, text.where

@@ -28,7 +28,15 @@ from jeton.corpus.record_documents import OnBadRecord, RecordDocuments, value_at
 from jeton.errors import RecordError
 from jeton.progress import OnProgress
 
-__all__ = ["Document", "JsonPaths", "Reading", "Text", "Unread", "as_text_if_it_is", "json_texts"]
+__all__ = [
+    "GuardDocument",
+    "GuardReading",
+    "GuardText",
+    "JsonPaths",
+    "UnreadInput",
+    "as_text_if_it_is",
+    "json_texts",
+]
 
 _BATCH_BYTES: Final = 8 << 20
 
@@ -54,7 +62,7 @@ _MAX_FIELD_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class GuardText:
     """One text of a document.
 
     Attributes:
@@ -84,7 +92,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class GuardDocument:
     """Texts that are one document.
 
     Attributes:
@@ -96,12 +104,12 @@ class Document:
 
     source: str
     line: int
-    texts: Sequence[Text]
+    texts: Sequence[GuardText]
     whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadInput:
     """Input that nobody looked at.
 
     Attributes:
@@ -118,7 +126,7 @@ class Unread:
 
 
 @dataclass(slots=True)
-class Reading:
+class GuardReading:
     """Documents of inputs, and a count of what could not be read.
 
     Attributes:
@@ -142,9 +150,9 @@ class Reading:
     n_replaced: int = 0
     n_null: int = 0
     n_bad: int = 0
-    unread: list[Unread] = dataclasses.field(default_factory=list)
+    unread: list[UnreadInput] = dataclasses.field(default_factory=list)
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[GuardDocument]:
         """Yield the documents in the order of the inputs.
 
         Raises:
@@ -155,13 +163,15 @@ class Reading:
             for _, batch in open_documents(self.inputs, strict=self.strict):
                 self.n_replaced += batch.n_replaced_documents
                 for text in batch:
-                    yield self._counted(Document("<texts>", 1, [Text(text)], text))
+                    yield self._counted(GuardDocument("<texts>", 1, [GuardText(text)], text))
             return
         paths = [self.inputs] if isinstance(self.inputs, str | os.PathLike) else self.inputs
         files = [as_text_if_it_is(file) for file in files_of(paths, format=self.format)]
         skipped = [file for file in files if file.skipped_because]
         self.unread += [
-            Unread(f.path, 0, f.skipped_because, bool(_NO_TEXT_AT_ALL.search(f.skipped_because)))
+            UnreadInput(
+                f.path, 0, f.skipped_because, bool(_NO_TEXT_AT_ALL.search(f.skipped_because))
+            )
             for f in skipped
         ]
         read = [file for file in files if not file.skipped_because]
@@ -177,7 +187,7 @@ class Reading:
             done += file.n_bytes or 0
             self._report(read, done)
 
-    def _counted(self, document: Document) -> Document:
+    def _counted(self, document: GuardDocument) -> GuardDocument:
         self.n_documents += 1
         return document
 
@@ -186,7 +196,7 @@ class Reading:
             n_bytes = before + n_read
             self.on_progress(read_progress(files, n_bytes=n_bytes, n_documents=self.n_documents))
 
-    def _texts(self, file: InputFile, report: Callable[[int], None]) -> Iterator[Document]:
+    def _texts(self, file: InputFile, report: Callable[[int], None]) -> Iterator[GuardDocument]:
         """Whole texts, lines, or the literals of JSON. A table in CSV is a text."""
         is_json = file.format in ("jsonl", "json")
         stream = open_documents(
@@ -203,11 +213,11 @@ class Reading:
             for index, text in enumerate(batch):
                 if places is not None:
                     line = places.lines[index] or line
-                texts = list(_json_parts(text)) if is_json else [Text(text)]
-                yield Document(file.path, line, texts, text)
+                texts = list(_json_parts(text)) if is_json else [GuardText(text)]
+                yield GuardDocument(file.path, line, texts, text)
                 line += text.count("\n")
 
-    def _records(self, file: InputFile, report: Callable[[int], None]) -> Iterator[Document]:
+    def _records(self, file: InputFile, report: Callable[[int], None]) -> Iterator[GuardDocument]:
         with local_copy(file.path) as path:
             if file.format == "parquet":
                 head = re.split(r"\.|\[\]", self.field)[0] if self.field else ""
@@ -232,7 +242,7 @@ class Reading:
             for line, record in records:
                 values = [("", record)] if self.field is None else _values_at(record, self.field)
                 texts = [
-                    Text(text, where, -1)
+                    GuardText(text, where, -1)
                     for start, value in values
                     for where, text in _strings(value, start)
                 ]
@@ -243,13 +253,13 @@ class Reading:
                     if not any(isinstance(value, list | dict) for _, value in values):
                         first = first or (line, self._bad(file.path, line))
                         continue
-                yield Document(file.path, line, texts)
+                yield GuardDocument(file.path, line, texts)
             if file.format != "parquet" and reader.n_bad:
                 self.n_bad += reader.n_bad
                 first = first or (0, reader.first_bad)
             if first is not None:
                 n = self.n_bad - n_bad
-                self.unread.append(Unread(file.path, first[0], f"{n:,} bad: {first[1]}"))
+                self.unread.append(UnreadInput(file.path, first[0], f"{n:,} bad: {first[1]}"))
 
     def _bad(self, path: str, line: int) -> str:
         reason = f'no text in the field "{self.field}"'
@@ -293,12 +303,12 @@ def json_texts(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), match.end(), literal[1:-1]
 
 
-def _json_parts(text: str) -> Iterator[Text]:
+def _json_parts(text: str) -> Iterator[GuardText]:
     for start, end, value in json_texts(text):
-        yield Text(value, "", start + 1, text[start + 1 : end - 1])
+        yield GuardText(value, "", start + 1, text[start + 1 : end - 1])
     if _OTHER_JSON.sub("", _LITERAL.sub("", text)):
         # Not JSON, or not only: then it is text as well.
-        yield Text(text)
+        yield GuardText(text)
 
 
 class JsonPaths:

@@ -71,11 +71,12 @@ def _injected(source: VocabularySource) -> Iterator[VocabularyFinding]:
         named = rule.get("special_tokens")
         if isinstance(named, dict):
             for name, one in named.items():
-                if isinstance(one, dict) and isinstance(one.get("ids"), list):
+                ids = one.get("ids") if isinstance(one, dict) else None
+                if isinstance(ids, list):
                     tokens = one.get("tokens")
                     is_one = name in id_of or not isinstance(tokens, list)
                     names = [name] if is_one else [str(token) for token in tokens]
-                    stated += list(zip_longest(names, list(one["ids"]), fillvalue=""))
+                    stated += zip_longest(names, ids, fillvalue="")
         for key in ("sep", "cls"):
             pair = rule.get(key)
             if isinstance(pair, list) and len(pair) == 2:
