@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import product
 from typing import Final
 
 MARKERS: Final = (
@@ -211,15 +210,20 @@ _LEET_WORDS: Final = (
 )  # fmt: skip
 
 
+_IN_BYTES: Final = ("ignore", "Ignore", "system", "prompt")
+_APART_WORDS: Final = ("ignore", "previous", "system", "prompt")
+"""Fewer words: each phrase of digits or spaces makes the search of plain text slower."""
+
+
 def _in_bytes(word: str) -> Iterator[str]:
-    for one in (word, word.capitalize()):
-        for sign, form in product((" ", ":", ", "), ("02x", "0=#04x", "d")):
-            yield sign.join(format(byte, form) for byte in one.encode())
-        yield "".join(f"\\{byte:03o}" for byte in one.encode())
+    for sign, form in ((" ", "02x"), (":", "02x"), (" ", "#04x"), (", ", "#04x"), (" ", "d")):
+        yield sign.join(format(byte, form) for byte in word.encode())
+    yield ", ".join(str(byte) for byte in word.encode())
+    yield "".join(f"\\{byte:03o}" for byte in word.encode())
 
 
-MARKS_ON_LETTERS: Final = ("\u0332", "\u0334", "\u0335", "\u0336", "\u0337", "\u0338")
-"""Lines and tildes through letters. Few languages have any; floods of marks have some of them."""
+MARKS_ON_LETTERS: Final = ("\u0332", "\u0335", "\u0336", "\u0338")
+"""Lines under and through letters. Few languages have any; floods of marks have some of them."""
 
 DECODERS: Final[dict[str, Callable[[str], str]]] = {
     "rot13": rot13,
@@ -238,8 +242,8 @@ SPELLINGS: Final = {
     **{atbash(word): "atbash" for word in _SECRET_WORDS},
     **{word[::-1]: "reversed" for word in _SECRET_WORDS},
     **dict.fromkeys(_LEET_WORDS, "leet"),
-    **{text: "bytes as numbers" for word in _SECRET_WORDS for text in _in_bytes(word)},
-    **{sign.join(word): "letters apart" for word in _SECRET_WORDS for sign in " .-_"},
+    **{text: "bytes as numbers" for word in _IN_BYTES for text in _in_bytes(word)},
+    **{sign.join(word): "letters apart" for word in _APART_WORDS for sign in " .-"},
     **dict.fromkeys(MARKS_ON_LETTERS, "letters under marks"),
     **{w.replace("i", "\u0131"): "dotless i" for w in _SECRET_WORDS if "i" in w},
 }

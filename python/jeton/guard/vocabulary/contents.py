@@ -146,7 +146,7 @@ def _hidden(source: VocabularySource, texts: list[tuple[int, str]]) -> Iterator[
     hidden: list[tuple[int, str]] = []
     grave: list[tuple[int, str]] = []
     for id_, text in texts:
-        if text in own or (text.isascii() and text.isalnum()) or len(text) == 1:
+        if text in own or (text.isascii() and text.isalnum()) or len(text) < 2:
             continue
         if text[0] in "\u200c\u200d" and properties(text[1]).joining in (2, 3):
             # The end of a word of Persian, say: its joiner has a letter before it.
