@@ -129,12 +129,12 @@ def test_a_policy_decides(run: Run) -> None:
 
 def test_the_tokens_of_a_tokenizer(run: Run) -> None:
     save_file(
-        from_tiktoken(small.ranks(), pattern="gpt2", special_tokens={"<eos>": 265}), "own.json"
+        from_tiktoken(small.ranks(), pattern="gpt2", special_tokens={"<finis>": 265}), "own.json"
     )
-    assert run("guard", "scan", "--text", "a<eos>b").exit_code == 0
-    result = run("guard", "scan", "--text", "a<eos>b", "-t", "./own.json")
+    assert run("guard", "scan", "--text", "a<finis>b").exit_code == 0
+    result = run("guard", "scan", "--text", "a<finis>b", "-t", "./own.json")
     assert result.exit_code == 1
-    assert "special token of this tokenizer: <eos>" in result.stdout
+    assert "special token of this tokenizer: <finis>" in result.stdout
 
 
 def test_fix_changes_what_the_policy_names_and_says_so(run: Run) -> None:
