@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jeton._core import __version__
-from jeton._plain import strict_json
+from jeton._plain import counted, strict_json
 from jeton.guard import KINDS, GuardLevel, ScanReport, VocabularyReport, unicode_version
 from jeton.guard.files import PlacedFinding
 from jeton.guard.vocabulary.findings import DANGERS
@@ -137,7 +137,8 @@ def scan_to_markdown(report: ScanReport) -> str:
         "# Guard: text",
         "",
         f"{report.n_documents:,} documents, {report.n_chars:,} characters, policy {report.policy}, "
-        f"Unicode {unicode_version()}. {report.n_found_documents:,} documents have findings of "
+        f"Unicode {unicode_version()}. "
+        f"{counted(report.n_found_documents, 'document')} with findings of "
         f"{report.fail_at.value} and above.",
         "",
         "| severity | kind | found | danger |",

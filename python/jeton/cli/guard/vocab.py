@@ -82,7 +82,7 @@ def _print(found: VocabularyReport) -> None:
         [[f.severity.value, f.kind, streams.shown(f.what)] for f in found.findings],
     )
     for finding in found.findings:
-        if finding.severity.rank == 0:
+        if not finding.examples and finding.severity.rank == 0:
             continue
         streams.write_line("")
         streams.write_line(f"{finding.kind} ({streams.shown(finding.where)}): {finding.danger}")
