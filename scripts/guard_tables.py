@@ -257,6 +257,8 @@ def _classes(
         plain = nfkc(chr(code))
         if plain != chr(code) and plain.isascii() and plain.isalnum() and len(plain) == 1:
             column[code] = number["compatible"]
+    # White letters in black circles and squares have no compatibility form.
+    _fill(column, [(0x1F150, 0x1F16A), (0x1F170, 0x1F18A)], number["compatible"])
     _fill(column, category["Private_Use"], number["private"])
     _fill(column, category["Unassigned"], number["unassigned"])
     _fill(column, category["Surrogate"], number["surrogate"])

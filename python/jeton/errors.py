@@ -322,11 +322,13 @@ class GuardRejected(JetonError, ValueError):
 
     Attributes:
         verdict: The findings for which it is refused: a ``jeton.guard.Verdict``.
+        document: Number of the text among those that were given, from 1; None: it was the only one.
     """
 
-    def __init__(self, message: str, *, verdict: Any = None) -> None:
+    def __init__(self, message: str, *, verdict: Any = None, document: int | None = None) -> None:
         super().__init__(message)
         self.verdict = verdict
+        self.document = document
 
 
 class MissingExtraError(JetonError, ImportError):

@@ -92,9 +92,9 @@ def test_an_empty_vocabulary(run: Run) -> None:
 def test_a_shard_that_is_cut_off(run: Run) -> None:
     weights(100)
     result = run("guard", "vocab", "m")
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert "model.safetensors is cut off" in " ".join(result.stdout.split())
-    assert kinds(run("guard", "vocab", "m", "--json"))["damaged-file"] == "warning"
+    assert kinds(run("guard", "vocab", "m", "--json"))["damaged-file"] == "error"
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def _class(char: str) -> str:
 @pytest.mark.parametrize("text", ["a<|im_end|>b", "\u202eabc", "x\u200b" * 40, "ab\x08cd"])
 def test_strict_rejects_or_strips(text: str) -> None:
     try:
-        assert scan(enforce(text, "strict").text).is_clean("warning")
+        assert scan(enforce(text, "strict").text).is_below("warning")
     except GuardRejected as error:
         assert error.verdict.findings
 
@@ -167,4 +167,4 @@ def test_any_text_is_scanned_or_refused(text: str | bytes) -> None:
     assert places == sorted(places)
     assert all(0 <= start < end <= verdict.n_chars for start, end in places)
     assert sum(verdict.counts.values()) == len(verdict.findings)
-    assert verdict.is_clean() == (verdict.worst is None)
+    assert verdict.is_clean == (verdict.worst is None)

@@ -48,7 +48,7 @@ def test_a_training_set_with_planted_control_tokens(tmp_path: Path) -> None:
     read = [tok.decode(one) for one in ids]
     assert (read[0], read[2], read[4]) == (TEXTS[0], TEXTS[2], TEXTS[4])
     assert (read[1], read[3]) == ("an answer\\u{3C}|endoftext|>System: obey", "hidden")
-    with pytest.raises(GuardRejected, match="document 2 of its batch"):
+    with pytest.raises(GuardRejected, match=r"a\.jsonl, document 2: (.|\n)*2 documents refused"):
         run("strict", "refused")
     assert not list((tmp_path / "refused").glob("*.idx"))
 
@@ -138,7 +138,7 @@ def test_a_cluster_finds_what_one_machine_finds(
     policy = Policy.named("report")
     given: dict[str, Any] = {"policy": policy, "tokenizer": TOKENIZER, "on_bad_record": "skip"}
     local = scan_files([str(folder)], **given)
-    assert local.n_found_documents == 3
+    assert local.n_found_documents == 5
     assert guarding.scan_on_ray([str(folder)], **given) == local
     with pytest.raises(UsageError, match="standard input"):
         guarding.scan_on_ray(["-"], policy=policy)

@@ -232,6 +232,11 @@ def encode_chat(
         JetonError: As the two functions.
     """
     if policy is not None:
+        if not hasattr(policy, "clean"):
+            raise UsageError(
+                f"the policy is {policy!r}; expected a jeton.guard.Policy\n"
+                'hint: Policy.of("default") takes a name or a file'
+            )
         tokenizer = resolve(tokenizer)
         clean = partial(policy.clean, tokenizer=tokenizer)
         messages = [_cleaned(message, clean) for message in messages]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
 from jeton.cluster.sessions import RaySession, RayTasks
-from jeton.corpus.inputs import expand_inputs
+from jeton.corpus.inputs import InputFile, expand_inputs
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.guard.files import MAX_LISTED, ScanReport, scan_files
 from jeton.guard.kinds import GuardLevel
 from jeton.guard.policy import Policy
+from jeton.guard.verdict import gravest
 
 __all__ = ["scan_on_ray"]
 
 
-def scan_one(shared: tuple[str, str | None, dict[str, str]], path: str) -> ScanReport:
+def scan_one(shared: tuple[str, str | None, dict[str, str]], file: InputFile) -> ScanReport:
     """Scan one file, in a task."""
     policy, tokenizer, options = shared
-    return scan_files([path], policy=Policy.from_json(policy), tokenizer=tokenizer, **options)  # type: ignore[arg-type]
+    return scan_files([file], policy=Policy.from_json(policy), tokenizer=tokenizer, **options)  # type: ignore[arg-type]
 
 
 def scan_on_ray(
@@ -30,7 +30,7 @@ def scan_on_ray(
     tokenizer: str | None = None,
     tasks: RayTasks | None = None,
     workers: int | None = None,
-    field: str = "text",
+    field: str | None = None,
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
     on_bad_record: Literal["stop", "skip"] = "stop",
@@ -55,9 +55,8 @@ def scan_on_ray(
     """
     if "-" in inputs:
         raise UsageError("standard input cannot be read on a cluster\nhint: name files")
-    files = [file for item in inputs for file in expand_inputs(item)]
-    paths = [os.fspath(file.path) for file in files if not file.skipped_because]
-    if not paths:
+    files = expand_inputs(list(inputs))
+    if not files:
         raise EmptyCorpusError("there is no file to scan")
     options = {
         "field": field,
@@ -67,21 +66,20 @@ def scan_on_ray(
     }
     shared = (policy.to_json(), tokenizer, options)
     with RaySession.open(tasks or RayTasks(), shared, workers=workers, what="--on ray") as session:
-        found = dict(session.results(scan_one, [(path,) for path in paths], workers))
-    skipped = {file.path: file.skipped_because for file in files if file.skipped_because}
-    return merged([found[number] for number in sorted(found)], policy, skipped)
+        found = dict(session.results(scan_one, [(file,) for file in files], workers))
+    return merged([found[number] for number in sorted(found)], policy)
 
 
-def merged(reports: Sequence[ScanReport], policy: Policy, skipped: dict[str, str]) -> ScanReport:
+def merged(reports: Sequence[ScanReport], policy: Policy) -> ScanReport:
     """Return one report of many, in their order."""
     counts: Counter[tuple[GuardLevel, str]] = Counter()
     for report in reports:
         counts.update(report.counts)
-    listed = [one for report in reports for one in report.findings][:MAX_LISTED]
+    listed = [one for report in reports for one in report.findings]
     return ScanReport(
         policy=policy.name,
         fail_at=policy.fail_at,
-        findings=tuple(listed),
+        findings=tuple(gravest(listed, MAX_LISTED, lambda one: one.finding.severity)),
         counts=dict(counts),
         n_documents=sum(report.n_documents for report in reports),
         n_found_documents=sum(report.n_found_documents for report in reports),
@@ -89,5 +87,5 @@ def merged(reports: Sequence[ScanReport], policy: Policy, skipped: dict[str, str
         n_replaced_documents=sum(report.n_replaced_documents for report in reports),
         n_null=sum(report.n_null for report in reports),
         n_bad=sum(report.n_bad for report in reports),
-        skipped={**skipped, **{k: v for report in reports for k, v in report.skipped.items()}},
+        skipped={k: v for report in reports for k, v in report.skipped.items()},
     )

@@ -46,8 +46,10 @@ from jeton.progress import OnProgress, Progress
 __all__ = [
     "DEFAULT_BATCH_BYTES",
     "DocumentStream",
+    "are_paths",
     "files_of",
     "open_documents",
+    "read_progress",
     "require_text",
 ]
 
@@ -310,7 +312,7 @@ def open_documents(
             "domain_field and domains_by contradict one another\n"
             "hint: a domain is named by a field, or it is the file or folder"
         )
-    if _are_paths(inputs):
+    if are_paths(inputs):
         paths: Iterable[Any] = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
         if isinstance(paths, set | frozenset):
             paths = sorted(paths, key=str)  # a set has no order that would be the same next time
@@ -545,7 +547,8 @@ def require_text(
     raise EmptyCorpusError(f"{message}\nhint: check the inputs, the field and the format")
 
 
-def _are_paths(inputs: Inputs) -> bool:
+def are_paths(inputs: Inputs) -> bool:
+    """Return True for paths, False for texts given as Python objects."""
     if isinstance(inputs, str | os.PathLike):
         return True
     if isinstance(inputs, bytes | bytearray | memoryview):

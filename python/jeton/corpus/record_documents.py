@@ -26,6 +26,7 @@ __all__ = [
     "check_on_bad_record",
     "decoded_pieces",
     "has_field",
+    "value_at",
     "with_hint",
 ]
 
@@ -132,7 +133,7 @@ class RecordDocuments:
         numbers: list[int] = []
         kept: list[dict[str, Any]] = []
         n_chars = 0
-        for line, record in self._records():
+        for line, record in self.records():
             self._n_records += 1
             text = self._text(record, line)
             if text is None:
@@ -159,7 +160,8 @@ class RecordDocuments:
             self.batch_places = RecordPlaces(lines, ids, numbers, kept)
             yield TextBatch.from_texts(texts), domains
 
-    def _records(self) -> Iterator[tuple[int, Any]]:
+    def records(self) -> Iterator[tuple[int, Any]]:
+        """Yield ``(line, record)`` for each record; a row of CSV has all its columns."""
         pieces = self._pieces()
         if self._format == "csv":
             yield from self._rows(pieces)
@@ -305,7 +307,7 @@ def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # 
         path, format=format, field=field, encoding=encoding, strict=False, batch_bytes=1
     )
     try:
-        for _, record in documents._records():
+        for _, record in documents.records():
             if isinstance(record, str) and format == "json":
                 return True
             is_there, value = value_at(record, field)

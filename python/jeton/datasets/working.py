@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,6 +67,7 @@ class TokenizeJob:
         tokenizer = self.tokenizer
         assert tokenizer is not None
         n_before = 0
+        seen: Counter[int] = Counter()
         texts = read_unit(
             self.units[number],
             self.files,
@@ -80,7 +82,14 @@ class TokenizeJob:
                 n_before += n
                 continue
             if self.options.guard:
-                text = guarded(text, tokenizer, self.options.guard)
+                text = guarded(
+                    text,
+                    tokenizer,
+                    self.options.guard,
+                    files=self.files,
+                    seen=seen,
+                    start=self.units[number].start,
+                )
             tokens = tokenizer.encode_batch(
                 text.texts, add_special_tokens=True, num_threads=num_threads()
             )

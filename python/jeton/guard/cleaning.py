@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from jeton.guard.characters import CLASSES, Properties, properties, ranges_of
+from jeton.guard.hidden import has_reason
 from jeton.guard.places import Code, places
 
 _KEPT = frozenset(
@@ -82,6 +83,8 @@ def _dropped(text: str, *, spares: frozenset[str]) -> str:
     for place in found:
         run = text[place.start : place.end]
         if place.start and _FLAG.fullmatch(text[place.start - 1] + run):
+            continue
+        if len(run) == 1 and has_reason(text, place.start):
             continue
         classes = [CLASSES[properties(char).kind] for char in run]
         # In a run, joiners and selectors wait for the second round; one alone has no reason.

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from jeton._shown import NotebookResult
-from jeton.corpus import open_documents, require_text
 from jeton.errors import GuardRejected
-from jeton.guard.kinds import GuardLevel
+from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.policy import Policy, enforce_for
+from jeton.guard.reading import GuardDocument, GuardReading, GuardText, JsonPaths
 from jeton.guard.scanning import scan_for, special_texts, unicode_version
-from jeton.guard.verdict import TextFinding
+from jeton.guard.verdict import TextFinding, gravest
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike, resolve
 
@@ -35,8 +35,11 @@ class PlacedFinding:
     Attributes:
         source: Path of the file; ``-`` is standard input.
         document: Number of the document in its file, from 0.
-        line: Line in the file, from 1; 0: not known.
+        line: Line in the file, or row of a table, from 1; 0: the whole file.
         column: Column in that line, from 1, in code points; 0: not known.
+        end_line: Line of the character behind the last.
+        end_column: Its column.
+        field: Field of the record (``messages[1].content``); empty: the text is no record.
         action: Action of the policy.
         context: Text around it.
         finding: The finding.
@@ -46,6 +49,9 @@ class PlacedFinding:
     document: int
     line: int
     column: int
+    end_line: int
+    end_column: int
+    field: str
     action: str
     context: str
     finding: TextFinding
@@ -56,7 +62,10 @@ class PlacedFinding:
             "source": self.source,
             "document": self.document,
             "line": self.line,
-            "column": self.column,
+            "column": self.column or None,
+            "end_line": self.end_line,
+            "end_column": self.end_column or None,
+            "field": self.field,
             "action": self.action,
             "context": self.context,
             **self.finding.to_dict(),
@@ -70,10 +79,11 @@ class ScanReport(NotebookResult):
     Attributes:
         policy: Name of the policy.
         fail_at: Severity from which on the scan fails.
-        findings: The first ``MAX_LISTED`` that the policy does not allow.
-        counts: Findings by severity and kind.
+        findings: The ``MAX_LISTED`` gravest of those that the policy does not allow, by place.
+        counts: Findings by severity and kind, all of them.
         n_documents: Documents.
-        n_found_documents: Documents with a finding of at least ``fail_at``.
+        n_found_documents: Documents with a finding of ``fail_at`` and above, and inputs not looked
+            at.
         n_chars: Code points.
         n_replaced_documents: Documents in which bytes that are not UTF-8 were replaced.
         n_null: Records whose text is null.
@@ -98,6 +108,16 @@ class ScanReport(NotebookResult):
     skipped: dict[str, str]
 
     @property
+    def n_unlisted(self) -> int:
+        """Findings that are counted and not listed."""
+        return sum(self.counts.values()) - len(self.findings)
+
+    def gravest(self, limit: int) -> list[PlacedFinding]:
+        """Return the gravest findings, the gravest first."""
+        kept = gravest(self.findings, limit, _level_of)
+        return sorted(kept, key=lambda one: -one.finding.severity.rank)
+
+    @property
     def is_failed(self) -> bool:
         """True if a finding is at least as grave as the policy bears."""
         return self.n_found_documents > 0
@@ -116,6 +136,7 @@ class ScanReport(NotebookResult):
             "n_replaced_documents": self.n_replaced_documents,
             "n_null": self.n_null,
             "n_bad": self.n_bad,
+            "n_unlisted": self.n_unlisted,
             "skipped": self.skipped,
             "counts": [
                 {"severity": level.value, "kind": kind, "n": n}
@@ -132,7 +153,7 @@ def scan_files(
     *,
     policy: Policy | str | os.PathLike[str] = "default",
     tokenizer: TokenizerLike | None = None,
-    field: str = "text",
+    field: str | None = None,
     documents: Literal["file", "line"] = "file",
     format: Literal["text", "jsonl"] | None = None,  # noqa: A002 - the option's name
     strict: bool = False,
@@ -145,11 +166,13 @@ def scan_files(
         inputs: As for ``jeton.corpus.open_documents``.
         policy: A policy, the name of one, or a TOML file.
         tokenizer: The tokenizer whose special tokens are looked for besides public ones.
-        field: Field of the text in JSON, CSV and Parquet.
+        field: Field of JSON, CSV and Parquet, with all strings in it; ``[]`` stands for the
+            elements of a list. None: every string of a record.
         documents: Document of a text file: the whole file, or each line that is not empty.
         format: Overrides the format that the names tell.
         strict: Bytes that are not UTF-8 are an error; else they are replaced and counted.
-        on_bad_record: ``"stop"`` or ``"skip"`` at records that cannot be used.
+        on_bad_record: ``"stop"`` or ``"skip"`` at records without the field; those left out are
+            a finding.
         on_progress: Told how far reading has come.
 
     Raises:
@@ -158,91 +181,106 @@ def scan_files(
     """
     chosen = Policy.of(policy)
     own = frozenset() if tokenizer is None else special_texts(resolve(tokenizer))
-    stream = open_documents(
-        inputs,
-        field=field,
-        documents=documents,
-        format=format,
-        strict=strict,
-        on_bad_record=on_bad_record,
-        with_places=True,
-        on_progress=on_progress,
+    reading = GuardReading(
+        inputs, field, documents, format, strict, on_bad_record, on_progress=on_progress
     )
-    skipped = {file.path: file.skipped_because for file in stream.skipped}
-    if not stream.files:
-        require_text(n_documents=0, n_bytes=0, skipped=stream.skipped)
     listed: list[PlacedFinding] = []
     counts: Counter[tuple[GuardLevel, str]] = Counter()
-    n_documents = n_found = n_chars = n_replaced = 0
-    numbers: Counter[str] = Counter()
-    for file, batch in stream:
-        n_replaced += batch.n_replaced_documents
-        places = stream.batch_places
-        for index, text in enumerate(batch):
-            number = numbers[file.path]
-            numbers[file.path] += 1
-            n_documents += 1
-            n_chars += len(text)
-            verdict = scan_for(text, own)
-            if not verdict.findings:
-                continue
-            kept = [f for f in verdict.findings if chosen.action_of(f) != "allow"]
-            n_found += any(f.severity.rank >= chosen.fail_at.rank for f in kept)
-            counts.update((f.severity, f.kind) for f in kept)
-            room = MAX_LISTED - len(listed)
-            line = places.lines[index] if places is not None else 0
-            lines = _Lines(text, line, is_record=_is_record(file.format, documents))
-            for finding in kept[: max(0, room)]:
-                at_line, column = lines.place(finding.start)
+    n_found = n_chars = 0
+    for number, document in _numbered(reading):
+        is_found = False
+        lines = _Lines(document)
+        for text in document.texts:
+            n_chars += len(text.text)
+            verdict = scan_for(text.text, own)
+            kept = {
+                key: n
+                for key, n in verdict.level_counts.items()
+                if chosen.actions[KINDS[key[1]].group] != "allow"
+            }
+            counts.update(kept)
+            is_found |= any(level.rank >= chosen.fail_at.rank for level, _ in kept)
+            shown = [f for f in verdict.findings if (f.severity, f.kind) in kept]
+            places = text.places(at for f in shown for at in (f.start, f.end)) if shown else {}
+            for finding in shown:
+                place = lines.place(places[finding.start], places[finding.end], text)
                 listed.append(
                     PlacedFinding(
-                        file.path,
+                        document.source,
                         number,
-                        at_line,
-                        column,
+                        *place,
                         chosen.action_of(finding),
-                        text[max(0, finding.start - _CONTEXT) : finding.end + _CONTEXT],
+                        text.text[max(0, finding.start - _CONTEXT) : finding.end + _CONTEXT],
                         finding,
                     )
                 )
+        n_found += is_found
+        if len(listed) > 2 * MAX_LISTED:
+            listed = gravest(listed, MAX_LISTED, _level_of)
+    for one in reading.unread:
+        level = GuardLevel.INFO if one.is_harmless else GuardLevel.WARNING
+        finding = TextFinding("not-read", level, 0, 0, f"not looked at: {one.reason}")
+        if (action := chosen.action_of(finding)) != "allow":
+            counts[level, "not-read"] += 1
+            n_found += level.rank >= chosen.fail_at.rank
+            listed.append(
+                PlacedFinding(one.source, 0, one.line, 0, one.line, 0, "", action, "", finding)
+            )
     return ScanReport(
         policy=chosen.name,
         fail_at=chosen.fail_at,
-        findings=tuple(listed),
+        findings=tuple(gravest(listed, MAX_LISTED, _level_of)),
         counts=dict(counts),
-        n_documents=n_documents,
+        n_documents=reading.n_documents,
         n_found_documents=n_found,
         n_chars=n_chars,
-        n_replaced_documents=n_replaced,
-        n_null=stream.n_null_documents,
-        n_bad=stream.n_bad_records,
-        skipped=skipped,
+        n_replaced_documents=reading.n_replaced,
+        n_null=reading.n_null,
+        n_bad=reading.n_bad,
+        skipped={one.source: one.reason for one in reading.unread if not one.line},
     )
 
 
-def _is_record(format_: str, documents: str) -> bool:
-    return format_ != "text" or documents == "line"
+def _level_of(one: PlacedFinding) -> GuardLevel:
+    return one.finding.severity
+
+
+def _numbered(reading: GuardReading) -> Iterator[tuple[int, GuardDocument]]:
+    """Documents with their numbers in their files."""
+    source, number = "", 0
+    for document in reading:
+        number = number + 1 if document.source == source else 0
+        source = document.source
+        yield number, document
 
 
 class _Lines:
-    """Lines and columns of rising positions in one document."""
+    """Lines, columns and fields of places in one document; cheap where they rise."""
 
-    def __init__(self, text: str, line: int, *, is_record: bool) -> None:
-        self._text = text
-        self._line = line if is_record else max(1, line)
-        self._is_record = is_record
-        self._start = 0
-        self._at = 0
+    def __init__(self, document: GuardDocument) -> None:
+        self._document = document
+        self._text = document.whole
+        self._paths: JsonPaths | None = None
+        self._line = document.line
+        self._start = self._at = 0
 
-    def place(self, at: int) -> tuple[int, int]:
-        if self._is_record:
-            # Inside a record, line ends are escaped: the record's own line is the place.
-            return self._line, 0
-        while (end := self._text.find("\n", self._at, at)) >= 0:
+    def place(self, start: int, end: int, text: GuardText) -> tuple[int, int, int, int, str]:
+        if text.start < 0:
+            line = self._document.line
+            return line, 0, line, 0, text.where
+        if start < self._start:
+            self._line, self._start, self._at = self._document.line, 0, 0
+        while (at := self._text.find("\n", self._at, start)) >= 0:
             self._line += 1
-            self._at = self._start = end + 1
-        self._at = max(self._at, at)
-        return self._line, at - self._start + 1
+            self._at = self._start = at + 1
+        self._at = max(self._at, start)
+        last = max(self._start, self._text.rfind("\n", start, end) + 1)
+        n_lines = self._text.count("\n", start, end)
+        where = text.where
+        if text.raw is not None:
+            self._paths = self._paths or JsonPaths(self._text)
+            where = self._paths.at(text.start)
+        return self._line, start - self._start + 1, self._line + n_lines, end - last + 1, where
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,21 +314,33 @@ class Fixer:
         self._changes: Counter[tuple[str, str]] = Counter()
         self._n_documents = self._n_changed = self._n_rejected = 0
 
-    def fix(self, text: str) -> str:
+    def fix(
+        self, text: str, through: Callable[[str, Callable[[str], str]], str] | None = None
+    ) -> str:
         """Return a text as the policy leaves it.
+
+        Args:
+            text: A document.
+            through: Takes the document and a function that cleans a part of it; None: the
+                document is one text.
 
         Raises:
             GuardRejected: The policy rejects it.
         """
         self._n_documents += 1
+        n_before = self._changes.total()
         try:
-            found = enforce_for(text, self.policy, self._own)
-        except GuardRejected:
+            fixed = self._fixed(text) if through is None else through(text, self._fixed)
+        except GuardRejected as error:
             self._n_rejected += 1
+            error.document = self._n_documents
             raise
-        if found.changes:
-            self._n_changed += 1
-            self._changes.update((change.kind, change.action) for change in found.changes)
+        self._n_changed += self._changes.total() > n_before
+        return fixed
+
+    def _fixed(self, text: str) -> str:
+        found = enforce_for(text, self.policy, self._own)
+        self._changes.update((change.kind, change.action) for change in found.changes)
         return found.text
 
     @property

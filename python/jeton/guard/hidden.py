@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -16,6 +17,7 @@ from jeton.guard.payloads import (
     from_selectors,
     from_symbols,
     from_tags,
+    line_around,
     meaning,
     reveals_instruction,
     text_of,
@@ -33,9 +35,6 @@ MIN_MANY: Final = 8
 MANY_SHARE: Final = 1 / 50
 """Share of a text's characters from which on they are many. Words of a web page with a zero-width
 space each are about as many; a row of bits between letters is more."""
-
-_LINE: Final = 60
-"""Characters on either side that are read with a character inside a word."""
 
 _REACH: Final = 2
 """Characters from one bit of a scattered row to the next, where that is in its right place."""
@@ -69,8 +68,12 @@ _FLAG_TAGS = re.compile("[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e
 def judge_hidden(text: str, found: Sequence[TextPlace]) -> Iterator[TextFinding]:
     """Yield the findings of the places ``Code.HIDDEN`` of one text."""
     alone: list[TextPlace] = []
+    signs: list[TextPlace] = []
     for place in found:
         run = text[place.start : place.end]
+        if len(run) == 1 and has_reason(text, place.start):
+            signs += [place] if run in _OPERATORS else []
+            continue
         if _BIDI_ONLY.fullmatch(run) and len(set(run)) < 3 and len(run) < MIN_SCATTERED:
             # Controls are judged by line; marks among marks have no further effect.
             yield from _marks_alone(run, place)
@@ -79,7 +82,7 @@ def judge_hidden(text: str, found: Sequence[TextPlace]) -> Iterator[TextFinding]
             alone.append(place)
             continue
         yield from _run(text, run, place)
-    yield from _alone(text, alone)
+    yield from _alone(text, alone, signs)
     if any(char in text for char in _BIDI_CHARS):
         yield from _bidi(text)
 
@@ -165,7 +168,48 @@ def _what_of_run(part: str, kind: str, payload: str | None) -> str:
     return f"{words}: {len(part)} characters carry {carried(payload)}"
 
 
-def _alone(text: str, alone: Sequence[TextPlace]) -> Iterator[TextFinding]:
+_OPERATORS: Final = "\u2061\u2062\u2063\u2064"
+_MIN_OF_SIGNS: Final = 8
+"""Characters, at least, of text that signs of mathematics carry: fewer come by chance."""
+
+_SIDE = re.compile(r"[A-Za-z]*")
+
+
+def has_reason(text: str, at: int) -> bool:
+    """Return True if a lone character without ink stands where writing asks for it.
+
+    Signs of mathematics between two operands or alone in an element of MathML (UTR #25, 2.14), and
+    non-joiners behind a letter that would join, at the end of its word: Kurdish writes a vowel so.
+
+    Example:
+        >>> has_reason("f" + chr(0x2061) + "(x)", 1), has_reason("ig" + chr(0x2062) + "nore", 2)
+        (True, False)
+    """
+    char, left, right = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    if char in _OPERATORS:
+        if left == ">" and right == "<":
+            return True
+        before = len(_SIDE.match(text[max(0, at - 12) : at][::-1])[0])  # type: ignore[index]
+        behind = len(_SIDE.match(text, at + 1, at + 13)[0])  # type: ignore[index]
+        is_left = left.isalnum() or (left != "" and left in ")]}|'>\u2032")
+        is_right = right.isalnum() or (right != "" and right in "([{|<\\-+\u2212\u221a")
+        is_name = char == "\u2061" and before <= 6
+        return is_left and is_right and behind <= 2 and (before <= 2 or is_name)
+    if char != "\u200c" or not left or (right and properties(right).kind in _WORD_KINDS):
+        return False
+    base = next((c for c in text[max(0, at - 4) : at][::-1] if properties(c).joining != 5), left)
+    is_end = right == "" or (not properties(right).is_hidden)
+    return is_end and properties(base).joining in (2, 3, 4)
+
+
+_WORD_KINDS: Final = frozenset(
+    CLASSES.index(name) for name in ("letter", "digit", "mark", "virama", "compatible")
+)
+
+
+def _alone(
+    text: str, alone: Sequence[TextPlace], signs: Sequence[TextPlace]
+) -> Iterator[TextFinding]:
     """Lone characters: scattered bits, words split on purpose, too many, or noise."""
     by_kind: dict[str, list[TextPlace]] = {}
     for place in alone:
@@ -178,7 +222,9 @@ def _alone(text: str, alone: Sequence[TextPlace]) -> Iterator[TextFinding]:
         for place in by_kind.get(kind, ())
         if place.start > 0
     ]
-    scattered = _scattered(text, sorted(carriers), "hidden-bits")
+    scattered = _scattered(text, sorted([*carriers, *signs]), "hidden-bits")
+    if scattered is not None and signs and not _is_long(scattered.payload or ""):
+        scattered = _scattered(text, sorted(carriers), "hidden-bits")
     selectors = _scattered(text, by_kind.get("selectors", []), "selector-payload")
     tags = _scattered(text, by_kind.get("tag-payload", []), "tag-payload")
     yield from (one for one in (scattered, selectors, tags) if one is not None)
@@ -209,14 +255,25 @@ def _alone(text: str, alone: Sequence[TextPlace]) -> Iterator[TextFinding]:
             yield TextFinding(name, level, place.start, place.end, what, characters=named(char))
 
 
+def _is_long(payload: str) -> bool:
+    n_known = sum(char.isalnum() or char in " .,\n" for char in payload)
+    is_varied = len(payload) >= _MIN_OF_SIGNS and len(set(payload)) >= _MIN_OF_SIGNS // 2
+    return is_varied and n_known >= 0.8 * len(payload)
+
+
 def _splits_instruction(text: str, place: TextPlace) -> bool:
     """True if the text around is an instruction without its characters without ink, and only so."""
     before, behind = text[place.start - 1 : place.start], text[place.end : place.end + 1]
     if not (before.isascii() and before.isalpha() and behind.isascii() and behind.isalpha()):
         return False
-    line = text[max(0, place.start - _LINE) : place.end + _LINE]
-    plain = "".join(char for char in line if not properties(char).is_hidden)
-    return reveals_instruction(line, plain)
+    start, end = line_around(text, place.start)
+    line = text[start:end]
+    return reveals_instruction(line, _without_hidden(line))
+
+
+@lru_cache(maxsize=64)
+def _without_hidden(line: str) -> str:
+    return "".join(char for char in line if not properties(char).is_hidden)
 
 
 def _scattered(text: str, carriers: Sequence[TextPlace], kind: str) -> TextFinding | None:

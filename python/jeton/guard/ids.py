@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._nearest import nearest
+from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
 
@@ -51,6 +53,9 @@ def check_ids(
         tokenizer: A name, a path or a tokenizer.
         allow_special: Special tokens that the client may send.
 
+    Raises:
+        UsageError: The ids are no flat list of whole numbers, or a special token is not known.
+
     Example:
         >>> import jeton
         >>> tok = jeton.load("jeton-general-32k")
@@ -60,7 +65,14 @@ def check_ids(
         0
     """
     tok = resolve(tokenizer)
-    values = np.asarray(ids, dtype=np.int64)
+    unknown_names = [name for name in allow_special if name not in tok.special_tokens]
+    if unknown_names:
+        near = nearest(unknown_names[0], tok.special_tokens)
+        raise UsageError(
+            f"allow_special names {unknown_names[0]!r}, which is no special token"
+            + (f"\nhint: did you mean {near[0]}?" if near else "")
+        )
+    values = _whole_numbers(ids)
     mask = tok.is_token_mask()
     is_known = (values >= 0) & (values < len(mask))
     is_known[is_known] = mask[values[is_known]]
@@ -77,3 +89,19 @@ def check_ids(
     if first is None:
         return IdCheck((), special, None)
     return IdCheck((), special, first.position, tuple(first.canonical_ids))
+
+
+def _whole_numbers(ids: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
+    """Ids of a client: beyond 64 bits they are out of range, and no fraction is rounded."""
+    if isinstance(ids, np.ndarray):
+        if ids.ndim == 1 and ids.dtype.kind in "iu":
+            return np.where(ids < 2**62, ids, -1).astype(np.int64)
+        values: Any = ids.tolist()
+    else:
+        values = ids
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
+        raise UsageError(f"ids are of type {type(ids).__name__}; expected a list of whole numbers")
+    for at, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise UsageError(f"id {at} is {str(value)[:40]!r}; expected a whole number")
+    return np.array([v if -1 <= v < 2**62 else -1 for v in values], dtype=np.int64)

@@ -12,6 +12,7 @@ import re
 from base64 import a85decode, b32decode, b64decode
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import permutations
 from urllib.parse import unquote_to_bytes
 
@@ -52,9 +53,28 @@ _WITH_ARTICLE = {
 }
 
 
+_BLOCK = 192
+
+
+def line_around(text: str, at: int) -> tuple[int, int]:
+    """Return the range of text that is read with a place: neighbours share it.
+
+    It begins and ends at line ends, or some 200 characters away at places that do not depend on
+    the place itself. So thousands of places of one line are read once.
+    """
+    block = at // _BLOCK * _BLOCK
+    start, end = max(0, block - _BLOCK), block + 2 * _BLOCK
+    start = max(start, text.rfind("\n", start, at) + 1)
+    newline = text.find("\n", at, end)
+    return start, min(len(text), end if newline < 0 else newline)
+
+
+@lru_cache(maxsize=64)
 def reveals_instruction(line: str, plain: str) -> bool:
     """Return True if a line has more wordings of instructions once its disguise is taken off."""
-    return len(INSTRUCTION.findall(plain)) > len(INSTRUCTION.findall(line))
+    # To a pattern without case the dotless i is an i.
+    stated = line.replace("\u0131", "_")
+    return len(INSTRUCTION.findall(plain)) > len(INSTRUCTION.findall(stated))
 
 
 def text_of(data: bytes) -> str | None:

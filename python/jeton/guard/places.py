@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from jeton._core import TextScanner
 from jeton.guard.characters import folds, scripts, table
-from jeton.guard.wordlist import PHRASES
+from jeton.guard.wordlist import PHRASES, bare_markers
 
 
 class Code(IntEnum):
@@ -82,7 +82,7 @@ def _scanner_table() -> tuple[list[tuple[int, int, int, int, int, int]], list[tu
 @lru_cache(maxsize=32)
 def _scanner(markers: frozenset[str]) -> TextScanner:
     ranges, plain = _scanner_table()
-    return TextScanner(ranges, plain, sorted(markers), list(PHRASES))
+    return TextScanner(ranges, plain, sorted(markers), [*PHRASES, *bare_markers(markers)])
 
 
 def places(text: str, markers: Iterable[str]) -> list[TextPlace]:

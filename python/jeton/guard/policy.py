@@ -86,6 +86,20 @@ class GuardPolicy:
     least: GuardLevel = GuardLevel.WARNING
     fail_at: GuardLevel = GuardLevel.WARNING
 
+    def __post_init__(self) -> None:
+        """Check the actions; a class that is not named is reported.
+
+        Raises:
+            UsageError: A class or an action is not known.
+        """
+        _check_names(f"the policy {self.name}", self.actions, GROUPS, "class")
+        for group, action in self.actions.items():
+            _check_action(f"the policy {self.name}", group, action)
+        actions = dict.fromkeys(GROUPS, "report") | dict(self.actions)
+        object.__setattr__(self, "actions", actions)
+        for name in ("least", "fail_at"):
+            object.__setattr__(self, name, GuardLevel(getattr(self, name)))
+
     def action_of(self, finding: TextFinding) -> str:
         """Return the action for a finding: below ``least`` at most ``report``."""
         action = self.actions[finding.group]
@@ -140,14 +154,19 @@ class GuardPolicy:
 
     @staticmethod
     def from_json(line: str) -> Policy:
-        """Return the policy of ``to_json``."""
-        values = json_of(line)
-        return Policy(
-            values["name"],
-            values["actions"],
-            GuardLevel(values["act_at"]),
-            GuardLevel(values["fail_at"]),
-        )
+        """Return the policy of ``to_json``.
+
+        Raises:
+            UsageError: The line is none.
+        """
+        try:
+            values = json_of(line)
+            levels = GuardLevel(values["act_at"]), GuardLevel(values["fail_at"])
+            return Policy(values["name"], values["actions"], *levels)
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, UsageError):
+                raise
+            raise UsageError(f"this is no policy in JSON: {error!r}") from None
 
     @staticmethod
     def of(policy: Policy | str | os.PathLike[str]) -> Policy:
@@ -195,16 +214,7 @@ def parse_policy(data: bytes, *, where: str = "policy") -> Policy:
         raise UsageError(f"{where}: actions is {actions!r}; expected a table of classes")
     _check_names(where, actions, GROUPS, "class")
     for group, action in actions.items():
-        if action not in ACTIONS:
-            raise UsageError(
-                f"{where}: the action of {group} is {action!r}; expected {', '.join(ACTIONS)}"
-                + _hint(action, ACTIONS)
-            )
-        if action == "strip" and group not in _STRIPPED:
-            raise UsageError(
-                f"{where}: {group} cannot be stripped, for it is what the text says\n"
-                "hint: use escape or reject"
-            )
+        _check_action(where, group, action)
     return replace(
         start,
         name=str(values.get("name", where)),
@@ -212,6 +222,19 @@ def parse_policy(data: bytes, *, where: str = "policy") -> Policy:
         fail_at=_level(where, values, "fail_at", start.fail_at),
         least=_level(where, values, "act_at", start.least),
     )
+
+
+def _check_action(where: str, group: str, action: Any) -> None:
+    if action not in ACTIONS:
+        raise UsageError(
+            f"{where}: the action of {group} is {action!r}; expected {', '.join(ACTIONS)}"
+            + _hint(action, ACTIONS)
+        )
+    if action == "strip" and group not in _STRIPPED:
+        raise UsageError(
+            f"{where}: {group} cannot be stripped, for it is what the text says\n"
+            "hint: use escape or reject"
+        )
 
 
 def _level(where: str, values: Mapping[str, Any], name: str, default: GuardLevel) -> GuardLevel:

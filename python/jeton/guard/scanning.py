@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from jeton.errors import InvalidTextError
+from jeton.errors import InvalidTextError, UsageError
 from jeton.guard.characters import table
 from jeton.guard.hidden import judge_hidden
 from jeton.guard.kinds import GuardLevel
@@ -62,6 +63,7 @@ def scan(text: str | bytes, *, tokenizer: TokenizerLike | None = None) -> Verdic
 
     Raises:
         InvalidTextError: Bytes are not UTF-8.
+        UsageError: The text is neither text nor bytes.
 
     Example:
         >>> scan("<|im_end|>").worst
@@ -73,25 +75,55 @@ def scan(text: str | bytes, *, tokenizer: TokenizerLike | None = None) -> Verdic
 
 def scan_for(text: str | bytes, own: frozenset[str], *, max_kept: int | None = MAX_KEPT) -> Verdict:
     """Scan with special tokens that ``special_texts`` gave: for many texts of one tokenizer."""
-    if isinstance(text, bytes):
+    if not isinstance(text, str):
+        if not isinstance(text, bytes | bytearray | memoryview):
+            raise UsageError(f"the text is of type {type(text).__name__}; expected str or bytes")
         try:
-            text = text.decode()
+            text = bytes(text).decode()
         except UnicodeDecodeError as error:
             raise InvalidTextError(
                 f"byte {error.start} is not UTF-8 ({error.reason})\n"
                 "hint: decode the text first; the command replaces such bytes",
                 byte_offset=error.start,
             ) from None
-    known = _markers(own)
-    findings: list[TextFinding] = []
-    whole, surrogates = _without_surrogates(text)
-    findings.extend(surrogates)
+    findings = _findings(text, own, _markers(own))
+    return verdict_of([_within(one, own) for one in findings], len(text), max_kept=max_kept)
+
+
+_MAX_LAYERS: Final = 3
+_LAYERED: Final = frozenset({"special-token", "hidden-payload", "encoded", "compatible"})
+
+
+def _within(finding: TextFinding, own: frozenset[str], layer: int = 1) -> TextFinding:
+    """A finding whose payload is encoded once more, as grave as what lies within."""
+    payload = finding.payload
+    is_layered = finding.group == "encoded" and finding.severity is GuardLevel.INFO
+    if not is_layered or payload is None or layer > _MAX_LAYERS or "..." in payload[-3:]:
+        return finding
+    inner = [
+        _within(one, own, layer + 1)
+        for one in _findings(payload, own, _markers(own))
+        if one.group in _LAYERED
+    ]
+    worst = max(inner, key=lambda one: one.severity.rank, default=None)
+    if worst is None or worst.severity is GuardLevel.INFO:
+        return finding
+    return replace(
+        finding,
+        severity=GuardLevel.WARNING,
+        what=f"{finding.what}; within it: {worst.what}",
+        payload=worst.payload or payload,
+    )
+
+
+def _findings(text: str, own: frozenset[str], known: frozenset[str]) -> list[TextFinding]:
+    whole, findings = _without_surrogates(text)
     found = places(whole, known)
     if found:
         hidden = [place for place in found if place.code is Code.HIDDEN]
         findings.extend(judge_hidden(whole, hidden))
         findings.extend(judge_visible(whole, found, own, known))
-    return verdict_of(findings, len(text), max_kept=max_kept)
+    return findings
 
 
 def _without_surrogates(text: str) -> tuple[str, list[TextFinding]]:

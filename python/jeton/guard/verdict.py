@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from jeton.guard.characters import name_of
 from jeton.guard.kinds import KINDS, GuardLevel
 
 MAX_KEPT: Final = 1000
-"""Findings of one kind that a verdict keeps; ``Verdict.counts`` has all of them."""
+"""Findings of one kind that a verdict keeps, the gravest; ``Verdict.counts`` has all of them."""
 
 _MAX_NAMED: Final = 8
 """Characters of a finding that are named."""
@@ -82,27 +82,30 @@ class Verdict:
     """Findings of one text.
 
     Attributes:
-        findings: By place; of each kind at most ``MAX_KEPT``.
+        findings: By place; of each kind the ``MAX_KEPT`` gravest.
         counts: Findings by kind, all of them.
         n_chars: Code points of the text.
+        level_counts: Findings by severity and kind, all of them.
     """
 
     findings: tuple[TextFinding, ...]
     counts: Mapping[str, int]
     n_chars: int
-    _levels: Mapping[GuardLevel, int] = field(default_factory=dict, repr=False)
+    level_counts: Mapping[tuple[GuardLevel, str], int] = field(default_factory=dict, repr=False)
 
     @property
     def worst(self) -> GuardLevel | None:
         """The gravest severity; None without findings."""
-        return max(
-            (level for level, n in self._levels.items() if n), key=lambda x: x.rank, default=None
-        )
+        return max((level for level, _ in self.level_counts), key=lambda x: x.rank, default=None)
 
-    def is_clean(self, level: GuardLevel | str = GuardLevel.INFO) -> bool:
+    @property
+    def is_clean(self) -> bool:
+        """True without any finding."""
+        return not self.counts
+
+    def is_below(self, level: GuardLevel | str) -> bool:
         """True if no finding is of this severity or a graver one."""
-        least = GuardLevel(level).rank
-        return not any(n for found, n in self._levels.items() if found.rank >= least)
+        return all(found.rank < GuardLevel(level).rank for found, _ in self.level_counts)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -114,17 +117,30 @@ class Verdict:
         }
 
 
+T = TypeVar("T")
+
+
+def gravest(found: Sequence[T], limit: int, level_of: Callable[[T], GuardLevel]) -> list[T]:
+    """Return at most ``limit`` of some findings, the gravest ones, in the order given.
+
+    Lists are cut by this alone, so a thousand harmless findings never hide a grave one.
+    """
+    if len(found) <= limit:
+        return list(found)
+    ranked = sorted(range(len(found)), key=lambda at: -level_of(found[at]).rank)
+    return [found[at] for at in sorted(ranked[:limit])]
+
+
 def verdict_of(
     findings: Iterable[TextFinding], n_chars: int, *, max_kept: int | None = MAX_KEPT
 ) -> Verdict:
-    """Return a verdict of findings in any order; of each kind at most ``max_kept``."""
+    """Return a verdict of findings in any order; of each kind the ``max_kept`` gravest."""
     ordered = sorted(findings, key=lambda f: (f.start, f.end, f.kind))
-    counts: Counter[str] = Counter()
-    levels: Counter[GuardLevel] = Counter()
-    kept = []
-    for finding in ordered:
-        counts[finding.kind] += 1
-        levels[finding.severity] += 1
-        if max_kept is None or counts[finding.kind] <= max_kept:
-            kept.append(finding)
-    return Verdict(tuple(kept), dict(counts), n_chars, dict(levels))
+    counts = Counter(finding.kind for finding in ordered)
+    levels = Counter((finding.severity, finding.kind) for finding in ordered)
+    if max_kept is not None:
+        for kind in [kind for kind, n in counts.items() if n > max_kept]:
+            own = [finding for finding in ordered if finding.kind == kind]
+            kept = set(map(id, gravest(own, max_kept, lambda one: one.severity)))
+            ordered = [one for one in ordered if one.kind != kind or id(one) in kept]
+    return Verdict(tuple(ordered), dict(counts), n_chars, dict(levels))

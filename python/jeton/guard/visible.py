@@ -6,9 +6,11 @@ import binascii
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from jeton.guard.characters import (
+    folds,
     properties,
     script_of,
     skeleton,
@@ -22,13 +24,14 @@ from jeton.guard.payloads import (
     from_digits,
     from_escapes,
     from_morse,
+    line_around,
     meaning,
     reveals_instruction,
     text_of,
 )
 from jeton.guard.places import MIXED_SCRIPTS, Code, TextPlace
 from jeton.guard.verdict import TextFinding, named, shortened
-from jeton.guard.wordlist import SPELLINGS, atbash, from_leet, rot13
+from jeton.guard.wordlist import DECODERS, SPELLINGS
 
 _GRAVE: Final = ("special token", "instruction")
 
@@ -38,9 +41,6 @@ language writes is four."""
 
 MIN_FLOODS: Final = 4
 """Places of four or five such marks from which on they are a flood together."""
-
-_LINE: Final = 200
-"""Characters on either side that are read with a disguised word."""
 
 
 def _found(
@@ -120,8 +120,7 @@ def _marker(
             f"special token in another case: {run}",
             payload=run,
         )
-    plain = "".join(char for char in run if not properties(char).is_hidden and not char.isspace())
-    plain = skeleton(unicodedata.normalize("NFKC", plain))
+    plain = _marker_read(run, known)
     is_spaced_only = run.isascii() and "".join(run.split()).lower() in lower
     return _found(
         place,
@@ -132,6 +131,18 @@ def _marker(
         payload=plain,
         seen=plain,
     )
+
+
+def _marker_read(run: str, known: frozenset[str]) -> str:
+    """The marker that a disguise was matched as."""
+    plain = "".join(char for char in run if not properties(char).is_hidden and not char.isspace())
+    folded = "".join(folds().get(char, char) for char in plain).lower()
+    return _folded_markers(known).get(folded) or skeleton(unicodedata.normalize("NFKC", plain))
+
+
+@lru_cache(maxsize=16)
+def _folded_markers(known: frozenset[str]) -> dict[str, str]:
+    return {"".join(folds().get(c, c) for c in m).lower(): m for m in sorted(known, reverse=True)}
 
 
 def _unknown_marker(text: str, place: TextPlace) -> TextFinding | None:
@@ -168,16 +179,19 @@ def _mixed(text: str, place: TextPlace) -> TextFinding | None:
         plain = word
         passes = all(char in _LATIN_TWINS.get(main, "") for char in strangers)
     is_science = "Greek" in counts and _is_science(word, scripts)
-    is_level = (
-        GuardLevel.WARNING
-        if passes and sum(counts.values()) >= 4 and not is_science
-        else GuardLevel.INFO
-    )
+    level = GuardLevel.INFO
+    # Three scripts in one word are beyond every level of restriction of UTS #39.
+    if (passes or len(counts) > 2) and sum(counts.values()) >= 4 and not is_science:
+        level = GuardLevel.WARNING
+    if main == "Latin" or len(counts) > 2:
+        start, end = line_around(text, place.start)
+        if reveals_instruction(text[start:end], _read_plainly(text[start:end])):
+            level = GuardLevel.ERROR
     names = " and ".join(sorted(counts))
     return _found(
         place,
         "mixed-script",
-        is_level,
+        level,
         text,
         f"a word with letters of {names}" + (f"; it reads {plain}" if plain != word else ""),
         seen=plain,
@@ -205,17 +219,18 @@ _LATIN_TWINS: Final = {
 
 def _compatible(text: str, place: TextPlace) -> TextFinding | None:
     run = text[place.start : place.end]
-    plain = unicodedata.normalize("NFKC", run)
+    plain = _in_plain_letters(run)
     n_letters = sum(char.isascii() and char.isalpha() for char in plain)
     if not n_letters:
         return None
     sense = meaning(plain)
-    if n_letters < 6:
+    if sense not in _GRAVE:
         # A letter or two in a word of plain ones: only the sentence shows that it is no style.
-        line = text[max(0, place.start - _LINE) : place.end + _LINE]
-        if not reveals_instruction(line, unicodedata.normalize("NFKC", line)):
+        start, end = line_around(text, place.start)
+        if reveals_instruction(text[start:end], _read_plainly(text[start:end])):
+            sense = "instruction"
+        elif n_letters < 6:
             return None
-        sense = "instruction"
     return _found(
         place,
         "compatible-letters",
@@ -225,6 +240,22 @@ def _compatible(text: str, place: TextPlace) -> TextFinding | None:
         payload=plain,
         seen=plain[:80],
     )
+
+
+_BLACK_LETTERS: Final = str.maketrans(
+    {first + i: chr(0x61 + i) for first in (0x1F150, 0x1F170) for i in range(26)}
+)
+
+
+def _in_plain_letters(text: str) -> str:
+    return unicodedata.normalize("NFKC", text.translate(_BLACK_LETTERS))
+
+
+@lru_cache(maxsize=64)
+def _read_plainly(line: str) -> str:
+    """A line as a reader sees it: without characters that have no ink, in plain letters."""
+    shown = "".join(char for char in line if not properties(char).is_hidden)
+    return skeleton(_in_plain_letters(shown))
 
 
 def _level_of(payload: str) -> GuardLevel:
@@ -273,26 +304,26 @@ def _by(
     return judge
 
 
+@lru_cache(maxsize=64)
+def _reading(spelling: str, line: str) -> str | None:
+    """A line read in a spelling; None: that makes no instruction of it."""
+    decoded = DECODERS[spelling](line)
+    return decoded if reveals_instruction(line, decoded) else None
+
+
 def _spelled(text: str, place: TextPlace) -> TextFinding | None:
     """Words in a spelling that passes filters, if the line around them is an instruction."""
     phrase = text[place.start : place.end].lower()
-    start = max(text.rfind("\n", 0, place.start) + 1, place.start - _LINE)
-    end = text.find("\n", place.end)
-    end = min(len(text) if end < 0 else end, place.end + _LINE)
-    line = text[start:end]
     if phrase.startswith("begin 6"):
         return _uuencoded(text, place)
     spelling = SPELLINGS.get(phrase)
+    if spelling is None and (escaped := _in_escaped_brackets(text, place)) is not None:
+        return escaped
     if spelling is None:
         return _punycode(text, place)
-    decoders: dict[str, Callable[[str], str]] = {
-        "rot13": rot13,
-        "atbash": atbash,
-        "leet": from_leet,
-        "reversed": lambda words: words[::-1],
-    }
-    decoded = decoders[spelling](line)
-    if meaning(decoded) not in _GRAVE:
+    start, end = line_around(text, place.start)
+    decoded = _reading(spelling, text[start:end])
+    if decoded is None:
         return None
     whole = TextPlace(start, end, place.code)
     return _found(
@@ -302,6 +333,28 @@ def _spelled(text: str, place: TextPlace) -> TextFinding | None:
         text,
         f"{spelling} of {carried(decoded)}",
         payload=decoded,
+    )
+
+
+_ESCAPED_LESS = re.compile(r"(?:\\u003c|\\x3c|&lt;?|&#60;|&#x3c;|%(?:25)*3c)\Z", re.IGNORECASE)
+_ESCAPED_MORE = re.compile(r"(?:\\u003e|\\x3e|&gt;?|&#62;|&#x3e;|%(?:25)*3e|>)", re.IGNORECASE)
+
+
+def _in_escaped_brackets(text: str, place: TextPlace) -> TextFinding | None:
+    """A special token whose brackets JSON, HTML or an address has escaped."""
+    before = _ESCAPED_LESS.search(text[max(0, place.start - 12) : place.start])
+    behind = _ESCAPED_MORE.match(text, place.end)
+    if before is None or behind is None:
+        return None
+    token = f"<{text[place.start : place.end]}>"
+    return _found(
+        TextPlace(place.start - len(before[0]), behind.end(), place.code),
+        "special-token-disguised",
+        GuardLevel.WARNING,
+        text,
+        f"special token with escaped brackets: {token}",
+        payload=token,
+        seen=token,
     )
 
 
@@ -378,27 +431,42 @@ def _mojibake(text: str, place: TextPlace) -> TextFinding | None:
     return _found(place, "mojibake", GuardLevel.INFO, text, payload=plain, seen=plain)
 
 
-_ESCAPE: Final = "\x1b\x9b"
+_STRING: Final = r"[^\x07\x1b\x9c\x9d\n]{0,4096}"
+_SEQUENCE: Final = re.compile(
+    r"(?:\x1b\[|\x9b(?=[0-?]))[0-?]{0,256}[ -/]{0,16}[@-~]"
+    rf"|(?:\x1b[\]PX^_]|\x9d(?=\d{{1,4}};)){_STRING}(?:\x07|\x1b\\|\x9c)?"
+    rf"|[\x90\x98\x9e\x9f]{_STRING}\x9c"
+    r"|\x1b[ -/]{0,16}[0-Z\\^-~]"
+)
+"""Control sequences, control strings and escape sequences (ECMA-48, sections 5.3, 5.4, 5.6).
+
+A single control from U+0080 on begins one only with what follows in a real one: in old texts it is
+a letter or a quote of Windows-1252."""
+
 _DELETES: Final = "\x08\x7f"
 
 
 def _control(text: str, place: TextPlace) -> TextFinding | None:
     run = text[place.start : place.end]
-    if any(char in _ESCAPE for char in run):
-        rest = text[place.end : place.end + 40].split("\n")[0]
+    sequence = _SEQUENCE.match(text, place.end - 1)
+    if sequence is not None:
+        words = sequence[0].replace("\x9b", "\x1b[").replace("\x9d", "\x1b]")[1:]
         # OSC 8 hides a link's address, OSC 52 writes the clipboard; CSI 8 m hides text.
-        is_grave = rest.startswith(("]8;", "]52;", "[8m"))
+        level = GuardLevel.WARNING
+        if words.startswith(("]8;", "]52;")) or re.match(r"\[(?:[\d;]*;)?8m", words):
+            level = GuardLevel.ERROR
+        elif re.fullmatch(r"\[[\d;:]*m", words):
+            # Colours, as every log has them.
+            level = GuardLevel.INFO
         return _found(
-            place,
+            TextPlace(place.start, sequence.end(), place.code),
             "ansi-escape",
-            GuardLevel.ERROR
-            if is_grave
-            else GuardLevel.WARNING
-            if "\x1b" in run or rest[:1].isdigit()
-            else GuardLevel.INFO,
+            level,
             text,
-            f"escape sequence of a terminal: ESC {rest[:12]}",
+            f"escape sequence of a terminal: ESC {words[:40]}",
         )
+    if "\x1b" in run or "\x9b" in run:
+        return _found(place, "ansi-escape", GuardLevel.INFO, text)
     deletes = sum(char in _DELETES for char in run)
     return _found(
         place,

@@ -15,7 +15,7 @@ from jeton.corpus.documents import read_progress, require_text
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
 from jeton.corpus.objects import is_address, local_copy, local_folder
 from jeton.corpus.own_output import inputs_without_output
-from jeton.errors import UsageError
+from jeton.errors import GuardRejected, UsageError
 from jeton.preprocess.folders import folder_of_files
 from jeton.preprocess.pipeline import StepPipeline
 from jeton.preprocess.record_files import (
@@ -32,11 +32,13 @@ from jeton.progress import OnProgress
 if TYPE_CHECKING:
     from jeton.registry import TokenizerLike
 
-__all__ = ["preprocess_files"]
+__all__ = ["OutputTarget", "output_targets", "preprocess_files", "write_compressed"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class OutputTarget:
+    """A file, and its name under the output."""
+
     file: InputFile
     name: str
 
@@ -104,16 +106,22 @@ def preprocess_files(
     folder = local_folder(output)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"the output {output} is a file; expected a folder")
-    targets, skipped = _targets([os.fspath(item) for item in items], folder, format)
+    targets, skipped = output_targets([os.fspath(item) for item in items], folder, format)
     settings = FileSettings(field, documents, strict, on_bad_record)
 
-    def run(change: Change, write: Callable[[_Target, FileCounts], None]) -> FileCounts:
+    def run(change: Change, write: Callable[[OutputTarget, FileCounts], None]) -> FileCounts:
         total = FileCounts()
         n_bytes = 0
         for target in targets:
             counts = FileCounts()
             with local_copy(target.file.path) as path:
-                write(replace(target, file=replace(target.file, path=path)), counts)
+                n_before = pipeline.n_documents
+                try:
+                    write(replace(target, file=replace(target.file, path=path)), counts)
+                except GuardRejected as error:
+                    n = (error.document or 0) - n_before
+                    place = f"{target.file.path}, document {n:,}"
+                    raise GuardRejected(f"{place}: {error}", verdict=error.verdict) from None
             total.n_null += counts.n_null
             total.n_bad += counts.n_bad
             total.n_replaced += counts.n_replaced
@@ -132,7 +140,7 @@ def preprocess_files(
         pipeline.observe(texts)
         return texts
 
-    def only_read(target: _Target, counts: FileCounts) -> None:
+    def only_read(target: OutputTarget, counts: FileCounts) -> None:
         if target.file.format == "parquet":
             with Path(os.devnull).open("wb") as nowhere:
                 changed_parquet(target.file, nowhere, settings, observe, counts)
@@ -145,13 +153,13 @@ def preprocess_files(
         if pipeline.wants_first_pass:
             run(observe, only_read)
 
-        def write(target: _Target, counts: FileCounts) -> None:
+        def write(target: OutputTarget, counts: FileCounts) -> None:
             with places[target.name].open("wb") as stream:
                 if target.file.format == "parquet":
                     changed_parquet(target.file, stream, settings, pipeline.apply, counts)
                 else:
                     pieces = changed_file(target.file, settings, pipeline.apply, counts)
-                    _write_compressed(stream, target.name, pieces)
+                    write_compressed(stream, target.name, pieces)
                 stream.flush()
                 os.fsync(stream.fileno())
 
@@ -174,11 +182,15 @@ def preprocess_files(
     )
 
 
-def _targets(
-    items: Sequence[str], folder: Path, format_: Format | None
-) -> tuple[list[_Target], list[InputFile]]:
-    """The files with their names under the output, and those that are skipped."""
-    targets: dict[str, _Target] = {}
+def output_targets(
+    items: Sequence[str],
+    folder: Path,
+    format_: Format | None,
+    *,
+    seen_as: Callable[[InputFile], InputFile] = lambda file: file,
+) -> tuple[list[OutputTarget], list[InputFile]]:
+    """Return the files with their names under the output, and those that are skipped."""
+    targets: dict[str, OutputTarget] = {}
     skipped: list[InputFile] = []
     seen: set[str] = set()
     # Marks what lies in the output of an earlier run, and refuses an output that is an input.
@@ -188,7 +200,7 @@ def _targets(
         if isinstance(file, InputFile) and "output of this" in file.skipped_because
     }
     for item in items:
-        for file in expand_inputs(item, format=format_):
+        for file in map(seen_as, expand_inputs(item, format=format_)):
             is_place = file.path != STANDARD_INPUT and not is_address(file.path)
             place = os.path.realpath(file.path) if is_place else file.path
             if place in seen or place in own:
@@ -208,7 +220,7 @@ def _targets(
                     f"the output would be written over the input {file.path}\n"
                     "hint: name another folder"
                 )
-            targets[name] = _Target(file, name)
+            targets[name] = OutputTarget(file, name)
     require_text(n_documents=len(targets), n_bytes=len(targets), skipped=skipped)
     return list(targets.values()), skipped
 
@@ -248,7 +260,8 @@ def _name_of_object(file: InputFile, item: str) -> str:
     return "/".join(rest)
 
 
-def _write_compressed(stream: IO[bytes], name: str, pieces: Iterator[bytes]) -> None:
+def write_compressed(stream: IO[bytes], name: str, pieces: Iterator[bytes]) -> None:
+    """Write pieces, compressed as the name says."""
     if name.endswith(".gz"):
         with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
             for piece in pieces:

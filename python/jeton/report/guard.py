@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jeton._core import __version__
-from jeton._plain import strict_json
+from jeton._plain import counted, strict_json
 from jeton.guard import KINDS, GuardLevel, ScanReport, VocabularyReport, unicode_version
 from jeton.guard.files import PlacedFinding
 from jeton.guard.vocabulary.findings import DANGERS
@@ -75,7 +75,12 @@ def scan_to_sarif(report: ScanReport) -> str:
         rules.setdefault(rule, _rule(rule, kind.words, kind.danger, one.finding.severity))
         results.append(_result(one, rule, list(rules).index(rule)))
     uris = sorted({file_uri(one.source) for one in report.findings if is_file(one.source)})
-    properties = {"policy": report.policy, "unicode": unicode_version()}
+    properties = {
+        "policy": report.policy,
+        "unicode": unicode_version(),
+        "n_unlisted": report.n_unlisted,
+        "skipped": report.skipped,
+    }
     log = sarif_log("jeton/guard/", list(rules.values()), results, uris, properties)
     return strict_json(log, indent=2, ascii_only=True) + "\n"
 
@@ -99,13 +104,18 @@ def _result(one: PlacedFinding, rule: str, index: int) -> dict[str, Any]:
     if is_file(one.source):
         region: dict[str, Any] = {"startLine": max(1, one.line)}
         if one.column:
-            region["startColumn"] = one.column
+            region |= {
+                "startColumn": one.column,
+                "endLine": one.end_line,
+                "endColumn": one.end_column,
+            }
         entry["locations"] = [
             {
+                **({"logicalLocations": [{"fullyQualifiedName": one.field}]} if one.field else {}),
                 "physicalLocation": {
                     "artifactLocation": {"uri": file_uri(one.source)},
                     "region": region,
-                }
+                },
             }
         ]
     return entry
@@ -127,7 +137,8 @@ def scan_to_markdown(report: ScanReport) -> str:
         "# Guard: text",
         "",
         f"{report.n_documents:,} documents, {report.n_chars:,} characters, policy {report.policy}, "
-        f"Unicode {unicode_version()}. {report.n_found_documents:,} documents have findings of "
+        f"Unicode {unicode_version()}. "
+        f"{counted(report.n_found_documents, 'document')} with findings of "
         f"{report.fail_at.value} and above.",
         "",
         "| severity | kind | found | danger |",
@@ -137,7 +148,7 @@ def scan_to_markdown(report: ScanReport) -> str:
         f"| {level} | {kind} | {n:,} | {KINDS[kind].danger} |"
         for level, kind, n in _count_rows(report)
     ]
-    graves = [one for one in report.findings if one.finding.severity.rank][:_MAX_ROWS]
+    graves = [one for one in report.gravest(_MAX_ROWS) if one.finding.severity.rank]
     if graves:
         lines += ["", "| place | severity | finding | payload |", "| --- | --- | --- | --- |"]
         lines += [
@@ -150,7 +161,7 @@ def scan_to_markdown(report: ScanReport) -> str:
 
 def scan_to_html(report: ScanReport) -> str:
     """Return the report as one page; foreign text is escaped, its hidden characters drawn."""
-    ordered = sorted(report.findings, key=lambda one: -one.finding.severity.rank)[:_MAX_ROWS]
+    ordered = report.gravest(_MAX_ROWS)
     kinds = PageTable(
         "Kinds",
         ("Severity", "Kind", "Found", "Danger"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -13,10 +14,9 @@ from jeton._plain import counted
 from jeton.cli import options, outputs, streams, tables
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
-from jeton.errors import UsageError
+from jeton.errors import EmptyCorpusError, UsageError
 
 if TYPE_CHECKING:
-    from jeton.errors import GuardRejected
     from jeton.guard import Policy, ScanReport
 
 __all__ = ["scan"]
@@ -66,7 +66,12 @@ _MAX_SHOWN = 50
     metavar="T",
     help="Tokenizer whose special tokens are looked for besides those of public chat formats.",
 )
-@options.field_option
+@click.option(
+    "--field",
+    metavar="NAME",
+    help="Only this field of JSON, CSV and Parquet, with all strings in it; dots descend, [] "
+    "stands for the elements of a list (messages[].content). By default every string counts.",
+)
 @options.documents_option
 @options.format_option
 @options.strict_option
@@ -97,7 +102,7 @@ def scan(
     output: str | None,
     text: str | None,
     tokenizer_name: str | None,
-    field: str,
+    field: str | None,
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
@@ -141,7 +146,6 @@ def scan(
             chosen,
             tokenizer_name,
             field=field,
-            documents=documents,
             file_format=file_format,
             strict=strict,
             on_bad_record=on_bad_record,
@@ -182,6 +186,8 @@ def scan(
                 on_bad_record=on_bad_record,
                 on_progress=progress,
             )
+    if not found.n_documents and not found.findings:
+        raise EmptyCorpusError("the inputs hold no text\nhint: check the inputs and the field")
     code = 1 if found.is_failed else 0
     streams.set_verdict(code)
     outputs.write_output(sarif, lambda: scan_to_sarif(found))
@@ -223,7 +229,9 @@ def _print(found: ScanReport, *, show: bool) -> None:
     streams.write_line("")
     for one in listed[:_MAX_SHOWN]:
         finding = one.finding
-        place = streams.shown(f"{one.source}:{one.line or '-'}:{one.column or '-'}")
+        column = f":{one.column}" if one.column else ""
+        line = f":{one.line}{column}" if one.line else ""
+        place = streams.shown(f"{one.source}{line}{f' {one.field}' if one.field else ''}")
         streams.write_line(f"{place}: {finding.severity.value}: {streams.shown(finding.what)}")
         if finding.payload is not None and finding.payload not in finding.what:
             streams.write_line(f"    payload: {shown_context(finding.payload[:200])}")
@@ -233,8 +241,11 @@ def _print(found: ScanReport, *, show: bool) -> None:
                 streams.write_line(f"    seen as: {shown_context(finding.seen)}")
             for code, name in finding.characters:
                 streams.write_line(f"    {code} {name}")
-    if len(listed) > _MAX_SHOWN:
-        streams.write_line(f"... and {len(listed) - _MAX_SHOWN:,} more; --json lists them")
+    n_all = sum(n for (level, _), n in found.counts.items() if show or level.rank)
+    n_more = n_all - min(len(listed), _MAX_SHOWN)
+    if n_more > 0:
+        lists = "--json lists them" if not found.n_unlisted else "--json lists the gravest"
+        streams.write_line(f"... and {n_more:,} more; {lists}")
 
 
 def _warn(found: ScanReport) -> None:
@@ -245,21 +256,6 @@ def _warn(found: ScanReport) -> None:
             "--strict makes this an error"
         )
     streams.warn_left_out(n_null=found.n_null, n_bad=found.n_bad)
-    for path, reason in list(found.skipped.items())[:3]:
-        streams.say(f"jeton: warning: {path} was skipped: {reason}")
-
-
-_COUNTER = "jeton-general-32k"
-
-
-def _is_one_text(inputs: tuple[str, ...], file_format: str, documents: str) -> bool:
-    """True for one text file, or standard input: its cleaned text is the output."""
-    if len(inputs) != 1 or documents != "file" or file_format == "jsonl":
-        return False
-    from jeton.corpus import expand_inputs
-
-    files = expand_inputs(inputs[0])
-    return len(files) == 1 and not files[0].was_found and files[0].format == "text"
 
 
 def _fix(
@@ -269,8 +265,7 @@ def _fix(
     policy: Policy,
     tokenizer_name: str | None,
     *,
-    field: str,
-    documents: Literal["file", "line"],
+    field: str | None,
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
     on_bad_record: Literal["stop", "skip"],
@@ -279,54 +274,42 @@ def _fix(
     """Write what the policy leaves; 1 if it rejects a text, and then nothing is written."""
     from jeton.errors import GuardRejected
     from jeton.guard import Fixer
+    from jeton.preprocess.guard_files import FileFixer
 
     if output is None:
         raise UsageError(
             "--fix wants -o F: a file, a folder for several inputs, or - for standard output"
         )
     tokenizer = None if tokenizer_name is None else options.load_tokenizer(tokenizer_name)
-    if text is None and not _is_one_text(inputs, file_format, documents):
-        from jeton.preprocess import PreprocessOptions, preprocess_files
-
-        # Counts of tokens are part of preprocessing: any tokenizer does where none is named.
-        try:
-            made = preprocess_files(
-                list(inputs),
-                output,
-                steps="guard",
-                tokenizer=tokenizer or options.load_tokenizer(_COUNTER),
-                options=PreprocessOptions(guard_policy=policy),
-                field=field,
-                documents=documents,
-                format=None if file_format == "auto" else file_format,
-                strict=strict,
-                on_bad_record=on_bad_record,
-            )
-        except GuardRejected as error:
-            return _refused(error)
-        if not quiet:
-            n = made.total.n_changed_documents
-            streams.say(f"{n:,} of {counted(made.n_documents, 'document')} changed; wrote {output}")
-        return 0
     fixer = Fixer(policy, tokenizer=tokenizer)
-    path = None if text is not None else inputs[0]
-    # A large file comes in pieces, which are cleaned one by one.
-    pieces = streams.batches(
-        path, text=text, field=field, documents="file", file_format="text", strict=strict
+    files = FileFixer(
+        fixer, field, None if file_format == "auto" else file_format, strict, on_bad_record
     )
+    left_out: dict[str, str] = {}
     try:
-        with _opened(output) as file:
-            for batch in pieces:
-                for piece in batch:
-                    file.write(fixer.fix(piece).encode())
+        if text is not None:
+            with _opened(output) as stream:
+                stream.write(fixer.fix(text).encode("utf-8", "replace"))
+        elif (file := files.one_file(inputs)) is not None and not Path(output).is_dir():
+            files.write_file(file, output, _opened(output))
+        elif output == "-":
+            raise UsageError("several files cannot be written to standard output\nhint: -o FOLDER")
+        else:
+            left_out = files.write_folder(inputs, Path(output))
     except GuardRejected as error:
-        return _refused(error)
+        streams.say(f"jeton: {streams.shown(str(error))}; nothing was written")
+        return 1
+    for path, reason in left_out.items():
+        streams.say(f"jeton: warning: {path} was not looked at and not written: {reason}")
     if not quiet:
         tally = fixer.tally
-        streams.say(f"{tally.n_changed:,} of {counted(tally.n_documents, 'document')} changed")
+        wrote = "" if output == "-" else f"; wrote {output}"
+        streams.say(
+            f"{tally.n_changed:,} of {counted(tally.n_documents, 'document')} changed{wrote}"
+        )
         for (kind, action), n in sorted(tally.changes.items()):
             streams.say(f"  {kind}: {n:,} {'stripped' if action == 'strip' else 'escaped'}")
-    return 0
+    return 1 if left_out else 0
 
 
 def _opened(output: str) -> AbstractContextManager[IO[bytes]]:
@@ -343,9 +326,3 @@ def _held() -> Iterator[IO[bytes]]:
         file.seek(0)
         while part := file.read(1 << 20):
             streams.write_bytes(part)
-
-
-def _refused(error: GuardRejected) -> int:
-    """Say why nothing was written."""
-    streams.say(f"jeton: {streams.shown(str(error))}; nothing was written")
-    return 1

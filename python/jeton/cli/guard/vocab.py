@@ -58,7 +58,7 @@ def vocab(
 
     outputs.check_outputs(json_file="-" if as_json else None, markdown=markdown)
     found = check_vocabulary(tokenizer, model=model, base=base)
-    code = 0 if found.is_clean(fail_at) else 1
+    code = 0 if found.is_below(fail_at) else 1
     streams.set_verdict(code)
     outputs.write_output(sarif, lambda: vocabulary_to_sarif(found))
     outputs.write_output(markdown, lambda: vocabulary_to_markdown(found))
@@ -82,7 +82,7 @@ def _print(found: VocabularyReport) -> None:
         [[f.severity.value, f.kind, streams.shown(f.what)] for f in found.findings],
     )
     for finding in found.findings:
-        if finding.severity.rank == 0:
+        if not finding.examples and finding.severity.rank == 0:
             continue
         streams.write_line("")
         streams.write_line(f"{finding.kind} ({streams.shown(finding.where)}): {finding.danger}")

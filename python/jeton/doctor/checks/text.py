@@ -248,7 +248,7 @@ def _control(patient: Patient) -> Iterator[Seen]:
 
 
 def _own_token(text: str, own: frozenset[str]) -> str | None:
-    findings = scan_for(text, own).findings
+    findings = scan_for(text, own, max_kept=None).findings
     return next((f.payload for f in findings if f.payload in own), None)
 
 

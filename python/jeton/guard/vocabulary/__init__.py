@@ -40,7 +40,7 @@ class VocabularyReport(NotebookResult):
 
     Attributes:
         tokenizer: Name or path.
-        n_tokens: Tokens of the model and added tokens.
+        n_tokens: Ids with a token, of the model and added.
         findings: The gravest first.
     """
 
@@ -56,7 +56,12 @@ class VocabularyReport(NotebookResult):
         """The gravest severity; None without findings."""
         return max((f.severity for f in self.findings), key=lambda level: level.rank, default=None)
 
-    def is_clean(self, level: GuardLevel | str = GuardLevel.WARNING) -> bool:
+    @property
+    def is_clean(self) -> bool:
+        """True without any finding."""
+        return not self.findings
+
+    def is_below(self, level: GuardLevel | str) -> bool:
         """True if no finding is of this severity or a graver one."""
         return all(f.severity.rank < GuardLevel(level).rank for f in self.findings)
 
@@ -97,7 +102,7 @@ def check_vocabulary(
         OSError: A file cannot be read.
 
     Example:
-        >>> check_vocabulary("jeton-general-32k").is_clean("error")
+        >>> check_vocabulary("jeton-general-32k").is_below("error")
         True
     """
     source = read_source(tokenizer)
@@ -112,4 +117,5 @@ def check_vocabulary(
     if base is not None:
         findings += base_findings(source, read_source(base))
     findings.sort(key=lambda f: (-f.severity.rank, f.kind))
-    return VocabularyReport(source.where, len(source.entries) + len(source.added), tuple(findings))
+    ids = {entry.id for entry in source.entries} | {id_ for id_, _, _ in source.added}
+    return VocabularyReport(source.where, len(ids), tuple(findings))

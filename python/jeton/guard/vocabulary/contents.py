@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from jeton._plain import counted
+from jeton.guard.characters import properties
 from jeton.guard.kinds import GuardLevel
 from jeton.guard.places import places
 from jeton.guard.scanning import scan_for
@@ -145,8 +146,11 @@ def _hidden(source: VocabularySource, texts: list[tuple[int, str]]) -> Iterator[
     hidden: list[tuple[int, str]] = []
     grave: list[tuple[int, str]] = []
     for id_, text in texts:
-        if text in own or (text.isascii() and text.isalnum()):
+        if text in own or (text.isascii() and text.isalnum()) or len(text) < 2:
             continue
+        if text[0] in "\u200c\u200d" and properties(text[1]).joining in (2, 3):
+            # The end of a word of Persian, say: its joiner has a letter before it.
+            text = f"\u0628{text}"
         is_marked = marked is not None and marked.search(text) is not None
         if not is_marked and not places(text, _NO_MARKERS) and not _has_control(text):
             continue

@@ -69,6 +69,8 @@ DANGERS: Final = {
     "suspicious-text": "a token that is an instruction, an address or a command was put there",
     "hidden-text": "a token has characters that nobody sees",
     "special-look-alike": "an ordinary token reads like a special one, and passes filters of ids",
+    "merge-twice": "programs differ in which of the two places counts, and so in ids",
+    "post-processor": "tokens that nobody wrote stand before or behind every text",
     "personal-data": "the training corpus had this text many times: it may be personal or secret",
     "captures-words": "an added token is cut out of ordinary words before all else",
     "normalizer-rewrites": "text is changed before it is encoded: the model reads another text",
@@ -80,6 +82,7 @@ DANGERS: Final = {
     "unsafe-file": "a pickle runs code when it is loaded",
     "damaged-file": "the rows of the model could not be looked at: nothing is said of them",
     "model-rows": "ids beyond the matrix fail, or rows without a token are generated",
+    "bad-rows": "one such row makes every answer that meets its token a row of NaN",
     "zero-rows": "a row of zeros says nothing of its token: it was never trained, or was erased",
     "equal-rows": "tokens with one row are the same to the model: never trained, or copied",
     "undertrained-suspects": "tokens that training hardly touched make answers erratic, and "

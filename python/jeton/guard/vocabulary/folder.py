@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from jeton._plain import counted
 from jeton.checkpoint import read_model_directory
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object, read_text
@@ -65,8 +66,8 @@ def _templates(folder: Path) -> Iterator[VocabularyFinding]:
             yield found(
                 "template-injects",
                 GuardLevel.ERROR,
-                f"{len(wrong) + len(marks):,} places of the chat template read like instructions, "
-                "an address or hidden text",
+                f"{counted(len(wrong) + len(marks), 'place')} of the chat template like "
+                "instructions, an address or hidden text",
                 name,
                 examples=[*(text.strip()[:160] for text in wrong), *marks],
                 n=len(wrong) + len(marks),
@@ -141,8 +142,8 @@ def _remote_code(folder: Path) -> Iterator[VocabularyFinding]:
         code = sorted(file.name for file in folder.glob("*.py"))[:20]
         yield found(
             "remote-code",
-            GuardLevel.WARNING,
-            f"{len(flags):,} settings let the folder's own code run"
+            GuardLevel.ERROR,
+            f"{counted(len(flags), 'setting')} by which the folder's own code runs"
             + (f"; it has {', '.join(code)}" if code else ""),
             str(folder),
             examples=flags,
@@ -167,8 +168,8 @@ def _pickles(folder: Path) -> Iterator[VocabularyFinding]:
     if unsafe:
         yield found(
             "unsafe-file",
-            GuardLevel.WARNING,
-            f"{len(unsafe):,} files are pickles",
+            GuardLevel.ERROR,
+            f"{counted(len(unsafe), 'pickle')}",
             str(folder),
             examples=unsafe,
             n=len(unsafe),

@@ -6,9 +6,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any, Final
 
 from jeton._core import Tokenizer
+from jeton._plain import counted
 from jeton.errors import JetonError
 from jeton.guard.kinds import GuardLevel
 from jeton.guard.vocabulary.findings import VocabularyFinding, found
@@ -35,13 +37,14 @@ def rule_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
             yield found(
                 kind,
                 GuardLevel.ERROR,
-                f"{len(wrong):,} rules of the {name} exchange or add letters or digits",
+                f"{counted(len(wrong), 'rule')} of the {name} by which letters or digits change",
                 name,
                 examples=[json.dumps(rule, ensure_ascii=False)[:160] for rule in wrong],
                 n=len(wrong),
             )
     if source.tokenizer is not None and source.entries:
         yield from _behaviour(source.tokenizer)
+    yield from _injected(source)
     patterns = [
         pattern
         for rules in (source.normalizer, source.pretokenizer)
@@ -52,10 +55,41 @@ def rule_findings(source: VocabularySource) -> Iterator[VocabularyFinding]:
         yield found(
             "costly-pattern",
             GuardLevel.ERROR,
-            f"{len(costly):,} patterns repeat what they repeat already",
+            f"{counted(len(costly), 'pattern')} in which a repetition is repeated",
             "patterns",
             examples=[pattern[:160] for pattern in costly],
             n=len(costly),
+        )
+
+
+def _injected(source: VocabularySource) -> Iterator[VocabularyFinding]:
+    """Special tokens that a post-processor adds under other ids than their own."""
+    id_of = {entry.token: entry.id for entry in source.entries}
+    id_of |= {content: id_ for id_, content, _ in source.added}
+    stated: list[tuple[str, Any]] = []
+    for rule in _rules(source.postprocessor):
+        named = rule.get("special_tokens")
+        if isinstance(named, dict):
+            for name, one in named.items():
+                ids = one.get("ids") if isinstance(one, dict) else None
+                if isinstance(ids, list):
+                    tokens = one.get("tokens")
+                    is_one = name in id_of or not isinstance(tokens, list)
+                    names = [name] if is_one else [str(token) for token in tokens]
+                    stated += zip_longest(names, ids, fillvalue="")
+        for key in ("sep", "cls"):
+            pair = rule.get(key)
+            if isinstance(pair, list) and len(pair) == 2:
+                stated.append((str(pair[0]), pair[1]))
+    wrong = [(token, id_) for token, id_ in stated if id_of.get(token, -1) != id_]
+    if wrong:
+        yield found(
+            "post-processor",
+            GuardLevel.ERROR,
+            f"{counted(len(wrong), 'id')} of the post-processor that its tokens do not have",
+            "post-processor",
+            ids=[id_ for _, id_ in wrong if isinstance(id_, int)],
+            examples=[f"{id_} for {token!r}" for token, id_ in wrong],
         )
 
 

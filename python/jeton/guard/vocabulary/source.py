@@ -67,6 +67,7 @@ class VocabularySource:
         normalizer: Rules as plain values, of ``tokenizer.json`` or of the canonical form.
         decoder: Rules likewise.
         pretokenizer: Rules likewise.
+        postprocessor: Rules of ``tokenizer.json``; None for others.
         kind: TextKind of model in words.
     """
 
@@ -80,6 +81,7 @@ class VocabularySource:
     normalizer: Any = None
     decoder: Any = None
     pretokenizer: Any = None
+    postprocessor: Any = None
     kind: str = ""
     bad_merges: tuple[str, ...] = field(default=())
 
@@ -197,6 +199,7 @@ def _of_json(
         normalizer=raw.get("normalizer"),
         decoder=raw.get("decoder"),
         pretokenizer=raw.get("pre_tokenizer"),
+        postprocessor=raw.get("post_processor"),
         kind=str(model.get("type") or "").lower(),
         bad_merges=tuple(bad),
     )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer
+from jeton._plain import counted
 from jeton.checkpoint import ModelDirectory, Tensor, read_rows
 from jeton.checkpoint.rows import can_read_rows, row_blocks
 from jeton.guard.kinds import GuardLevel
@@ -201,7 +202,7 @@ def model_findings(tokenizer: Tokenizer, model: ModelDirectory) -> Iterator[Voca
     n_rows = model.n_rows
     for problem in model.weights.problems:
         if problem.kind in ("damaged", "missing"):
-            yield found("damaged-file", GuardLevel.WARNING, problem.detail, problem.file)
+            yield found("damaged-file", GuardLevel.ERROR, problem.detail, problem.file)
     if n_rows is not None and tokenizer.vocab_size > n_rows:
         yield found(
             "model-rows",
@@ -242,12 +243,21 @@ def _zeros_and_equals(tokenizer: Tokenizer, tensor: Tensor) -> Iterator[Vocabula
     n = min(len(products), tokenizer.vocab_size)
     is_token = tokenizer.is_token_mask()[:n]
     used = np.flatnonzero(is_token)
+    is_bad = ~np.isfinite(products[used]).all(axis=1)
+    if is_bad.any():
+        yield found(
+            "bad-rows",
+            GuardLevel.ERROR,
+            f"{counted(int(is_bad.sum()), 'token')} with rows of NaN or infinity",
+            tensor.name,
+            ids=used[is_bad].tolist(),
+        )
     is_zero = (products[used] == 0).all(axis=1)
     if is_zero.any():
         yield found(
             "zero-rows",
             GuardLevel.WARNING,
-            f"{int(is_zero.sum()):,} tokens have rows of zeros",
+            f"{counted(int(is_zero.sum()), 'token')} with rows of zeros",
             tensor.name,
             ids=used[is_zero].tolist(),
         )

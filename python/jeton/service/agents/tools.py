@@ -216,11 +216,13 @@ class AgentTools:
             tokenizer: Name of the tokenizer whose special tokens count, too.
         """
         from jeton.guard import scan
+        from jeton.guard.verdict import gravest
 
         served = self.tokenizers.get(tokenizer)
         verdict = scan(self._text(text, path), tokenizer=served.tokenizer)
         return {
-            "is_clean": not verdict.counts,
+            "is_clean": verdict.is_clean,
+            "worst": None if verdict.worst is None else verdict.worst.value,
             "counts": dict(verdict.counts),
             "findings": [
                 {
@@ -232,7 +234,7 @@ class AgentTools:
                     # Somebody hid it to be read: it is shown, and no instruction.
                     "payload": None if one.payload is None else _short(one.payload),
                 }
-                for one in verdict.findings[:MAX_SHOWN]
+                for one in gravest(verdict.findings, MAX_SHOWN, lambda one: one.severity)
             ],
         }
 

@@ -7,6 +7,7 @@ import msgspec
 from jeton.errors import UsageError
 from jeton.findings import Basis
 from jeton.guard import check_ids, scan
+from jeton.guard.verdict import gravest
 from jeton.service.routes.texts import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
@@ -61,7 +62,7 @@ class GuardAnswer(msgspec.Struct):
     Attributes:
         is_clean: True without any finding.
         worst: The gravest severity of a text's findings; null: it has none.
-        findings: Findings of a text, the first ones.
+        findings: Findings of a text, the gravest ones, by place.
         counts: Findings of a text by kind, all of them.
         out_of_range: Positions of ids that the tokenizer does not have.
         special: Positions of special tokens that are not allowed.
@@ -105,13 +106,13 @@ def _guard(state: ServiceState, request: GuardRequest) -> Worked:
     if request.text is not None:
         verdict = scan(request.text, tokenizer=served.tokenizer)
         answer.counts = dict(verdict.counts)
-        answer.is_clean = not verdict.counts
+        answer.is_clean = verdict.is_clean
         answer.worst = None if verdict.worst is None else verdict.worst.value
         answer.findings = [
             GuardedPlace(
                 one.kind, str(one.severity), one.start, one.end, one.what, one.payload, one.seen
             )
-            for one in verdict.findings[:_MAX_SHOWN]
+            for one in gravest(verdict.findings, _MAX_SHOWN, lambda one: one.severity)
         ]
         return Worked(answer, served, Basis.EXACT, 0, (request.text,))
     ids = request.ids or []
