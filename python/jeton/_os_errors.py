@@ -20,6 +20,9 @@ _BY_NUMBER: Mapping[int, str] = {
     errno.EISDIR: "name a file in it",
     errno.ENAMETOOLONG: "take a shorter name",
     errno.ELOOP: "the link leads to itself; name the file that it should lead to",
+    errno.EADDRINUSE: "another program listens there; name another port",
+    errno.EADDRNOTAVAIL: "this machine does not have that address; name one of its own",
+    errno.ESRCH: "look at the number of the process, and whether it still runs",
     errno.EMFILE: "close files, or raise the limit: ulimit -n",
 }
 _OTHERWISE = "look whether the file and its disk can be read and written"
