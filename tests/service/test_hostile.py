@@ -16,11 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jeton._os_errors import os_message
 from jeton.errors import RecordError
 from jeton.service import ServiceLimits, ServiceSettings
 from jeton.service.files import read_keys
 from jeton.service.keys import ApiKeys
 from jeton.service.rates import RequestRates
+from jeton.service.running import bound_socket
 from tests.formats import small
 from tests.service.live import Live, live
 
@@ -233,9 +235,7 @@ def test_answers_say_which_methods_there_are(tight: Live) -> None:
 @pytest.mark.parametrize("path", ["/v1/count", "/v1/tokenizers", "/tokenize", "/nowhere"])
 def test_compressed_bodies(tight: Live, path: str) -> None:
     for body in (gzip.compress(b'{"text": "hello"}'), b'{"text": "hello"}'):
-        found = httpx.post(
-            f"{tight.url}{path}", content=body, headers={"content-encoding": "gzip"}
-        )
+        found = httpx.post(f"{tight.url}{path}", content=body, headers={"content-encoding": "gzip"})
         assert found.status_code == 415
         assert "compressed" in found.text
     plain = httpx.post(
@@ -331,6 +331,13 @@ def test_keys(tmp_path: Path) -> None:
         assert server.get("/healthz").status_code == 200
         assert server.get("/metrics").status_code == 401
     assert ApiKeys({"a": KEY}).name_of([(b"x-api-key", KEY.encode())]) == "a"
+
+
+@pytest.mark.parametrize(("host", "hint"), [("127.0.0.1", "another port"), ("256.1.1.1", "host")])
+def test_addresses_that_cannot_be_had(tight: Live, host: str, hint: str) -> None:
+    with pytest.raises(OSError) as raised:  # noqa: PT011 - the words are asserted
+        bound_socket(host, tight.port)
+    assert hint in os_message(raised.value).partition("hint: ")[2]
 
 
 def test_a_key_belongs_to_one_name(tmp_path: Path) -> None:

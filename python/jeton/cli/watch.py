@@ -319,6 +319,7 @@ def _watch_memory(
     sinks = [alert_sink(target) for target in alerts]
     watch = MemoryWatch(pid, limit_bytes=limit)
     end = time.monotonic() + for_seconds
+    watch.sample()  # a process that never was is an error, and no end
     try:
         while True:
             watch.sample()
@@ -329,7 +330,7 @@ def _watch_memory(
     except KeyboardInterrupt:
         streams.say("stopped")
     except ProcessLookupError as error:
-        streams.say(f"the process ended: {error}")
+        streams.say(f"the process ended: {error.strerror}")
     found: MemoryReading = watch.read()
     alert = watch.alert()
     if alert is not None:

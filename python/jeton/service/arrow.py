@@ -133,7 +133,7 @@ def write_stream(answer: Any, form: ArrowForm) -> bytes:
     # By way of JSON: an answer may hold parts that are written already.
     plain = msgspec.json.decode(msgspec.json.encode(answer))
     columns = {}
-    taken = {}
+    taken: dict[str, Any] = {}
     for path, kind in form.answers.items():
         name, _, inner = path.partition(".")
         values = taken[name] = taken[name] if name in taken else plain.pop(name)

@@ -441,7 +441,8 @@ def _too_often(wait: float) -> HttpFailure:
 
 
 _HALF_CHARACTER = re.compile(
-    rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2})"
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
 _FIXED_PATHS = frozenset(
     {"/", "/metrics", "/openapi.json", "/v1/info", "/v1/shadow", "/v1/tokenizers"}

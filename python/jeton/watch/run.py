@@ -183,8 +183,9 @@ class WatchRun:
 
 
 def _left_out(source: LiveSource) -> int:
-    is_file = isinstance(source, FollowedFile)
-    return source.n_bad_lines + source.n_long_lines if is_file else 0
+    if isinstance(source, FollowedFile):
+        return source.n_bad_lines + source.n_long_lines
+    return 0
 
 
 def open_sources(inputs: Sequence[str], *, from_end: bool = False) -> list[LiveSource]:

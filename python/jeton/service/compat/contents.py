@@ -13,7 +13,14 @@ from typing import Any, Final
 from jeton.corpus.requests.messages import compact_json
 from jeton.errors import UsageError
 
-__all__ = ["ANTHROPIC_BLOCKS", "OPENAI_ITEMS", "PLAIN", "QUIET_FIELDS", "block_text", "content_text"]
+__all__ = [
+    "ANTHROPIC_BLOCKS",
+    "OPENAI_ITEMS",
+    "PLAIN",
+    "QUIET_FIELDS",
+    "block_text",
+    "content_text",
+]
 
 Kinds = Mapping[str, tuple[str, ...]]
 

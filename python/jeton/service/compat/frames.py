@@ -7,7 +7,14 @@ from jeton.findings import Basis
 
 __all__ = ["basis_of_frame"]
 
-_STARTS = ("<|begin_of_text|>", "<|startoftext|>", "<bos>", "<s>", "[CLS]", "<\uff5cbegin\u2581of\u2581sentence\uff5c>")
+_STARTS = (
+    "<|begin_of_text|>",
+    "<|startoftext|>",
+    "<bos>",
+    "<s>",
+    "[CLS]",
+    "<\uff5cbegin\u2581of\u2581sentence\uff5c>",
+)
 """Special tokens that models of today put in front of a text."""
 
 
@@ -26,7 +33,9 @@ def basis_of_frame(tokenizer: Tokenizer, *, is_asked: bool) -> Basis:
         >>> basis_of_frame(jeton.load("jeton-general-32k"), is_asked=True).value
         'exact'
     """
-    has_rule = tokenizer.reference != "tiktoken" or bool(tokenizer.encode("", add_special_tokens=True))
+    has_rule = tokenizer.reference != "tiktoken" or bool(
+        tokenizer.encode("", add_special_tokens=True)
+    )
     if not is_asked or has_rule or not any(name in tokenizer.special_tokens for name in _STARTS):
         return Basis.EXACT
     return Basis.ESTIMATED

@@ -119,9 +119,7 @@ def _count(state: ServiceState, request: OpenaiCountRequest) -> Worked:
                 f"tools[{i}]: a tool of the provider has no text here, and cannot be counted"
             )
     messages = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    chat = checked_chat(
-        messages, OPENAI_ITEMS, system=request.instructions, tools=request.tools
-    )
+    chat = checked_chat(messages, OPENAI_ITEMS, system=request.instructions, tools=request.tools)
     form = request.text.format if request.text is not None else None
     schema = form if form and form.get("type") != "text" else None
     found = count_chat(state, served, chat, schema=schema)
