@@ -17,6 +17,7 @@ import jeton
 from jeton._core import from_tiktoken
 from jeton.service import ServiceSettings, create_app
 from jeton.service.compat import COMPAT
+from jeton.service.failures import HttpFailure
 from tests.formats import small
 from tests.service.live import Live, live
 
@@ -54,6 +55,26 @@ def test_contract(shaped: Live, case: dict[str, Any]) -> None:
     for place, keys in case.get("keys", {}).items():
         body = found.json()
         assert sorted(body[place] if place else body) == sorted(keys)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "kind"),
+    [
+        ("vllm", 401, "AuthenticationError"),
+        ("vllm", 429, "RateLimitError"),
+        ("sglang", 429, "RateLimitError"),
+        ("sglang", 400, "BadRequestError"),
+        ("llama.cpp", 429, "unavailable_error"),
+        ("tei", 401, "Unauthorized"),
+        ("tei", 422, "Validation"),
+        ("anthropic", 429, "rate_limit_error"),
+        ("openai", 401, "authentication_error"),
+    ],
+)
+def test_failures_have_the_type_of_their_status(name: str, status: int, kind: str) -> None:
+    shown = COMPAT[name][0].shape(HttpFailure(status, "x", "words"))
+    flat = {**shown, **shown.get("error", {})} if isinstance(shown.get("error"), dict) else shown
+    assert kind in (flat.get("type"), flat.get("error_type"))
 
 
 def test_every_shape_has_contracts() -> None:
