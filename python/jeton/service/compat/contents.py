@@ -47,7 +47,7 @@ OPENAI_ITEMS: Final[Kinds] = {
     "refusal": ("refusal",),
     "message": ("content",),
     "function_call": ("name", "arguments"),
-    "function_call_output": ("output",),
+    "function_call_output": ("name", "output"),
     "custom_tool_call": _CALL,
     "custom_tool_call_output": ("output",),
     "reasoning": ("summary", "content"),
