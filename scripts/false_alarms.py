@@ -24,6 +24,7 @@ from pathlib import Path
 import jeton
 from jeton._core import decompress
 from jeton.auditing.checks import CHECKS
+from jeton.auditing.checks.caches import CACHE_CHECKS
 from jeton.findings import Finding, Severity
 from scripts.marked import Part
 
@@ -52,7 +53,7 @@ NEEDS_SETTINGS = (
     "quota-exceeded",
 )
 NEEDS_LOGS = (
-    "cache-writes-unread",
+    *CACHE_CHECKS,
     "stated-cost-differs",
     "input-overhead",
     "output-long",

@@ -26,13 +26,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from jeton.auditing.caching.result import CacheReport
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
 from jeton.economics.billed import BilledTable
 from jeton.economics.ledger import Ledger
 from jeton.findings import Basis
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from report_schema_ledger import BILLED, LEDGER  # type: ignore[import-not-found]
+from report_schema_ledger import BILLED, CACHE, LEDGER  # type: ignore[import-not-found]
 
 __all__ = ["Writer", "build", "main", "undescribed"]
 
@@ -160,6 +161,8 @@ class Writer:
             return self._define(hint, {"enum": values, "description": _first_sentence(hint)})
         if hint is BilledTable:
             return self._define(hint, BILLED)
+        if hint is CacheReport:
+            return self._define(hint, CACHE)
         if hint is Ledger:
             # It writes itself: days as days, amounts in their units.
             self.definitions["money"] = _MONEY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BILLED", "LEDGER"]
+__all__ = ["BILLED", "CACHE", "LEDGER"]
 
 _MONEY = {"$ref": "#/$defs/money"}
 _NUMBER = {"type": "number"}
@@ -252,3 +252,111 @@ BILLED = _object(
     },
 )
 """The schema of ``billed``, which `jeton.economics.billed` writes by itself."""
+
+_VERDICTS = (
+    "cold", "hit", "expired", "changed", "switched", "below-minimum", "no-mark", "mark-late",
+    "look-back", "concurrent", "write-unread", "hour-unearned", "provider", "not-examinable",
+)  # fmt: skip
+
+_OPTIONAL = ("change", "reason", "n_disagreeing")
+
+_GROUP = _object(
+    "Requests with one verdict, about one block.",
+    {
+        "verdict": ({"enum": list(_VERDICTS)}, "What the prompt cache did, and why."),
+        "n_requests": (_COUNT, "Requests."),
+        "n_tokens": (_COUNT, "Tokens that could have been read, or were written in vain."),
+        "usd": (_MONEY, "Cost that goes when this fault is mended, in the time of the log."),
+        "usd_per_year": (_or_null(_MONEY), "The same in a year; null: not known."),
+        "block": (_TEXT, "Path of the block, such as system[0]; empty: of none."),
+        "before": (_TEXT, "Text around the first difference, in the request before."),
+        "after": (_TEXT, "The same in the request that missed."),
+        "remedy": (_TEXT, "The smallest edit."),
+        "change": (_TEXT, "Kind of the change."),
+        "reason": (_TEXT, "Reason why requests cannot be judged."),
+        "n_disagreeing": (_COUNT, "Requests whose provider states another reason."),
+    },
+)
+_GROUP["required"] = [name for name in _GROUP["required"] if name not in _OPTIONAL]
+
+_TURN = _object(
+    "One request of a session.",
+    {
+        "seconds": (_NUMBER, "Seconds since the first request of the session."),
+        "read": (_COUNT, "Tokens read from a cache."),
+        "written": (_COUNT, "Tokens written to it."),
+        "fresh": (_COUNT, "Tokens of neither."),
+        "output": (_COUNT, "Generated tokens."),
+        "verdict": (_TEXT, "Its verdict."),
+        "block": (_TEXT, "Block that the verdict is about."),
+        "agent": (_COUNT, "Number of the sub-agent; 0: none."),
+    },
+)
+
+_SESSION = _object(
+    "One session.",
+    {
+        "session": (_TEXT, "Short key of its id."),
+        "n_requests": (_COUNT, "Requests."),
+        "n_agents": (_COUNT, "Sub-agents."),
+        "n_compactions": (_COUNT, "Times that the context fell to less than half."),
+        "context_tokens": (_COUNT, "Largest context."),
+        "read_tokens": (_COUNT, "Tokens read from a cache."),
+        "written_tokens": (_COUNT, "Tokens written to it."),
+        "fresh_tokens": (_COUNT, "Tokens of neither."),
+        "usd": (_MONEY, "Its cost."),
+        "missed_tokens": (_COUNT, "Tokens that could have been read."),
+        "agent_share": (_NUMBER, "Share of the cost that sub-agents have."),
+        "verdicts": ({"type": "object", "additionalProperties": _COUNT}, "Requests by verdict."),
+        "turns": (_list(_TURN), "First requests; of the sessions that missed most."),
+    },
+)
+
+_AGENT = _object(
+    "Waste of agents beside caches.",
+    {
+        "kind": (_TEXT, "What is sent again, or for nothing."),
+        "name": (_TEXT, "Name of the tool; empty: of none."),
+        "n_requests": (_COUNT, "Requests that have it."),
+        "n_tokens": (_COUNT, "Their tokens, each time they were sent."),
+        "usd": (_MONEY, "Cost that goes without them, in the time of the log."),
+        "remedy": (_TEXT, "Smallest change."),
+    },
+)
+
+CACHE = _object(
+    "Prompt caches and agents of a log, request by request.",
+    {
+        "predicted_error": (
+            _object(
+                "Difference of the replay's reads to those of the log.",
+                {
+                    "n_requests": (_COUNT, "Requests compared."),
+                    "mean_share_of_input": (_NUMBER, "Mean difference over the input."),
+                    "share_within_5_percent": (_NUMBER, "Requests off by 5% of the input or less."),
+                    "first_token_seconds": (_NUMBER, "Delay until a written prefix is readable."),
+                    "contradicted_rules": (
+                        _list(
+                            _object(
+                                "A rule that the log contradicts.",
+                                {
+                                    "rule": (_TEXT, "The rule."),
+                                    "n_requests": (_COUNT, "Requests that contradict it."),
+                                },
+                            )
+                        ),
+                        "Rules that the log contradicts.",
+                    ),
+                },
+            ),
+            "How well the replay tells the reads of the log.",
+        ),
+        "verdicts": (_list(_GROUP), "Groups of requests, the dearest first."),
+        "sessions": (_list(_SESSION), "Sessions, those that missed most first."),
+        "agents": (_list(_AGENT), "Waste beside caches, the dearest first."),
+        "figures": (
+            {"type": "object", "additionalProperties": _NUMBER},
+            "Shares and factors that a gate may limit.",
+        ),
+    },
+)

@@ -40,11 +40,16 @@ hypothesis.settings.load_profile(os.environ.get("JETON_HYPOTHESIS", "fast"))
 
 
 SWEEPS = {
+    "auditing/checks/test_rewrites.py": 2,
     "auditing/gate/test_real_corpora.py": 2,
     "browser/test_html_report.py": 2,
     "browser/test_inspector.py": 2,
+    "browser/test_plan_pages.py": 2,
+    "browser/test_service_page.py": 2,
     "cases/test_adapt_families.py": 4,
+    "cases/test_audit.py": 2,
     "cases/test_gate.py": 2,
+    "cli/test_outputs_of_others.py": 2,
     "compat/test_sentencepiece.py": 3,
     "compat/test_tokenizers_components.py": 3,
     "core/test_long_inputs.py": 2,
@@ -54,11 +59,16 @@ SWEEPS = {
     "datasets/test_runs.py": 2,
     "differential/test_families.py": 2,
     "differential/test_planted_faults.py": 2,
+    "economics/serving/test_agreement.py": 2,
+    "golden/test_corpora.py": 2,
     "golden/test_sentencepiece.py": 2,
     "golden/test_sets.py": 3,
     "golden/test_token_bytes.py": 3,
+    "guard/test_vocabulary.py": 2,
     "registry/test_tokenizer_arguments.py": 2,
     "service/test_document.py": 2,
+    "training/test_resume.py": 2,
+    "vocabularies/test_build.py": 2,
 }
 """Long sweeps: `make test` runs one parametrized case in this many, `make conformance` the rest."""
 

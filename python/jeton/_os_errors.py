@@ -25,6 +25,7 @@ _BY_NUMBER: Mapping[int, str] = {
     errno.EADDRNOTAVAIL: "this machine does not have that address; name one of its own",
     socket.EAI_NONAME: "look at the spelling of the host; it is a name or an address",
     errno.ESRCH: "look at the number of the process, and whether it still runs",
+    errno.EBADF: "standard input or output is closed; give the command one: </dev/null, >/dev/null",
     errno.EMFILE: "close files, or raise the limit: ulimit -n",
 }
 _OTHERWISE = "look whether the file and its disk can be read and written"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from jeton.auditing.analyses.cache_rules import RULES
 from jeton.auditing.checks import CHECKS
+from jeton.catalog.caches import CACHE_PROVIDERS
 from tests.docs.pages import text_of
 
 PAGE = text_of("checks")
@@ -20,7 +20,8 @@ def test_every_check_stands_in_the_catalogue_once() -> None:
 
 def test_the_table_of_cache_rules_is_that_of_the_code() -> None:
     table = PAGE.partition("## Prompt caches")[2].partition("## False alarms")[0]
-    for rule in RULES.values():
+    rules = [rule for own in CACHE_PROVIDERS for row in own.rows for rule in row.choices]
+    for rule in rules:
         assert f"{rule.min_tokens:,}" in table
         assert f"{rule.ttl_seconds / 60:.0f} minutes" in table
 

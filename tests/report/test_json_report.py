@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from jeton.auditing import result
+from jeton.auditing.caching.result import CacheReport
 from jeton.auditing.result import AuditReport
 from jeton.economics.billed import BilledTable, ModelBilled
 from jeton.economics.ledger import Ledger
@@ -69,8 +70,9 @@ def test_reports_satisfy_the_schema(case: str, validator: Any) -> None:
 
 def test_the_schema_has_exactly_the_fields_of_the_data() -> None:
     definitions = schema()["$defs"]
-    # The ledger and the billed tokens write their own objects, whose schemas are written too.
+    # The ledger, the billed tokens and the caches write their own objects and schemas.
     own = {*dataclasses_of(Ledger), *dataclasses_of(BilledTable), ModelBilled}
+    own |= {*dataclasses_of(CacheReport)}
     kinds = [kind for kind in dataclasses_of(AuditReport) if kind not in own]
     assert len(kinds) > 25
     for kind in kinds:
@@ -81,7 +83,7 @@ def test_the_schema_has_exactly_the_fields_of_the_data() -> None:
         assert set(definition["required"]) == names, name
         assert definition["additionalProperties"] is False, name
     assert len(definitions) - len(kinds) + 1 <= len(
-        {"money", "basis", "severity", "ledger", "billed"}
+        {"money", "basis", "severity", "ledger", "billed", "cache"}
     )
     assert set(definitions["billed_table"]["properties"]) == set(BilledTable().to_dict())
     assert set(definitions["ledger"]["properties"]) == set(Ledger().to_json())

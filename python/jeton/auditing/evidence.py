@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TypedDict
 
 from jeton._core import TextStats, Tokenizer, TokenStats
+from jeton.auditing.caching.result import CacheReport
 from jeton.auditing.measures.preprocessing import StepEffect
 from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.options.pipeline import Pipeline
@@ -19,7 +20,6 @@ from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.traffic import TrafficReport
-from jeton.economics.waterfall import Kind, usd_of_kinds
 from jeton.findings import Basis
 from jeton.metrics import LengthCounts, VocabularyUse
 from jeton.workload.counting.domains import DomainReport
@@ -88,11 +88,6 @@ class TrafficCost:
         return self.ledger is not None and bool(self.ledger.usd) and bool(self.ledger.per_year())
 
     @property
-    def prompt_usd_per_year(self) -> Decimal | None:
-        """Cost of prompts in a year; None where that is not known."""
-        return self._per_year("full", "read", "write")
-
-    @property
     def text_usd_per_year(self) -> Decimal | None:
         """Cost of the text of prompts in a year; None where that is not known."""
         return self.share_of_year(self.text_usd)
@@ -103,17 +98,6 @@ class TrafficCost:
         if self.ledger is None or year is None or not self.ledger.usd:
             return None
         return year * usd / self.ledger.usd
-
-    @property
-    def output_usd_per_year(self) -> Decimal | None:
-        """Cost of generated tokens in a year."""
-        return self._per_year("output")
-
-    def _per_year(self, *kinds: Kind) -> Decimal | None:
-        ledger, year = self.ledger, None if self.ledger is None else self.ledger.per_year()
-        if ledger is None or year is None or not ledger.usd:
-            return None
-        return year * usd_of_kinds(ledger, *kinds) / ledger.usd
 
     def usd_per_year(self, n_tokens: Decimal | int) -> Decimal | None:
         """USD a year of so many prompt tokens of the audited text, to the cent."""
@@ -203,6 +187,7 @@ class Evidence:
         plan: How the model is held on the GPU; None: as published, on the engine's defaults.
         decomposition: Billed tokens and dollars by part of the request.
         bill: A provider's bill, reconciled with the ledger; None: none was given.
+        cache: Verdicts on the prompt caches of logged requests; None: none can be examined.
     """
 
     corpus: CorpusSummary
@@ -236,6 +221,7 @@ class Evidence:
     plan: MemoryPlan | None = None
     decomposition: BilledBreakdown = field(default_factory=BilledBreakdown)
     bill: BillReport | None = None
+    cache: CacheReport | None = None
 
     @property
     def ledger(self) -> Ledger | None:

@@ -21,6 +21,7 @@ NONE = "none: the text means the same"
 LOW = "low: the model sees the same text in another form"
 LOSES = "low: what is taken out is lost"
 ANSWERS = "medium: answers may change"
+SAME = "none: answers stay the same"
 FRESH = "medium: an answer may be out of date"
 LIKE = "high: requests that look alike may want other answers"
 QUALITY = "high: the model has to be evaluated again"
@@ -72,9 +73,26 @@ REMEDIES: Mapping[str, RemedyFacts] = MappingProxyType(
         "prompt-prefix-volatile": RemedyFacts(
             "Move what changes to the end and cache the rest", PROMPT, ANSWERS
         ),
-        "cache-writes-unread": RemedyFacts(
-            "Cache only what is read again", FLAG, "none: answers stay the same"
-        ),
+        **{
+            id: RemedyFacts(name, effort, SAME)
+            for id, name, effort in (
+                ("cache-writes-unread", "Cache only what is read again", FLAG),
+                ("cache-changed", "Keep what is cached byte for byte the same", LINES),
+                ("cache-expired", "Keep the cache for an hour", FLAG),
+                ("cache-below-minimum", "Lengthen what is cached to the minimum", PROMPT),
+                ("cache-no-mark", "Mark what is sent again", LINES),
+                ("cache-mark-late", "Mark what is shared, not what changes", LINES),
+                ("cache-look-back", "Set marks at most 20 blocks apart", LINES),
+                ("cache-concurrent", "Send the first request, then the others", LINES),
+                ("cache-hour-unearned", "Write for 5 minutes, not an hour", FLAG),
+                ("cache-provider", "Ask the provider about lost entries", FLAG),
+                ("agent-retries", "Wait longer before a request is sent again", LINES),
+            )
+        },
+        "cache-switched": RemedyFacts("Keep one model for a session", LINES, ANSWERS),
+        "agent-results-carried": RemedyFacts("Keep summaries of large results", LINES, ANSWERS),
+        "agent-pictures-carried": RemedyFacts("Send each picture once", LINES, ANSWERS),
+        "agent-tools-unused": RemedyFacts("Declare only tools that are called", LINES, ANSWERS),
         "boilerplate": RemedyFacts("Remove repeated lines", LINES, LOSES),
         "repeated-passages": RemedyFacts("Send each passage once", LINES, NONE),
         "near-duplicate-documents": RemedyFacts("Send near copies once", SERVICE, LIKE),

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jeton._core import __version__
+from jeton.auditing.caching.examine import examined_of
 from jeton.auditing.checks import run_checks
 from jeton.auditing.checks.bill import findings_of_bill
+from jeton.auditing.checks.caches import findings_of_caches
 from jeton.auditing.checks.stated_cost import findings_of_stated_cost
 from jeton.auditing.evidence import CountedLengths, Evidence
 from jeton.auditing.maturity import maturity_of
@@ -34,6 +36,7 @@ from jeton.auditing.money.quotas import quota_of
 from jeton.auditing.options.logs import completed, mean_answer, timed
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.replaying.chain import carried_out
+from jeton.auditing.replaying.mended_caches import cache_remedies
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.replaying.sample import documents_as_requests, logged_requests
 from jeton.auditing.result import (
@@ -196,6 +199,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         is_own_model=books.is_own_model and asked.closed_model is None,
         place=current,
         notices=books.notices,
+        cache=examined_of(requests, sample.documents, books.ledger),
     )
 
 
@@ -270,6 +274,7 @@ def report_of(
         timeline=_timeline(counts, evidence.ledger),
         models=model_costs(counts, facts, reports),
         billed=evidence.decomposition.table,
+        cache=evidence.cache,
     )
 
 
@@ -328,6 +333,11 @@ def _without_text(
         ).table
     )
     reconciled_bill = None if bill is None else reconciled(bill, ledger, summary)
+    cache = examined_of(requests, (), ledger)
+    waterfall = None
+    if ledger is not None:
+        remedies = () if requests is None or cache is None else cache_remedies(cache, requests)
+        waterfall = waterfall_of_ledger(ledger, remedies)
     # Nothing else can be said without text, so that a difference is the first finding.
     told = [
         replace(finding, severity=Severity.ERROR) for finding in findings_of_bill(reconciled_bill)
@@ -345,15 +355,18 @@ def _without_text(
         terms=(),
         n_terms_given=len(counts.setup.terms),
         samples=(),
-        findings=tuple(rank([*told, *findings_of_stated_cost(ledger)])),
+        findings=tuple(
+            rank([*told, *findings_of_stated_cost(ledger), *findings_of_caches(cache, ledger)])
+        ),
         requests=summary,
-        waterfall=None if ledger is None else waterfall_of_ledger(ledger),
+        waterfall=waterfall,
         bill=reconciled_bill,
         pipeline=asked.pipeline,
         billed=billed,
         notices=(said, *books.notices),
         ledger=ledger,
         timeline=_timeline(counts, ledger),
+        cache=cache,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
 from jeton._shown import NotebookResult
+from jeton.auditing.caching.result import CacheReport
 from jeton.auditing.measures.timeline import Timeline
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
@@ -422,6 +423,8 @@ class AuditReport(NotebookResult):
             None: nothing is priced.
         billed: Billed tokens by model, part of the request and kind (fresh, written, cached), with
             their dollars: tokens add up to what providers billed, dollars to the ledger.
+        cache: Verdicts on the prompt caches of logged requests, with sessions and agents; None:
+            nothing can be examined.
         title: Name of the workload as the user gave it; empty: it is named after its inputs.
     """
 
@@ -458,11 +461,14 @@ class AuditReport(NotebookResult):
     timeline: Timeline | None = None
     models: tuple[ModelCost, ...] = ()
     billed: BilledTable = field(default_factory=BilledTable)
+    cache: CacheReport | None = None
     title: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""
-        plain: dict[str, Any] = plain_values(asdict(replace(self, ledger=None, billed=None)))  # type: ignore[arg-type]
+        bare = replace(self, ledger=None, billed=None, cache=None)  # type: ignore[arg-type]
+        plain: dict[str, Any] = plain_values(asdict(bare))
         plain["billed"] = self.billed.to_dict()
+        plain["cache"] = None if self.cache is None else self.cache.to_dict()
         plain["ledger"] = None if self.ledger is None else self.ledger.to_json()
         return plain

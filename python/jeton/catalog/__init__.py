@@ -10,7 +10,7 @@ from __future__ import annotations
 from jeton.catalog.api_price import USER_PROVIDER, ApiPrice, PriceTier
 from jeton.catalog.gpu_facts import GpuFacts, HourlyPrice, gpu, gpus
 from jeton.catalog.layers import LAYER_KINDS, Layer
-from jeton.catalog.model_config import facts_of, model_from_config
+from jeton.catalog.model_config import facts_of, model_from_config, told_model
 from jeton.catalog.model_facts import AttentionKind, ModelFacts
 from jeton.catalog.model_list import model, models
 from jeton.catalog.number_formats import NumberFormat, number_format, number_formats
@@ -39,6 +39,7 @@ __all__ = [
     "number_formats",
     "price",
     "price_names",
+    "told_model",
     "weight_format",
     "weight_format_names",
 ]

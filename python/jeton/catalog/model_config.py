@@ -7,24 +7,25 @@ half right would be a wrong capacity.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from jeton._foreign import json_of
 from jeton.catalog._files import read_catalog_file
 from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.config_layers import layers_of
 from jeton.catalog.config_weights import published_weights
+from jeton.catalog.encoders import ENCODERS, encoder_shape
 from jeton.catalog.extra_parts import extra_parts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.catalog.model_families import family_of
+from jeton.catalog.model_families import ModelClass, family_of
 from jeton.catalog.tensor_bytes import TensorBytes, folder_tensors
 from jeton.errors import ModelConfigError
 
-__all__ = ["facts_of", "model_from_config"]
+__all__ = ["facts_of", "model_from_config", "told_model"]
 
 _MAX_BYTES: Final = 8 << 20
 """A configuration is some kilobytes, and some megabytes where it names every expert."""
@@ -74,6 +75,44 @@ def model_from_config(path: str | Path) -> ModelFacts:
     return found
 
 
+def told_model(
+    *,
+    n_layers: int,
+    hidden_size: int,
+    n_heads: int,
+    vocab_size: int,
+    n_kv_heads: int | None = None,
+    intermediate_size: int | None = None,
+    context_tokens: int = 2048,
+    is_tied: bool = True,
+) -> ModelFacts:
+    """Return the shape of a decoder of which only sizes are told.
+
+    Without ``intermediate_size`` it is a GPT: two matrices of four times the width in an MLP,
+    biases, a table of positions. With it the model is a Llama: three matrices, none of these.
+
+    >>> from jeton.catalog import told_model
+    >>> told_model(n_layers=96, hidden_size=12288, n_heads=96, vocab_size=50257).n_heads
+    96
+
+    Raises:
+        ModelConfigError: A number is no size, or the heads do not divide the width.
+    """
+    config = {
+        "model_type": "gpt2" if intermediate_size is None else "llama",
+        "num_hidden_layers": n_layers,
+        "hidden_size": hidden_size,
+        "num_attention_heads": n_heads,
+        "num_key_value_heads": n_kv_heads or n_heads,
+        "vocab_size": vocab_size,
+        "intermediate_size": 4 * hidden_size if intermediate_size is None else intermediate_size,
+        "max_position_embeddings": context_tokens,
+        "tie_word_embeddings": is_tied,
+    }
+    today = datetime.now(tz=UTC).date()
+    return facts_of(config, name="told", where="the sizes given", day=today)
+
+
 def facts_of(
     config: Mapping[str, Any],
     *,
@@ -104,11 +143,19 @@ def facts_of(
     if not is_nested:
         defaults = {key: value for key, value in defaults.items() if key not in _NEEDED_AT_TOP}
     fields = ConfigFields(text, where, defaults)
-    family = family_of(fields)
-    if config.get("is_encoder_decoder") or family.is_encoder_decoder:
+    family = ModelClass(kind) if kind in ENCODERS else family_of(fields)
+    if family.note and not _is_causal(config):
         raise ModelConfigError(
-            f"{where}: {family.name} is an encoder-decoder, which keeps a second cache for the "
-            "text that it reads; only decoders are planned\nhint: name a decoder-only model",
+            f"{where}: models of the type {kind!r} are not known here\n"
+            "hint: known are decoders by name, classes whose architecture ends with ForCausalLM, "
+            f"and {', '.join(sorted(ENCODERS))}; or state what it takes: --weights-bytes, with "
+            "a model of the same size",
+            field="model_type",
+        )
+    if (config.get("is_encoder_decoder") or family.is_encoder_decoder) and kind not in ENCODERS:
+        raise ModelConfigError(
+            f"{where}: {kind or 'this model'} reads one text and writes another, in a way that is "
+            f"not known here; known are {', '.join(sorted(ENCODERS))}\nhint: name such a model",
             field="is_encoder_decoder",
         )
     for field, words in _REFUSED.items():
@@ -119,12 +166,12 @@ def facts_of(
                 "--weights-bytes, with a model of the same class",
                 field=field,
             )
-    hidden = fields.size("hidden_size", "n_embd", "d_model", "model_dim")
-    vocab = fields.size("vocab_size")
-    layers = layers_of(fields, family)
+    shape = (
+        encoder_shape(config, fields, kind)
+        if kind in ENCODERS
+        else _decoder(config, fields, family)
+    )
     weights, weights_source, rules, cache = published_weights(config, fields, where)
-    tied = fields.flag("tie_word_embeddings", default=family.tied)
-    n_final = 0 if family.n_norms == 0 else 2 * hidden if family.norm == "layernorm" else hidden
     given: dict[str, Any] = {
         "aliases": (),
         "n_parameters": 0,
@@ -136,19 +183,7 @@ def facts_of(
     }
     return ModelFacts(
         name=name,
-        hidden_size=hidden,
-        layers=layers,
-        vocab_size=vocab,
-        tied_embeddings=tied,
-        context_tokens=_context(config, fields, family.context_tokens),
-        position_table_tokens=(
-            fields.size("n_positions", "max_position_embeddings") + family.extra_positions
-            if family.learned_positions
-            else 0
-        ),
-        final_norm=n_final,
         date=day,
-        extra_parts=extra_parts(config, fields, layers, hidden),
         model_type=kind,
         weights=weights,
         weights_source=weights_source,
@@ -156,8 +191,35 @@ def facts_of(
         kv_format=cache,
         tensors=tensors,
         folder=folder,
+        **shape,
         **given,
     )
+
+
+def _is_causal(config: Mapping[str, Any]) -> bool:
+    """Return whether a class that is not known is a decoder; one without a name is taken for it."""
+    listed = config.get("architectures")
+    if not config.get("model_type") or not isinstance(listed, list) or not listed:
+        return True
+    return str(listed[0]).endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration"))
+
+
+def _decoder(config: Mapping[str, Any], fields: ConfigFields, family: ModelClass) -> dict[str, Any]:
+    hidden = fields.size("hidden_size", "n_embd", "d_model", "model_dim")
+    layers = layers_of(fields, family)
+    positions = 0
+    if family.learned_positions:
+        positions = fields.size("n_positions", "max_position_embeddings") + family.extra_positions
+    return {
+        "hidden_size": hidden,
+        "layers": layers,
+        "vocab_size": fields.size("vocab_size"),
+        "tied_embeddings": fields.flag("tie_word_embeddings", default=family.tied),
+        "context_tokens": _context(config, fields, family.context_tokens),
+        "position_table_tokens": positions,
+        "final_norm": hidden * bool(family.n_norms) * (2 if family.norm == "layernorm" else 1),
+        "extra_parts": extra_parts(config, fields, layers, hidden),
+    }
 
 
 def _context(config: Mapping[str, Any], fields: ConfigFields, default: int | None) -> int:
@@ -188,7 +250,7 @@ def _read(file: Path) -> dict[str, Any]:
             "hint: give the model's config.json"
         )
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
+        config = json_of(file.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ModelConfigError(f"{file}: not JSON: {error}\nhint: fetch the file again") from error
     if not isinstance(config, dict):

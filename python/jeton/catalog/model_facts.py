@@ -48,7 +48,7 @@ class AttentionKind(StrEnum):
 # Without slots, so that sums over the layers are made once.
 @dataclass(frozen=True, repr=False)
 class ModelFacts:
-    """Published configuration of a decoder-only model.
+    """Published configuration of a model.
 
     Attributes:
         name: Name in this catalog.
@@ -62,6 +62,7 @@ class ModelFacts:
         context_tokens: Longest position the configuration allows.
         position_table_tokens: Rows of a learned position table; 0 with rotary positions.
         final_norm: Elements of the norm before the head.
+        embedding_size: Width of the table of tokens; 0: the width of the layers.
         tokenizer: The tokenizer it was trained with, in public terms.
         license: Licence of the weights.
         source: Where the facts were read.
@@ -94,6 +95,7 @@ class ModelFacts:
     license: str
     source: str
     date: date
+    embedding_size: int = 0
     extra_parts: tuple[Part, ...] = ()
     model_type: str = ""
     weights: str = "bf16"
@@ -111,6 +113,21 @@ class ModelFacts:
     def __hash__(self) -> int:
         """Hash of what tells models apart; layers are compared, not hashed."""
         return hash((self.name, self.hidden_size, len(self.layers), self.vocab_size, self.weights))
+
+    @property
+    def table_width(self) -> int:
+        """Elements of a row of the table of tokens."""
+        return self.embedding_size or self.hidden_size
+
+    @cached_property
+    def generates(self) -> bool:
+        """True if it writes text: a layer caches tokens, or keeps a state."""
+        return bool(self.cache_rows) or self.n_state_layers > 0
+
+    @cached_property
+    def reads_whole(self) -> bool:
+        """True if layers attend both ways: an encoder, with layers that write or without."""
+        return "bidirectional" in self.layer_kinds
 
     @property
     def n_layers(self) -> int:

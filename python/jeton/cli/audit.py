@@ -192,5 +192,5 @@ def _write(report: AuditReport, result: GateResult | None, output: OutputSetting
         make_html=lambda: looks.to_html(report, result),
         make_json=lambda: looks.to_json(report),
         make_markdown=lambda: looks.to_markdown(report),
-        show=lambda: looks.print_audit(report, tables.console()),
+        show=lambda: looks.print_audit(report, tables.console(), sessions=output.sessions),
     )

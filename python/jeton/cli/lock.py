@@ -73,6 +73,13 @@ _MAX_CANARY_BYTES = 8 << 20
     metavar="N",
     help="Requests a day like the documents of the corpus.",
 )
+@click.option(
+    "--prompt",
+    "prompts",
+    metavar="LOG",
+    multiple=True,
+    help="Requests of one run of an agent: lock their blocks, or --check another run. Repeatable.",
+)
 @options.field_option
 @options.documents_option
 @options.threads_option
@@ -88,6 +95,7 @@ def lock(
     inputs: tuple[str, ...],
     price_model: str | None,
     requests_per_day: float | None,
+    prompts: tuple[str, ...],
     field: str,
     documents: Literal["file", "line"],
     num_threads: int | None,
@@ -100,6 +108,9 @@ def lock(
     later change has a price. Put the file under version control, and run --check where tokens are
     made.
 
+    With --prompt the blocks of an agent's requests are locked (hashes only). --check names the
+    first block that another run changed, which ends a prompt cache.
+
     Exit code 0: nothing differs. 1: something does.
 
     \b
@@ -109,7 +120,15 @@ def lock(
       jeton lock --check
       jeton lock --update
       jeton lock --diff main.lock
+      jeton lock --prompt run1.jsonl -o agent.lock
+      jeton lock --prompt run2.jsonl -o agent.lock --check
     """
+    if prompts:
+        if tokenizers or update or other or canary or inputs or price_model or requests_per_day:
+            raise UsageError(
+                "--prompt locks requests alone\nhint: lock tokenizers in a file of their own"
+            )
+        return _lock_prompts(prompts, file, check=check, as_json=as_json)
     _check_usage(
         tokenizers,
         modes=[name for name, on in _modes(check=check, update=update, other=other) if on],
@@ -167,6 +186,34 @@ def _making(
         ("--price-model", price_model is not None),
         ("--requests-per-day", requests_per_day is not None),
     ]
+
+
+def _lock_prompts(prompts: tuple[str, ...], file: str, *, check: bool, as_json: bool) -> int:
+    """Lock the requests of a run, or compare a run with the lock."""
+    from dataclasses import asdict
+
+    from jeton.locking.prompts import PromptLock, compare_prompts, lock_prompts
+    from jeton.report.json_report import safe_json
+
+    today = lock_prompts(prompts)
+    if not check:
+        today.write(file)
+        streams.say(f"jeton: locked {len(today.requests):,} requests in {file}")
+        return EXIT_SAME
+    changes = compare_prompts(PromptLock.read(file), today)
+    if as_json:
+        plain = {"is_same": not changes, "changes": [asdict(change) for change in changes]}
+        streams.write_line(safe_json(plain).rstrip())
+    for change in changes[:_MAX_TEXTS]:
+        where = f"{change.path} {change.kind}" if change.path else "only one run has it"
+        streams.say(
+            f"request {change.request}: {where}, {change.n_bytes_before:,} bytes before, "
+            f"{change.n_bytes_after:,} now; {change.n_bytes_behind:,} bytes are not read from a "
+            "cache"
+        )
+    if not changes:
+        streams.say(f"jeton: {len(today.requests):,} requests have the same blocks")
+    return EXIT_CHANGED if changes else EXIT_SAME
 
 
 def _check_usage(tokenizers: tuple[str, ...], *, modes: list[str], making: list[str]) -> None:

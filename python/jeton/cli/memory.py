@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,22 +12,73 @@ from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
 from jeton.cli.option_groups import SectionedCommand
 
 if TYPE_CHECKING:
+    from jeton.catalog import ModelFacts
     from jeton.economics.serving.calibration import LogDifference
 
 __all__ = ["memory"]
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 _GIB = 2**30
+_NEEDED = {
+    "n_layers": "--layers",
+    "hidden_size": "--hidden",
+    "n_heads": "--heads",
+    "vocab_size": "--vocab",
+}
+_TOLD = (*_NEEDED, "n_kv_heads", "intermediate_size", "context_tokens")
 
 
 _SECTIONS = {
     "Most used": ("gpus", "request_tokens", "as_json"),
+    "A model of which only sizes are told": (
+        "n_layers",
+        "hidden_size",
+        "n_heads",
+        "vocab_size",
+        "n_kv_heads",
+        "intermediate_size",
+        "context_tokens",
+        "is_tied",
+    ),
     "Log of the engine": ("log_file", "save_log"),
     "Memory": MEMORY_SECTION,
 }
 
 
+def _sizes(command: _F) -> _F:
+    """Add the sizes of a model that is only told."""
+    count = click.IntRange(min=1, max=1 << 40)
+    for flag, name, words in reversed(
+        (
+            ("--layers", "n_layers", "Layers, instead of MODEL."),
+            ("--hidden", "hidden_size", "Width of the layers."),
+            ("--heads", "n_heads", "Query heads."),
+            ("--vocab", "vocab_size", "Rows of the table of tokens."),
+            ("--kv-heads", "n_kv_heads", "Key-value heads; by default all heads."),
+            (
+                "--intermediate",
+                "intermediate_size",
+                "Inner width of a gated MLP, as Llama has it; by default four times the width "
+                "without a gate, with biases and a table of positions, as GPT has it.",
+            ),
+            ("--context", "context_tokens", "Tokens of the context; by default 2,048."),
+        )
+    ):
+        command = click.option(flag, name, type=count, metavar="N", help=words)(command)
+    tied = click.option(
+        "--untied",
+        "is_tied",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="The output head is a table of its own.",
+    )
+    return tied(command)
+
+
 @click.command(cls=SectionedCommand, sections=_SECTIONS)
-@click.argument("model")
+@click.argument("model", required=False)
+@_sizes
 @click.option(
     "--gpu",
     "gpus",
@@ -57,12 +109,13 @@ _SECTIONS = {
 @options.json_option
 def memory(
     *,
-    model: str,
+    model: str | None,
     gpus: tuple[str, ...],
     request_tokens: int | None,
     log_file: str | None,
     save_log: str | None,
     as_json: bool,
+    is_tied: bool,
     **given: Any,
 ) -> int:
     """Show the room that a model leaves for requests on a GPU, and the longest context.
@@ -77,6 +130,8 @@ def memory(
       jeton memory gpt-oss-120b --gpu h200
       jeton memory qwen2.5-14b --gpu rtx-4090 --tensor-parallel 2
       jeton memory ./my-model --gpu l4 --gpu a10 --weights int4 --kv-dtype fp8
+      jeton memory bge-m3 --gpu l4 --request-tokens 512
+      jeton memory --layers 96 --hidden 12288 --heads 96 --vocab 50257 --gpu h100
       jeton memory qwen3.6-27b --gpu h100 --log vllm.log --save-log mine.json
       jeton memory qwen3.6-27b --gpu h100 --calibrate mine.json --gpu-memory-utilization 0.95
     """
@@ -94,7 +149,10 @@ def memory(
     if given["calibrate"] is not None and len(gpus) > 1:
         raise UsageError("a log is of one GPU; expected one --gpu with it")
     outputs.check_outputs(html=save_log)
-    facts = find_model(model)
+    told = {name: given.pop(name) for name in _TOLD}
+    facts = _told(told, is_tied=is_tied) if model is None else find_model(model)
+    if model is not None and any(value is not None for value in told.values()):
+        raise UsageError("MODEL and its sizes are both given; expected one of them")
     cards = [find_gpu(name) for name in gpus]
     plans = [plan_for(facts, card, **given) for card in cards]
     length = request_tokens or plans[0].context_tokens(facts)
@@ -144,6 +202,21 @@ def memory(
     return 0 if all(fit.budget.fits for fit in found) else 1
 
 
+def _told(sizes: dict[str, int | None], *, is_tied: bool) -> ModelFacts:
+    from jeton.catalog import told_model
+    from jeton.errors import UsageError
+
+    given = {name: size for name, size in sizes.items() if size is not None}
+    missing = [flag for name, flag in _NEEDED.items() if name not in given]
+    if missing:
+        raise UsageError(
+            f"no model: expected MODEL, or its sizes ({', '.join(missing)} missing)\n"
+            "hint: `jeton catalog models` lists names; "
+            "jeton memory --layers 96 --hidden 12288 --heads 96 --vocab 50257 --gpu h100"
+        )
+    return told_model(**given, is_tied=is_tied)
+
+
 def _value(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {size / _GIB:,.2f} GiB" for name, size in value.items())
@@ -157,10 +230,11 @@ def _print_fits(found: list[Any], length: int) -> None:
         "WEIGHTS",
         "ACTIVATIONS",
         "ENGINE",
-        "KV CACHE",
-        "KV TOKENS",
-        "LONGEST CONTEXT",
-        f"REQUESTS OF {length:,}",
+        *(
+            ("KV CACHE", "KV TOKENS", "LONGEST CONTEXT", f"REQUESTS OF {length:,}")
+            if found[0].batch_tokens is None
+            else ("LEFT", "BATCH TOKENS", "LONGEST TEXT", f"TEXTS OF {length:,}")
+        ),
     ]
     rows = []
     for fit in found:
@@ -178,7 +252,7 @@ def _print_fits(found: list[Any], length: int) -> None:
                         budget.kv_bytes,
                     )
                 ),
-                f"{fit.kv_cache_tokens:,}",
+                f"{fit.kv_cache_tokens if fit.batch_tokens is None else fit.batch_tokens:,}",
                 f"{fit.longest_context_tokens:,}",
                 f"{fit.n_requests:,}",
             ]

@@ -75,7 +75,7 @@ def model_sweep(
             round(
                 optimal_vocab_size(
                     n_nonvocab_parameters=n_others,
-                    hidden_size=model.hidden_size,
+                    hidden_size=model.table_width,
                     approach=approach,
                 )
             ),

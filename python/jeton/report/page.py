@@ -21,6 +21,7 @@ from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
 from jeton.report.parts import parts_of
 from jeton.report.prose import prose
 from jeton.report.segments import Segment, glyphs, segments
+from jeton.report.session_views import SESSION_LABELS, cache_view
 from jeton.report.simulation_views import policy_words, simulation_view
 from jeton.report.spending_views import spending_view
 from jeton.report.summary import (
@@ -150,6 +151,8 @@ def to_html(report: AuditReport, gate: GateResult | None = None) -> str:
         "spending": spending_view(numbers),
         "billed": billed_view(numbers),
         "day_charts": _day_charts(numbers),
+        "caches": cache_view(numbers, charts=True),
+        "session_labels": SESSION_LABELS,
         "domains": evidence.domain_rows(numbers, current=current),
         "domain_bills": traffic.domain_bill_rows(numbers),
         "sampled": traffic.sampled_rows(numbers),

@@ -63,6 +63,10 @@ def parts_of(context: dict[str, Any]) -> tuple[PagePart, ...]:
             PagePart("models", "Models by price per document", "Price per document"),
         ),
         (context["spending"], PagePart("spending", "By model and by day", "Models and days")),
+        (
+            context["caches"],
+            PagePart("caches", "Prompt caches, request by request", "Prompt caches"),
+        ),
         (context["bill"], PagePart("bill", "Your bill against your log", "Bill")),
         (context["domains"], PagePart("domains", "By domain", "Domains")),
         (context["quota"], PagePart("quota", "Limits of the API", "Limits")),

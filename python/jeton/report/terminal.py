@@ -67,23 +67,27 @@ _WIDE_MEMORY = (
 _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "green"}
 
 
-def print_audit(report: AuditReport, console: Console | None = None) -> None:
+def print_audit(
+    report: AuditReport, console: Console | None = None, *, sessions: bool = False
+) -> None:
     """Print an audit.
 
     Args:
         report: The audit.
         console: Where to print; standard output if not given. Colour follows the terminal and
             ``NO_COLOR``; no fact is told by colour alone.
+        sessions: True if the sessions of a log are listed.
     """
     from rich.console import Console as RichConsole
 
-    _Printer(report, console or RichConsole(highlight=False)).print()
+    _Printer(report, console or RichConsole(highlight=False), sessions=sessions).print()
 
 
 class _Printer:
     """Prints one report to one console."""
 
-    def __init__(self, report: AuditReport, console: Console) -> None:
+    def __init__(self, report: AuditReport, console: Console, *, sessions: bool) -> None:
+        self._sessions = sessions
         self._data = report.to_dict()
         self._numbers = Numbers(self._data)
         self._console = console
@@ -151,6 +155,9 @@ class _Printer:
         self._print_grid(parts_of.models(self._numbers))
         self._print_grid(parts_of.spending(self._numbers))
         self._print_grid(parts_of.billed(self._numbers))
+        self._print_grid(parts_of.caches(self._numbers))
+        if self._sessions:
+            self._print_grid(parts_of.sessions(self._numbers))
         if not self._data["tokenizers"]:
             return
         wide = self._console.width >= _WIDE_COLUMNS

@@ -11,23 +11,27 @@ from jeton.report.billed_views import billed_view
 from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import BillView, bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, lookup, signed, write_number
+from jeton.report.session_views import SESSION_LABELS, cache_view
 from jeton.report.spending_views import spending_view
 from jeton.report.visible import visible
 
 __all__ = [
     "Grid",
     "billed",
+    "caches",
     "comparison",
     "domain_bills",
     "domains",
     "lines",
     "models",
+    "sessions",
     "signed",
     "spending",
     "waterfall",
 ]
 
 _MAX_DOMAINS = 10
+_NARROW_SESSION = ("n_requests", "context_tokens", "read_tokens", "missed_tokens", "usd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,44 @@ def billed(numbers: Numbers) -> Grid | None:
         ("Part", *view.labels),
         tuple((row.name, *map(signed, (row.tokens, row.cached, row.usd))) for row in view.rows),
     )
+
+
+def caches(numbers: Numbers) -> Grid | None:
+    """Requests by verdict of their prompt cache; None where nothing was missed."""
+    view = cache_view(numbers)
+    if view is None or not any(row.usd for row in view.verdicts):
+        return None
+    rows = []
+    for row in view.verdicts:
+        block = visible(str(lookup(numbers.data, f"{row.path}.block")))
+        rows.append(
+            (
+                visible(row.words) + (f" ({block})" if block else ""),
+                *(signed(value) if value else "" for value in (row.requests, row.tokens, row.usd)),
+            )
+        )
+    return Grid("Prompt cache, request by request", ("Verdict", "Requests", "Tokens", "Cost"),
+                tuple(rows))  # fmt: skip
+
+
+def sessions(numbers: Numbers) -> Grid | None:
+    """Sessions, those that missed most first; None where the log names none."""
+    view = cache_view(numbers)
+    if view is None or not view.sessions:
+        return None
+    wanted = [i for i, (key, _, _) in enumerate(SESSION_LABELS) if key in _NARROW_SESSION]
+    rows = []
+    for row in view.sessions:
+        name = str(lookup(numbers.data, f"{row.path}.session"))
+        values = (row.values[i] for i in wanted)
+        rows.append(
+            (
+                f"{name}: {row.verdicts}" if row.verdicts else name,
+                *(signed(value) if value else "" for value in values),
+            )
+        )
+    return Grid("Sessions, those that missed most first",
+                ("Session", *(SESSION_LABELS[i][1] for i in wanted)), tuple(rows))  # fmt: skip
 
 
 def _not_in_the_sum(numbers: Numbers) -> list[tuple[str, str]]:

@@ -16,13 +16,13 @@ import jeton
 from jeton._core import Tokenizer
 from jeton.auditing.analyses import prefixes as module
 from jeton.auditing.analyses.cache_plan import hit_rate, plan_cache
-from jeton.auditing.analyses.cache_rules import RULES, CacheRule, rule_for
 from jeton.auditing.analyses.prefixes import (
     SharedPrefix,
     common_prefix_chars,
     mask_values,
     shared_prefixes,
 )
+from jeton.catalog.caches import CacheRule, cache_rules_for
 
 
 def naive_common(first: str, second: str) -> str:
@@ -104,6 +104,7 @@ def prefix(n_tokens: int, n_documents: int, parent: int, above: int = 0) -> Shar
     return SharedPrefix(n_tokens * 4, n_tokens, n_tokens - above, n_documents, parent, (0,))
 
 
+CLAUDE = cache_rules_for("anthropic", "")[0]
 EXPLICIT = CacheRule("test", 10, 1, 1.25, 300.0, 2, "a test")
 
 
@@ -154,7 +155,7 @@ def test_break_points_are_the_best_of_all_subsets(seed: int) -> None:
 
 
 def test_an_automatic_cache_serves_every_prefix_in_its_steps() -> None:
-    rule = RULES["openai"]
+    rule = cache_rules_for("openai", "gpt-4o")[0]
     tree = [prefix(1000, 10, -1), prefix(1100, 8, 0, 1000), prefix(1300, 4, 1, 1100)]
     plan = plan_cache(tree, n_documents=10, rule=rule, hits=lambda *_: 1.0, read_factor=0.5)
     # 1,000 tokens are too few, 1,100 are eight steps of 128 and 1,300 ten.
@@ -166,13 +167,9 @@ def test_an_automatic_cache_serves_every_prefix_in_its_steps() -> None:
 
 def test_a_break_point_that_costs_more_than_it_saves_is_not_set() -> None:
     tree = [prefix(5000, 2, -1)]
-    seldom = plan_cache(
-        tree, n_documents=2, rule=RULES["anthropic"], hits=lambda *_: 0.1, read_factor=0.1
-    )
+    seldom = plan_cache(tree, n_documents=2, rule=CLAUDE, hits=lambda *_: 0.1, read_factor=0.1)
     assert seldom.break_points == ()
-    often = plan_cache(
-        tree, n_documents=2, rule=RULES["anthropic"], hits=lambda *_: 0.3, read_factor=0.1
-    )
+    often = plan_cache(tree, n_documents=2, rule=CLAUDE, hits=lambda *_: 0.3, read_factor=0.1)
     assert often.n_saved_tokens == pytest.approx(5000 * 2 * (0.3 * 0.9 - 0.7 * 0.25))
 
 
@@ -204,28 +201,3 @@ def test_simulated_arrivals_agree_with_the_formula() -> None:
         own = times[generator.random(len(times)) < share]
         hits = float(np.mean(np.diff(own) <= 300.0))
         assert from_rate(share, 0) == pytest.approx(hits, abs=0.03)
-
-
-@pytest.mark.parametrize(
-    ("provider", "model", "rule"),
-    [
-        ("openai", "gpt-4o-mini", "openai"),
-        ("openai", "gpt-5.6-mini", "openai-5.6"),
-        ("openai", "gpt-5", "openai"),
-        ("anthropic", "claude-sonnet-4-5", "anthropic"),
-        ("anthropic", "claude-opus-4-5", "anthropic-4096"),
-        ("aws", "anthropic.claude-haiku-4-5-v1:0", "anthropic-4096"),
-        ("google", "gemini-2.5-flash", "google"),
-        ("google", "gemini-2.5-pro", "google-pro"),
-        ("user", "usd:1", "other"),
-    ],
-)
-def test_rules_by_provider_and_model(provider: str, model: str, rule: str) -> None:
-    assert rule_for(provider, model) is RULES[rule]
-
-
-def test_every_rule_says_where_it_comes_from_and_when() -> None:
-    for rule in RULES.values():
-        assert "2026-11-21" in rule.source
-        assert rule.write_factor >= 1
-        assert rule.is_automatic == (rule.max_break_points == 0)

@@ -102,20 +102,6 @@ def test_prompt_prefix_volatile(evidence_of: EvidenceOf, good: Tokenizer) -> Non
     assert only(evidence, "prompt-prefix-cacheable")
 
 
-def test_cache_writes_unread(evidence_of: EvidenceOf, good: Tokenizer) -> None:
-    evidence = evidence_of([INSTRUCTIONS] * 2, tokenizers=[good], **CLAUDE)
-    wasted = requests_of(
-        2, input_tokens=[9000] * 2, cache_write_tokens=[8000] * 2, cache_read_tokens=[0, 1000]
-    )
-    finding = only(replace(evidence, requests=wasted), "cache-writes-unread")
-    assert finding.figure.value == round(16_000 * 0.25 - 1000 * 0.9)
-    read = requests_of(
-        2, input_tokens=[9000] * 2, cache_write_tokens=[8000, 0], cache_read_tokens=[0, 8000]
-    )
-    assert not found(replace(evidence, requests=read), "cache-writes-unread")
-    assert not found(evidence, "cache-writes-unread")
-
-
 FOOTER = "This message is confidential and meant for the addressee; delete it if that is not you."
 
 

@@ -113,7 +113,10 @@ def test_every_catalog_model_has_its_published_size() -> None:
 @pytest.mark.parametrize("facts", models(), ids=lambda m: m.name)
 def test_dense_models_are_wholly_active_and_sparse_ones_are_not(facts: ModelFacts) -> None:
     count = count_parameters(facts)
-    assert (count.active == count.total) == (facts.experts is None)
+    if "albert" in facts.name:  # One set of tensors works in each layer.
+        assert count.active > count.total
+    else:
+        assert (count.active == count.total) == (facts.experts is None)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama-3-8b"])

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from jeton._core import Surveyor, TextBatch
 from jeton.auditing.analyses.cache_plan import CachePlan, HitRate, hit_rate, plan_cache
-from jeton.auditing.analyses.cache_rules import CacheRule, rules_for
 from jeton.auditing.analyses.prefixes import SharedPrefix, shared_prefixes
 from jeton.auditing.evidence import Evidence
 from jeton.catalog import ApiPrice
 from jeton.catalog import price as find_price
+from jeton.catalog.caches import CacheRule, cache_rules_for
 from jeton.errors import CatalogError
 from jeton.workload.counting.prefix_sketch import BLOCK_BYTES, first_block_keys
 
@@ -78,7 +78,9 @@ def cache_groups(evidence: Evidence) -> tuple[CacheGroup, ...]:
 
 def _group(evidence: Evidence, model: str, documents: tuple[int, ...]) -> CacheGroup:
     price = _price(evidence, model)
-    rules = rules_for("", "") if price is None else rules_for(price.provider, price.model)
+    rules = (
+        cache_rules_for("", "") if price is None else cache_rules_for(price.provider, price.model)
+    )
     if price is not None:
         rules = tuple(_priced(rule, price) for rule in rules)
     pipeline = evidence.pipeline

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.analyses.cache_rules import CacheRule
 from jeton.auditing.analyses.prefixes import SharedPrefix
+from jeton.catalog.caches import CacheRule
 
 __all__ = ["BreakPoint", "CachePlan", "HitRate", "hit_rate", "plan_cache", "plan_of_blocks"]
 

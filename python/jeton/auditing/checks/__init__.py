@@ -13,6 +13,7 @@ from functools import partial
 from types import MappingProxyType
 
 from jeton.auditing.checks.bill import bill_unexplained
+from jeton.auditing.checks.caches import CACHE_CHECKS
 from jeton.auditing.checks.candidates import compression_good, tokenizer_foreign
 from jeton.auditing.checks.content import duplicate_documents, special_lookalikes
 from jeton.auditing.checks.domains import domain_foreign
@@ -32,7 +33,6 @@ from jeton.auditing.checks.pipeline import (
     truncation_loss,
 )
 from jeton.auditing.checks.prompt_cache import (
-    cache_writes_unread,
     prompt_prefix_cacheable,
     prompt_prefix_volatile,
 )
@@ -80,7 +80,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "terms-worth-adding": terms_worth_adding,
         "prompt-prefix-cacheable": prompt_prefix_cacheable,
         "prompt-prefix-volatile": prompt_prefix_volatile,
-        "cache-writes-unread": cache_writes_unread,
+        **CACHE_CHECKS,
         "boilerplate": boilerplate,
         **_rewrites("repeated-passages"),
         "near-duplicate-documents": near_duplicate_documents,

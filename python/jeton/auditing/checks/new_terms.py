@@ -41,11 +41,11 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
     price = ""
     if evidence.model is not None:
         n_tables = 1 if evidence.model.tied_embeddings else 2
-        n_bytes = len(terms) * evidence.model.hidden_size * DEFAULT_DTYPE_BYTES * n_tables
+        n_bytes = len(terms) * evidence.model.table_width * DEFAULT_DTYPE_BYTES * n_tables
         facts["embedding_bytes"] = n_bytes
         price = (
             f" Their rows take {n_bytes / 1e6:,.1f} MB in {evidence.model.name} ({len(terms):,} x "
-            f"{evidence.model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x {n_tables} tables)."
+            f"{evidence.model.table_width:,} x {DEFAULT_DTYPE_BYTES} bytes x {n_tables} tables)."
         )
     yield Finding(
         id="terms-worth-adding",

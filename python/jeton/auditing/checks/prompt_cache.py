@@ -15,7 +15,6 @@ from jeton.workload.counting.prefix_sketch import BLOCK_BYTES
 __all__ = [
     "MIN_CACHED_SHARE",
     "MIN_VOLATILE_SHARE",
-    "cache_writes_unread",
     "prompt_prefix_cacheable",
     "prompt_prefix_volatile",
 ]
@@ -107,10 +106,15 @@ def _of_the_workload(evidence: Evidence, found: Planned) -> CachePlan | None:
     )
 
 
+def _is_examined(evidence: Evidence) -> bool:
+    """True if each request was judged by itself, which tells more than shared beginnings."""
+    return evidence.cache is not None and evidence.cache.judges_most
+
+
 def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
     """Requests begin alike, and a prompt cache would serve it for less."""
     sample, pipeline = evidence.sample, evidence.pipeline
-    if not sample.n_tokens:
+    if not sample.n_tokens or _is_examined(evidence):
         return
     is_on = pipeline is not None and bool(pipeline.cache)
     groups = []
@@ -297,7 +301,7 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     """A date, number or identifier near the beginning keeps requests from sharing a prefix."""
     sample = evidence.sample
     n_sampled = sum(d.n_copies * d.n_tokens for d in sample.documents)
-    if not n_sampled:
+    if not n_sampled or _is_examined(evidence):
         return
     groups = []
     for group in cache_groups(evidence):
@@ -373,50 +377,4 @@ def _volatile_place(evidence: Evidence, found: Planned) -> tuple[str, int, float
         " ".join(raw[0][start : position + _MAX_SHOWN_CHARS // 2].split()),
         position,
         n_different / n_chars,
-    )
-
-
-def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:
-    """The cache is written at a surcharge more than reading from it gives back."""
-    requests = evidence.requests
-    if requests is None or evidence.traffic.price is None:
-        return
-    group = cache_groups(evidence)[0]
-    rule, read_factor = group.rules[0], group.read_factor
-    known = (requests.cache_write_tokens >= 0) & (requests.cache_read_tokens >= 0)
-    n_written = int(requests.cache_write_tokens[known].sum())
-    n_read = int(requests.cache_read_tokens[known].sum())
-    lost = n_written * (rule.write_factor - 1) - n_read * (1 - read_factor)
-    if not group.is_read_price_listed or lost <= 0 or not n_written:
-        return
-    n_lost = round(lost * evidence.corpus.n_documents / max(1, int(known.sum())))
-    yield Finding(
-        id="cache-writes-unread",
-        severity=Severity.WARNING,
-        title=(
-            f"The prompt cache costs more than it saves: {n_written:,} tokens were written to it "
-            f"and only {n_read:,} read from it"
-        ),
-        where="the requests",
-        figure=Figure(
-            value=n_lost,
-            unit="input tokens on the audited text",
-            basis=Basis.EXACT,
-            formula=(
-                f"({n_written:,} written x {rule.write_factor - 1:.3g} surcharge - {n_read:,} read "
-                f"x {1 - read_factor:.3g} discount) for {int(known.sum()):,} requests with usage, "
-                f"on {evidence.corpus.n_documents:,} documents"
-            ),
-            source=rule.source,
-        ),
-        cause=(
-            "Cache marks come after text that changes with every request, or the next request "
-            f"comes later than {rule.ttl_seconds:,.0f} seconds."
-        ),
-        remedy=(
-            "Put cache marks only after text that requests share, and none on requests that are "
-            "rare."
-        ),
-        **evidence.traffic.saving(n_lost),
-        evidence={"n_written": n_written, "n_read": n_read},
     )

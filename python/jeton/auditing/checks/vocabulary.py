@@ -107,10 +107,10 @@ def vocabulary_unused(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model
     if model is not None:
         n_tables = 1 if model.tied_embeddings else 2
-        n_bytes = n_unused * model.hidden_size * DEFAULT_DTYPE_BYTES * n_tables
+        n_bytes = n_unused * model.table_width * DEFAULT_DTYPE_BYTES * n_tables
         size = (
             f": {Decimal(n_bytes) / 1_000_000:,.0f} MB of {model.name} "
-            f"({n_unused:,} entries x {model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x "
+            f"({n_unused:,} entries x {model.table_width:,} x {DEFAULT_DTYPE_BYTES} bytes x "
             f"{n_tables} {'table' if n_tables == 1 else 'tables'})"
         )
         evidence_facts["unused_bytes"] = n_bytes

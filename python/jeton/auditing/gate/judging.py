@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+from jeton.auditing.caching.result import CacheReport
 from jeton.auditing.gate.baseline import Baseline
 from jeton.auditing.gate.beginnings import Divergence
 from jeton.auditing.gate.budgets import EVERY_DOMAIN, Budget
@@ -57,6 +58,7 @@ def judge(
     figures: Sequence[str] = (),
     sides: tuple[str, str] | None = None,
     may_quote: bool = True,
+    cache: CacheReport | None = None,
 ) -> GateResult:
     """Judge an audit.
 
@@ -68,6 +70,7 @@ def judge(
         figures: Figures that are compared beside the budgets, where both sides have them.
         sides: Names of the baseline and of today's corpus; None: they have none.
         may_quote: True if the verdict may quote the place at which requests begin to differ.
+        cache: Verdicts on today's prompt caches, to name the block behind a failed figure.
 
     Raises:
         UsageError: A budget names a figure or a domain that is not there, or wants a baseline.
@@ -97,10 +100,29 @@ def judge(
         ),
         tokenizer=(current.tokenizer.name, current.tokenizer.fingerprint),
         is_bridged=bridge is not None and bridge[1] == 1,
-        notes=judged.notes,
+        notes=(*judged.notes, *_cache_notes(results, cache, may_quote=may_quote)),
         sides=sides,
         places=_feature_places(collector),
     )
+
+
+def _cache_notes(
+    results: Sequence[BudgetResult], cache: CacheReport | None, *, may_quote: bool
+) -> tuple[str, ...]:
+    """Name the dearest fault, and its block, where a figure of caches failed."""
+    if cache is None or not any(r.is_exceeded and r.metric in cache.figures for r in results):
+        return ()
+    notes = []
+    for group in cache.faults[:3]:
+        note = f"{group.verdict}: {group.n_requests:,} requests"
+        if group.block:
+            note += f", first at {group.block}"
+        if group.change:
+            note += f" ({group.change})"
+        if may_quote and group.before:
+            note += f", {group.before!r} -> {group.after!r}"
+        notes.append(f"{note}; {group.remedy}" if group.remedy else note)
+    return tuple(notes)
 
 
 def _feature_places(collector: Collector) -> dict[str, FeaturePlace]:

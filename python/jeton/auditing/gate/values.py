@@ -56,6 +56,8 @@ def report_values(report: AuditReport) -> dict[str, Fraction]:
         share = Fraction(corpus.n_repeated_whitespace_bytes, corpus.n_bytes)
         values["repeated_whitespace_share"] = share
     wanted = [f for f in report.findings if f.severity is not Severity.GOOD]
+    if report.cache is not None:
+        values.update((name, Fraction(value)) for name, value in report.cache.figures.items())
     values["n_findings"] = Fraction(len(wanted))
     values["n_error_findings"] = Fraction(sum(f.severity is Severity.ERROR for f in wanted))
     return values

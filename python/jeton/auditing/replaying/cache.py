@@ -16,11 +16,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.analyses.cache_rules import CacheRule
 from jeton.auditing.analyses.prefixes import mask_values
 from jeton.auditing.evidence import Evidence
 from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.replaying.requests import BilledRequests
+from jeton.catalog.caches import CacheRule
 
 __all__ = ["ReplayedCache", "replayed_cache"]
 

@@ -29,7 +29,10 @@ _STAGES: Mapping[str, int] = {
     "duplicate-documents": 0,
     "prompt-prefix-volatile": 2,
     "prompt-prefix-cacheable": 3,
-    "cache-writes-unread": 4,
+    "agent-retries": -1,
+    "agent-results-carried": 1,
+    "agent-pictures-carried": 1,
+    "agent-tools-unused": 1,
 }
 """Remedies of the cache act last: what is not sent need not be cached. The others are at 1."""
 
@@ -80,7 +83,7 @@ def _in_order(findings: Sequence[Finding], evidence: Evidence) -> Iterator[_Prop
     seen: set[str] = set()
     ordered = sorted(
         (f for f in findings if f.severity is not Severity.GOOD),
-        key=lambda finding: (_STAGES.get(finding.id, 1), -(_tokens(finding))),
+        key=lambda finding: (_stage(finding.id), -(_tokens(finding))),
     )
     has_vocabulary = False
     for finding in ordered:
@@ -94,6 +97,10 @@ def _in_order(findings: Sequence[Finding], evidence: Evidence) -> Iterator[_Prop
         seen.add(finding.id)
         has_vocabulary |= own
         yield _Proposed(finding, carry_out)
+
+
+def _stage(id: str) -> int:  # noqa: A002
+    return _STAGES.get(id, 4 if id.startswith("cache-") else 1)
 
 
 def _tokens(finding: Finding) -> float:
@@ -123,6 +130,7 @@ def _remedy(
         f"{n_before:,} requests tokenized and priced again: {ledgers[0].usd:,.6g} USD before, "
         f"{ledgers[1].usd:,.6g} USD after"
     )
+    said += _slope_interval(states[0])
     if not scale.is_whole:
         said += f"; {_interval(states, scale)}"
     return Remedy(
@@ -141,9 +149,9 @@ def _remedy(
 
 
 def _part(id: str) -> Part:  # noqa: A002
-    if id == "duplicate-documents":
+    if id in ("duplicate-documents", "agent-retries"):
         return "requests"
-    return "cached" if id in _STAGES else "input"
+    return "cached" if _stage(id) > 1 else "input"
 
 
 def _basis(evidence: Evidence, scale: _Scale, requests: BilledRequests) -> Basis:
@@ -204,6 +212,17 @@ class _Scale:
         if len(self.factors) == 1:
             return next(iter(self.factors.values()))
         return self.factors.get(model, Decimal(1))
+
+
+def _slope_interval(requests: BilledRequests) -> str:
+    """Return how well the tokens are known that a provider bills for ours; empty: exactly."""
+    error = float((1 - requests.low / np.maximum(requests.slope, 1e-9)).max(initial=0))
+    if error <= 0:
+        return ""
+    return (
+        f"; tokens billed for each of ours are known within {error:.2%}: the lower end is "
+        "promised, less half a token a request for the provider's rounding"
+    )
 
 
 def _interval(states: tuple[BilledRequests, BilledRequests], scale: _Scale) -> str:

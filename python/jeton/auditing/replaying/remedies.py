@@ -21,6 +21,7 @@ from jeton.auditing.checks.rewrites import REWRITES
 from jeton.auditing.evidence import Evidence
 from jeton.auditing.measures.whitespace import without_needless_whitespace
 from jeton.auditing.replaying.cache import replayed_cache
+from jeton.auditing.replaying.mended_caches import mended_rows
 from jeton.auditing.replaying.prompts import NOT_TOOLS, WITHOUT_A_SPEAKER
 from jeton.auditing.replaying.requests import BilledRequests
 from jeton.corpus.requests.blocks import BlockKind
@@ -72,13 +73,6 @@ def _without_copies(requests: BilledRequests) -> BilledRequests:
     return requests.kept(kept | columns.from_gateway_cache)
 
 
-def _without_cache(requests: BilledRequests) -> BilledRequests:
-    """Write nothing to a cache and read nothing, for the models whose cache costs more."""
-    zeros = np.zeros(len(requests), dtype=np.int64)
-    off = requests.with_cache(zeros, zeros, zeros)
-    return off if off.ledger().usd < requests.ledger().usd else requests
-
-
 def _boilerplate(finding: Finding, evidence: Evidence) -> Replayable:
     return _Rewritten(boilerplate_of(evidence.prompts)[1], WITHOUT_A_SPEAKER)
 
@@ -100,7 +94,6 @@ def _needless_whitespace(text: str) -> tuple[str, int]:
 _MADE_OF: Mapping[str, Callable[[Finding, Evidence], Replayable | None]] = MappingProxyType(
     {
         "duplicate-documents": lambda finding, evidence: _without_copies,
-        "cache-writes-unread": lambda finding, evidence: _without_cache,
         "boilerplate": _boilerplate,
         "whitespace-runs": lambda finding, evidence: _Rewritten(_needless_whitespace),
         "json-repeated-keys": lambda finding, evidence: _Rewritten(
@@ -118,5 +111,9 @@ def remedy_of(finding: Finding, evidence: Evidence) -> Replayable | None:
     check = REWRITES.get(finding.id)
     if check is not None:
         return _Rewritten(check.rewrite)
+    if finding.id.startswith(("cache-", "agent-")):
+        if evidence.cache is None or evidence.requests is None:
+            return None
+        return mended_rows(evidence.cache, evidence.requests, finding.id)
     make = _MADE_OF.get(finding.id)
     return None if make is None else make(finding, evidence)

@@ -14,6 +14,7 @@ from jeton.catalog.layers.compressed import (
     WindowedSharedAttention,
 )
 from jeton.catalog.layers.convolution import ShortConvolution
+from jeton.catalog.layers.encoder import BidirectionalAttention, CrossAttention
 from jeton.catalog.layers.latent import LatentAttention, SparseLatentAttention
 from jeton.catalog.layers.linear import GatedDelta, KimiDelta, LightningAttention
 from jeton.catalog.layers.mamba import Mamba, Mamba2
@@ -21,7 +22,9 @@ from jeton.catalog.layers.mlp import DenseMlp, Mixture
 
 __all__ = [
     "LAYER_KINDS",
+    "BidirectionalAttention",
     "CacheRow",
+    "CrossAttention",
     "DenseMlp",
     "FullAttention",
     "LatentAttention",
@@ -54,6 +57,8 @@ LAYER_KINDS: dict[str, type[Mixer]] = {
         KimiDelta,
         LightningAttention,
         ShortConvolution,
+        BidirectionalAttention,
+        CrossAttention,
     )
 }
 """Mixers by name; each has its formula and source."""

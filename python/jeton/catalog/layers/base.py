@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, Self
 
@@ -92,12 +92,14 @@ class Pairs:
         decode_flops: FLOPs of a pair while generating.
         window: Tokens that are attended at most; None: all.
         rate: Tokens that share one entry.
+        both_ways: True if a token attends to those after it, too.
     """
 
     flops: int
     decode_flops: int
     window: int | None = None
     rate: int = 1
+    both_ways: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,7 @@ class Layer:
         norms: Elements of its norms of the residual stream's width, and what else is no matrix.
         reads_other_cache: True if it reads another layer's cache and keeps none.
         extra: Further tensors: gates of per-layer embeddings, hyper-connections.
+        uses: Times that its tensors work on a token (ALBERT); 0: another layer's work here, too.
     """
 
     mixers: tuple[Mixer, ...]
@@ -207,6 +210,7 @@ class Layer:
     norms: int = 0
     reads_other_cache: bool = False
     extra: tuple[Part, ...] = ()
+    uses: int = 1
 
     @property
     def rows(self) -> tuple[CacheRow, ...]:
@@ -226,10 +230,15 @@ class Layer:
         return next((row.window for mixer in self.mixers for row in mixer.rows), None)
 
     def parts(self, d: int) -> tuple[Part, ...]:
-        """Return all tensors of the layer."""
+        """Return all tensors of the layer; none where it uses another layer's."""
+        if not self.uses:
+            return ()
         found = [part for mixer in self.mixers for part in mixer.parts(d)]
         if self.mlp is not None:
             found += self.mlp.parts(d)
         if self.norms:
             found.append(Part("norms", "norms", self.norms, split="whole", is_plain=True))
-        return (*found, *self.extra)
+        found += self.extra
+        if self.uses > 1:
+            found = [replace(part, active=part.count * self.uses) for part in found]
+        return tuple(found)

@@ -122,6 +122,7 @@ class AuditGate:
             figures=COMPARED_FIGURES if self._sides is not None else (),
             sides=self._sides,
             may_quote=may_quote,
+            cache=report.cache,
         )
 
     def finish(self, result: GateResult | None, report: AuditReport, *, quiet: bool) -> int:

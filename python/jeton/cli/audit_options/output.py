@@ -27,6 +27,7 @@ class OutputSettings:
     json_file: str | None = None
     markdown: str | None = None
     quiet: bool = False
+    sessions: bool = False
 
     def shared(self, report: AuditReport, inputs: Sequence[str]) -> AuditReport:
         """Return the report as it is handed on: named, and without samples where none may be.
@@ -74,6 +75,9 @@ OUTPUT = OptionGroup(
             "--samples/--no-samples",
             default=True,
             help="Show passages of your text in the outputs, or nothing that quotes it.",
+        ),
+        click.option(
+            "--sessions", is_flag=True, help="List the sessions of a log by what they missed."
         ),
         outputs.json_file_option,
         outputs.markdown_option,

@@ -122,6 +122,8 @@ def _print(found: MemoryPrediction) -> None:
     headings = ["IN", "EXPECTED GIB", "INTERVAL GIB", "OF CAPACITY"]
     rows = [["now", *_row(forecast.now_bytes, "", forecast.capacity_bytes)]]
     for place, seconds in enumerate(forecast.seconds):
+        if seconds > forecast.horizon_seconds:
+            break
         ends = ""
         if forecast.low_bytes:
             low, high = forecast.low_bytes[place] / _GIB, forecast.high_bytes[place] / _GIB

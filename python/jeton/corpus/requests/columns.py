@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jeton.corpus.inputs import InputFile
     from jeton.corpus.places import RecordPlaces
     from jeton.corpus.requests.blocks import Blocks
+    from jeton.corpus.requests.sent import SentBlocks
 
 __all__ = ["STANDARD", "UNKNOWN", "ColumnsBuilder", "Correction", "RequestBatch", "RequestColumns"]
 
@@ -152,6 +153,7 @@ class RequestBatch:
             applied after the rows were taken, in order.
         places: Line and id of the record that each request comes from; None: not known.
         blocks: Tools, instructions, messages and passages inside each text; None: not known.
+        sent: Hashes and lengths of what was sent, block by block; None: not known.
     """
 
     file: InputFile
@@ -162,6 +164,7 @@ class RequestBatch:
     corrections: tuple[Correction, ...] = ()
     places: RecordPlaces | None = None
     blocks: Blocks | None = None
+    sent: SentBlocks | None = None
 
     def __len__(self) -> int:
         """Number of requests."""

@@ -32,6 +32,7 @@ from jeton.dimensions import NOT_BILLED
 
 __all__ = [
     "is_unbilled_refusal",
+    "miss_reason_of",
     "read_facts",
     "take_beside",
     "usage_of_amounts",
@@ -108,6 +109,15 @@ def read_facts(
         _take_beside_amounts(parsed, amounts, things, plan, watch)
     if plan.may_refuse and is_unbilled_refusal(response, parsed, report):
         parsed.tariff = NOT_BILLED
+
+
+def miss_reason_of(answer: Any) -> str:
+    """Return the provider's own reason why its cache had no prefix; empty: it states none."""
+    diagnostics = answer.get("diagnostics") if isinstance(answer, dict) else None
+    reason = diagnostics.get("cache_miss_reason") if isinstance(diagnostics, dict) else None
+    if isinstance(reason, dict):
+        reason = reason.get("type")
+    return reason if isinstance(reason, str) else ""
 
 
 def is_unbilled_refusal(message: Any, parsed: ParsedRequest, report: Report) -> bool:

@@ -9,12 +9,17 @@ audio and files are counted, not measured.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from jeton.corpus.requests.blocks import BlockKind, kinds_of_last_turn, passages_in
+from jeton.corpus.requests.blocks import (
+    BlockKind,
+    kinds_of_last_turn,
+    may_have_passages,
+    passages_in,
+)
+from jeton.corpus.requests.sent import SentChat, compact_json, plain_value
 
 __all__ = [
     "OVERHEAD_SOURCE",
@@ -87,6 +92,9 @@ _EXTRAS: Final = frozenset(
 """Fields of a message that make more of it than its content."""
 
 
+_TOOL, _QUESTION = int(BlockKind.TOOL), int(BlockKind.QUESTION)
+
+
 @dataclass(slots=True)
 class CountedChat:
     """Messages as they are counted.
@@ -95,11 +103,13 @@ class CountedChat:
         messages: Each with ``role``, ``content`` as one string, and whatever else it had.
         tools: Definitions of tools, as they were sent.
         n_attachments: Images, audio, files and token ids, whose tokens are not in the text.
+        sent: Messages and tools as the log has them; None: it was made from nothing sent.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     tools: list[Mapping[str, Any]] | None = None
     n_attachments: int = 0
+    sent: SentChat | None = None
 
     def joined(self) -> str:
         """Tools and messages as one text, a line break between them.
@@ -111,23 +121,27 @@ class CountedChat:
 
     def joined_blocks(self) -> tuple[str, tuple[int, ...]]:
         """Return ``joined()``, and kind, start and end (code points) of each of its blocks."""
-        pieces = [(BlockKind.TOOL, compact_json(tool)) for tool in self.tools or ()]
+        pieces = [(_TOOL, compact_json(tool)) for tool in self.tools or ()]
         kinds = kinds_of_last_turn([message["role"] for message in self.messages])
         for kind, message in zip(kinds, self.messages, strict=True):
             pieces.append((kind, message["content"]))
             if len(message) > 2:
                 pieces.extend((kind, call) for call in _calls_of(message))
-        pieces = [piece for piece in pieces if piece[1]]
+        texts: list[str] = []
         blocks: list[int] = []
         at = 0
         for kind, text in pieces:
-            if kind == BlockKind.QUESTION:
-                for part, start, end in passages_in(text):
-                    blocks += (part, at + start, at + end)
+            if not text:
+                continue
+            end = at + len(text)
+            if kind != _QUESTION or not may_have_passages(text):
+                blocks += (kind, at, end)
             else:
-                blocks += (kind, at, at + len(text))
-            at += len(text) + 1
-        return "\n".join([text for _, text in pieces]), tuple(map(int, blocks))
+                for part, first, behind in passages_in(text):
+                    blocks += (int(part), at + first, at + behind)
+            texts.append(text)
+            at = end + 1
+        return "\n".join(texts), tuple(blocks)
 
 
 def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> CountedChat:
@@ -138,7 +152,7 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
         system: Instructions beside the messages, as Anthropic, Gemini and OpenAI's responses have.
         tools: A list of definitions, or None.
     """
-    chat = CountedChat()
+    chat = CountedChat(sent=SentChat(messages, system, tools))
     if isinstance(tools, list):
         chat.tools = [tool for tool in tools if isinstance(tool, dict)] or None
     if system:
@@ -243,16 +257,6 @@ def _plain_parts(parts: list[Any]) -> str | None:
     return "\n".join([text for text in texts if text])
 
 
-def compact_json(value: Any) -> str:
-    """JSON without spaces, as clients send it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
-
-
-def _plain(value: Any) -> str:
-    """Write a value that JSON has no form for: bytes, times and decimals of a Parquet file."""
-    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
-
-
 def _collect(content: Any, texts: list[str], depth: int) -> int:
     if isinstance(content, str):
         texts.append(content)
@@ -267,7 +271,7 @@ def _collect(content: Any, texts: list[str], depth: int) -> int:
         return sum([_collect(part, texts, depth + 1) for part in content])
     if not isinstance(content, dict):
         is_bytes = isinstance(content, bytes)
-        texts.append(_plain(content) if is_bytes else compact_json(content))
+        texts.append(plain_value(content) if is_bytes else compact_json(content))
         return 0
     given = content.get("type")
     kind = given if isinstance(given, str) else None

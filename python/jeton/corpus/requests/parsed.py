@@ -61,6 +61,8 @@ class ParsedRequest:
         n_attachments: In the prompt or the response.
         place: Place of a span.
         is_session: A record of a coding agent's session, which does not log what was sent.
+        agent: Id of the sub-agent that sent it; empty: none.
+        miss_reason: The provider's own reason why its cache had no prefix; empty: not stated.
         more: Calls of other models that the record tells of beside its own.
     """
 
@@ -87,6 +89,8 @@ class ParsedRequest:
     n_attachments: int = 0
     place: SpanPlace | None = None
     is_session: bool = False
+    agent: str = ""
+    miss_reason: str = ""
     more: list[ParsedRequest] = field(default_factory=list)
 
     @property

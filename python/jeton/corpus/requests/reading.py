@@ -26,6 +26,7 @@ from jeton.corpus.requests.messages import (
 from jeton.corpus.requests.observations import parse_langfuse, parse_langsmith
 from jeton.corpus.requests.parsed import ParsedRequest
 from jeton.corpus.requests.rows import ReadRequest, Reported, Row
+from jeton.corpus.requests.sent import packed
 from jeton.corpus.requests.shapes import parse_record
 from jeton.corpus.requests.spans import as_span, parse_span
 from jeton.corpus.requests.unwrapping import ASIDE, parts_of
@@ -195,6 +196,7 @@ class RecordReader:
             self.line,
             self.record_id,
             blocks,
+            packed(chat.sent if chat is not None else None, parsed.agent, parsed.miss_reason),
         )
         self._take(
             ReadRequest(

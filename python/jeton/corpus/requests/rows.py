@@ -32,6 +32,8 @@ class Row(NamedTuple):
     blocks: tuple[int, ...] = ()
     """Kind, start and end (code points of ``text``) of each block, one after another; empty: the
     parts of the text are not known."""
+    sent: bytes = b""
+    """Hashes and lengths of what was sent (`sent.packed`); empty: the log does not show it."""
 
 
 class Reported(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jeton.corpus.lookup import lookup, parsed_json
-from jeton.corpus.requests.facts import read_facts
+from jeton.corpus.requests.facts import miss_reason_of, read_facts
 from jeton.corpus.requests.facts_plan import Places
 from jeton.corpus.requests.fields import NO_FIELDS, FieldNames, Fields, fields_of
 from jeton.corpus.requests.messages import chat_of, text_of
@@ -79,6 +79,10 @@ def parse_record(
     parsed = _sent(record, request, response, of_request, names)
     _received(parsed, record, places, names)
     read_facts(parsed, record, places, names, report)
+    if parsed.chat is not None and parsed.chat.sent is not None:
+        parsed.chat.sent.request = request
+    if isinstance(response, dict) and "diagnostics" in response:
+        parsed.miss_reason = miss_reason_of(response)
     if parsed.has_text:
         return parsed, n_pieces
     if not parsed.usage.is_known and parsed.response is None:

@@ -52,6 +52,7 @@ from jeton.corpus.requests.reading import ReadOptions, Turns
 from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
 from jeton.corpus.requests.rows import Row
 from jeton.corpus.requests.seams import PartEntry, PartExit, stable_hash
+from jeton.corpus.requests.sent import SentBlocks
 from jeton.corpus.requests.shards import (
     LogPart,
     LogShard,
@@ -344,6 +345,7 @@ class RequestStream(Iterator[RequestBatch]):
         (
             sent, received, usages, models, asked, providers, tariffs, conversations, n_requests,
             from_caches, times, domains, overheads, has_text, lines, record_ids, blocks,
+            hashed,
         ) = zip(*rows, strict=True) if rows else ((),) * len(Row._fields)  # fmt: skip
         if self._file_domain is not None:
             domains = (self._file_domain,) * len(rows)
@@ -387,6 +389,7 @@ class RequestStream(Iterator[RequestBatch]):
             first_row=first_row,
             places=RecordPlaces(list(lines), list(record_ids)),
             blocks=Blocks.of(sent, blocks),
+            sent=SentBlocks.of(hashed),
             corrections=corrections,
         )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jeton.catalog.layers import Pairs
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.parameters import count_parameters
 from jeton.errors import UsageError
@@ -101,10 +102,13 @@ def attention_flops(model: ModelFacts, n_tokens: int) -> int:
 
     Formula and source: as `prefill_flops`. Grouping of key-value heads saves memory, not FLOPs.
     """
-    return sum(
-        n * one.flops * attended_pairs(n_tokens, window_tokens=one.window) // one.rate
-        for one, n in model.pairs.items()
-    )
+    return sum(n * one.flops * _pairs(one, n_tokens) // one.rate for one, n in model.pairs.items())
+
+
+def _pairs(one: Pairs, n_tokens: int) -> int:
+    if one.both_ways:
+        return n_tokens * min(n_tokens, one.window or n_tokens)
+    return attended_pairs(n_tokens, window_tokens=one.window)
 
 
 def attended_pairs(n_tokens: int, *, window_tokens: int | None = None) -> int:

@@ -80,7 +80,7 @@ class MemoryFigures:
                 self.weights.total,
                 "bytes",
                 self.basis,
-                f"{rest:,} without tables + {n_tables} x {self.rows:,} x {model.hidden_size:,} "
+                f"{rest:,} without tables + {n_tables} x {self.rows:,} x {model.table_width:,} "
                 f"x {table_bits} bytes; {self._formats()}{self._vocabulary()}",
                 "; ".join(filter(None, (model.cited_source, self._weights_source()))),
             ),
@@ -88,7 +88,7 @@ class MemoryFigures:
                 tables,
                 "bytes",
                 self.basis,
-                f"{n_tables} x {self.rows:,} x {model.hidden_size:,} x {table_bits} bytes "
+                f"{n_tables} x {self.rows:,} x {model.table_width:,} x {table_bits} bytes "
                 f"({'tied' if n_tables == 1 else 'input table and output head'})"
                 f"{self._vocabulary()}",
                 model.cited_source,
@@ -202,7 +202,8 @@ class MemoryFigures:
     def _table_bits(self) -> str:
         tables = self.weights.input_embedding + self.weights.output_head
         n_tables = 1 if self.model.tied_embeddings else 2
-        return f"{tables / (n_tables * self.rows * self.model.hidden_size):.4g}"
+        n_elements = n_tables * self.rows * self.model.table_width
+        return f"{tables / n_elements:.4g}" if n_elements else "0"
 
     def _formats(self) -> str:
         return self.weights.in_words()

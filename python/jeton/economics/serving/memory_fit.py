@@ -7,6 +7,7 @@ from typing import Any
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import AttentionKind, ModelFacts
+from jeton.economics.serving.activations import prefill_activation_bytes
 from jeton.economics.serving.capacity import cached_tokens, longest_context
 from jeton.economics.serving.memory import (
     full_page_bytes,
@@ -35,6 +36,8 @@ class MemoryFit:
         n_requests: Requests of that length at once: those that fit in whole pages, at most those
             that the engine runs side by side; 0 where they are longer than the context.
         notes: Facts that are easily overlooked, one sentence each.
+        batch_tokens: Tokens of one batch that fit, of a model that writes no text; None: it
+            writes. Requests are then the texts of a batch.
     """
 
     gpu: str
@@ -44,6 +47,7 @@ class MemoryFit:
     request_tokens: int
     n_requests: int
     notes: tuple[str, ...]
+    batch_tokens: int | None = None
 
     @property
     def group(self) -> str:
@@ -71,6 +75,7 @@ class MemoryFit:
             "longest_context_tokens": self.longest_context_tokens,
             "request_tokens": self.request_tokens,
             "n_requests": self.n_requests,
+            "batch_tokens": self.batch_tokens,
             "notes": list(self.notes),
         }
 
@@ -91,6 +96,9 @@ def fit_on(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, *, request_tokens
     size = plan.rules.sequence_bytes(model, request_tokens, held, gpu, budget.tensor_parallel)
     n_fit = int(budget.group_kv_bytes / budget.n_replicas // size) if size and budget.fits else 0
     n_taken = min(n_fit, plan.requests(gpu)) * budget.n_replicas
+    batch = None if model.generates else _batch_tokens(model, budget)
+    if batch is not None:
+        n_fit = n_taken = batch // max(request_tokens, 1)
     return MemoryFit(
         gpu=gpu.name,
         budget=budget,
@@ -99,7 +107,18 @@ def fit_on(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, *, request_tokens
         request_tokens=request_tokens,
         n_requests=0 if request_tokens > context else n_taken,
         notes=_notes(model, gpu, plan, budget, request_tokens, n_fit),
+        batch_tokens=batch,
     )
+
+
+def _batch_tokens(model: ModelFacts, budget: MemoryBudget) -> int:
+    """Return the tokens of a batch whose activations fill what is left beside the weights."""
+    if not budget.fits:
+        return 0
+    room = budget.kv_bytes + budget.activation_bytes
+    some = 1 << 20
+    each = prefill_activation_bytes(model, some, n_scored_tokens=0, n_gpus=budget.tensor_parallel)
+    return room * some // each * budget.n_replicas
 
 
 def _notes(
@@ -129,6 +148,11 @@ def _notes(
         notes.append(
             f"a request of {request_tokens:,} tokens is beyond the context of {context:,}: the "
             "engine answers it with an error"
+        )
+    elif not model.generates:
+        notes.append(
+            f"{model.name} reads a text whole and writes none: it caches nothing, and a batch "
+            "takes activations alone; servers of embeddings limit the tokens of a batch"
         )
     elif budget.fits and n_fit > most:
         notes.append(f"{n_fit:,} requests fit {gpu.name}; {plan.engine} runs {most:,} of them")

@@ -102,7 +102,7 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
     of transformers.
     """
     d = model.hidden_size
-    rows = table_rows(model, vocab_size)
+    rows, width = table_rows(model, vocab_size), model.table_width
     parts = [part for layer in model.layers for part in layer.parts(d)]
     beside = [part for part in model.extra_parts if part.role not in ("vision", "mtp")]
     matrices = [part for part in parts if part.role != "norms"]
@@ -112,9 +112,9 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
     layer_matrices = sum(part.n_parameters for part in (*matrices, *rest))
     attention = [part for part in matrices if part.role == "attention"]
     return ParameterCount(
-        input_embedding=rows * d,
-        output_head=0 if model.tied_embeddings else rows * d,
-        head_matrix=rows * d,
+        input_embedding=rows * width,
+        output_head=0 if model.tied_embeddings else rows * width,
+        head_matrix=rows * width,
         position_table=model.position_table_tokens * d + tables,
         layer_matrices=layer_matrices,
         active_layer_matrices=sum(part.n_active for part in (*matrices, *rest)),

@@ -253,7 +253,7 @@ def _by_role(formats: WeightFormat) -> _How:
 
 def _sum(model: ModelFacts, rows: int, format_of: _How) -> tuple[WeightPart, ...]:
     """Add up all tensors by part and format."""
-    d = model.hidden_size
+    d, width = model.hidden_size, model.table_width
     found: dict[tuple[Role, str], list[Fraction | int]] = {}
 
     def add(part: Part, layer: int | None) -> None:
@@ -265,18 +265,18 @@ def _sum(model: ModelFacts, rows: int, format_of: _How) -> tuple[WeightPart, ...
         sums[("even", "heads", "whole").index(part.split) + 1] += size
 
     # A tied table has the format of the head.
-    table = Part("lm_head" if model.tied_embeddings else "embed_tokens", "embedding", rows, d)
+    table = Part("lm_head" if model.tied_embeddings else "embed_tokens", "embedding", rows, width)
     if model.tied_embeddings:
-        as_head = format_of(Part("lm_head", "head", rows, d), None)
+        as_head = format_of(Part("lm_head", "head", rows, width), None)
         found[("embedding", as_head.name)] = [
-            rows * d,
-            rows * d * as_head.bytes,
+            rows * width,
+            rows * width * as_head.bytes,
             Fraction(0),
             Fraction(0),
         ]
     else:
         add(table, None)
-        add(Part("lm_head", "head", rows, d), None)
+        add(Part("lm_head", "head", rows, width), None)
     if model.position_table_tokens:
         add(Part("positions", "norms", model.position_table_tokens, d, split="whole"), None)
     for place, layer in enumerate(model.layers):

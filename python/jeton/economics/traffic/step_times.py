@@ -134,7 +134,8 @@ class StepTimes:
         Source: roofline, doi:10.1145/1498765.1498785; shares as in `serving.latency`.
 
         Raises:
-            UsageError: A share is outside (0, 1], or a number below its least value.
+            UsageError: A share is outside (0, 1], a number is below its least value, or the model
+                is an encoder.
         """
         for share in (flops_share, bandwidth_share):
             if not 0 < share <= 1:
@@ -143,6 +144,11 @@ class StepTimes:
                 )
         if not 0 <= overhead_seconds < 60:
             raise UsageError(f"overhead_seconds is {overhead_seconds}; expected at least 0")
+        if model.reads_whole:
+            raise UsageError(
+                f"{model.name} reads a text whole; only models that read and write one text are "
+                "replayed\nhint: `jeton memory` says what it takes and how large a batch fits"
+            )
         plan = changed_plan(plan, **changes)
         vocab_size = plan.vocab_size
         per_flop = 1 / (plan.all_gpus * gpu.bf16_dense_flops_per_s * flops_share)

@@ -285,7 +285,7 @@ def prune_vocabulary(
     n_removed = len(id_counts) - n_kept
     return PrunedVocabulary(
         n_kept=n_kept,
-        saved_bytes=n_tables * n_removed * model.hidden_size * dtype_bytes,
+        saved_bytes=n_tables * n_removed * model.table_width * dtype_bytes,
         coverage=coverage,
         min_growth=1 - coverage,
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from jeton.corpus import RequestColumns, RequestsSummary
 from jeton.corpus.names import Names
 from jeton.corpus.requests.log_facts import LogFacts
+from jeton.corpus.requests.sent import SentBlocks
 from jeton.workload.inputs.column_names import ColumnNames
 from jeton.workload.inputs.log_pricing import LogPricing
 from jeton.workload.inputs.request_tokens import RequestTokens
@@ -26,6 +27,10 @@ MAX_REQUEST_ROWS = 1_000_000
 """Requests whose columns are kept for the checks, 69 bytes each; sums are over all of them. The
 first ones are kept, not a draw: how long a cache must live shows in requests that follow one
 another."""
+
+MAX_SENT_WORDS = 40_000_000
+"""Words of hashes and lengths of what was sent that are kept, 8 bytes each, of the first requests:
+some 16 blocks for each of a million requests. Later requests cannot be examined block by block."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +61,7 @@ class RequestEvidence:
             earlier messages and its passages; -1: the log does not show it. Empty: not counted.
         row_numbers: int64 (n,), the number of each request in the log, rising.
         columns: All facts of the requests, as they are priced. None: not kept.
+        sent: Blocks of each request. None: not kept.
         names: Names that the columns refer to.
         pricing: Prices them.
     """
@@ -84,6 +90,7 @@ class RequestEvidence:
     columns: RequestColumns | None = None
     names: ColumnNames = field(default_factory=lambda: ColumnNames())
     pricing: LogPricing | None = None
+    sent: SentBlocks | None = None
 
 
 class RequestCollector:
@@ -93,6 +100,8 @@ class RequestCollector:
         self.pricing = pricing
         self._max_rows = max_rows
         self._parts: list[RequestColumns] = []
+        self._sent: list[SentBlocks] = []
+        self._n_words = 0
         self._n_rows = 0
         self._gone: set[int] = set()
         self._changed: dict[int, RequestColumns] = {}
@@ -111,6 +120,7 @@ class RequestCollector:
         n_bytes = np.diff(batch.texts.offsets)
         kept = self._add_columns(batch.columns)
         self._n_bytes.append(n_bytes[:kept])
+        self._add_sent(batch.sent, kept)
         self.pricing.add(batch, stream)
         self.times.add(batch.columns, n_bytes, models=stream.models, domains=stream.domains)
         for change in batch.corrections:
@@ -179,6 +189,7 @@ class RequestCollector:
         columns = self._as_corrected(columns)
         own = [part.by_row(columns.has_text) for part in (counted, digests, beginnings, blocks)]
         rows = np.arange(len(columns), dtype=np.int64)
+        sent = SentBlocks.concatenate(self._sent)
         gone = [row for row in self._gone if row < len(columns)]
         if gone:
             # Rows that later records showed to be no requests of their own.
@@ -186,6 +197,7 @@ class RequestCollector:
             kept[gone] = False
             columns, own = columns.take(kept), [numbers[kept] for numbers in own]
             rows = rows[kept]
+            sent = sent.take(rows)
         return RequestEvidence(
             summary=summary,
             domain=columns.domain,
@@ -209,6 +221,7 @@ class RequestCollector:
             columns=columns,
             names=self._names,
             pricing=self.pricing,
+            sent=sent,
         )
 
     def timeline_tally(self, counted: RequestTokens) -> TimeTally:
@@ -257,6 +270,7 @@ class RequestCollector:
             columns = part._as_corrected(RequestColumns.concatenate(part._parts))
             kept = merged._add_columns(part._names.renumbered(columns, names))
             merged._n_bytes.append(np.concatenate([np.empty(0, np.int64), *part._n_bytes])[:kept])
+            merged._add_sent(SentBlocks.concatenate(part._sent), kept)
             merged._gone.update(row + first for row in part._gone if row < kept)
             merged._first_rows.update({p: row + first for p, row in part._first_rows.items()})
             merged._is_complete &= part._is_complete
@@ -287,3 +301,11 @@ class RequestCollector:
         self._n_rows += len(columns)
         self._parts.append(columns)
         return len(columns)
+
+    def _add_sent(self, sent: SentBlocks | None, n_rows: int) -> None:
+        """Keep the blocks of the first requests that there is room for."""
+        own = SentBlocks.of([b""] * n_rows)
+        if sent is not None and self._n_words + len(sent.words) <= MAX_SENT_WORDS:
+            own = sent.take(np.arange(n_rows))
+        self._n_words += len(own.words)
+        self._sent.append(own)

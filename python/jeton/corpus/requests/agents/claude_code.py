@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from jeton.corpus.requests.agents.base import MAX_KEPT, Agent, FileState, child, summed, text
 from jeton.corpus.requests.counts import Report
-from jeton.corpus.requests.facts import is_unbilled_refusal, usage_of_mapping
+from jeton.corpus.requests.facts import is_unbilled_refusal, miss_reason_of, usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest, first
 from jeton.corpus.requests.providers import provider_of_answer, provider_of_model
 from jeton.dimensions import NOT_BILLED
@@ -82,6 +82,10 @@ def _message(
     parsed.time = first(record, ("timestamp", "time"))
     parsed.provider = provider_of_model(model) or provider_of_answer(parsed.id)
     parsed.usage = usage_of_mapping(usage, report, parsed, record.get("costUSD"))
+    parsed.miss_reason = miss_reason_of(message)
+    parsed.agent = str(first(record, ("agentId", "agent_id")) or "")
+    if not parsed.agent and record.get("isSidechain") is True:
+        parsed.agent = "sidechain"
     if is_unbilled_refusal(message, parsed, report):
         parsed.tariff = NOT_BILLED
     seen = state.shared.setdefault(_SHAPE, {})

@@ -1,0 +1,187 @@
+"""Findings about prompt caches and agents: one for each verdict that costs something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import partial
+
+from jeton.auditing.caching.agents import AgentUse
+from jeton.auditing.caching.result import CacheReport, VerdictGroup
+from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.replaying.mended_caches import finding_of_verdict
+from jeton.economics.ledger import Ledger
+from jeton.findings import Basis, Figure, Finding, Severity
+
+__all__ = ["CACHE_CHECKS", "findings_of_caches"]
+
+MIN_SHARE = Decimal("0.005")
+"""Least share of the bill: what costs less is the price of a cache that works."""
+
+_CENT = Decimal("0.01")
+
+_TITLES = {
+    "changed": "{block} changes from request to request ({change}), so that the prompt cache ends "
+    "there: {tokens} tokens were paid again",
+    "expired": "The prompt cache ended before the next request came: {tokens} tokens were paid "
+    "again",
+    "switched": "The {change} changes within a session, so that its cache is lost: {tokens} tokens "
+    "were paid again",
+    "below-minimum": "The text that requests share is shorter than the model's cache takes: "
+    "{tokens} tokens were paid in full",
+    "no-mark": "No cache mark covers what is sent again: {tokens} tokens were paid in full",
+    "mark-late": "The cache mark stands behind text that changes: {tokens} tokens were paid again",
+    "look-back": "More than 20 blocks stand between two cache marks: {tokens} tokens were paid "
+    "again",
+    "concurrent": "Requests were sent at once, before the first had written the cache: {tokens} "
+    "tokens were paid again",
+    "write-unread": "{tokens} tokens were written to the prompt cache and not read again",
+    "hour-unearned": "{tokens} tokens were written for an hour, and every read came within 5 "
+    "minutes",
+    "provider": "The beginning was equal and alive, and the provider's cache missed it: {tokens} "
+    "tokens were paid again",
+}
+_CAUSES = {
+    "changed": "A cache ends at the first difference. {difference}",
+    "expired": "A prefix lives for a time after its last use; these requests came later.",
+    "switched": "A cache belongs to one model, and for Claude to the same parameters.",
+    "below-minimum": "A shorter prefix is not cached, and the mark is ignored without an error.",
+    "no-mark": "The provider caches only up to a mark.",
+    "mark-late": "An entry ends where a mark stands; one behind changing text fits no other "
+    "request.",
+    "look-back": "The provider looks for an entry at most 20 blocks before a mark.",
+    "concurrent": "An entry can be read from the first token of its writer's answer on.",
+    "write-unread": "A write costs more than sending the text; only reads earn that.",
+    "hour-unearned": "A write for an hour costs 2 times the input, one for 5 minutes 1.25 times.",
+    "provider": "Caches are kept as far as there is room; routing may go to another server.",
+}
+_AGENT_TITLES = {
+    "results-carried": "Results of {name} are sent again with every turn: {tokens} tokens in "
+    "{requests} requests",
+    "pictures-carried": "Pictures are sent again with every turn: {tokens} tokens in "
+    "{requests} requests",
+    "tools-unused": "Tools are declared that are never called: {tokens} tokens in {requests} "
+    "requests",
+    "retries": "{requests} requests repeat the one before within a minute: {tokens} input tokens",
+    "loops": "{requests} calls of {name} repeat earlier ones of their session",
+    "batchable": "{requests} requests look like a batch: no session, one turn, an even pace",
+}
+
+
+def findings_of_caches(report: CacheReport | None, ledger: Ledger | None) -> Iterator[Finding]:
+    """Yield the findings about caches and agents of a log.
+
+    Args:
+        report: The examination; None: there is none.
+        ledger: The bill.
+    """
+    if report is None or ledger is None or not ledger.usd:
+        return
+    by_verdict: dict[str, list[VerdictGroup]] = {}
+    for group in report.faults:
+        by_verdict.setdefault(group.verdict, []).append(group)
+    for verdict, groups in by_verdict.items():
+        if sum(group.usd for group in groups) >= MIN_SHARE * ledger.usd:
+            yield _of_verdict(verdict, groups, report)
+    by_kind: dict[str, list[AgentUse]] = {}
+    for use in report.agents:
+        by_kind.setdefault(use.kind, []).append(use)
+    year = ledger.per_year()
+    for kind, uses in by_kind.items():
+        if sum(use.usd for use in uses) >= MIN_SHARE * ledger.usd:
+            yield _of_agents(kind, uses, None if year is None else year / ledger.usd)
+
+
+def _of_verdict(verdict: str, groups: list[VerdictGroup], report: CacheReport) -> Finding:
+    first = groups[0]
+    n_tokens = sum(group.n_tokens for group in groups)
+    years = [group.usd_per_year for group in groups if group.usd_per_year is not None]
+    difference = ""
+    if first.before:
+        difference = f"Before: {first.before!r}; after: {first.after!r}."
+    facts = {
+        "block": first.block or "The beginning",
+        "change": first.change or "its text",
+        "tokens": f"{n_tokens:,}",
+    }
+    error = float(report.predicted_error.get("mean_share_of_input", 0.0))
+    return Finding(
+        id=finding_of_verdict(verdict),
+        severity=Severity.WARNING,
+        title=_TITLES[verdict].format(**facts),
+        where="the requests",
+        figure=Figure(
+            value=n_tokens,
+            unit="input tokens of the log",
+            basis=Basis.ESTIMATED,
+            formula=(
+                f"{sum(g.n_requests for g in groups):,} requests; cost as logged less that of a "
+                "replay with this fault mended, reads and writes priced again; the replay is off "
+                f"by {percent(error)} of the input"
+            ),
+        ),
+        cause=_CAUSES[verdict].format(difference=difference).strip(),
+        remedy="; ".join(dict.fromkeys(group.remedy for group in groups if group.remedy)),
+        saving_usd_per_year=sum(years, Decimal(0)).quantize(_CENT) if years else None,
+        saving_formula="cost as logged less that of the replay, in a year" if years else "",
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "verdict": verdict,
+            "n_requests": sum(group.n_requests for group in groups),
+            "blocks": [
+                {"block": g.block, "change": g.change, "before": g.before, "after": g.after}
+                for g in groups
+            ],
+        },
+    )
+
+
+def _of_agents(kind: str, uses: list[AgentUse], year: Decimal | None) -> Finding:
+    usd = sum((use.usd for use in uses), Decimal(0))
+    names = ", ".join(dict.fromkeys(use.name for use in uses if use.name))
+    facts = {
+        "name": names or "tools",
+        "tokens": f"{sum(use.n_tokens for use in uses):,}",
+        "requests": f"{sum(use.n_requests for use in uses):,}",
+    }
+    is_choice = kind in ("batchable", "loops")
+    saving = None if year is None else (usd * year).quantize(_CENT)
+    evidence: dict[str, object] = {"tools": names, "usd": f"{usd:.6f}"}
+    if is_choice and saving is not None:
+        evidence["usd_per_year_at_stake"] = str(saving)
+    return Finding(
+        id=f"agent-{kind}",
+        severity=Severity.INFO if is_choice else Severity.WARNING,
+        title=_AGENT_TITLES[kind].format(**facts),
+        where="the requests",
+        figure=Figure(
+            value=sum(use.n_tokens for use in uses),
+            unit="input tokens of the log",
+            basis=Basis.ESTIMATED,
+            formula="tokens of these blocks or requests, each time they were sent",
+        ),
+        cause="Each turn of an agent sends the whole conversation again."
+        if "carried" in kind or kind == "tools-unused"
+        else "The requests are the same, or come one by one where no one waits for them.",
+        remedy=uses[0].remedy,
+        saving_usd_per_year=None if is_choice else saving,
+        saving_formula="" if is_choice else "cost of the log less that without them, in a year",
+        saving_basis=Basis.ESTIMATED,
+        evidence=evidence,
+    )
+
+
+def _only(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: A002
+    for finding in findings_of_caches(evidence.cache, evidence.ledger):
+        if finding.id == id:
+            yield finding
+
+
+CACHE_CHECKS: dict[str, Callable[[Evidence], Iterator[Finding]]] = {
+    id: partial(_only, id)
+    for id in (
+        *(finding_of_verdict(verdict) for verdict in _TITLES),
+        *(f"agent-{kind}" for kind in _AGENT_TITLES),
+    )
+}
+"""Checks by the id of their finding."""

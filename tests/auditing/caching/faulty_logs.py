@@ -1,0 +1,333 @@
+"""Drawn logs with one known fault each, beside the same logs without it."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import random
+
+from tests.auditing.caching.cache_simulator import START, Faulty, Request, Sent, iso, text
+
+# Workloads
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+
+def tool(rng: random.Random, number: int, tokens: int = 120) -> Request:
+    """Definition of a tool."""
+    return {
+        "name": f"tool_{number}",
+        "description": text(rng, tokens),
+        "input_schema": {"type": "object", "properties": {"q": {"type": "string"}}},
+    }
+
+
+def singles(
+    rng: random.Random,
+    *,
+    n: int = 40,
+    gap: float = 60.0,
+    system: int = 3000,
+    tools: int = 4,
+    mark: Request = MARK,
+    model: str = "claude-sonnet-4-5",
+) -> list[Sent]:
+    """Independent requests with one system prompt."""
+    shared = text(rng, system)
+    defined = [tool(rng, i) for i in range(tools)]
+    return [
+        Sent(
+            START + gap * i + rng.random() * min(gap, 1.0) * 0.5,
+            {
+                "model": model,
+                "max_tokens": 500,
+                "tools": copy.deepcopy(defined),
+                "system": [{"type": "text", "text": shared, **mark}],
+                "messages": [
+                    {"role": "user", "content": [
+                        {"type": "text", "text": f"Case {i}: {text(rng, 60 + rng.randrange(80))}"}
+                    ]}
+                ],
+            },
+            output=rng.randrange(60, 160),
+        )
+        for i in range(n)
+    ]  # fmt: skip
+
+
+def agent(
+    rng: random.Random,
+    *,
+    sessions: int = 2,
+    turns: int = 14,
+    marked: bool = True,
+    blocks: int = 1,
+    result: int = 250,
+    thinking: bool = False,
+    gap: float = 20.0,
+) -> list[Sent]:
+    """Sessions of an agent whose conversations grow."""
+    shared, found = text(rng, 2000), []
+    defined = [tool(rng, i) for i in range(4)]
+    for s in range(sessions):
+        history: list[Request] = [
+            {"role": "user", "content": [{"type": "text", "text": f"Task {s}: {text(rng, 80)}"}]}
+        ]
+        for t in range(turns):
+            messages = copy.deepcopy(history)
+            system: list[Request] = [{"type": "text", "text": shared}]
+            if marked:
+                system[0].update(copy.deepcopy(MARK))
+                messages[-1]["content"][-1].update(copy.deepcopy(MARK))
+            found.append(
+                Sent(
+                    START + s * 7 + t * gap + rng.random(),
+                    {
+                        "model": "claude-sonnet-4-5",
+                        "max_tokens": 900,
+                        "tools": copy.deepcopy(defined),
+                        "system": system,
+                        "messages": messages,
+                    },
+                    output=rng.randrange(80, 160),
+                    session=f"session-{s}",
+                )
+            )
+            said: list[Request] = []
+            if thinking:
+                said.append(
+                    {"type": "thinking", "thinking": text(rng, 300), "signature": f"s{s}{t}"}
+                )
+            back = []
+            for b in range(blocks):
+                call = f"toolu_{s}_{t}_{b}"
+                said.append(
+                    {"type": "tool_use", "id": call, "name": f"tool_{rng.randrange(4)}",
+                     "input": {"q": text(rng, 10)}}
+                )  # fmt: skip
+                back.append(
+                    {"type": "tool_result", "tool_use_id": call, "content": text(rng, result)}
+                )
+            history += [{"role": "assistant", "content": said}, {"role": "user", "content": back}]
+    return sorted(found, key=lambda one: one.time)
+
+
+# Faults
+
+
+def control(rng: random.Random) -> Faulty:
+    sent = singles(rng)
+    return Faulty(sent, sent)
+
+
+def healthy_agent(rng: random.Random) -> Faulty:
+    sent = agent(rng)
+    return Faulty(sent, sent)
+
+
+def clock(rng: random.Random) -> Faulty:
+    mended = singles(rng)
+    sent = copy.deepcopy(mended)
+    for one, good in zip(sent, mended, strict=True):
+        own = f"Current time: {iso(one.time)}\n"
+        one.body["system"][0]["text"] = own + one.body["system"][0]["text"]
+        good.body["messages"][0]["content"].append({"type": "text", "text": own})
+    return Faulty(sent, mended, "changed", "cache-changed")
+
+
+def tool_order(rng: random.Random) -> Faulty:
+    mended = singles(rng, tools=16)
+    sent = copy.deepcopy(mended)
+    for one in sent:
+        rng.shuffle(one.body["tools"])
+    return Faulty(sent, mended, "changed", "cache-changed")
+
+
+def tool_schema(rng: random.Random) -> Faulty:
+    mended = singles(rng, tools=8)
+    sent = copy.deepcopy(mended)
+    for i, one in enumerate(sent):
+        one.body["tools"][2]["description"] += f" build {i:04d}"
+        mended[i].body["tools"][2]["description"] += " build 0000"
+    return Faulty(sent, mended, "changed", "cache-changed")
+
+
+def model_switch(rng: random.Random) -> Faulty:
+    mended = agent(rng)
+    sent = copy.deepcopy(mended)
+    for i, one in enumerate(sent):
+        if i % 7 in (3, 4, 5):
+            one.body["model"] = "claude-sonnet-4-0"
+    return Faulty(sent, mended, "switched", "cache-switched")
+
+
+def below(rng: random.Random, model: str, system: int, least: int) -> Faulty:
+    sent = singles(rng, system=system, tools=0, model=model)
+    mended = copy.deepcopy(sent)
+    more = text(rng, least - system)
+    for one in mended:
+        one.body["system"][0]["text"] += more
+    return Faulty(sent, mended, "below-minimum", "cache-below-minimum")
+
+
+def expired(rng: random.Random) -> Faulty:
+    sent = singles(rng, gap=480.0)
+    mended = copy.deepcopy(sent)
+    for one in mended:
+        one.body["system"][0].update(copy.deepcopy(HOUR))
+    return Faulty(sent, mended, "expired", "cache-expired")
+
+
+def hour(rng: random.Random) -> Faulty:
+    mended = agent(rng, sessions=3)
+    sent = copy.deepcopy(mended)
+    for one in sent:
+        one.body["system"][0].update(copy.deepcopy(HOUR))
+        one.body["messages"][-1]["content"][-1].update(copy.deepcopy(HOUR))
+    return Faulty(sent, mended, "hour-unearned", "cache-hour-unearned")
+
+
+def unique_documents(rng: random.Random) -> Faulty:
+    mended = singles(rng, system=200, tools=0, mark={})
+    for one in mended:
+        one.body["messages"][0]["content"].insert(0, {"type": "text", "text": text(rng, 1800)})
+    sent = copy.deepcopy(mended)
+    for one in sent:
+        one.body["messages"][0]["content"][0].update(copy.deepcopy(MARK))
+    return Faulty(sent, mended, "write-unread", "cache-writes-unread")
+
+
+def no_mark(rng: random.Random) -> Faulty:
+    mended = agent(rng)
+    sent = copy.deepcopy(mended)
+    for one in sent:
+        one.body["system"][0].pop("cache_control")
+        one.body["messages"][-1]["content"][-1].pop("cache_control")
+    return Faulty(sent, mended, "no-mark", "cache-no-mark")
+
+
+def large_result(rng: random.Random) -> Faulty:
+    mended = agent(rng, sessions=1, turns=24, gap=15.0)
+    sent = copy.deepcopy(mended)
+    large = text(rng, 12_000)
+    for one in sent:
+        if len(one.body["messages"]) > 2:
+            one.body["messages"][2]["content"][0]["content"] = large
+    for i, one in enumerate(mended):
+        if 1 <= i <= 3:
+            one.body["messages"][2]["content"][0]["content"] = large
+    return Faulty(sent, mended, "", "agent-results-carried")
+
+
+def retries(rng: random.Random) -> Faulty:
+    mended = singles(rng, gap=90.0)
+    sent = []
+    for i, one in enumerate(mended):
+        sent.append(one)
+        if i % 2:
+            for k in (1, 2):
+                sent.append(Sent(one.time + 4.0 * k, copy.deepcopy(one.body), one.output))
+    return Faulty(sent, mended, "", "agent-retries")
+
+
+def concurrent(rng: random.Random) -> Faulty:
+    sent = singles(rng, n=40, gap=0.05)
+    for i, one in enumerate(sent):
+        one.time = START + (i // 10) * 900.0 + (i % 10) * 0.02
+    return Faulty(sent, sent, "concurrent", "cache-concurrent", wait=True)
+
+
+def mark_late(rng: random.Random) -> Faulty:
+    mended = singles(rng)
+    sent = copy.deepcopy(mended)
+    for one in sent:
+        one.body["system"][0].pop("cache_control")
+        one.body["messages"][0]["content"][-1].update(copy.deepcopy(MARK))
+    return Faulty(sent, mended, "mark-late", "cache-mark-late")
+
+
+def look_back(rng: random.Random) -> Faulty:
+    sent = agent(rng, sessions=2, turns=8, blocks=13, result=120)
+    for one in sent:
+        one.body["system"][0].pop("cache_control")
+    mended = copy.deepcopy(sent)
+    for one in mended:
+        flat = [part for message in one.body["messages"] for part in message["content"]]
+        for part in flat[-16::-15][:2]:
+            part.update(copy.deepcopy(MARK))
+        one.body["system"][0].update(copy.deepcopy(MARK))
+    return Faulty(sent, mended, "look-back", "cache-look-back")
+
+
+def thinking_removed(rng: random.Random) -> Faulty:
+    mended = agent(rng, thinking=True, sessions=2, turns=16, result=500)
+    sent = copy.deepcopy(mended)
+    for one in sent:
+        said = [m for m in one.body["messages"] if m["role"] == "assistant"]
+        for message in said[:-1]:
+            message["content"] = [p for p in message["content"] if p["type"] != "thinking"]
+    return Faulty(sent, mended, "changed", "cache-changed")
+
+
+def pictures(rng: random.Random) -> Faulty:
+    mended = agent(rng, sessions=2, turns=20)
+    sent = copy.deepcopy(mended)
+    seen: dict[str, int] = {}
+    for one, good in zip(sent, mended, strict=True):
+        data = hashlib.sha1(one.session.encode()).hexdigest() * 40
+        picture = {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": data},
+        }
+        one.body["messages"][0]["content"].insert(0, picture)
+        seen[one.session] = seen.get(one.session, 0) + 1
+        if seen[one.session] <= 3:
+            good.body["messages"][0]["content"].insert(0, picture)
+    return Faulty(sent, mended, "", "agent-pictures-carried")
+
+
+def openai_clock(rng: random.Random) -> Faulty:
+    mended = []
+    for one in singles(rng, model="gpt-4o", tools=0):
+        body = {
+            "model": "gpt-4o",
+            "messages": [
+                {"role": "system", "content": one.body["system"][0]["text"]},
+                {"role": "user", "content": one.body["messages"][0]["content"][0]["text"]},
+            ],
+        }
+        mended.append(Sent(one.time, body, one.output))
+    sent = copy.deepcopy(mended)
+    for one, good in zip(sent, mended, strict=True):
+        own = f"Current time: {iso(one.time)}\n"
+        one.body["messages"][0]["content"] = own + one.body["messages"][0]["content"]
+        good.body["messages"][1]["content"] += own
+    return Faulty(sent, mended, "changed", "cache-changed")
+
+
+FAULTS = {
+    "01 clock in system": clock,
+    "02 order of tools": tool_order,
+    "03 schema of a tool": tool_schema,
+    "04 model switched": model_switch,
+    "05 below minimum": lambda rng: below(rng, "claude-sonnet-4-5", 800, 1024),
+    "05b below minimum of haiku": lambda rng: below(rng, "claude-haiku-4-5", 3200, 4096),
+    "06 expired": expired,
+    "07 hour unearned": hour,
+    "08 unique documents": unique_documents,
+    "09 agent without marks": no_mark,
+    "13 concurrent": concurrent,
+    "14 mark late": mark_late,
+    "15 look-back": look_back,
+    "16 thinking removed": thinking_removed,
+    "20 openai clock": openai_clock,
+}
+"""Faults of caches."""
+
+AGENT_FAULTS = {
+    "10 large result": large_result,
+    "11 retries": retries,
+    "17 pictures": pictures,
+}
+"""Faults of agents beside caches."""
