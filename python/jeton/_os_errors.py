@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 from collections.abc import Mapping
 
 __all__ = ["os_message"]
@@ -20,6 +21,10 @@ _BY_NUMBER: Mapping[int, str] = {
     errno.EISDIR: "name a file in it",
     errno.ENAMETOOLONG: "take a shorter name",
     errno.ELOOP: "the link leads to itself; name the file that it should lead to",
+    errno.EADDRINUSE: "another program listens there; name another port",
+    errno.EADDRNOTAVAIL: "this machine does not have that address; name one of its own",
+    socket.EAI_NONAME: "look at the spelling of the host; it is a name or an address",
+    errno.ESRCH: "look at the number of the process, and whether it still runs",
     errno.EBADF: "standard input or output is closed; give the command one: </dev/null, >/dev/null",
     errno.EMFILE: "close files, or raise the limit: ulimit -n",
 }

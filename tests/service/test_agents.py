@@ -62,6 +62,23 @@ def refusal(result: Any) -> str:
     return str(result.content[0].text)
 
 
+def test_arguments_that_a_tool_does_not_have(tokenizers: ServedTokenizers, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"prompt": "Hello", "usage": {"prompt_tokens": 3}}\n', encoding="utf-8")
+
+    async def work(client: Client) -> None:
+        given = {"text": "a", "tokenizr": "med"}
+        said = refusal(await client.call_tool("count_tokens", given))
+        assert "'tokenizr'" in said
+        assert "did you mean tokenizer" in said
+        said = refusal(await client.call_tool("price_prompt", {"text": "a"}))
+        assert said.endswith("price_prompt needs the argument 'model'")
+        found = value(await client.call_tool("explain_difference", {"a": "main", "b": "med"}))
+        assert ascii(found["text"])[:20] == found["text_escaped"][:20]
+
+    ask(agent_server(AgentTools(tokenizers, (tmp_path,))), work)
+
+
 def test_every_tool_is_described(tokenizers: ServedTokenizers) -> None:
     async def work(client: Client) -> None:
         tools = (await client.list_tools()).tools

@@ -14,9 +14,12 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from jeton.service import ServiceSettings
+from jeton.service.arrow import ARROW_TYPE
 from jeton.service.compat import COMPAT
 from jeton.service.routes import OWN_ROUTES
-from tests.service.live import Live
+from tests.formats import small
+from tests.service.live import Live, live
 
 N_EXAMPLES = 5
 
@@ -36,7 +39,7 @@ POSTS = [route.path for route in OWN_ROUTES] + [
 ]  # fmt: skip
 
 
-GETS = ["/healthz", "/readyz", "/metrics", "/v1/info", "/v1/shadow"]
+GETS = ["/healthz", "/readyz", "/metrics", "/v1/info"]
 POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
 OPERATIONS = [
     *(("POST", path, POSITIVE) for path in POSTS),
@@ -91,3 +94,23 @@ def test_every_field_of_the_document_is_described(document: dict[str, Any]) -> N
         name for name, schema in document["components"]["schemas"].items() if "title" not in schema
     ]
     assert not bare
+
+
+def test_the_document_names_streams_files_and_keys(document: dict[str, Any]) -> None:
+    for path in ("/v1/count", "/v1/encode", "/v1/decode"):
+        operation = document["paths"][path]["post"]
+        assert ARROW_TYPE in operation["requestBody"]["content"]
+        assert ARROW_TYPE in operation["responses"]["200"]["content"]
+    body = document["paths"]["/v1/tokenizers"]["post"]["requestBody"]
+    assert list(body["content"]) == ["application/octet-stream"]
+    assert "security" not in document
+    assert "/v1/shadow" not in document["paths"]
+
+
+def test_the_document_names_keys() -> None:
+    with live(
+        ServiceSettings(tokenizers={"s": small.tokenizer()}, keys={"a": "a-key-of-length"})
+    ) as server:
+        document = server.get("/openapi.json").json()
+    assert set(document["components"]["securitySchemes"]) == {"bearer", "key"}
+    assert document["security"] == [{"bearer": []}, {"key": []}]

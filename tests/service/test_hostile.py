@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import socket
 import threading
@@ -15,9 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jeton._os_errors import os_message
+from jeton.errors import RecordError
 from jeton.service import ServiceLimits, ServiceSettings
+from jeton.service.files import read_keys
 from jeton.service.keys import ApiKeys
 from jeton.service.rates import RequestRates
+from jeton.service.running import bound_socket
 from tests.formats import small
 from tests.service.live import Live, live
 
@@ -166,7 +171,11 @@ def test_a_slow_header_and_a_slow_body(tight: Live) -> None:
 
 def test_half_closed_connections(tight: Live) -> None:
     whole = raw(tight, request(b'{"text": "hello"}'), close_sending=True)
-    assert whole == b"" or status(whole) == 200
+    assert status(whole) == 200
+    alive = request(b'{"text": "hello"}').replace(b"connection: close\r\n", b"")
+    # A connection that would stay open closes behind its last answer.
+    twice = raw(tight, alive * 2, close_sending=True)
+    assert twice.count(b"HTTP/1.1 200") == 2
     torn = raw(tight, request(b"{", b"content-length: 50"), close_sending=True)
     assert torn == b"" or status(torn) in (400, 408)
     assert tight.post("/v1/count", {"text": "hello"}).status_code == 200
@@ -176,6 +185,13 @@ def test_a_flood_of_headers(tight: Live) -> None:
     many = b"".join(b"x-%d: %s\r\n" % (n, b"a" * 100) for n in range(500))
     answer = raw(tight, b"GET /healthz HTTP/1.1\r\nhost: x\r\n" + many)
     assert status(answer) == 431
+    # Whole in one piece, a body behind it; and one long value.
+    for lines in (many[:12_000].rpartition(b"\r\n")[0], b"x: " + b"a" * 9_000):
+        for path in (b"/v1/count", b"/healthz"):
+            flood = request(b'{"text": "hello"}', lines, path=path)
+            assert status(raw(tight, flood)) == 431
+    few = b"\r\n".join(b"x-%d: %s" % (n, b"a" * 100) for n in range(60))
+    assert status(raw(tight, request(b'{"text": "hello"}', few))) == 200
     long = b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
     assert status(raw(tight, long)) in (404, 414, 431)
 
@@ -209,6 +225,46 @@ def test_methods_and_types(tight: Live) -> None:
     assert "Content-Type" in form.json()["error"]["hint"]
     named = {"content-type": "application/json; charset=utf-8"}
     assert httpx.post(f"{tight.url}/v1/count", content=b'{"text":"a"}', headers=named).json()
+
+
+def test_answers_say_which_methods_there_are(tight: Live) -> None:
+    assert httpx.get(f"{tight.url}/v1/count").headers["allow"] == "OPTIONS, POST"
+    assert "GET" in httpx.post(f"{tight.url}/v1/info").headers["allow"]
+
+
+@pytest.mark.parametrize("path", ["/v1/count", "/v1/tokenizers", "/tokenize", "/nowhere"])
+def test_compressed_bodies(tight: Live, path: str) -> None:
+    for body in (gzip.compress(b'{"text": "hello"}'), b'{"text": "hello"}'):
+        found = httpx.post(f"{tight.url}{path}", content=body, headers={"content-encoding": "gzip"})
+        assert found.status_code == 415
+        assert "compressed" in found.text
+    plain = httpx.post(
+        f"{tight.url}/v1/count", json={"text": "hello"}, headers={"content-encoding": "identity"}
+    )
+    assert plain.status_code == 200
+
+
+def test_half_characters_are_named(tight: Live) -> None:
+    for text in (rb"\ud800", rb"a\udc00b", rb"\ud800" + b"x" * 50, rb"\uD83D\u0041"):
+        found = httpx.post(f"{tight.url}/v1/count", content=b'{"text": "%s"}' % text)
+        assert found.status_code == 400
+        assert "lone surrogate" in found.json()["error"]["message"]
+    cut = httpx.post(f"{tight.url}/v1/count", content=rb'{"text": "\ud83d\ude00')
+    assert "surrogate" not in cut.json()["error"]["message"]
+
+
+def test_counts_have_the_limit_on_tokens(tight: Live) -> None:
+    text = "\u00e9" * 2_501
+    for path, body in (
+        ("/v1/count", {"text": text}),
+        ("/v1/count", {"texts": ["a", text]}),
+        ("/v1/compare", {"text": text}),
+        ("/v1/audit", {"content": text}),
+        ("/tokenize", {"prompt": text}),
+    ):
+        found = tight.post(path, body)
+        assert found.status_code == 413, (path, found.text)
+    assert tight.post("/v1/count", {"text": text[:2_500]}).status_code == 200
 
 
 def test_clients_that_leave(tight: Live) -> None:
@@ -275,6 +331,31 @@ def test_keys(tmp_path: Path) -> None:
         assert server.get("/healthz").status_code == 200
         assert server.get("/metrics").status_code == 401
     assert ApiKeys({"a": KEY}).name_of([(b"x-api-key", KEY.encode())]) == "a"
+
+
+@pytest.mark.parametrize(("host", "hint"), [("127.0.0.1", "another port"), ("256.1.1.1", "host")])
+def test_addresses_that_cannot_be_had(tight: Live, host: str, hint: str) -> None:
+    with pytest.raises(OSError) as raised:  # noqa: PT011 - the words are asserted
+        bound_socket(host, tight.port)
+    assert hint in os_message(raised.value).partition("hint: ")[2]
+
+
+def test_a_key_belongs_to_one_name(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text(f"alice {KEY}\nbob {KEY}\n", encoding="utf-8")
+    with pytest.raises(RecordError, match="line 2") as raised:
+        read_keys(file)
+    assert KEY not in str(raised.value)
+
+
+def test_guesses_at_keys_have_a_rate() -> None:
+    limits = ServiceLimits(requests_per_minute=1, burst=3)
+    settings = ServiceSettings(tokenizers={"s": small.tokenizer()}, keys={"a": KEY}, limits=limits)
+    with live(settings) as server:
+        wrong = {"x-api-key": "wrong"}
+        codes = [server.post("/v1/count", {"text": "a"}, **wrong).status_code for _ in range(5)]
+        right = server.post("/v1/count", {"text": "a"}, **{"x-api-key": KEY}).status_code
+    assert (codes[0], codes[-1], right) == (401, 429, 200)
 
 
 def test_rates_by_key() -> None:

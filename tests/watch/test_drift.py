@@ -110,6 +110,33 @@ def test_another_tokenizer_is_named_by_drift_and_by_canary() -> None:
     assert alert.cause == "tokenizer"
 
 
+def test_a_history_of_another_tokenizer_is_known_at_the_first_request() -> None:
+    monitor = Monitor(history(), tokenizer="jeton-code-32k")
+    assert monitor.to_dict()["canary"] == "unread"
+    (alert,) = monitor.observe(*requests(1, seed=31))
+    assert (alert.kind, alert.cause, alert.n_requests) == ("canary", "tokenizer", 0)
+    assert f"{TOKENIZER}-v1 -> jeton-code-32k" in alert.line
+    assert monitor.to_dict()["canary"] == "tokenizer"
+    # A history without a canary has a tokenizer that reads one.
+    bare = Monitor(replace(history(), canary=None), tokenizer="jeton-code-32k")
+    assert bare.observe(*requests(1, seed=31))[0].kind == "canary"
+    same = Monitor(history())
+    assert same.observe(*requests(1, seed=31)) == ()
+    assert same.to_dict()["canary"] == "same"
+
+
+@pytest.mark.parametrize(
+    ("added", "signal"),
+    [("<|endoftext|>", "special_hit_share"), ("\u200b" * 40, "invisible_share")],
+)
+def test_a_signal_that_is_its_own_cause_names_it(added: str, signal: str) -> None:
+    monitor = Monitor(history())
+    changed = [replace(r, text=f"{r.text}{added}") for r in requests(200, seed=32)]
+    alert = next(a for r in changed for a in monitor.observe(r) if a.signal == signal)
+    assert alert.cause == "preprocessing"
+    assert "cause: preprocessing" in alert.line
+
+
 def test_a_changed_preprocessing_moves_the_canary_at_once() -> None:
     tokenizer = jeton.load(TOKENIZER)
     monitor = Monitor(tokenizer=tokenizer, preprocess=str.strip)

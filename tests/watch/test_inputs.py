@@ -30,6 +30,31 @@ from jeton.watch.run import Outputs, WatchRun
 from tests.watch.streams import TOKENIZER, requests
 
 
+def test_lines_that_are_left_out_are_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(line(1) + b"not json\n[1]\n" + line(2))
+    said: list[str] = []
+    run = WatchRun(Monitor(tokenizer=TOKENIZER), Outputs(complain=said.append))
+    run.read([str(path)])
+    assert run.monitor.n_requests == 2
+    assert "left out" in said[0]
+    run.follow([FollowedFile(path)], for_seconds=0.01, every_seconds=0.001)
+    assert "2 lines were left out" in said[1]
+
+
+def test_a_process_that_never_was_is_an_error() -> None:
+    found = CliRunner().invoke(app, ["watch", "--pid", "999999999"])
+    assert found.exit_code == 2
+    assert found.stderr.count("no process") == 1
+    assert "number of the process" in found.stderr
+
+
+def test_a_live_source_needs_follow() -> None:
+    found = CliRunner().invoke(app, ["watch", "otlp:127.0.0.1:1", "-t", TOKENIZER])
+    assert found.exit_code == 2
+    assert "--follow" in found.stderr
+
+
 def line(n: int) -> bytes:
     return json.dumps({"prompt": f"text {n}", "n": n}).encode() + b"\n"
 
@@ -202,6 +227,21 @@ def test_spans_of_another_process_are_watched_live(otlp: OtlpReceiver) -> None:
         assert sender.wait(30) == 0
     assert monitor.n_requests == n
     assert monitor.sums.total().n_bytes == sum(len(f"Hello {i}") for i in range(n))
+
+
+def test_an_answer_is_of_the_request_s_type(otlp: OtlpReceiver) -> None:
+    from google.rpc.status_pb2 import Status
+
+    address = f"http://127.0.0.1:{otlp.port}/v1/traces"
+    kind = {"Content-Type": "application/x-protobuf"}
+    wanted = urllib.request.Request(address, data=b"", headers=kind)
+    with urllib.request.urlopen(wanted, timeout=10) as answer:
+        assert answer.headers["Content-Type"] == "application/x-protobuf"
+        assert answer.read() == b""
+    broken = urllib.request.Request(address, data=b"\xff", headers=kind)
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        urllib.request.urlopen(broken, timeout=10)
+    assert "protobuf" in Status.FromString(raised.value.read()).message
 
 
 def test_hostile_bodies_are_refused(otlp: OtlpReceiver) -> None:

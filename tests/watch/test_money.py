@@ -14,7 +14,8 @@ from jeton.economics.ledger import LedgerBuilder
 from jeton.economics.ledger.rows import usage_rows
 from jeton.economics.serving.memory_budget import DoesNotFitError
 from jeton.economics.serving.memory_plan import MeasuredMemory, MemoryPlan
-from jeton.watch import Monitor, ServedBy, WatchedRequest, WatchHistory
+from jeton.findings import Basis
+from jeton.watch import Alert, Monitor, ServedBy, WatchedRequest, WatchHistory, WatchSettings
 from jeton.watch.billed import repriced, watched_side
 from jeton.watch.causes import CauseShare, explain_drift
 from jeton.watch.logs import requests_of
@@ -25,6 +26,7 @@ from tests.watch.streams import TOKENIZER, history, requests, texts
 SYSTEM = "You answer questions about parcels. Be short, and name the order in each answer. "
 MODEL = "gpt-4o"
 PER_DAY = 1000.0
+EXACT = Basis.EXACT
 
 
 def chats(
@@ -56,6 +58,30 @@ def taken(records: list[dict[str, Any]]) -> list[RecentRequest]:
     monitor = Monitor(tokenizer=TOKENIZER)
     monitor.observe(*requests_of(records))
     return monitor._recent.since(0)
+
+
+def test_a_bill_that_leaves_the_log_is_found_with_a_tokenizer_too() -> None:
+    """The text stays, and the provider counts three times as much."""
+    first, later = chats(200, 1), chats(60, 2)
+    for record in later:
+        record["usage"]["prompt_tokens"] *= 3
+    settings = WatchSettings(learn_requests=150)
+    before = Monitor(tokenizer=TOKENIZER, settings=settings)
+    assert before.observe(*requests_of(first)) == ()
+    for monitor in (before, Monitor(before.make_history(), settings=settings)):
+        alerts = monitor.observe(*requests_of(later))
+        (alert,) = [one for one in alerts if one.signal == "estimate_ratio"]
+        assert alert.after / alert.before == pytest.approx(1 / 3, rel=0.1)
+        assert alert.cause == "unlogged"
+
+
+def test_dollars_stand_beside_their_cause() -> None:
+    shares = (
+        CauseShare("preprocessing", "preprocessing", "letter case", 1.04, (), 1.56, EXACT, ""),
+        CauseShare("answer", "length of the answers", "answer", 0.0, (), -1.89, EXACT, ""),
+    )
+    alert = Alert("drift", "tokens_per_byte", "", 9, 3, None, 1.0, 2.0, 9.0, 0.01, shares)
+    assert "preprocessing (letter case), 104%, +1.56 USD a day; whole bill -0.33" in alert.line
 
 
 def usd_of(records: list[dict[str, Any]]) -> float:

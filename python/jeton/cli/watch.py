@@ -160,6 +160,9 @@ def watch(
         raise UsageError("--parquet writes what --store keeps\nhint: --store sqlite:history.db")
     if follow and save_baseline and for_seconds is None:
         raise UsageError("--save-baseline with --follow needs an end\nhint: --for 24h")
+    live = [name for name in inputs if name.startswith(("otlp:", "phoenix:", "langfuse:"))]
+    if live and not follow:
+        raise UsageError(f"{live[0]} is a live source\nhint: --follow reads it")
 
     from contextlib import ExitStack
 
@@ -283,7 +286,8 @@ def _print(monitor: Monitor) -> None:
         rows.append([state.label, state.route or "all", *numbers, share, word])
     if rows:
         tables.print_table(headings, rows, right=["BEFORE", "NOW", "EVIDENCE"])
-    words = f"{monitor.n_requests:,} requests, {len(monitor.alerts)} alerts"
+    n = len(monitor.alerts)
+    words = f"{monitor.n_requests:,} requests, {n} alert{'' if n == 1 else 's'}"
     if not rows:
         words += f"; nothing is compared before {monitor.settings.learn_requests} requests"
     streams.say(f"{words}; chance of a false alarm at most {monitor.settings.alpha:.1%}")
@@ -315,6 +319,7 @@ def _watch_memory(
     sinks = [alert_sink(target) for target in alerts]
     watch = MemoryWatch(pid, limit_bytes=limit)
     end = time.monotonic() + for_seconds
+    watch.sample()  # a process that never was is an error, and no end
     try:
         while True:
             watch.sample()
@@ -325,7 +330,7 @@ def _watch_memory(
     except KeyboardInterrupt:
         streams.say("stopped")
     except ProcessLookupError as error:
-        streams.say(f"the process ended: {error}")
+        streams.say(f"the process ended: {error.strerror}")
     found: MemoryReading = watch.read()
     alert = watch.alert()
     if alert is not None:

@@ -19,11 +19,12 @@ from prometheus_client import CollectorRegistry
 from jeton import report
 from jeton._core import __version__
 from jeton.errors import UsageError
+from jeton.service.arrow import ARROW_TYPE
 from jeton.service.compat import compat_routes
 from jeton.service.drift import open_drift
 from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
 from jeton.service.faults import log_fault
-from jeton.service.gate import Gate, headers_of
+from jeton.service.gate import Gate, Shape, headers_of
 from jeton.service.metrics import ServiceMetrics
 from jeton.service.pool import PoolIsFull, WorkPool
 from jeton.service.routes import OWN_ROUTES
@@ -112,7 +113,7 @@ _FAILURES = {
     404: "There is no such tokenizer or route.",
     408: "The body did not come in time.",
     413: "The request is beyond a limit.",
-    415: "The body is no JSON.",
+    415: "The body is no JSON, or is compressed.",
     422: "A chat template was stopped.",
     429: "Too many requests; Retry-After says when to try again.",
     501: "An optional package is not installed.",
@@ -201,9 +202,26 @@ def create_app(
     return gate
 
 
-def _document(framework: Litestar) -> bytes:
+def _document(framework: Litestar, gate: Gate) -> bytes:
     """Make the OpenAPI document, a second of processor time."""
-    return json_bytes(framework.openapi_schema.to_schema())
+    document = framework.openapi_schema.to_schema()
+    stream: Any = {"schema": {"type": "string", "format": "binary"}}
+    for path, route in gate.routes.items():
+        if route.arrow is not None:
+            operation = document["paths"][path]["post"]
+            operation["requestBody"]["content"][ARROW_TYPE] = stream
+            operation["responses"]["200"]["content"][ARROW_TYPE] = stream
+    document["paths"]["/v1/tokenizers"]["post"]["requestBody"] = {
+        "required": True,
+        "content": {"application/octet-stream": stream},
+    }
+    if gate.state.settings.keys:
+        bearer = {"type": "http", "scheme": "bearer"}
+        header = {"type": "apiKey", "in": "header", "name": "x-api-key"}
+        schemes = document.setdefault("components", {}).setdefault("securitySchemes", {})
+        schemes |= {"bearer": bearer, "key": header}
+        document["security"] = [{"bearer": []}, {"key": []}]
+    return json_bytes(document)
 
 
 async def _unset(*_: Any) -> None:
@@ -227,7 +245,7 @@ def _handler(route: ServiceRoute, gate: Gate, pool: WorkPool) -> Any:
     """Return the framework's handler of a route: the slow twin of the express lane."""
 
     async def handle(data: Any) -> Response[Any]:
-        worked = await pool.run(route.work, gate.state, data)
+        worked = await pool.run(route.run, gate.state, data)
         gate.note(route, worked)
         headers = {name.decode(): value.decode() for name, value in headers_of(worked)}
         return Response(worked.answer, headers=headers)
@@ -311,7 +329,7 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
 
     @get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON)
     async def openapi() -> bytes:
-        gate.document = gate.document or await heavy.run(_document, gate.framework)
+        gate.document = gate.document or await heavy.run(_document, gate.framework, gate)
         return gate.document
 
     @get(
@@ -346,6 +364,7 @@ def _fixed(gate: Gate, heavy: WorkPool) -> list[Any]:
         tags=["own"],
         operation_id="v1_shadow",
         sync_to_thread=False,
+        include_in_schema=gate.mirror is not None,
         responses=_failures(FailureBody),
     )
     def shadow() -> dict[str, Any]:
@@ -377,9 +396,12 @@ def _shown(
         route = routes.get(path)
         failure = _failure(error, path, route)
         headers = {}
+        if failure.status == 405:
+            allowed = request.app.route_handler_method_map.get(path, {})
+            headers["allow"] = ", ".join(sorted(allowed))
         if failure.retry_seconds is not None:
             headers["retry-after"] = str(failure.retry_seconds)
-        shape = route.shape if route else own_shape
+        shape = route.shape if route else _shape_of(request, routes)
         return Response(
             json_bytes(shape(failure)),
             status_code=failure.status,
@@ -388,6 +410,14 @@ def _shown(
         )
 
     return show
+
+
+def _shape_of(request: Request[Any, Any, Any], routes: dict[str, ServiceRoute]) -> Shape:
+    """Return the shape of failures on paths that are none, by the client that asks."""
+    for header, tag in (("anthropic-version", "anthropic"), ("x-stainless-lang", "openai")):
+        if header in request.headers:
+            return next((r.shape for r in routes.values() if r.tag == tag), own_shape)
+    return own_shape
 
 
 def _failure(error: Exception, path: str, route: ServiceRoute | None) -> HttpFailure:

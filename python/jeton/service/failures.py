@@ -14,7 +14,7 @@ from jeton.errors import (
     TemplateLimitError,
 )
 
-__all__ = ["HttpFailure", "ServiceFailure", "failure_of", "own_shape"]
+__all__ = ["COMPRESSED", "HttpFailure", "ServiceFailure", "failure_of", "own_shape"]
 
 _STATUS_OF: tuple[tuple[type[Exception], int], ...] = (
     (CatalogError, 404),
@@ -49,6 +49,15 @@ class HttpFailure:
     def with_hint(self, hint: str) -> HttpFailure:
         """Return the failure with another hint."""
         return replace(self, hint=hint)
+
+
+COMPRESSED = HttpFailure(
+    415,
+    "compressed",
+    "the body is compressed, and this service unpacks nothing",
+    "send it without compression (no Content-Encoding, an Arrow stream without codec)",
+)
+"""A body that would grow behind the gate: refused, because limits count the bytes that come."""
 
 
 class ServiceFailure(Exception):

@@ -90,9 +90,9 @@ def read_keys(path: str | os.PathLike[str]) -> dict[str, str]:
         if not words:
             continue
         # The line itself may be a secret, so no message quotes it.
-        if len(words) != 2 or len(words[1]) < 8 or words[0] in keys:
+        if len(words) != 2 or len(words[1]) < 8 or words[0] in keys or words[1] in keys.values():
             raise RecordError(
-                f"{path}, line {number}: expected a new name and a key of at least 8 characters",
+                f"{path}, line {number}: expected a new name and a new key (8 characters)",
                 path=str(path),
                 line=number,
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import msgspec
 
 from jeton.service.arrow import ARROW_TYPE, read_stream, write_stream
 from jeton.service.compat.openai import openai_shape
-from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
+from jeton.service.failures import COMPRESSED, HttpFailure, ServiceFailure, failure_of, own_shape
 from jeton.service.faults import log_fault
 from jeton.service.keys import ApiKeys
 from jeton.service.metrics import OTHER
@@ -174,10 +175,16 @@ class Gate:
             # A body that such a request should not have is not read.
             await self.framework(scope, _replayed(b"", receive), answer.send)
             return
+        is_mirrored = self.mirror is not None and scope["path"] in MIRRORED_PATHS
+        if not is_mirrored and any(
+            name == b"content-encoding" and value.lower() not in (b"", b"identity")
+            for name, value in headers
+        ):
+            raise _Refused(COMPRESSED, is_unread=True)
         held = _Held()
         try:
             body = await self._body(headers, receive, held)
-            if self.mirror is not None and scope["path"] in MIRRORED_PATHS:
+            if is_mirrored:
                 await self._forward(scope, headers, body, receive, answer)
             elif route is not None and scope["method"] == "POST" and self._is_express:
                 await self._express(route, headers, body, answer)
@@ -192,10 +199,14 @@ class Gate:
         """Name of the key, or the address."""
         name = self._keys.name_of(headers)
         path = scope["path"]
-        if name is None and path not in _NO_KEY and not path.endswith(_PAGE_SUFFIXES):
-            raise _Refused(_NO_SUCH_KEY, reason="key", is_unread=True)
         client = scope.get("client")
-        return name or (client[0] if client else "")
+        address = client[0] if client else ""
+        if name is None and path not in _NO_KEY and not path.endswith(_PAGE_SUFFIXES):
+            # Guesses have the rate of their address.
+            if self._rates is not None and (wait := self._rates.take(f"no key: {address}")):
+                raise _Refused(_too_often(wait), reason="rate", is_unread=True)
+            raise _Refused(_NO_SUCH_KEY, reason="key", is_unread=True)
+        return name or address
 
     async def _body(self, headers: list[_Header], receive: Receive, held: _Held) -> bytes:
         """Read a body; its bytes are counted as they come, whatever its header claims."""
@@ -243,7 +254,7 @@ class Gate:
         except PoolIsFull:
             raise _Refused(_BUSY, reason="queue") from None
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise _Refused(_invalid(route, error)) from None
+            raise _Refused(_invalid(route, error, body)) from None
         except Exception as error:
             failure = failure_of(error)
             if failure is None:
@@ -284,10 +295,10 @@ class Gate:
         """Decode, work, encode; called in a thread."""
         form = route.arrow
         if is_arrow and form is not None:
-            worked = route.work(self.state, read_stream(body, form, route.request))
+            worked = route.run(self.state, read_stream(body, form, route.request, self.state))
             data = write_stream(worked.answer, form)
         else:
-            worked = route.work(self.state, self._decoders[route.path].decode(body))
+            worked = route.run(self.state, self._decoders[route.path].decode(body))
             data = json_bytes(worked.answer)
         self.note(route, worked)
         return data, headers_of(worked)
@@ -367,15 +378,16 @@ def _length(data: bytes) -> _Header:
 
 def _check_json(headers: list[_Header], route: ServiceRoute) -> bool:
     """True if a body is an Arrow stream; refuses what is neither that nor JSON."""
+    is_arrow = False
     for name, value in headers:
         if name == b"content-type":
             kind = value.split(b";")[0].strip().lower()
-            if kind == b"application/json":
-                return False
-            if kind == ARROW_TYPE.encode() and route.arrow is not None:
-                return True
-            raise _Refused(_NOT_JSON)
-    return False
+            is_arrow = kind == ARROW_TYPE.encode() and route.arrow is not None
+            if is_arrow or kind == b"application/json":
+                continue
+            if not route.is_any_type:
+                raise _Refused(_NOT_JSON)
+    return is_arrow
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -402,8 +414,10 @@ async def _discard(receive: Receive) -> None:
         return
 
 
-def _invalid(route: ServiceRoute, error: BaseException) -> HttpFailure:
+def _invalid(route: ServiceRoute, error: BaseException, body: bytes) -> HttpFailure:
     words = "the body is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    if ("truncated" in words or "surrogate" in words) and _HALF_CHARACTER.search(body):
+        words = "a text has a lone surrogate (\\ud800 to \\udfff), which is half of a character"
     if isinstance(error, UnicodeDecodeError):
         words = "the body is not UTF-8"
     return HttpFailure(route.invalid_status, "invalid_request", words, "see /openapi.json")
@@ -426,6 +440,10 @@ def _too_often(wait: float) -> HttpFailure:
     )
 
 
+_HALF_CHARACTER = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
 _FIXED_PATHS = frozenset(
     {"/", "/metrics", "/openapi.json", "/v1/info", "/v1/shadow", "/v1/tokenizers"}
 )

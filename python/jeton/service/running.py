@@ -79,7 +79,9 @@ class _Protocol(HttpToolsProtocol):
     starts: _Starts
 
     _is_in_header = True
+    _is_flood = False
     _n_header_bytes = 0
+    _n_parsed_bytes = 0
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -97,15 +99,38 @@ class _Protocol(HttpToolsProtocol):
         if not self._is_in_header:
             self._disarm()
         elif self._n_header_bytes > self.max_header_bytes:
-            self._disarm()
-            self.transport.write(_HEADER_TOO_LARGE)
-            self.transport.close()
+            self.send_400_response("")
         elif self._timer is None:
             self._arm()
 
     def on_message_begin(self) -> None:
         self._is_in_header = True
+        self._n_parsed_bytes = 0
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # A header may come whole in one piece, its request behind it.
+        self._n_parsed_bytes += len(name) + len(value) + 4
+        if self._n_parsed_bytes + len(self.url) > self.max_header_bytes:
+            self._is_flood = True
+            raise ValueError("the header is too large")
+        super().on_header(name, value)
+
+    def send_400_response(self, msg: str) -> None:
+        self._disarm()
+        if self._is_flood or self._n_header_bytes > self.max_header_bytes:
+            self.transport.write(_HEADER_TOO_LARGE)
+            self.transport.close()
+        elif not self.transport.is_closing():
+            super().send_400_response(msg)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """A client that has sent all and only reads still gets its answers."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete or cycle.more_body or self._is_in_header:
+            return False
+        cycle.keep_alive = False
+        return True
 
     def on_headers_complete(self) -> None:
         self._is_in_header = False

@@ -23,7 +23,7 @@ class ServiceLimits:
 
     Attributes:
         max_body_bytes: Bytes of a request's body, counted as they come.
-        max_tokens: Ids of one answer.
+        max_tokens: Tokens of one request, counted or made.
         max_texts: Texts, or lists of ids, of one request.
         max_tokenizers: Tokenizers of one comparison.
         n_workers: Threads that encode; None: the cores that this process may use.

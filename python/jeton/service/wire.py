@@ -63,6 +63,7 @@ class ServiceRoute:
         is_heavy: True if a call may take long at any size.
         tag: Group in the document.
         invalid_status: Status of a body that does not fit the type.
+        is_any_type: True if the original reads JSON under any Content-Type, as curl sends it.
     """
 
     path: str
@@ -75,11 +76,22 @@ class ServiceRoute:
     is_heavy: bool = False
     tag: str = "own"
     invalid_status: int = 400
+    is_any_type: bool = False
 
     @property
     def name(self) -> str:
         """Name in metrics and logs."""
         return self.path
+
+    def run(self, state: ServiceState, request: Any) -> Worked:
+        """Work, and hold the limit on tokens.
+
+        Raises:
+            ServiceFailure: The request has more tokens; the status is 413.
+        """
+        worked = self.work(state, request)
+        state.check_tokens(worked.n_tokens)
+        return worked
 
 
 def json_bytes(value: Any) -> bytes:

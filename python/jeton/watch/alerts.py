@@ -86,7 +86,7 @@ class Alert:
             words += "; cause: " + ", ".join(_cause_words(cause) for cause in named)
         usd = sum(cause.usd_per_day or 0.0 for cause in self.causes)
         if usd:
-            words += f"; {usd:+,.2f} USD a day"
+            words += f"; whole bill {usd:+,.2f} USD a day"
         return words + (f"; {self.memory_words}" if self.memory_words else "")
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,7 +105,8 @@ def _cause_words(cause: CauseShare) -> str:
     detail = f" ({cause.detail})" if cause.detail != cause.label else ""
     is_mix = cause.cause in ("language_mix", "source_mix")
     of = f": {', '.join(cause.groups)}" if is_mix and cause.groups else ""
-    return f"{cause.label}{detail}{of}, {cause.share:.0%}"
+    usd = f", {cause.usd_per_day:+,.2f} USD a day" if cause.usd_per_day else ""
+    return f"{cause.label}{detail}{of}, {cause.share:.0%}{usd}"
 
 
 def alert_sink(target: str) -> Callable[[Alert], None]:

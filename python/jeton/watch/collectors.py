@@ -140,9 +140,12 @@ class OtlpReceiver:
 
             def do_POST(self) -> None:
                 status, answer = _received(self, waiting)
-                body = json.dumps(answer).encode()
+                kind = self.headers.get("Content-Type", "")
+                is_protobuf = "protobuf" in kind and status != 415
+                body = _status_message(answer) if is_protobuf else json.dumps(answer).encode()
+                kind = "application/x-protobuf" if is_protobuf else "application/json"
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 if status == 503:
                     self.send_header("Retry-After", "1")
@@ -248,6 +251,12 @@ def _spans(body: bytes, content_type: str) -> Any:
     except DecodeError as error:
         raise ValueError(str(error)) from None
     return MessageToDict(request)
+
+
+def _status_message(answer: dict[str, str]) -> bytes:
+    """An answer as protobuf: google.rpc.Status with its message, or an empty response."""
+    text = answer.get("message", "").encode()[:127]
+    return b"\x12" + bytes([len(text)]) + text if text else b""
 
 
 def _span_id(span: Any) -> str:

@@ -8,6 +8,7 @@ Hydrology 204, 1998).
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import threading
@@ -270,7 +271,7 @@ def resident_bytes(pid: int) -> int:
         text = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
     except FileNotFoundError:
         if Path("/proc/self").exists():
-            raise ProcessLookupError(f"there is no process {pid}") from None
+            raise ProcessLookupError(errno.ESRCH, f"there is no process {pid}") from None
         raise OSError("this system tells no memory of processes: it has no /proc") from None
     return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

@@ -11,6 +11,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from jeton._core import Tokenizer
@@ -33,7 +34,7 @@ from jeton.watch.history import WatchHistory
 from jeton.watch.measuring import Measurer, RequestCounts
 from jeton.watch.outlook import ServedBy, outlook
 from jeton.watch.recent import RecentRequest, RecentRequests, RequestBilling, RequestSample
-from jeton.watch.signals import SIGNALS
+from jeton.watch.signals import SIGNALS, SOURCE_SHARE
 from jeton.watch.windows import WatchSums
 
 __all__ = ["Monitor", "WatchSettings", "WatchedRequest"]
@@ -41,6 +42,16 @@ __all__ = ["Monitor", "WatchSettings", "WatchedRequest"]
 _MIN_SINCE: Final = 20
 
 _MAX_TRAFFIC: Final = 20_000
+
+_CAUSES_OF_SIGNALS: Final = MappingProxyType(
+    {
+        SOURCE_SHARE.name: ("source_mix", "", Basis.EXACT),
+        "special_hit_share": ("preprocessing", "text that spells special tokens", Basis.EXACT),
+        "invisible_share": ("preprocessing", "characters that nobody sees", Basis.EXACT),
+        "estimate_ratio": ("unlogged", "", Basis.ESTIMATED),
+    }
+)
+"""Signals that are their own cause: nothing is left to divide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +201,7 @@ class Monitor:
         self.alerts: deque[Alert] = deque(maxlen=1000)
         self.n_requests = 0
         self.last_canary: str = ""
+        self._is_canary_read = False
         self._begin()
 
     # ---- requests in
@@ -201,13 +213,16 @@ class Monitor:
             UsageError: A request has neither a text that can be counted nor a number of tokens.
         """
         counted = self._counted(requests)
+        # A history of another tokenizer is known before the first request is.
+        is_first = self.history is not None and not self._is_canary_read
+        canary = self.check_canary() if is_first and requests else None
         found: list[Alert] = []
         with self._lock:
             for request, counts in zip(requests, counted, strict=True):
                 found += self._take(request, counts)
         for alert in found:
             self._tell(alert)
-        return tuple(found)
+        return tuple(found) if canary is None else (canary, *found)
 
     def check_canary(self, tokenizer: TokenizerLike | None = None) -> Alert | None:
         """Send the canary down the live path; return an alert where its ids have changed.
@@ -226,16 +241,23 @@ class Monitor:
             return None
         reading = read_canary(encode, self._preprocess)
         with self._lock:
+            self._is_canary_read = True
             if self._canary is None:
-                self._canary = reading
+                # A history of `jeton audit` has no canary, and its tokenizer reads one.
+                self._canary = (
+                    reading
+                    if self._before is None
+                    else read_canary(self._before.encode, self._preprocess)
+                )
             before, told = self._canary, self.last_canary
             self.last_canary = cause = reading.cause_since(before)
             if not cause or cause == told:
                 return None
             entry = DRIFT_CAUSES[cause]
             share = CauseShare(
-                cause, entry.label, entry.label, 1.0, (), None, Basis.EXACT, entry.remedy
-            )
+                cause, entry.label, self._change_of(cause, tokenizer) or entry.label, 1.0, (), None,
+                Basis.EXACT, entry.remedy,
+            )  # fmt: skip
             alert = Alert(
                 kind="canary", signal=cause, route="", n_requests=self.n_requests,
                 since_request=self.n_requests, at_seconds=self.last_time,
@@ -319,6 +341,7 @@ class Monitor:
             identity = self.history.tokenizer if self.history is not None else None
             self.history = WatchHistory(sums, side, identity)
             self._before, self._canary, self.last_canary = self.tokenizer, None, ""
+            self._is_canary_read = False
             self._begin()
 
     def to_dict(self) -> dict[str, Any]:
@@ -329,7 +352,7 @@ class Monitor:
                 "n_requests": self.n_requests,
                 "alpha": self.settings.alpha,
                 "tokenizer": None if self.tokenizer is None else self.tokenizer.fingerprint,
-                "canary": self.last_canary or ("unread" if self._canary is None else "same"),
+                "canary": self.last_canary or ("same" if self._is_canary_read else "unread"),
                 "states": [asdict(state) for state in self.states()],
                 "windows": [_window(window) for window in (*self.closed, self.window)],
                 "groups": [
@@ -340,6 +363,17 @@ class Monitor:
             }
 
     # ---- inside
+
+    def _change_of(self, cause: str, tokenizer: TokenizerLike | None) -> str:
+        """Names of the two tokenizers; empty where only one is known."""
+        identity = self.history.tokenizer if self.history is not None else None
+        now = self.tokenizer if tokenizer is None else resolve(tokenizer)
+        if cause != "tokenizer" or identity is None or now is None:
+            return ""
+        if identity.fingerprint == now.fingerprint:
+            return ""
+        named = self._asked or now.name or now.fingerprint[:12]
+        return f"{identity.name or identity.fingerprint[:12]} -> {named}"
 
     def _begin(self) -> None:
         """Start the bets of the signals that the history has; the others are learned."""
@@ -429,18 +463,12 @@ class Monitor:
                 self._served_by, self._traffic, since_seconds=requests[0].at, growth=growth
             )
         causes = self._causes(signal.metric, requests, bet.route)
-        if bet.source:
-            mix = DRIFT_CAUSES["source_mix"]
+        cause, detail, basis = _CAUSES_OF_SIGNALS.get(signal.name, ("", "", Basis.EXACT))
+        if cause:
+            own, groups = DRIFT_CAUSES[cause], (bet.source,) if bet.source else ()
             causes = (
                 CauseShare(
-                    mix.name,
-                    mix.label,
-                    mix.label,
-                    1.0,
-                    (bet.source,),
-                    None,
-                    Basis.EXACT,
-                    mix.remedy,
+                    cause, own.label, detail or own.label, 1.0, groups, None, basis, own.remedy
                 ),
             )
         alert = Alert(
@@ -503,6 +531,7 @@ def _mean_level(bet: Bet, requests: list[RecentRequest]) -> float | None:
 
 def _completed(request: WatchedRequest, counts: RequestCounts | None) -> RequestCounts:
     """Counts with what the request itself brings."""
+    is_counted = counts is not None
     if counts is None:
         if request.n_tokens is None:
             raise UsageError(
@@ -511,8 +540,9 @@ def _completed(request: WatchedRequest, counts: RequestCounts | None) -> Request
             )
         size = None if request.text is None else len(request.text.encode("utf-8", "replace"))
         counts = RequestCounts(request.n_tokens, n_bytes=size)
-    estimated = request.n_estimated
-    billed = request.n_tokens
+    estimated, billed = request.n_estimated, request.n_tokens
+    if estimated is None and billed is not None and is_counted:
+        estimated = counts.n_tokens  # ours, beside the provider's
     return replace(counts, n_padding=request.n_padding, n_estimated=estimated, n_billed=billed)
 
 

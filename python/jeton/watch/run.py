@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -91,7 +92,12 @@ class WatchRun:
             OSError: A file cannot be read.
         """
         before = self.monitor.n_requests
-        self._take(requests_of(read_records(paths), **self._fields))
+        left_out: Counter[str] = Counter()
+        records = read_records(paths, lambda kind, *_: left_out.update((kind,)))
+        self._take(requests_of(records, **self._fields))
+        if left_out:
+            kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(left_out.items()))
+            self.outputs.complain(f"{left_out.total():,} lines were left out ({kinds})")
         if self.monitor.n_requests == before:
             raise EmptyCorpusError(
                 f"no request in {', '.join(paths)}\nhint: `jeton audit --logs` says what a log has"
@@ -117,8 +123,11 @@ class WatchRun:
                 stack.callback(source.close)
             while True:
                 for source in sources:
+                    n_bad = _left_out(source)
                     try:
                         self._take(requests_of(source.poll(), **self._fields))
+                        if (n_new := _left_out(source) - n_bad) > 0:
+                            self.outputs.complain(f"{n_new:,} lines were left out: no JSON objects")
                     except (OSError, JetonError) as error:
                         self.outputs.complain(str(error))
                 left = every_seconds if end is None else min(every_seconds, end - time.monotonic())
@@ -171,6 +180,12 @@ class WatchRun:
             )
         except OSError as error:
             self.outputs.complain(str(error))
+
+
+def _left_out(source: LiveSource) -> int:
+    if isinstance(source, FollowedFile):
+        return source.n_bad_lines + source.n_long_lines
+    return 0
 
 
 def open_sources(inputs: Sequence[str], *, from_end: bool = False) -> list[LiveSource]:

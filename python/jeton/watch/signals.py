@@ -82,7 +82,7 @@ SIGNALS: Final = MappingProxyType(
             _share("special_hit_share", "requests that spell a special token", 0.005),
             _share("invisible_share", "share of invisible characters", 0.002),
             _share("padding_share", "share of padding", 0.03),
-            _ratio("estimate_ratio", "estimated over counted tokens"),
+            _ratio("estimate_ratio", "our count over the provider's"),
         )
     }
 )

@@ -169,8 +169,14 @@ def records_of_file(
     yield from read(pieces, max_record_bytes=max_record_bytes, report=report)
 
 
-def read_records(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Any]:
+def read_records(
+    paths: Sequence[str | os.PathLike[str]], report: Report = lambda *_: None
+) -> Iterator[Any]:
     """Yield the records of files, folders and ``-`` as they are; what cannot be read is left out.
+
+    Args:
+        paths: The inputs.
+        report: Called for each record that is left out.
 
     Raises:
         FileNotFoundError: An input is missing.
@@ -186,7 +192,7 @@ def read_records(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Any]:
             max_record_bytes=32 << 20,
             max_decompressed_bytes=None,
             is_wanted=lambda _: True,
-            report=lambda *_: None,
+            report=report,
             on_bytes=lambda _: None,
         ):
             yield record

@@ -12,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 from jeton._core import __version__
+from jeton._nearest import nearest
 from jeton._os_errors import os_message
 from jeton.errors import JetonError
 from jeton.service.agents.tools import AgentTools
@@ -27,7 +28,7 @@ _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_h
 
 def agent_server(tools: AgentTools) -> MCPServer[Any]:
     """Return a server that has the tools."""
-    server: MCPServer[Any] = MCPServer(
+    server: MCPServer[Any] = _Server(
         "jeton", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
     for tool in (
@@ -40,6 +41,26 @@ def agent_server(tools: AgentTools) -> MCPServer[Any]:
     ):
         server.tool(name=tool.__name__, annotations=_READS)(_told(tool))
     return server
+
+
+class _Server(MCPServer[Any]):
+    """A server that names arguments that a tool does not have: a misspelt one changes a count."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool after a look at the names of its arguments."""
+        tool = self._tool_manager.get_tool(name)
+        known = tool.parameters.get("properties", {}) if tool is not None else arguments
+        for given in arguments:
+            if given not in known:
+                near = nearest(given, known)
+                raise ToolError(
+                    f"{name} has no argument {given[:40]!r}\n"
+                    f"hint: {'did you mean ' if near else ''}{', '.join(near or known)}"
+                )
+        for needed in tool.parameters.get("required", ()) if tool is not None else ():
+            if needed not in arguments:
+                raise ToolError(f"{name} needs the argument {needed!r}")
+        return await super().call_tool(name, arguments, context)
 
 
 def run_agent_server(

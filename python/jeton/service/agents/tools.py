@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._plain import plain_values
-from jeton.errors import LimitError, UsageError
+from jeton.errors import EmptyCorpusError, LimitError, UsageError
 from jeton.service.tokenizers import ServedTokenizers
 
 __all__ = ["AgentTools"]
@@ -154,13 +154,17 @@ class AgentTools:
 
         place = self._place(path)
         names = list(tokenizers or self.tokenizers.names[:1])
-        report = audit(
-            [str(place)],
-            tokenizers=[item.tokenizer for item in self.tokenizers.several(names)],
-            price_model=price_model,
-            logs=logs,
-            quality=False,
-        )
+        try:
+            report = audit(
+                [str(place)],
+                tokenizers=[item.tokenizer for item in self.tokenizers.several(names)],
+                price_model=price_model,
+                logs=logs,
+                quality=False,
+            )
+        except EmptyCorpusError as error:
+            said, other = str(error).partition("\nhint: ")[0], "false" if logs else "true"
+            raise EmptyCorpusError(f"{said}\nhint: try logs: {other}") from None
         findings = [
             {
                 "title": _short(finding.title),
@@ -197,6 +201,7 @@ class AgentTools:
             difference = found.difference
             answer |= {
                 "text": _short(difference.text),
+                "text_escaped": _short(ascii(difference.text)),
                 "ids_a": list(difference.a.ids[:MAX_SHOWN]),
                 "ids_b": list(difference.b.ids[:MAX_SHOWN]),
                 "component": difference.component,

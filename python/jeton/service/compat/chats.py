@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jeton.corpus.requests.messages import CountedChat, chat_of, published_overhead
+from jeton.corpus.requests.messages import CountedChat, compact_json, published_overhead
 from jeton.errors import UsageError
 from jeton.findings import Basis
+from jeton.service.compat.contents import PLAIN, Kinds, block_text, content_text
 from jeton.service.state import ServiceState
 from jeton.service.tokenizers import ServedTokenizer
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChatTokens", "check_arguments", "count_chat", "plain_chat", "rendered_ids"]
+__all__ = ["ChatTokens", "check_arguments", "checked_chat", "count_chat", "rendered_ids"]
 
 _MAX_ARGUMENT_CHARS = 256
 _LOOPS_OVER_PARTS = re.compile(r"\bin\s+\w+(?:\.content|\[['\"]content['\"]\])")
@@ -37,32 +38,77 @@ class ChatTokens(NamedTuple):
     text: str
 
 
-def plain_chat(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> CountedChat:
-    """Return a chat's text.
+class ProviderChat(NamedTuple):
+    """A chat of a provider as text.
+
+    Attributes:
+        chat: Its messages and tools.
+        is_plain: True if its messages have text alone, which a template writes as it is.
+    """
+
+    chat: CountedChat
+    is_plain: bool
+
+
+def checked_chat(
+    messages: Sequence[Any], kinds: Kinds, *, system: Any = None, tools: Any = None
+) -> ProviderChat:
+    """Return a chat of a provider as text.
+
+    Args:
+        messages: Messages, or items of a response.
+        kinds: Blocks whose text is known, from `contents`.
+        system: Instructions beside the messages.
+        tools: Definitions of tools, each with all of its text.
 
     Raises:
-        UsageError: It has images, audio or files: their tokens are the model's business.
+        UsageError: A part of it has text that is not here: the count would be too low.
     """
-    chat = chat_of(messages, system=system, tools=tools)
-    if chat.n_attachments:
-        raise UsageError(
-            f"the chat has {chat.n_attachments} images, files or the like\n"
-            "hint: a tokenizer counts text; leave them out, and add the provider's figure"
-        )
-    return chat
+    kept: list[dict[str, Any]] = []
+    if system:
+        kept.append({"role": "system", "content": content_text(system, kinds, where="system")})
+    is_plain = True
+    for i, message in enumerate(messages):
+        where = f"messages[{i}]"
+        if not isinstance(message, dict):
+            raise UsageError(f"{where} is no object")
+        kind = message.get("type", "message")
+        if kind == "message" and not isinstance(message.get("role"), str):
+            raise UsageError(f"{where} has no role")
+        # A message without a type is one of those that are known anyway.
+        one = {**message, "type": kind}
+        text = block_text(one, {**kinds, "message": ("content",)}, where=where)
+        role = message.get("role") or ("tool" if kind.endswith("_output") else "assistant")
+        kept.append({"role": role, "content": text})
+        content = message.get("content")
+        parts = content if isinstance(content, list) else ()
+        is_plain &= {kind, *(part.get("type") for part in parts)} <= PLAIN
+    return ProviderChat(CountedChat(messages=kept, tools=list(tools) if tools else None), is_plain)
 
 
-def count_chat(state: ServiceState, served: ServedTokenizer, chat: CountedChat) -> ChatTokens:
+def count_chat(
+    state: ServiceState, served: ServedTokenizer, given: ProviderChat, *, schema: Any = None
+) -> ChatTokens:
     """Count a chat with all that stands around its messages.
 
-    The tokenizer's chat template counts exactly. Without one, a count model of a provider's counts
-    is calibrated, and the overhead that OpenAI published is an estimate.
+    The tokenizer's chat template counts a chat of texts exactly, and one with calls of tools by an
+    estimate. Without one, a count model of a provider's counts is calibrated, and the overhead that
+    OpenAI published is an estimate.
+
+    Raises:
+        UsageError: There are a schema of the answer and a template, which does not say where it is.
     """
+    chat = given.chat
     text = chat.joined()
     template = state.template_of(served)
     if template is not None:
+        if schema is not None:
+            raise UsageError("the schema of the answer is no part of this chat template")
         ids, text = rendered_ids(state, served, chat.messages, tools=chat.tools)
-        return ChatTokens(len(ids), Basis.EXACT, text)
+        basis = Basis.EXACT if given.is_plain else Basis.ESTIMATED
+        return ChatTokens(len(ids), basis, text)
+    if schema is not None:
+        text += "\n" + compact_json(schema)
     model = state.count_models.get(served.name)
     if model is not None and not model.fingerprint:
         return ChatTokens(round(model.count(text).n_tokens), Basis.CALIBRATED, text)
@@ -100,8 +146,9 @@ def rendered_ids(
         )
     options.setdefault("add_generation_prompt", True)
     source = template.source(template_name, with_tools=bool(tools))
+    joined = [_joined(one) for one in messages]
     encoded = encode_chat(
-        messages if _LOOPS_OVER_PARTS.search(source) else [_joined(one) for one in messages],
+        messages if _LOOPS_OVER_PARTS.search(source) else joined,
         tokenizer=served.tokenizer,
         template=template,
         tools=tools or None,
@@ -124,10 +171,12 @@ def _joined(message: Any) -> Any:
         return message
     texts: list[str] = []
     for part in parts:
-        text = part.get("text") if isinstance(part, dict) else part
+        is_text = isinstance(part, dict) and part.get("type", "text") in PLAIN
+        text = part.get("text") if is_text else part
         if not isinstance(text, str):
             raise UsageError(
-                "a message has a part that is no text, and the chat template writes text"
+                "a message has a part that is no text\n"
+                "hint: a tokenizer counts text; leave it out, and add the model's own figure"
             )
         texts.append(text)
     return {**message, "content": "\n".join(texts)}

@@ -11,6 +11,7 @@ import msgspec
 
 from jeton.findings import Basis
 from jeton.service.compat.chats import rendered_ids
+from jeton.service.compat.frames import basis_of_frame
 from jeton.service.compat.vllm import decoded
 from jeton.service.failures import HttpFailure
 from jeton.service.routes.encode import check_size
@@ -22,7 +23,9 @@ __all__ = ["LLAMA_CPP"]
 
 _TYPES = {
     401: "authentication_error",
+    403: "permission_error",
     404: "not_found_error",
+    429: "unavailable_error",
     500: "server_error",
     501: "not_supported_error",
     503: "unavailable_error",
@@ -37,12 +40,14 @@ class LlamaTokenizeRequest(msgspec.Struct, kw_only=True):
         add_special: Tokens around the text.
         parse_special: Has no effect: text stays text.
         with_pieces: Give the text of each token.
+        model: Name of the model, as the server's router takes it.
     """
 
     content: str | list[str | Id] | None = None
     add_special: bool = False
     parse_special: bool = True
     with_pieces: bool = False
+    model: str | None = None
 
 
 class LlamaPiece(msgspec.Struct):
@@ -72,9 +77,11 @@ class LlamaDetokenizeRequest(msgspec.Struct, kw_only=True):
 
     Attributes:
         tokens: The ids.
+        model: Name of the model.
     """
 
     tokens: list[Id] = []
+    model: str | None = None
 
 
 class LlamaDetokenizeResponse(msgspec.Struct):
@@ -94,11 +101,13 @@ class LlamaTemplateRequest(msgspec.Struct, kw_only=True):
         messages: Its messages.
         tools: Its tools.
         chat_template_kwargs: Variables of the template that the service allows.
+        model: Name of the model.
     """
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]] | None = None
     chat_template_kwargs: dict[str, Any] | None = None
+    model: str | None = None
 
 
 class LlamaTemplateResponse(msgspec.Struct):
@@ -118,7 +127,7 @@ def _shape(failure: HttpFailure) -> dict[str, Any]:
 
 
 def _tokenize(state: ServiceState, request: LlamaTokenizeRequest) -> Worked:
-    served = state.tokenizers.get(None)
+    served = state.of_model(request.model)
     tokenizer = served.tokenizer
     given = [request.content] if isinstance(request.content, str) else request.content or []
     texts = [part for part in given if isinstance(part, str)]
@@ -136,7 +145,8 @@ def _tokenize(state: ServiceState, request: LlamaTokenizeRequest) -> Worked:
     if request.with_pieces:
         tokens = [LlamaPiece(id_, _piece(tokenizer.id_to_bytes(id_))) for id_ in ids]
     answer = LlamaTokenizeResponse(tokens)
-    return Worked(answer, served, Basis.EXACT, len(ids), texts)
+    basis = basis_of_frame(tokenizer, is_asked=request.add_special)
+    return Worked(answer, served, basis, len(ids), texts)
 
 
 def _piece(data: bytes) -> str | list[int]:
@@ -147,13 +157,13 @@ def _piece(data: bytes) -> str | list[int]:
 
 
 def _detokenize(state: ServiceState, request: LlamaDetokenizeRequest) -> Worked:
-    served = state.tokenizers.get(None)
+    served = state.of_model(request.model)
     text = decoded(state, served, request.tokens)
     return Worked(LlamaDetokenizeResponse(text), served, Basis.EXACT, len(request.tokens))
 
 
 def _template(state: ServiceState, request: LlamaTemplateRequest) -> Worked:
-    served = state.tokenizers.get(None)
+    served = state.of_model(request.model)
     ids, text = rendered_ids(
         state,
         served,
@@ -173,6 +183,7 @@ LLAMA_CPP = (
         _tokenize,
         shape=_shape,
         tag="llama.cpp",
+        is_any_type=True,
     ),
     ServiceRoute(
         "/detokenize",
@@ -182,6 +193,7 @@ LLAMA_CPP = (
         _detokenize,
         shape=_shape,
         tag="llama.cpp",
+        is_any_type=True,
     ),
     ServiceRoute(
         "/apply-template",
@@ -191,6 +203,7 @@ LLAMA_CPP = (
         _template,
         shape=_shape,
         tag="llama.cpp",
+        is_any_type=True,
         is_heavy=True,
     ),
 )

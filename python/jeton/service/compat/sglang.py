@@ -9,7 +9,8 @@ import msgspec
 
 from jeton.errors import UsageError
 from jeton.findings import Basis
-from jeton.service.compat.vllm import context_of, decoded
+from jeton.service.compat.frames import basis_of_frame
+from jeton.service.compat.vllm import ERROR_TYPES, context_of, decoded
 from jeton.service.failures import HttpFailure
 from jeton.service.routes.encode import check_size
 from jeton.service.routes.texts import Id
@@ -76,7 +77,9 @@ def _shape(failure: HttpFailure) -> dict[str, Any]:
     return {
         "object": "error",
         "message": failure.message,
-        "type": "DecodeError" if failure.type == "unknown_token_id" else "BadRequestError",
+        "type": "DecodeError"
+        if failure.type == "unknown_token_id"
+        else ERROR_TYPES.get(failure.status, "BadRequestError"),
         "param": None,
         "code": failure.status,
     }
@@ -93,7 +96,8 @@ def _tokenize(state: ServiceState, request: SglangTokenizeRequest) -> Worked:
     tokens: list[int | list[int]] = [*found[0]] if is_one else [*found]
     count = counts[0] if is_one else counts
     answer = SglangTokenizeResponse(tokens, count, context_of(state, served))
-    return Worked(answer, served, Basis.EXACT, sum(counts), texts)
+    basis = basis_of_frame(served.tokenizer, is_asked=special)
+    return Worked(answer, served, basis, sum(counts), texts)
 
 
 def nested(ids: list[int | list[int]]) -> tuple[list[list[int]], bool]:

@@ -8,15 +8,18 @@ import msgspec
 
 from jeton._core import Tokenizer
 from jeton.findings import Basis
+from jeton.service.compat.frames import basis_of_frame
 from jeton.service.compat.sglang import nested
 from jeton.service.compat.vllm import decoded
-from jeton.service.failures import HttpFailure
+from jeton.service.failures import HttpFailure, ServiceFailure
 from jeton.service.routes.encode import check_size
 from jeton.service.routes.texts import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
 __all__ = ["TEI"]
+
+_TYPES = {401: "Unauthorized", 429: "Overloaded", 503: "Overloaded", 500: "Backend"}
 
 
 class TeiTokenizeRequest(msgspec.Struct, kw_only=True):
@@ -25,10 +28,12 @@ class TeiTokenizeRequest(msgspec.Struct, kw_only=True):
     Attributes:
         inputs: The text or texts.
         add_special_tokens: Tokens around the text.
+        model: Name of the model; the original serves one, and ignores it.
     """
 
     inputs: str | list[str]
     add_special_tokens: bool = True
+    model: str | None = None
 
 
 class TeiToken(msgspec.Struct):
@@ -55,25 +60,30 @@ class TeiDecodeRequest(msgspec.Struct, kw_only=True):
     Attributes:
         ids: The ids.
         skip_special_tokens: Leave out tokens that are no text.
+        model: Name of the model.
     """
 
     ids: list[Id | list[Id]]
     skip_special_tokens: bool = True
+    model: str | None = None
 
 
 def _shape(failure: HttpFailure) -> dict[str, Any]:
     """Write a failure as text-embeddings-inference does."""
-    kind = "Overloaded" if failure.status in (429, 503) else "Validation"
+    kind = _TYPES.get(failure.status, "Validation")
     return {"error": failure.message, "error_type": kind}
 
 
 def _tokenize(state: ServiceState, request: TeiTokenizeRequest) -> Worked:
-    served = state.tokenizers.get(None)
+    served = state.of_model(request.model)
     texts = [request.inputs] if isinstance(request.inputs, str) else request.inputs
+    if not texts:
+        raise ServiceFailure(HttpFailure(413, "empty", "`inputs` cannot be empty"))
     check_size(state, served.tokenizer, texts, len(texts))
     special = request.add_special_tokens
     found = [_tokens(served.tokenizer, text, special=special) for text in texts]
-    return Worked(found, served, Basis.EXACT, sum(map(len, found)), texts)
+    basis = basis_of_frame(served.tokenizer, is_asked=special)
+    return Worked(found, served, basis, sum(map(len, found)), texts)
 
 
 def _tokens(tokenizer: Tokenizer, text: str, *, special: bool) -> list[TeiToken]:
@@ -94,7 +104,7 @@ def _tokens(tokenizer: Tokenizer, text: str, *, special: bool) -> list[TeiToken]
 
 
 def _decode(state: ServiceState, request: TeiDecodeRequest) -> Worked:
-    served = state.tokenizers.get(None)
+    served = state.of_model(request.model)
     lists, _ = nested(request.ids)
     state.check_texts(len(lists))
     n_tokens = sum(map(len, lists))

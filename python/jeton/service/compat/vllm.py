@@ -9,15 +9,24 @@ import msgspec
 from jeton.errors import UnknownTokenIdError, UsageError
 from jeton.findings import Basis
 from jeton.service.compat.chats import rendered_ids
+from jeton.service.compat.frames import basis_of_frame
 from jeton.service.failures import HttpFailure
 from jeton.service.routes.encode import check_size
 from jeton.service.state import ServiceState
 from jeton.service.tokenizers import ServedTokenizer
 from jeton.service.wire import ServiceRoute, Worked, ids_of
 
-__all__ = ["VLLM", "context_of", "vllm_shape"]
+__all__ = ["ERROR_TYPES", "VLLM", "context_of", "vllm_shape"]
 
-_TYPES = {404: "NotFoundError", 500: "InternalServerError", 501: "NotImplementedError"}
+ERROR_TYPES = {
+    401: "AuthenticationError",
+    404: "NotFoundError",
+    429: "RateLimitError",
+    500: "InternalServerError",
+    501: "NotImplementedError",
+    503: "ServiceUnavailableError",
+}
+"""Type of an error by its status, as the OpenAI client of Python names them."""
 _WideId = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
@@ -92,7 +101,7 @@ def vllm_shape(failure: HttpFailure) -> dict[str, Any]:
     return {
         "error": {
             "message": failure.message,
-            "type": _TYPES.get(failure.status, "BadRequestError"),
+            "type": ERROR_TYPES.get(failure.status, "BadRequestError"),
             "param": None,
             "code": failure.status,
         }
@@ -114,6 +123,7 @@ def _tokenize(state: ServiceState, request: VllmTokenizeRequest) -> Worked:
         check_size(state, tokenizer, [text], 1)
         special = request.add_special_tokens is not False
         ids = tokenizer.encode_array(text, add_special_tokens=special)
+        basis = basis_of_frame(tokenizer, is_asked=special)
     else:
         is_open = request.continue_final_message
         if is_open and request.add_generation_prompt:
@@ -136,11 +146,12 @@ def _tokenize(state: ServiceState, request: VllmTokenizeRequest) -> Worked:
                 "add_special_tokens would double what the chat template wrote\n"
                 "hint: leave it out, as for every chat whose template has the tokens"
             )
+        basis = Basis.EXACT
     texts = None
     if request.return_token_strs:
         texts = [tokenizer.id_to_token(id_) or "" for id_ in ids.tolist()]
     answer = VllmTokenizeResponse(len(ids), context_of(state, served), ids_of(ids), texts)
-    return Worked(answer, served, Basis.EXACT, len(ids), (text,))
+    return Worked(answer, served, basis, len(ids), (text,))
 
 
 def decoded(state: ServiceState, served: ServedTokenizer, ids: list[int], **options: Any) -> str:

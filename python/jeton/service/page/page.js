@@ -10,7 +10,7 @@ import { make, number, plain } from "./tokens-view.js";
 const by = (id) => document.getElementById(id);
 const FIRST_TEXT = "Hydroxychloroquine 200 mg — naïve café, नमस्ते 👩‍👩‍👧.";
 const WORDS = {
-  max_body_bytes: "Bytes of a request", max_tokens: "Ids of an answer", max_texts: "Texts of a request",
+  max_body_bytes: "Bytes of a request", max_tokens: "Tokens of a request", max_texts: "Texts of a request",
   max_tokenizers: "Tokenizers of a comparison", n_workers: "Threads that encode", max_waiting: "Requests that wait for a thread",
   max_held_bytes: "Bytes of all requests at once", max_connections: "Open connections",
   requests_per_minute: "Requests of one client a minute", burst: "Requests at once before the rate counts",
@@ -60,7 +60,7 @@ const drawLimits = () => {
   link.href = "openapi.json";
   routes.append(link, ".");
   by("limits-body").replaceChildren(list, scroll, routes);
-  by("about").textContent = `Jeton ${state.info.version}. The page asks this service alone; texts are not stored.`;
+  by("about").textContent = `Jeton ${state.info.version}. The page asks this service alone; texts are written nowhere.`;
 };
 
 const load = async () => {

@@ -9,6 +9,7 @@ import msgspec
 from jeton.comparing import compare
 from jeton.errors import UsageError
 from jeton.findings import Basis
+from jeton.service.routes.encode import check_size
 from jeton.service.routes.texts import batch_of
 from jeton.service.state import ServiceState, check_limit
 from jeton.service.wire import ServiceRoute, Worked
@@ -88,10 +89,11 @@ def _compare(state: ServiceState, request: CompareRequest) -> Worked:
     if len(set(names)) < len(names):
         raise UsageError("tokenizers has a name twice; expected each once")
     served = state.tokenizers.several(names)
-    texts = batch_of(request)
-    state.check_texts(len(texts))
+    texts = list(batch_of(request))
     # Two names may have one tokenizer, which is measured once.
     distinct = {item.fingerprint: item.tokenizer for item in served}
+    for tokenizer in distinct.values():
+        check_size(state, tokenizer, texts, len(texts))
     found = compare(
         iter(texts), tokenizers=list(distinct.values()), quality=False, time_encoding=False
     )

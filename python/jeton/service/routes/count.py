@@ -79,6 +79,6 @@ COUNT = ServiceRoute(
     CountRequest,
     CountAnswer | CountsAnswer,
     _count,
-    arrow=ArrowForm("texts", ("counts",)),
+    arrow=ArrowForm("texts", {"counts": "int64"}),
 )
 """The route."""

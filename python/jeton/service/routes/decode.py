@@ -86,6 +86,6 @@ DECODE = ServiceRoute(
     DecodeRequest,
     DecodedText | DecodedTexts,
     _decode,
-    arrow=ArrowForm("ids_batch", ("texts",)),
+    arrow=ArrowForm("ids_batch", {"texts": "string"}),
 )
 """The route."""

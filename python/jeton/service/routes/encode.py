@@ -145,6 +145,17 @@ ENCODE = ServiceRoute(
     EncodeRequest,
     TextIds | TextsIds,
     _encode,
-    arrow=ArrowForm("texts", ("texts.ids",)),
+    arrow=ArrowForm(
+        "texts",
+        {
+            "texts.ids": "int64[]",
+            "texts.starts": "int64[]",
+            "texts.ends": "int64[]",
+            "texts.starts_bytes": "int64[]",
+            "texts.ends_bytes": "int64[]",
+            "texts.pieces": "string[]",
+            "texts.is_special": "bool[]",
+        },
+    ),
 )
 """The route."""

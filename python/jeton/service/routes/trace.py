@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
@@ -83,6 +84,7 @@ def _trace(state: ServiceState, request: TraceRequest) -> Worked:
             dropout=request.dropout,
             max_chars=_MOST_CHARS,
         )
+        found = replace(found, tokenizer=served.name)
         n_tokens = len(found.ids)
     answer = TraceAnswer(
         found.to_dict(),
