@@ -48,6 +48,9 @@ _REQUESTS_PRINTED = (0, 20, 2)
 _V1 = (0, 8)
 _GRAPHS_INSIDE = (0, 21)
 """From this version on graphs are profiled and taken off the share."""
+_OLD_SHARE = 0.9
+"""Default share before graphs lay inside; 0.92 from then on (``vllm/config/cache.py`` of 0.25 and
+0.30, read 2026-11-29)."""
 _SMALL_SAMPLER = _TRITON_MXFP4 = (0, 12)
 """From here on drawing tokens takes less, and Hopper runs MXFP4 by Triton: logs of gpt-oss-120b by
 0.10.1 (#23278) and 0.11.0 (#27508) against 0.14.1 (#33155)."""
@@ -73,12 +76,12 @@ class Vllm(EngineRules):
     """Rules of vLLM's V1 engine."""
 
     name: ClassVar[str] = "vllm"
-    version: ClassVar[str] = "0.8 to 0.29"
+    version: ClassVar[str] = "0.8 to 0.30"
     source: ClassVar[str] = (
         "vllm/v1/worker/gpu_worker.py (determine_available_memory) and "
         "vllm/v1/core/kv_cache_utils.py, read 2026-11-29"
     )
-    utilization: ClassVar[float] = 0.9
+    utilization: ClassVar[float] = 0.92
     utilization_name: ClassVar[str] = "gpu-memory-utilization"
     page_tokens: ClassVar[int] = 16
 
@@ -89,6 +92,11 @@ class Vllm(EngineRules):
     def requests(self, gpu: GpuFacts) -> int:
         """256; 1,024 from 70 GiB on, A100s left out."""
         return 1024 if _is_large(gpu) else 256
+
+    def default_share(self, gpu: GpuFacts, plan: MemoryPlan, tensor: int) -> float:
+        """0.92; 0.9 before 0.21."""
+        version = version_of(plan.engine_version, _NEWEST)
+        return self.utilization if version >= _GRAPHS_INSIDE else _OLD_SHARE
 
     def memory(
         self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
