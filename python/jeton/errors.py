@@ -43,7 +43,7 @@ onto these classes in one exhaustive match (``crates/jeton-py/src/error.rs``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "AdaptError",
@@ -86,6 +86,9 @@ __all__ = [
 
 class JetonError(Exception):
     """Base of every error that Jeton raises on its own account."""
+
+    exit_code: ClassVar[int] = 2
+    """Exit code of a command that ends with it: 2, or 1 where it is a finding."""
 
 
 class VocabularyError(JetonError, ValueError):

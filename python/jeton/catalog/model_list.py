@@ -21,7 +21,7 @@ from jeton.catalog.model_facts import UNKNOWN_WEIGHTS, ModelFacts
 from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError
 
-__all__ = ["model", "models"]
+__all__ = ["listed_model", "model", "models"]
 
 
 def model(name: str) -> ModelFacts:
@@ -44,13 +44,24 @@ def model(name: str) -> ModelFacts:
     path = _config_path(name)
     if path is not None:
         return model_from_gguf(path) if path.suffix == ".gguf" else model_from_config(path)
-    resolved = base_name(name, index)
-    if resolved is not None:
-        return _as_published(name, *resolved)
+    found = listed_model(name)
+    if found is not None:
+        return found
     offered = nearest(name, (entry.name for entry in models()))
     # A misspelt repository name resembles an alias, not a short name.
     offered = offered or tuple(dict.fromkeys(index[key].name for key in nearest(name, index)))
     raise UnknownModelError(name, nearest=offered)
+
+
+def listed_model(name: str) -> ModelFacts | None:
+    """Return the catalog's facts of a name or a published name; None: it has none.
+
+    No file is looked at.
+    """
+    index = _index()
+    found = index.get(fold(name))
+    resolved = None if found is not None else base_name(name, index)
+    return found if resolved is None else _as_published(name, *resolved)
 
 
 def _config_path(name: str) -> Path | None:

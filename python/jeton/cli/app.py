@@ -226,6 +226,8 @@ class _Root(click.Group):
             _say_error(_usage_message(error))
         except JetonError as error:
             _say_error(jeton_message(error))
+            _discard(sys.stdout)
+            return error.exit_code
         except OSError as error:
             _say_error(os_message(error))
         except UnicodeEncodeError as error:

@@ -139,10 +139,10 @@ def _notes(
         )
     if not budget.fits:
         notes.append(refusal(model, gpu, plan))
-    elif budget.n_gpus > 1 and plan.n_gpus is None:
+    elif budget.tensor_parallel > 1 and plan.n_gpus is None:
         notes.append(
             f"{model.name} ({weights}) does not fit one {gpu.name}: the figures are for "
-            f"{budget.n_gpus} together"
+            f"{budget.tensor_parallel} together"
         )
     if request_tokens > context:
         notes.append(
@@ -156,7 +156,12 @@ def _notes(
         )
     elif budget.fits and n_fit > most:
         notes.append(f"{n_fit:,} requests fit {gpu.name}; {plan.engine} runs {most:,} of them")
-    if budget.kv_copies > 1:
+    if budget.fits and plan.measured is not None and plan.measured.n_starts > 1:
+        notes.append(
+            f"{plan.measured.name} has {plan.measured.n_starts:,} starts of the engine: the "
+            "figures are of the last"
+        )
+    if budget.fits and budget.kv_copies > 1:
         notes.append(
             f"each of the {budget.n_gpus} x {gpu.name} holds the whole latent cache"
             if model.attention is AttentionKind.LATENT
