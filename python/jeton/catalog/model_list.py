@@ -24,6 +24,10 @@ from jeton.errors import UnknownModelError
 __all__ = ["listed_model", "model", "models"]
 
 
+_BLOCK_FP8 = ("qwen3-", "qwen3.")
+"""Families whose own FP8 repositories have scales for blocks of 128 x 128 (vllm#17569)."""
+
+
 def model(name: str) -> ModelFacts:
     """Return the facts of a model by name, by published name, or from a ``config.json``.
 
@@ -80,6 +84,9 @@ def _as_published(asked: str, known: str, weights: str | None) -> ModelFacts:
         return replace(base, weights=UNKNOWN_WEIGHTS, weights_source=asked, quantization=None)
     if weights is None or weights == base.weights:
         return base
+    owner, _, bare = fold(asked).rpartition("/")
+    if weights == "fp8" and bare.startswith(_BLOCK_FP8) and owner in ("", "qwen"):
+        weights = "fp8" if bare.endswith("-dynamic") else "fp8-block"
     return replace(
         base,
         weights=weights,

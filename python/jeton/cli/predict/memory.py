@@ -78,7 +78,8 @@ def memory(
     LOGS are request logs with times; a TRACE is a file with times and token counts. Requests under
     way grow and end as answers of late did; new ones come at the rate of late, with its trend. The
     interval comes from the errors of past forecasts on the same input, and how often it held there
-    is told. Exit code 1: memory is full within the horizon.
+    is told. Exit code 1: memory is full within the horizon, or the engine
+    refuses the model.
 
     \b
     Examples:
@@ -122,6 +123,8 @@ def _print(found: MemoryPrediction) -> None:
     headings = ["IN", "EXPECTED GIB", "INTERVAL GIB", "OF CAPACITY"]
     rows = [["now", *_row(forecast.now_bytes, "", forecast.capacity_bytes)]]
     for place, seconds in enumerate(forecast.seconds):
+        if seconds > forecast.horizon_seconds * (1 + 1e-9):
+            break
         ends = ""
         if forecast.low_bytes:
             low, high = forecast.low_bytes[place] / _GIB, forecast.high_bytes[place] / _GIB

@@ -221,7 +221,7 @@ class MemoryForecast:
             if self.full_earliest_seconds is not None:
                 soon = _minutes(self.full_earliest_seconds)
                 return f"not full at this trend; at the upper end in {soon}"
-            return f"not full within {_minutes(BEYOND * self.horizon_seconds)} at this trend"
+            return f"not full within {_minutes(self.horizon_seconds)} at this trend"
         if self.full_seconds == 0:
             return "OOM now"
         words = f"OOM in {_minutes(self.full_seconds)}"

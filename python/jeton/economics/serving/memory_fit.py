@@ -137,6 +137,11 @@ def _notes(
             f"weights are a guess from the name: a checkpoint keeps some parts in 16 bits; its "
             f"folder, its config.json or --weights says which ({model.weights_source})"
         )
+    if model.weights_are_guessed and model.weights == "nvfp4":
+        notes.append(
+            "published NVFP4 files hold 29% and 66% more than their names say: attention stays in "
+            "16 or 8 bits (vllm-project/recipes#810, nvidia/Gemma-4-31B-IT-NVFP4)"
+        )
     if not budget.fits:
         notes.append(refusal(model, gpu, plan))
     elif budget.tensor_parallel > 1 and plan.n_gpus is None:
@@ -156,6 +161,15 @@ def _notes(
         )
     elif budget.fits and n_fit > most:
         notes.append(f"{n_fit:,} requests fit {gpu.name}; {plan.engine} runs {most:,} of them")
+    if budget.fits and plan.engine == "vllm" and plan.max_context_tokens is None:
+        longest = longest_context(
+            model, gpu, plan=changed_plan(plan, n_gpus=budget.tensor_parallel)
+        )
+        if model.generates and longest < context:
+            notes.append(
+                f"vllm starts only with --max-model-len {longest:,} or less: one request of "
+                f"{context:,} tokens does not fit"
+            )
     if budget.fits and plan.measured is not None and plan.measured.n_starts > 1:
         notes.append(
             f"{plan.measured.name} has {plan.measured.n_starts:,} starts of the engine: the "
@@ -187,6 +201,7 @@ def plan_summary(model: ModelFacts, plan: MemoryPlan) -> dict[str, Any]:
     Source: `jeton.economics.serving.memory`.
     """
     weights = plan.weight_bytes(model)
+    drafts = weights.of("mtp")
     element = plan.element(model)
     context = plan.context_tokens(model)
     has_windows = model.n_sliding_layers > 0
@@ -195,11 +210,14 @@ def plan_summary(model: ModelFacts, plan: MemoryPlan) -> dict[str, Any]:
         "parameters": count_parameters(model).total,
         "layers": ", ".join(f"{n} {kind}" for kind, n in model.layer_kinds.items()),
         "weights": weights.in_words(),
-        "weights_bytes": weights.total,
+        "weights_bytes": weights.total + (drafts if plan.draft_tokens else 0),
         "weights_basis": weights.basis,
         "weights_by_part": {
-            role: weights.of(role) for role in dict.fromkeys(part.role for part in weights.parts)
+            role: weights.of(role)
+            for role in dict.fromkeys(part.role for part in weights.parts)
+            if role != "mtp" or plan.draft_tokens
         },
+        "weights_not_loaded_bytes": None if plan.draft_tokens else drafts or None,
         "kv_cache": plan.kv_name(model),
         "kv_bytes_per_token": plan.kv_bytes_per_token
         or kv_bytes_per_token(model, dtype_bytes=element),
