@@ -39,7 +39,7 @@ def test_requests_beside_the_weights() -> None:
     left = budget.usable_bytes - 16_060_522_496 - budget.activation_bytes - budget.engine_bytes
     assert budget.kv_bytes == left
     assert (fit.n_gpus, fit.n_requests) == (1, left // (131_072 * 8192))
-    assert fit.n_requests == 53
+    assert fit.n_requests == 54
     assert not fit.needs_more_gpus
 
 

@@ -139,8 +139,8 @@ def _notes(
         )
     if model.weights_are_guessed and model.weights == "nvfp4":
         notes.append(
-            "published NVFP4 files hold 29% and 66% more than their names say: attention stays in "
-            "16 or 8 bits (vllm-project/recipes#810, nvidia/Gemma-4-31B-IT-NVFP4)"
+            "an NVFP4 file is taken to keep attention in 16 bits: published ones were 4% heavier "
+            "(nvidia/Gemma-4-31B-IT-NVFP4) and 15% lighter (vllm-project/recipes#810)"
         )
     if not budget.fits:
         notes.append(refusal(model, gpu, plan))
