@@ -157,8 +157,8 @@ def parse_engine_log(lines: Iterable[str], *, source: str = "log") -> EngineLog:
             path=source,
         )
     engine = max(engines, key=lambda one: len(values[one]))
-    found = _BUILDERS[engine](values[engine], texts.get(engine, {}), source)
-    return replace(found, n_starts=starts.get(engine, 1))
+    log = _BUILDERS[engine](values[engine], texts.get(engine, {}), source)
+    return replace(log, n_starts=starts.get(engine, 1))
 
 
 def _forget(values: dict[str, list[float]], texts: dict[str, str]) -> None:
