@@ -27,6 +27,7 @@ from jeton._core import (
     Tokenizer,
     __version__,
 )
+from jeton._forks import meet_before_forks
 from jeton._lazy import lazy_names
 from jeton.errors import (
     AdaptError,
@@ -65,6 +66,8 @@ from jeton.errors import (
     UsageError,
     VocabularyError,
 )
+
+meet_before_forks()
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

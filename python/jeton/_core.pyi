@@ -87,6 +87,7 @@ __all__ = [
     "published_patterns",
     "quality_figures",
     "scan_boundaries",
+    "scan_markdown",
     "sha256",
     "simulate_traffic",
     "text_digests",
@@ -1264,6 +1265,25 @@ class Tokenizer:
             >>> tok.first_noncanonical(tok.encode("there")) is None
             True
         """
+    def guarded(self, *, control_tokens: Sequence[str] = ()) -> Tokenizer:
+        """Returns this tokenizer, but text never becomes a control token.
+
+        Of a text it makes the ids of ``encode_guarded(text, [])``, as quickly as the tokenizer.
+        Files, pickles and fingerprints are those of the tokenizer itself.
+
+        Args:
+            control_tokens: Further tokens that count as control tokens.
+
+        Raises:
+            UnknownSpecialTokenError: A control token is none of ``fixed_tokens()``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.guarded().encode("a<|endoftext|>") == tok.encode("a<|endoftext|>")
+            True
+        """
+
     def encode_guarded(
         self,
         text: _Text,
@@ -2655,6 +2675,18 @@ def scan_boundaries(
     """Bytes at which a text may be cut, rising, and the kind of part that begins at each.
 
     Kinds are those of ``jeton.chunking.boundaries``.
+    """
+
+def scan_markdown(text: _Text, *, nested: bool = False) -> tuple[list[list[int]], list[list[int]]]:
+    """Headings and tables of Markdown, in bytes.
+
+    Args:
+        text: The text.
+        nested: Headings in lists and quotations too.
+
+    Returns:
+        Headings: first byte of the line, level, words from and to. Tables: head from and to, end of
+        the rows.
     """
 
 def chunk_spans(

@@ -20,6 +20,7 @@ _BY_NUMBER: Mapping[int, str] = {
     errno.EISDIR: "name a file in it",
     errno.ENAMETOOLONG: "take a shorter name",
     errno.ELOOP: "the link leads to itself; name the file that it should lead to",
+    errno.EBADF: "standard input or output is closed; give the command one: </dev/null, >/dev/null",
     errno.EMFILE: "close files, or raise the limit: ulimit -n",
 }
 _OTHERWISE = "look whether the file and its disk can be read and written"

@@ -42,6 +42,7 @@ onto these classes in one exhaustive match (``crates/jeton-py/src/error.rs``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -84,8 +85,29 @@ __all__ = [
 ]
 
 
+_MAX_QUOTED = 200
+_LONG_QUOTE = re.compile(r"""(?P<mark>["'`])(?P<start>[^"'`\n]{200})[^"'`\n]+(?P=mark)""")
+_MAX_MESSAGE = 20_000
+
+
+def _shortened(quote: re.Match[str]) -> str:
+    return f"{quote['mark']}{quote['start']}\u2026{quote['mark']}"
+
+
 class JetonError(Exception):
-    """Base of every error that Jeton raises on its own account."""
+    """Base of every error that Jeton raises on its own account.
+
+    A message quotes 200 characters of a value at most: files of others hold values of any length.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        if arguments and isinstance(arguments[0], str) and len(arguments[0]) > _MAX_QUOTED:
+            message, mark, hint = arguments[0].partition("\nhint:")
+            message = _LONG_QUOTE.sub(_shortened, message) + mark + hint
+            if len(message) > _MAX_MESSAGE:
+                message = f"{message[:_MAX_MESSAGE]}\u2026"
+            arguments = (message, *arguments[1:])
+        super().__init__(*arguments)
 
     exit_code: ClassVar[int] = 2
     """Exit code of a command that ends with it: 2, or 1 where it is a finding."""

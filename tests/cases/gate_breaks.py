@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import html
 import json
 import random
@@ -78,12 +77,6 @@ def _json(text: str, indent: int | None, *, is_ascii: bool = False) -> str:
     return json.dumps({"request": {"lines": lines}}, ensure_ascii=is_ascii, indent=indent)
 
 
-def _dump(text: str) -> str:
-    data = text.encode()
-    rows = [data[i : i + 16] for i in range(0, len(data), 16)]
-    return "\n".join(f"{i * 16:08x}: {row.hex(' ', 2)}  ." for i, row in enumerate(rows))
-
-
 def _markdown_table(text: str) -> str:
     rows = "\n".join(f"| {i} | guest | {line} |" for i, line in enumerate(_lines(text)))
     return f"| no | who | said |\n|---:|-----|------|\n{rows}"
@@ -100,12 +93,6 @@ def _yaml(text: str) -> str:
 def _spans(text: str) -> str:
     words = "".join(f'<div class="cell"><span>{word}</span></div>' for word in text.split(" "))
     return f"<html><body>{words}</body></html>"
-
-
-def _uuencoded(text: str) -> str:
-    data = text.encode()
-    lines = (binascii.b2a_uu(data[i : i + 45]).decode() for i in range(0, len(data), 45))
-    return "begin 644 case.txt\n" + "".join(lines) + "`\nend\n"
 
 
 def _logged(text: str) -> str:
@@ -138,10 +125,8 @@ BREAKS: dict[str, Callable[[str], str]] = {
     "nfd": lambda text: unicodedata.normalize("NFD", text),
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "base64 in lines": lambda text: base64.encodebytes(text.encode()).decode(),
-    "base32": lambda text: base64.b32encode(text.encode()).decode(),
     "hexadecimal": lambda text: text.encode().hex(),
     "hexadecimal in pairs": lambda text: text.encode().hex(" "),
-    "hex dump": _dump,
     "three times": lambda text: f"{text}\n\n{text}\n\n{text}",
     "each line twice": lambda text: "\n".join(f"{line}\n{line}" for line in _lines(text)),
     "latin-1": lambda text: text.encode().decode("latin-1"),
@@ -191,11 +176,7 @@ BREAKS: dict[str, Callable[[str], str]] = {
     "yaml": _yaml,
     "spans": _spans,
     "list of python": lambda text: repr(text.split(" ")),
-    "uuencode": _uuencoded,
     "list of bytes": lambda text: str(list(text.encode())),
-    "list of code points": lambda text: ", ".join(str(ord(c)) for c in text),
-    "names of characters": lambda text: text.encode("ascii", "namereplace").decode(),
-    "utf-7": lambda text: text.encode("utf-7").decode(),
     "koi8-r": lambda text: text.encode().decode("koi8_r"),
     "gb18030": lambda text: text.encode().decode("gb18030", "replace"),
     "colours of a terminal": lambda text: re.sub(r"(\S+)", "\x1b[1;32m\\1\x1b[0m", text),

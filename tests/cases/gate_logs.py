@@ -21,6 +21,7 @@ from jeton._core import Tokenizer
 __all__ = ["CASES", "CHANGES", "Chat", "changed", "chats", "records"]
 
 CASES = Path(__file__).with_name("gate_logs.json")
+SEED = 20261129
 N_CHATS = 20
 STEP_S = 86_400.0
 FIRST_S = 1_793_664_000
@@ -108,9 +109,9 @@ def _tool(name: str, n_words: int) -> dict[str, Any]:
     }
 
 
-def chats() -> list[Chat]:
+def chats(seed: int = SEED) -> list[Chat]:
     """The chats as they were, drawn with a seed."""
-    draw = random.Random(20261129)
+    draw = random.Random(seed)
     system = "You answer for a parcel service.\n" + "\n".join(_RULES)
     found = []
     for number in range(N_CHATS):
@@ -343,6 +344,8 @@ PAIRS: tuple[tuple[str, str, str, str, str], ...] = (
     ("o3 in May 2025", "o3 in July 2025", _USD, "", "list_price"),
     ("o3", "o3,flex", _USD, "", "tariff"),
     ("claude", "claude in us", _USD, "", "region"),
+    # Tokens that the log does not show stay as they are: they are no price.
+    ("image detail", "image detail,json indented", _USD, "question", "json_layout"),
 )
 
 DOUBLES = (
@@ -365,8 +368,12 @@ def changed(names: str, found: list[Chat]) -> list[Chat]:
     return found
 
 
-def cases() -> list[dict[str, Any]]:
-    """All cases, with what is expected of them."""
+def cases(seed: int = SEED) -> list[dict[str, Any]]:
+    """All cases, with what is expected of them; of two changes alike in dollars none is the main.
+
+    Args:
+        seed: Of the chats.
+    """
     made: list[dict[str, Any]] = []
 
     def add(before: str, after: str, figure: str, part: str, causes: str) -> None:
@@ -384,13 +391,15 @@ def cases() -> list[dict[str, Any]]:
         add("", name, figure, part, causes)
     for pair in PAIRS:
         add(*pair)
-    base = _usd(chats())
+    base = _usd(chats(seed))
     for names in DOUBLES:
         after = ",".join(names)
-        total = _usd(changed(after, chats())) - base
-        alone = {name: (_usd(changed(name, chats())) - base) * total for name in names}
+        total = _usd(changed(after, chats(seed))) - base
+        alone = {name: (_usd(changed(name, chats(seed))) - base) * total for name in names}
         least, most = sorted(abs(value) for value in alone.values())
-        assert most >= LEAST_LEAD * least, (names, alone)
+        if most < LEAST_LEAD * least:
+            assert seed != SEED, (names, alone)
+            continue
         main = max(alone, key=lambda name: alone[name])
         add("", after, _USD, *SINGLES[main][1:])
     return made

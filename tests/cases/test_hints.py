@@ -34,6 +34,7 @@ def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert told.count("jeton: error: ") == 1
         assert told.count("hint: ") == 1, (run["words"], told)
         assert "internal error" not in told
+        assert len(told) < 2_000, "a message quotes little of a file"
         for part in run["stderr"]:
             assert part in told, (run["words"], told)
 

@@ -42,7 +42,9 @@ def content(file: dict[str, Any]) -> bytes:
         parquet.write_table(arrow.Table.from_pylist(records), sink)
         data = sink.getvalue()
     else:
+        # A file that is read while it grows ends in a part of a line.
         data = "".join(json.dumps(record) + "\n" for record in records).encode()
+        data += file.get("tail", "").encode()
     return gzip.compress(data) if file["name"].endswith(".gz") else data
 
 
@@ -62,6 +64,8 @@ def test_case(path: Path, tmp_path: Path) -> None:
     assert [entry.kind for entry in ledger.not_priced] == case.get("not_priced", [])
     for kind in case.get("issues", []):
         assert kind in {issue.kind for issue in ledger.issues}
+    bases = {use.logged_as: str(use.basis) for use in ledger.by_model}
+    assert bases == case.get("basis", bases)
     # The same sum, however it is taken apart.
     for parts in (ledger.by_model, ledger.by_day, ledger.dimensions):
         assert sum((part.usd for part in parts), Decimal(0)) == ledger.usd

@@ -89,7 +89,7 @@ def test_blocks_are_the_messages_in_bytes(chats: list[list[tuple[str, str]]]) ->
     blocks = Blocks.of(texts, flat)
     assert len(blocks) == len(chats)
     batch = TextBatch.from_texts(texts)
-    pieces = list(blocks.texts(batch))
+    pieces = [piece.decode() for piece in blocks.texts(batch)]
     at = 0
     for chat, text in zip(made, texts, strict=True):
         wanted = [m["content"] for m in chat.messages if m["content"]]

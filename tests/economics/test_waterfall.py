@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.economics import Remedy, Waterfall, waterfall
+from jeton.economics import Ledger, Remedy, Waterfall, waterfall
+from jeton.economics.ledger import LedgerBuilder, usage_rows
+from jeton.economics.remedies import Effect
+from jeton.economics.waterfall import waterfall_of_ledger
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
@@ -154,3 +158,49 @@ def test_the_weakest_figure_decides_the_basis() -> None:
 def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         waterfall(**{**WORKLOAD, **change})
+
+
+def _two_models() -> Ledger:
+    """Three requests of one model and one of another, a thousand prompt tokens each."""
+    builder = LedgerBuilder(on=date(2026, 11, 3))
+    base = {"input_tokens": 1000, "output_tokens": 10, "time_s": 1_793_707_200.0}
+    models = ["claude-sonnet-4-5"] * 3 + ["gpt-4o-mini"]
+    builder.add(usage_rows([{"model": model, **base} for model in models]))
+    return builder.build()
+
+
+def test_a_remedy_for_one_model_leaves_the_requests_of_others() -> None:
+    effect = Effect("gpt-4o-mini", request_factor=Decimal("0.5"))
+    remedy = Remedy("fewer", "fewer", applies_to="requests", effects=(effect,))
+    found = waterfall_of_ledger(_two_models(), [remedy])
+    assert found is not None
+    assert found.request_factor == Decimal(7) / 8  # half of the fourth request
+    assert found.naive_usd_per_month > found.engineered_usd_per_month > 0
+
+
+def test_a_cache_with_writes_keeps_every_prompt_token() -> None:
+    """Read at a tenth, written at five quarters, the rest at the full rate: the sum by hand."""
+    effect = Effect(
+        "claude-sonnet-4-5",
+        read_share=Decimal("0.6"),
+        read_rate=Decimal("0.1"),
+        write_share=Decimal("0.2"),
+        write_rate=Decimal("1.25"),
+    )
+    ledger = _two_models()
+    found = waterfall_of_ledger(ledger, [Remedy("cache", "cache", effects=(effect,))])
+    assert found is not None
+    (use,) = (use for use in ledger.by_model if use.logged_as == "claude-sonnet-4-5")
+    (prompt,) = (part.usd for part in use.dimensions if part.name == "input_tokens")
+    share = prompt / ledger.usd
+    left = Decimal("0.6") * Decimal("0.1") + Decimal("0.2") * Decimal("1.25") + Decimal("0.2")
+    expected = found.naive_usd_per_month * (1 - share * (1 - left))
+    assert abs(found.engineered_usd_per_month - expected) < Decimal("0.00001")
+    # Half the price of what is read: written tokens keep theirs.
+    half = Effect(effect.model, cost_factor=Decimal("0.5"))
+    cheaper = Remedy("rate", "rate", applies_to="cached", effects=(half,))
+    both = waterfall_of_ledger(ledger, [Remedy("cache", "cache", effects=(effect,)), cheaper])
+    assert both is not None
+    saved = found.engineered_usd_per_month - both.engineered_usd_per_month
+    read = found.naive_usd_per_month * share * Decimal("0.6") * Decimal("0.1")
+    assert abs(saved - read / 2) < Decimal("0.00001")

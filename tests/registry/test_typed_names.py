@@ -6,7 +6,10 @@ import pytest
 
 import jeton
 from jeton._nearest import nearest
-from jeton.errors import UnknownTokenizerError
+from jeton.catalog import price_names
+from jeton.compat.tiktoken import encoding_name_for_model
+from jeton.economics.billing.closed import stand_in
+from jeton.errors import UnknownModelError, UnknownTokenizerError
 from jeton.registry.model_families import family_of
 
 TYPED = {
@@ -15,6 +18,9 @@ TYPED = {
     "GPT4o mini": "o200k_base",
     "ft:gpt-4o-mini:acme:contracts:9x": "o200k_base",
     "us.meta.llama3-1-70b-instruct-v1:0": "llama3",
+    "gpt-5-2025-08-07": "o200k_base",
+    "gpt-5-mini": "o200k_base",
+    "azure/gpt-35-turbo-16k": "cl100k_base",
     "gpt4": "cl100k_base",
     "gpt35-turbo": "cl100k_base",
     "gpt-4": "cl100k_base",
@@ -29,7 +35,10 @@ TYPED = {
     "distilbert-base-uncased": "bert_base_uncased",
 }
 
-GUESSES = ["llama3-banana", "meta-llama/llama3-banana", "gpt4o_base", "gpt-4o_base", "qwen2-mango"]
+GUESSES = [
+    "llama3-banana", "meta-llama/llama3-banana", "gpt4o_base", "gpt-4o_base", "qwen2-mango",
+    "gpt-5-banana", "openai/gpt-4o-acme", "ft:banana-5:acme::9x", "o3-banana",
+]  # fmt: skip
 """Names with a word that nobody publishes: their tokenizer may be another one."""
 
 
@@ -38,6 +47,19 @@ def test_a_typed_name_is_found(typed: str) -> None:
     family = family_of(typed)
     assert family is not None
     assert family.name == TYPED[typed]
+
+
+def test_listed_models_of_openai_are_no_guesses() -> None:
+    """Each model of the price list whose encoding tiktoken knows is known by the same one."""
+    listed = [name.partition(":")[2] for name in price_names() if name.startswith("openai:")]
+    for model in listed:
+        try:
+            encoding = encoding_name_for_model(model)
+        except KeyError:
+            continue
+        family = family_of(model)
+        assert family is not None, model
+        assert family.name == encoding, model
 
 
 @pytest.mark.parametrize("typed", ["gpt4all", "bert", "t5x", "gpt", "llama", *GUESSES])
@@ -49,6 +71,15 @@ def test_a_beginning_is_offered() -> None:
     assert nearest("t5", ["cl100k_base", "t5-small", "mt0"]) == ("t5-small",)
 
 
-def test_a_guess_is_an_error_with_the_nearest_name() -> None:
-    with pytest.raises(UnknownTokenizerError, match="llama3"):
-        jeton.load("llama3-banana")
+@pytest.mark.parametrize(
+    ("typed", "near"), [("llama3-banana", "llama3"), ("gpt-5-banana", "gpt-5")]
+)
+def test_a_guess_is_an_error_with_the_nearest_name(typed: str, near: str) -> None:
+    with pytest.raises(UnknownTokenizerError, match=rf"{near}\b(?!-banana)"):
+        jeton.load(typed)
+
+
+@pytest.mark.parametrize("typed", ["gpt-5-banana", "claude-sonnet-4-banana", "gemini-2-mango"])
+def test_no_public_tokenizer_stands_in_for_a_guess(typed: str) -> None:
+    with pytest.raises(UnknownModelError, match="no public tokenizer is known"):
+        stand_in(typed)

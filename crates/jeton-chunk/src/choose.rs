@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::characters::{floor, floor_whole};
+use crate::characters::{ceil_whole, floor_whole, has_no_spaces, is_whole};
 use crate::finer::add_finer;
 
 /// A place at which a text may be cut, and the price of doing so.
@@ -21,7 +21,7 @@ pub(crate) struct Cut {
 pub struct Settings {
     /// Tokens of a chunk as it is sent, at most.
     pub max_tokens: usize,
-    /// Tokens of a chunk that the next one repeats, at most.
+    /// Tokens of a chunk that stand for text of the one before it, at most.
     pub overlap_tokens: usize,
     /// Parts between given boundaries that the next chunk repeats, as far as they fit.
     pub overlap_parts: usize,
@@ -99,7 +99,7 @@ pub fn cut<S: Source>(
         let end = if text.len() - start <= size + size / 4 {
             text.len()
         } else {
-            floor(text, start + size)
+            floor_whole(text, start, start + size)
         };
         let ends = source.token_ends(start..end).map_err(Failure::Source)?;
         let from = boundaries.partition_point(|&at| at <= start);
@@ -161,6 +161,10 @@ impl<'t> Window<'t> {
         let mut before = (start, 0);
         let mut token = 0;
         for cut in given.chain([last]) {
+            // What people see as one character is torn by no rule.
+            if cut.at < end && !is_whole(text, before.0, cut.at) {
+                continue;
+            }
             while token < window.ends.len() && window.ends[token] <= cut.at {
                 token += 1;
             }
@@ -183,8 +187,12 @@ impl<'t> Window<'t> {
     fn add_finer_between(&mut self, before: (usize, usize), end: usize) {
         let mut finer = Vec::new();
         add_finer(self.text, before.0..end, self.settings, &mut finer);
-        let mut token = before.1;
+        let (mut token, mut whole) = (before.1, before.0);
         for cut in finer {
+            if !is_whole(self.text, whole, cut.at) {
+                continue;
+            }
+            whole = cut.at;
             while token < self.ends.len() && self.ends[token] <= cut.at {
                 token += 1;
             }
@@ -246,6 +254,10 @@ impl<'t> Window<'t> {
                 Some(chunk) => chunk,
                 None => self.hard(start, begin, done, room, source)?,
             };
+            if self.repeats_too_much(&chunk, done, source)? {
+                start = self.next_start(chunk.range.start, done);
+                continue;
+            }
             done = chunk.range.end;
             start = if done >= end { done } else { self.back(&chunk) };
             chunks.push(chunk);
@@ -348,26 +360,56 @@ impl<'t> Window<'t> {
         if settings.overlap_tokens == 0 {
             return end;
         }
-        let tokens = self.tokens_before(end);
+        // The token that holds the last byte may go on into the text behind.
+        let tokens = self.ends.partition_point(|&other| other < end) + 1;
         let first = tokens.saturating_sub(settings.overlap_tokens);
         if first == 0 {
             return end;
         }
-        let mut at = self.ends[first - 1];
-        while !self.text.is_char_boundary(at) {
-            at += 1;
-        }
-        if settings.word_cost > 0 {
+        self.start_from(low, self.ends[first - 1], end)
+    }
+
+    /// Returns the first place from `at` on with which a chunk may begin; `end`: there is none.
+    fn start_from(&self, low: usize, at: usize, end: usize) -> usize {
+        let mut at = ceil_whole(self.text, low, at);
+        if self.settings.word_cost > 0 {
             // The beginning of a part or of a word.
             let part = self.cuts.partition_point(|cut| cut.at < at);
             let known = self.cuts.get(part).map_or(end, |cut| cut.at);
             at = if known < end {
                 known
             } else {
-                next_word(self.text, at, end)
+                next_word(self.text, low, at, end)
             };
         }
-        if at > low { at } else { end }
+        if at > low && at < end { at } else { end }
+    }
+
+    /// Returns the place after `start` with which a chunk may begin that repeats less.
+    fn next_start(&self, start: usize, done: usize) -> usize {
+        let token = self.ends.partition_point(|&end| end <= start);
+        let at = self.ends.get(token).copied().unwrap_or(done).max(start + 1);
+        if at >= done {
+            return done;
+        }
+        self.start_from(start, at, done)
+    }
+
+    /// True if more tokens of a chunk than asked for stand for text before `done`.
+    fn repeats_too_much<S: Source>(
+        &self,
+        chunk: &Chunk,
+        done: usize,
+        source: &mut S,
+    ) -> Result<bool, Failure<S::Error>> {
+        let most = self.settings.overlap_tokens;
+        if most == 0 || chunk.range.start >= done {
+            return Ok(false);
+        }
+        let ends = source
+            .token_ends(chunk.range.clone())
+            .map_err(Failure::Source)?;
+        Ok(ends.partition_point(|&end| end < done) + 1 > most)
     }
 
     fn back_by_parts(&self, low: usize, end: usize) -> usize {
@@ -393,16 +435,17 @@ impl<'t> Window<'t> {
     }
 }
 
-/// Returns the first beginning of a word in `[at, end)`, or `at`.
-fn next_word(text: &str, at: usize, end: usize) -> usize {
+/// Returns the first beginning of a word in `[at, end)`, or `end`.
+fn next_word(text: &str, low: usize, at: usize, end: usize) -> usize {
     let mut before = text[..at].chars().next_back().unwrap_or(' ');
     for (offset, c) in text[at..end].char_indices() {
-        if before.is_whitespace() && !c.is_whitespace() {
+        let begins = (before.is_whitespace() && !c.is_whitespace()) || has_no_spaces(c);
+        if begins && is_whole(text, low, at + offset) {
             return at + offset;
         }
         before = c;
     }
-    at
+    end
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! will be sent.
 
 mod abbreviations;
+mod blocks;
 mod boundary;
 mod characters;
 mod choose;
@@ -14,6 +15,7 @@ mod lines;
 mod sentences;
 mod structure;
 
+pub use blocks::{Heading, Outline, Table, scan_outline};
 pub use boundary::{Boundary, Kind};
 pub use choose::{Chunk, Failure, Settings, Source, cut};
 pub use sentences::{Language, scan_sentences};

@@ -1,16 +1,25 @@
 //! Blocks of Markdown and plain text: headings, paragraphs, lists, tables, fenced code.
 
+use std::ops::Range;
+
+use crate::blocks::{Blocks, Leaf};
 use crate::boundary::{Boundary, Kind};
 use crate::cohesion::announces;
 use crate::lines::Lines;
 use crate::sentences::{Language, add_escaped_paragraphs, paragraph_sentences};
 
-/// Kind of a line, by itself.
+/// Kind of a line by the block that it belongs to.
 enum Line {
     Empty,
     Heading(usize),
-    Fence(u8, usize),
+    /// A further line of a heading.
+    Inside,
+    CodeStart,
+    Code,
+    /// The closing fence, which belongs to the code.
+    CodeEnd,
     Item,
+    TableHead,
     TableRule,
     Row,
     Rule,
@@ -25,13 +34,8 @@ struct State<'t> {
     /// First byte of the prose that is being read, and places of its further lines.
     prose: Option<usize>,
     prose_lines: Vec<usize>,
-    /// Byte and length of the fence that is open.
-    fence: Option<(u8, usize)>,
     after_empty: bool,
     after_heading: bool,
-    /// The next line underlines a heading.
-    underline: bool,
-    in_table: bool,
 }
 
 /// Returns the places at which the blocks of a text, and sentences within them, begin.
@@ -43,61 +47,110 @@ pub fn scan_structure(text: &str, language: &Language) -> Vec<Boundary> {
         found: Vec::new(),
         prose: None,
         prose_lines: Vec::new(),
-        fence: None,
         after_empty: false,
         after_heading: false,
-        underline: false,
-        in_table: false,
     };
-    let mut lines = Lines::new(text).peekable();
-    while let Some(line) = lines.next() {
-        let next = lines.peek().map_or("", |range| &text[range.clone()]);
-        state.take(line.start, &text[line], next);
+    let blocks = Blocks::of(text);
+    let (mut leaves, mut items) = (
+        blocks.leaves.iter().peekable(),
+        blocks.items.iter().peekable(),
+    );
+    // The block whose lines are read, and how many of them were.
+    let (mut leaf, mut n_lines): (Option<(&Range<usize>, Leaf)>, usize) = (None, 0);
+    for line in Lines::new(text) {
+        let is_empty = text[line.clone()].trim().is_empty();
+        let mut begins = false;
+        if leaf.is_some_and(|(range, _)| range.end <= line.start) {
+            leaf = None;
+        }
+        while let Some((range, kind)) = leaves.next_if(|(range, _)| range.start < line.end) {
+            (leaf, n_lines, begins) = (Some((range, *kind)), 0, true);
+        }
+        let mut is_item = false;
+        while items.next_if(|&&at| at < line.end).is_some() {
+            is_item = true;
+        }
+        let kind = match leaf {
+            _ if is_empty => Line::Empty,
+            _ if is_item => Line::Item,
+            Some((range, kind)) => line_of(text, range, kind, &line, n_lines),
+            None => Line::Prose,
+        };
+        n_lines += 1;
+        state.take(line.start, kind, begins);
     }
     state.close_prose(text.len());
     add_escaped_paragraphs(text, &mut state.found);
     state.found
 }
 
+/// Returns the kind of a line of a block of which `n_before` lines were read.
+fn line_of(
+    text: &str,
+    range: &Range<usize>,
+    leaf: Leaf,
+    line: &Range<usize>,
+    n_before: usize,
+) -> Line {
+    let is_last = range.end <= line.end;
+    match (leaf, n_before) {
+        (Leaf::Heading(level), 0) => Line::Heading(level),
+        (Leaf::Heading(_), _) => Line::Inside,
+        (Leaf::FencedCode | Leaf::RawHtml, 0) => Line::CodeStart,
+        (Leaf::FencedCode, _) if is_last && closes_fence(&text[range.clone()]) => Line::CodeEnd,
+        (Leaf::FencedCode | Leaf::RawHtml, _) => Line::Code,
+        (Leaf::Table, 0) => Line::TableHead,
+        (Leaf::Table, 1) => Line::TableRule,
+        (Leaf::Table, _) => Line::Row,
+        (Leaf::Rule, _) | (Leaf::FrontMatter, 0) => Line::Rule,
+        (Leaf::FrontMatter, _) if is_last => Line::Inside,
+        // Rows without the rule that would make them a table.
+        (Leaf::Prose, _) if text[line.clone()].trim_start().starts_with('|') => Line::TableHead,
+        (Leaf::Prose | Leaf::FrontMatter, _) => Line::Prose,
+    }
+}
+
+/// True if the last line of a fenced block closes the fence.
+fn closes_fence(block: &str) -> bool {
+    let Some(&mark) = block.as_bytes().first() else {
+        return false;
+    };
+    let length = block.bytes().take_while(|&byte| byte == mark).count();
+    let last = block.trim_end();
+    let closing = last.bytes().rev().take_while(|&byte| byte == mark).count();
+    closing >= length && last.len() > length
+}
+
 impl State<'_> {
-    fn take(&mut self, at: usize, line: &str, next: &str) {
-        if let Some(fence) = self.fence {
-            self.take_code(at, line, fence);
-            return;
+    /// Takes a line; `begins`: a block begins with it.
+    fn take(&mut self, at: usize, kind: Line, begins: bool) {
+        if begins {
+            self.close_prose(at);
         }
-        if std::mem::take(&mut self.underline) {
-            return;
-        }
-        let kind = match classify(line) {
-            // A line of prose over a line of = or - is a heading.
-            Line::Prose if self.prose.is_none() => {
-                let level = setext(next);
-                self.underline = level.is_some();
-                level.map_or(Line::Prose, Line::Heading)
-            }
-            kind => kind,
-        };
         match kind {
             Line::Empty => {
                 if let Some(start) = self.prose.take() {
                     self.prose_part(start, at);
                 }
                 self.after_empty = true;
-                self.in_table = false;
                 return;
             }
+            Line::Inside => return,
             Line::Heading(level) => {
                 self.begin(at, Kind::heading(level));
                 self.after_heading = true;
                 self.after_empty = false;
-                self.in_table = false;
                 return;
             }
-            Line::Fence(byte, length) => {
-                self.begin_block(at, Kind::SentenceLine);
-                self.fence = Some((byte, length));
-                self.in_table = false;
+            Line::Code => {
+                let kind = if self.after_empty {
+                    Kind::CodeBlock
+                } else {
+                    Kind::CodeLine
+                };
+                self.begin(at, kind);
             }
+            Line::CodeEnd => self.begin(at, Kind::TableRule),
             Line::Item => {
                 let kind = if self.after_empty {
                     Kind::Paragraph
@@ -106,15 +159,12 @@ impl State<'_> {
                 };
                 self.begin_block(at, kind);
                 self.prose = Some(at);
-                self.in_table = false;
             }
-            Line::TableRule => {
-                self.begin(at, Kind::TableRule);
-                self.in_table = true;
+            Line::TableRule => self.begin(at, Kind::TableRule),
+            Line::Row => self.begin(at, Kind::Row),
+            Line::TableHead | Line::CodeStart => {
+                self.begin_block(at, Kind::SentenceLine);
             }
-            Line::Row if self.in_table => self.begin(at, Kind::Row),
-            Line::Prose if self.in_table && line.contains('|') => self.begin(at, Kind::Row),
-            Line::Row => self.begin_block(at, Kind::SentenceLine),
             Line::Rule => self.begin_block(at, Kind::Paragraph),
             Line::Prose => {
                 if self.prose.is_some() {
@@ -123,32 +173,10 @@ impl State<'_> {
                     self.begin_block(at, Kind::SentenceLine);
                     self.prose = Some(at);
                 }
-                self.in_table = false;
             }
         }
         self.after_empty = false;
         self.after_heading = false;
-    }
-
-    fn take_code(&mut self, at: usize, line: &str, (byte, length): (u8, usize)) {
-        let kind = if self.after_empty {
-            Kind::CodeBlock
-        } else {
-            Kind::CodeLine
-        };
-        let trimmed = line.trim();
-        self.after_empty = trimmed.is_empty();
-        if !trimmed.is_empty() {
-            self.found.push(Boundary { at, kind });
-        }
-        if trimmed.len() >= length && trimmed.bytes().all(|other| other == byte) {
-            self.fence = None;
-            self.after_empty = false;
-            // The closing fence belongs to the code.
-            if let Some(last) = self.found.last_mut().filter(|last| last.at == at) {
-                last.kind = Kind::TableRule;
-            }
-        }
     }
 
     /// Begins a part of its own kind.
@@ -183,74 +211,6 @@ impl State<'_> {
         let (text, language) = (self.text, self.language);
         let lines = &mut self.prose_lines;
         paragraph_sentences(text, start..end, language, lines, &mut self.found);
-    }
-}
-
-fn classify(line: &str) -> Line {
-    let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-    let body = line.trim();
-    let Some(&first) = body.as_bytes().first() else {
-        return Line::Empty;
-    };
-    match first {
-        b'#' if indent < 4 => {
-            let level = body.bytes().take_while(|&byte| byte == b'#').count();
-            let rest = &body[level..];
-            if level <= 6 && (rest.is_empty() || rest.starts_with([' ', '\t'])) {
-                return Line::Heading(level);
-            }
-        }
-        b'`' | b'~' => {
-            let length = body.bytes().take_while(|&byte| byte == first).count();
-            if length >= 3 && !(first == b'`' && body[length..].contains('`')) {
-                return Line::Fence(first, length);
-            }
-        }
-        b'|' if is_table_rule(body) => return Line::TableRule,
-        b'|' => return Line::Row,
-        b'-' | b'*' | b'+' | b'_' => {
-            if is_table_rule(body) && body.contains('|') {
-                return Line::TableRule;
-            }
-            let marks = body.bytes().filter(|&byte| byte == first).count();
-            let only = body.bytes().all(|byte| byte == first || byte == b' ');
-            if marks >= 3 && only && first != b'+' {
-                return Line::Rule;
-            }
-            if first != b'_' && body[1..].starts_with([' ', '\t']) {
-                return Line::Item;
-            }
-        }
-        b'0'..=b'9' => {
-            let digits = body.bytes().take_while(u8::is_ascii_digit).count();
-            let rest = &body[digits..];
-            if digits <= 9 && rest.starts_with(['.', ')']) && rest[1..].starts_with([' ', '\t']) {
-                return Line::Item;
-            }
-        }
-        b':' if is_table_rule(body) && body.contains('|') => return Line::TableRule,
-        _ => {}
-    }
-    Line::Prose
-}
-
-/// True for the line below the head of a table: `| --- | :-: |`.
-fn is_table_rule(body: &str) -> bool {
-    body.contains('-')
-        && body
-            .bytes()
-            .all(|byte| matches!(byte, b'|' | b'-' | b':' | b' '))
-}
-
-/// Returns the level of the heading that a line of = or - makes of the line above it.
-fn setext(next: &str) -> Option<usize> {
-    let body = next.trim();
-    let first = *body.as_bytes().first()?;
-    let only = body.len() >= 2 && body.bytes().all(|byte| byte == first);
-    match first {
-        b'=' if only => Some(1),
-        b'-' if only => Some(2),
-        _ => None,
     }
 }
 

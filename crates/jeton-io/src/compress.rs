@@ -7,11 +7,11 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Write};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use crate::error::{IoError, Result};
 
@@ -228,10 +228,10 @@ impl Source {
         let whole = Cursor::new(head).chain(reader);
         Ok(match self.compression {
             Compression::None => Box::new(whole),
-            Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(
-                STORED_BUFFER_BYTES,
-                whole,
-            ))),
+            Compression::Gzip => {
+                let buffered = BufReader::with_capacity(STORED_BUFFER_BYTES, whole);
+                Box::new(Members(Some(GzDecoder::new(buffered))))
+            }
             Compression::Zstd => {
                 let buffered = BufReader::with_capacity(STORED_BUFFER_BYTES, whole);
                 let mut decoder = zstd::Decoder::with_buffer(buffered)?;
@@ -294,6 +294,36 @@ impl Source {
             };
         }
         IoError::BadCompression { path, reason }
+    }
+}
+
+/// The members of a gzip file one after another. Zeros behind a member are skipped, as gzip(1) does
+/// it: tapes and block devices fill their last block.
+struct Members<R: BufRead>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while let Some(decoder) = &mut self.0 {
+            let n = decoder.read(buffer)?;
+            if n > 0 {
+                return Ok(n);
+            }
+            let reader = decoder.get_mut();
+            let is_over = loop {
+                let stored = reader.fill_buf()?;
+                let n_zeros = stored.iter().take_while(|&&byte| byte == 0).count();
+                if n_zeros == 0 {
+                    break stored.is_empty();
+                }
+                reader.consume(n_zeros);
+            };
+            let decoder = self.0.take().filter(|_| !is_over);
+            self.0 = decoder.map(|decoder| GzDecoder::new(decoder.into_inner()));
+        }
+        Ok(0)
     }
 }
 

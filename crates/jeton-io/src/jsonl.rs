@@ -37,14 +37,44 @@ pub(crate) enum BadLine {
 pub(crate) struct Field {
     name: String,
     keys: Vec<String>,
+    /// Other readings of the name, in which a key has dots itself: the ones to try first. Each with
+    /// such a key as JSON spells it.
+    dotted: Vec<(Vec<String>, Vec<u8>)>,
 }
 
+/// Dots of a name up to which every reading of it is tried; beyond, the whole as one key alone.
+const MAX_READ_DOTS: usize = 4;
+
 impl Field {
-    /// Dots descend: `message.content`.
+    /// Dots descend: `message.content`. A key that has the dots itself goes first.
     pub(crate) fn new(name: &str) -> Self {
+        let keys: Vec<String> = name.split('.').map(str::to_owned).collect();
+        let n_dots = keys.len() - 1;
+        let tried = if n_dots <= MAX_READ_DOTS { n_dots } else { 0 };
+        let mut readings = vec![vec![name.to_owned()]];
+        // A set bit joins two keys by their dot; the longest first key goes first.
+        for bits in (1..(1_u32 << tried).saturating_sub(1)).rev() {
+            let mut reading = vec![keys[0].clone()];
+            for (at, key) in keys[1..].iter().enumerate() {
+                if bits >> (n_dots - 1 - at) & 1 == 1 {
+                    let last = reading.len() - 1;
+                    reading[last] = format!("{}.{key}", reading[last]);
+                } else {
+                    reading.push(key.clone());
+                }
+            }
+            readings.push(reading);
+        }
+        readings.truncate(if n_dots == 0 { 0 } else { readings.len() });
+        let dotted = readings.into_iter().filter_map(|reading| {
+            let key = reading.iter().find(|key| key.contains('.'))?;
+            let spelled = serde_json::to_vec(key).ok()?;
+            Some((reading, spelled))
+        });
         Self {
             name: name.to_owned(),
-            keys: name.split('.').map(str::to_owned).collect(),
+            dotted: dotted.collect(),
+            keys,
         }
     }
 
@@ -88,15 +118,23 @@ impl Field {
             scratch,
             found: Found::Nothing,
         };
-        let mut deserializer = serde_json::Deserializer::from_slice(line);
-        TextSeed {
-            field: self,
-            keys: &self.keys,
-            sink: &mut sink,
+        let there = |spelled: &[u8]| memchr::memmem::find(line, spelled).is_some();
+        let dotted = self.dotted.iter().filter(|(_, spelled)| there(spelled));
+        for keys in dotted.map(|(keys, _)| keys).chain([&self.keys]) {
+            let mut deserializer = serde_json::Deserializer::from_slice(line);
+            TextSeed {
+                field: self,
+                keys,
+                is_record: true,
+                sink: &mut sink,
+            }
+            .deserialize(&mut deserializer)
+            .and_then(|()| deserializer.end())
+            .map_err(|error| not_json(&error))?;
+            if !matches!(sink.found, Found::Nothing) {
+                break;
+            }
         }
-        .deserialize(&mut deserializer)
-        .and_then(|()| deserializer.end())
-        .map_err(|error| not_json(&error))?;
         match sink.found {
             Found::Nothing => Err(self.missing(line)),
             Found::Null => Ok(None),
@@ -211,6 +249,8 @@ enum Found {
 struct TextSeed<'f, 'x, 'de, 's> {
     field: &'f Field,
     keys: &'f [String],
+    /// True for the record, false for what it holds.
+    is_record: bool,
     sink: &'x mut Sink<'de, 's>,
 }
 
@@ -218,7 +258,7 @@ impl<'de> DeserializeSeed<'de> for TextSeed<'_, '_, 'de, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        if self.keys.len() == self.field.keys.len() {
+        if self.is_record {
             // A record that is null itself is no record.
             deserializer.deserialize_map(self)
         } else {
@@ -276,6 +316,7 @@ impl<'de> Visitor<'de> for TextSeed<'_, '_, 'de, '_> {
                 map.next_value_seed(TextSeed {
                     field: self.field,
                     keys,
+                    is_record: false,
                     sink: self.sink,
                 })?;
             } else {

@@ -2,6 +2,7 @@
 
 use crate::bins::Bins;
 use crate::order::ascending;
+use crate::table::{filled, with_room};
 use crate::{KeepGoing, PackError, ask, check};
 
 /// Groups neighbours by length into batches that are padded to their longest document.
@@ -14,9 +15,9 @@ pub fn sorted_batches(
     keep_going: KeepGoing<'_>,
 ) -> Result<Bins, PackError> {
     check(lengths, capacity)?;
-    let mut bin_of = vec![0u32; lengths.len()];
+    let mut bin_of = filled(0u32, lengths.len())?;
     let (mut bins, mut rows) = (0u32, 0u64);
-    for (done, document) in ascending(lengths).into_iter().enumerate() {
+    for (done, document) in ascending(lengths)?.into_iter().enumerate() {
         ask(done, keep_going)?;
         rows += 1;
         let width = u64::from(lengths[document as usize]);
@@ -26,7 +27,7 @@ pub fn sorted_batches(
         }
         bin_of[document as usize] = bins - 1;
     }
-    Ok(Bins::from_places(&bin_of, bins as usize))
+    Bins::from_places(&bin_of, bins as usize)
 }
 
 /// Groups documents of one bucket, in their order, into batches that are padded to its edge.
@@ -61,7 +62,7 @@ pub fn buckets(
         next.push((bins, 0u64));
         bins += count.div_ceil(*rows);
     }
-    let mut bin_of = Vec::with_capacity(lengths.len());
+    let mut bin_of = with_room(lengths.len())?;
     for &length in lengths {
         ask(bin_of.len(), keep_going)?;
         let bucket = bucket(edges, length);
@@ -72,7 +73,7 @@ pub fn buckets(
         *filled += 1;
         bin_of.push(*bin as u32);
     }
-    Ok(Bins::from_places(&bin_of, bins as usize))
+    Bins::from_places(&bin_of, bins as usize)
 }
 
 /// Returns the bucket of a length; the caller has checked that there is one.

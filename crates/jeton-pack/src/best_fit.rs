@@ -8,6 +8,7 @@
 use crate::bins::Bins;
 use crate::order::ascending;
 use crate::rooms::{DenseRooms, Rooms, SparseRooms};
+use crate::table::filled;
 use crate::{ASK_EVERY, DENSE_CAPACITY, KeepGoing, NONE, PackError, ask, check};
 
 /// Neighbouring bins with the same room, and the next group of that room.
@@ -29,7 +30,7 @@ pub fn best_fit(
 ) -> Result<Bins, PackError> {
     check(lengths, capacity)?;
     if capacity as usize <= DENSE_CAPACITY.max(lengths.len()) {
-        fill(lengths, capacity, DenseRooms::new(capacity), keep_going)
+        fill(lengths, capacity, DenseRooms::new(capacity)?, keep_going)
     } else {
         fill(lengths, capacity, SparseRooms::default(), keep_going)
     }
@@ -41,11 +42,11 @@ fn fill(
     mut rooms: impl Rooms,
     keep_going: KeepGoing<'_>,
 ) -> Result<Bins, PackError> {
-    let mut order = ascending(lengths);
+    let mut order = ascending(lengths)?;
     order.reverse();
     let mut groups: Vec<Group> = Vec::new();
     let mut unused = NONE;
-    let mut bin_of = vec![0u32; order.len()];
+    let mut bin_of = filled(0u32, order.len())?;
     let mut n_bins = 0u32;
     let mut at = 0;
     let mut steps = 0;
@@ -108,5 +109,5 @@ fn fill(
     if order.len() >= ASK_EVERY {
         ask(0, keep_going)?;
     }
-    Ok(Bins::gather(&order, &bin_of, n_bins as usize))
+    Bins::gather(&order, &bin_of, n_bins as usize)
 }

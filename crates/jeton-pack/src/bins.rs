@@ -1,5 +1,8 @@
 //! Bins as two flat arrays.
 
+use crate::PackError;
+use crate::table::{filled, with_room};
+
 /// Documents of each bin: bin `b` holds `documents[offsets[b]..offsets[b + 1]]`, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bins {
@@ -11,36 +14,38 @@ pub struct Bins {
 
 impl Bins {
     /// Gathers the documents of each bin; a counting sort keeps them ascending.
-    pub(crate) fn from_places(bin_of: &[u32], bins: usize) -> Self {
-        let mut offsets = vec![0u64; bins + 1];
+    pub(crate) fn from_places(bin_of: &[u32], bins: usize) -> Result<Self, PackError> {
+        let mut offsets = filled(0u64, bins + 1)?;
         for &bin in bin_of {
             offsets[bin as usize + 1] += 1;
         }
         for bin in 0..bins {
             offsets[bin + 1] += offsets[bin];
         }
-        let mut next = offsets.clone();
-        let mut documents = vec![0u32; bin_of.len()];
+        let mut documents = filled(0u32, bin_of.len())?;
+        let mut next = with_room(offsets.len())?;
+        next.extend_from_slice(&offsets);
         for (document, &bin) in bin_of.iter().enumerate() {
             let slot = &mut next[bin as usize];
             documents[*slot as usize] = document as u32;
             *slot += 1;
         }
-        Self { offsets, documents }
+        Ok(Self { offsets, documents })
     }
 
     /// Gathers the documents of each bin: `order[i]` lies in bin `bin_of[i]`.
     ///
     /// Neighbours in `order` lie in neighbouring bins, so the scatter is nearly sequential.
-    pub(crate) fn gather(order: &[u32], bin_of: &[u32], bins: usize) -> Self {
-        let mut offsets = vec![0u64; bins + 1];
+    pub(crate) fn gather(order: &[u32], bin_of: &[u32], bins: usize) -> Result<Self, PackError> {
+        let mut offsets = with_room(bins + 2)?;
+        offsets.resize(bins + 1, 0u64);
         for &bin in bin_of {
             offsets[bin as usize + 1] += 1;
         }
         for bin in 0..bins {
             offsets[bin + 1] += offsets[bin];
         }
-        let mut documents = vec![0u32; order.len()];
+        let mut documents = filled(0u32, order.len())?;
         // The end of a bin's slots moves to its start, which is the end of the bin before.
         for (&document, &bin) in order.iter().zip(bin_of) {
             let slot = &mut offsets[bin as usize + 1];
@@ -52,7 +57,7 @@ impl Bins {
         for bin in 0..bins {
             documents[offsets[bin] as usize..offsets[bin + 1] as usize].sort_unstable();
         }
-        Self { offsets, documents }
+        Ok(Self { offsets, documents })
     }
 
     /// Returns the number of bins.

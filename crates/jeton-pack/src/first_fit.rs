@@ -2,6 +2,7 @@
 
 use crate::bins::Bins;
 use crate::rooms::RoomTree;
+use crate::table::with_room;
 use crate::{KeepGoing, PackError, ask, check};
 
 /// Packs the documents in their order, each into the first bin with room.
@@ -12,19 +13,19 @@ pub fn first_fit(
 ) -> Result<Bins, PackError> {
     check(lengths, capacity)?;
     if lengths.is_empty() {
-        return Ok(Bins::from_places(&[], 0));
+        return Bins::from_places(&[], 0);
     }
     // Any two bins that first fit fills next to each other hold more than one capacity.
     let tokens: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
     let most = (2 * (tokens / u64::from(capacity)) + 2).min(lengths.len() as u64) as usize;
-    let mut tree = RoomTree::new(most, capacity);
+    let mut tree = RoomTree::new(most, capacity)?;
     let mut bins = 0;
-    let mut bin_of = Vec::with_capacity(lengths.len());
+    let mut bin_of = with_room(lengths.len())?;
     for &length in lengths {
         ask(bin_of.len(), keep_going)?;
         let bin = tree.take(length).unwrap_or(bins);
         bins = bins.max(bin + 1);
         bin_of.push(bin as u32);
     }
-    Ok(Bins::from_places(&bin_of, bins))
+    Bins::from_places(&bin_of, bins)
 }

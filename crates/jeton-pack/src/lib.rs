@@ -10,6 +10,7 @@ mod edges;
 mod first_fit;
 mod order;
 mod rooms;
+mod table;
 
 pub use batches::{buckets, sorted_batches};
 pub use best_fit::best_fit;
@@ -49,6 +50,8 @@ pub enum PackError {
     },
     /// The edges of buckets do not ascend, or one is 0.
     BadEdges,
+    /// There is not enough memory.
+    NoMemory,
     /// The caller did not want to go on.
     Interrupted,
 }
@@ -67,6 +70,7 @@ impl std::fmt::Display for PackError {
                 write!(f, "{documents} documents are more than 4294967294")
             }
             Self::BadEdges => f.write_str("edges of buckets must ascend from 1 on"),
+            Self::NoMemory => f.write_str("there is not enough memory"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::NONE;
+use crate::table::filled;
+use crate::{NONE, PackError};
 
 /// The first group of bins for each amount of room.
 pub(crate) trait Rooms {
@@ -21,11 +22,11 @@ pub(crate) struct DenseRooms {
 }
 
 impl DenseRooms {
-    pub(crate) fn new(capacity: u32) -> Self {
-        Self {
-            occur: RoomSet::new(capacity as usize),
-            heads: vec![NONE; capacity as usize + 1],
-        }
+    pub(crate) fn new(capacity: u32) -> Result<Self, PackError> {
+        Ok(Self {
+            occur: RoomSet::new(capacity as usize)?,
+            heads: filled(NONE, capacity as usize + 1)?,
+        })
     }
 }
 
@@ -80,15 +81,15 @@ pub(crate) struct RoomSet {
 }
 
 impl RoomSet {
-    pub(crate) fn new(largest: usize) -> Self {
+    pub(crate) fn new(largest: usize) -> Result<Self, PackError> {
         let mut levels = Vec::new();
         let mut words = largest / 64 + 1;
-        levels.push(vec![0u64; words]);
+        levels.push(filled(0u64, words)?);
         while words > 1 {
             words = words.div_ceil(64);
-            levels.push(vec![0u64; words]);
+            levels.push(filled(0u64, words)?);
         }
-        Self { levels }
+        Ok(Self { levels })
     }
 
     pub(crate) fn insert(&mut self, mut room: usize) {
@@ -141,12 +142,12 @@ pub(crate) struct RoomTree {
 
 impl RoomTree {
     /// Makes a tree whose bins all have `capacity`.
-    pub(crate) fn new(bins: usize, capacity: u32) -> Self {
+    pub(crate) fn new(bins: usize, capacity: u32) -> Result<Self, PackError> {
         let leaves = bins.next_power_of_two();
-        Self {
+        Ok(Self {
             leaves,
-            largest: vec![capacity; 2 * leaves],
-        }
+            largest: filled(capacity, 2 * leaves)?,
+        })
     }
 
     /// Takes `length` from the first bin that has it and returns the bin.

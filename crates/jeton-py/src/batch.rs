@@ -14,7 +14,7 @@ use crate::error::to_python;
 use crate::integers::Integers;
 use crate::raw_text::GivenTexts;
 use crate::text::{surrogate_error, type_error_at, without_surrogates};
-use crate::{arrow, view};
+use crate::{arrow, meet_numpy, view};
 
 /// Documents as one UTF-8 buffer and int64 offsets: what files, core and Python exchange.
 ///
@@ -30,6 +30,7 @@ impl TextBatch {
     #[staticmethod]
     #[pyo3(signature = (texts, *, strict=false))]
     fn from_texts(texts: &Bound<'_, PyAny>, strict: bool) -> PyResult<Self> {
+        meet_numpy(texts.py());
         Ok(Self(collect(texts, strict)?))
     }
 

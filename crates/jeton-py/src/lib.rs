@@ -36,8 +36,10 @@ mod train;
 mod view;
 
 use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jeton_core::cpu::dispatch::{Level, set_limit};
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
@@ -58,14 +60,31 @@ fn limit_vectors(py: Python<'_>) -> PyResult<()> {
     PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
 }
 
-/// Finds out the version of `NumPy`, if the program has imported it.
+/// Imports `NumPy` and looks up all that arrays need of it, once.
 ///
-/// The binding asks in Python, which takes a tenth of a millisecond; the first array would wait
-/// for it. Where it fails the first array says why.
-fn meet_numpy(py: Python<'_>) -> PyResult<()> {
-    let modules = py.import("sys")?.getattr("modules")?;
-    if modules.contains("numpy")? {
-        let _ = numpy::get_array_module(py);
+/// Everything that can make arrays calls it when it is made. So no thread imports `NumPy` inside
+/// the binding's locks, which a fork at that moment would leave locked in the child. Where it fails
+/// the first array says why.
+pub(crate) fn meet_numpy(py: Python<'_>) {
+    static IS_MET: AtomicBool = AtomicBool::new(false);
+    if IS_MET.load(Ordering::Relaxed) || numpy::get_array_module(py).is_err() {
+        return;
+    }
+    // A module that only has the name of NumPy has no arrays.
+    if py
+        .import("numpy")
+        .and_then(|numpy| numpy.getattr("ndarray"))
+        .is_ok()
+    {
+        let _ = PyArray1::<u32>::zeros(py, 0, false).readonly();
+        IS_MET.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Meets it at once if the program has imported it.
+fn meet_imported_numpy(py: Python<'_>) -> PyResult<()> {
+    if py.import("sys")?.getattr("modules")?.contains("numpy")? {
+        meet_numpy(py);
     }
     Ok(())
 }
@@ -74,7 +93,7 @@ fn meet_numpy(py: Python<'_>) -> PyResult<()> {
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     limit_vectors(module.py())?;
-    meet_numpy(module.py())?;
+    meet_imported_numpy(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<batch::TextBatch>()?;
     module.add_class::<batch::TokenBatch>()?;

@@ -18,6 +18,7 @@ fn to_core(error: PackError) -> Error {
         PackError::TooLong { .. } => "split, cut or drop it, or give bins more room",
         PackError::TooMany { .. } => "pack parts of the data set one by one",
         PackError::BadEdges => "bucket_edges finds edges",
+        PackError::NoMemory => "pack parts of the data set one by one, or give bins more room",
     };
     Error::usage(format!("{error}\nhint: {hint}"))
 }

@@ -11,6 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::batch::TextBatch;
 use crate::error::io_to_python;
+use crate::meet_numpy;
 
 /// Most bytes that a vocabulary file may decompress to unless the caller says otherwise.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -64,6 +65,7 @@ impl DocumentReader {
         skip_bad_records: bool,
         decompress_ahead: bool,
     ) -> PyResult<Self> {
+        meet_numpy(py);
         let format = match format {
             "text" => Format::Text,
             "jsonl" => Format::Jsonl,

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange, added_fields
 from jeton.adapt.segmenting import Segmenter
+from jeton.adapt.spellings import shadowed_bytes
 from jeton.errors import AdaptError
 
 __all__ = ["change_between", "change_with"]
 
-Name = TypeVar("Name", str, tuple[bool, bytes])
+Name = TypeVar("Name", str, tuple[str, bytes])
 
 _N_NAMED = 5
 """Ambiguous tokens that an error names."""
@@ -25,8 +26,9 @@ _N_NAMED = 5
 def change_between(old: Tokenizer, new: Tokenizer) -> VocabularyChange:
     """Returns the change between two tokenizers.
 
-    Tokens are the same if their bytes are and no other token of their kind (added or not) has
-    them; else if they are written alike. An id that has no token on either side keeps its row.
+    Tokens are the same if their bytes are and no other token of their kind has them; else if they
+    are written alike. Kinds are added tokens, raw bytes that text never becomes (``<0x21>`` beside
+    ``!``), and all others. An id that has no token on either side keeps its row.
 
     Raises:
         AdaptError: Several tokens have the same bytes, and no writing tells them apart.
@@ -88,15 +90,16 @@ class _Tokens:
 
     Attributes:
         ids: Ids that have a token.
-        by_bytes: For each id: true if it is an added token, and its bytes.
+        by_bytes: For each id: its kind, and its bytes.
         by_token: For each id: the token as it is written.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         added = {token.id for token in tokenizer.added_tokens}
         self.ids: list[int] = np.flatnonzero(tokenizer.is_token_mask()).tolist()
-        self.by_bytes: dict[int, tuple[bool, bytes]] = {
-            id: (id in added, tokenizer.id_to_bytes(id)) for id in self.ids
+        kinds = dict.fromkeys(added, "added") | dict.fromkeys(shadowed_bytes(tokenizer), "raw")
+        self.by_bytes: dict[int, tuple[str, bytes]] = {
+            id: (kinds.get(id, ""), tokenizer.id_to_bytes(id)) for id in self.ids
         }
         self.by_token: dict[int, str] = {id: tokenizer.id_to_token(id) or "" for id in self.ids}
 
@@ -115,7 +118,7 @@ def _unique(names: dict[int, Name], ids: Iterable[int]) -> dict[Name, int]:
 def _refuse_ambiguous(
     before: _Tokens, after: _Tokens, old_of: NDArray[np.int64], taken: set[int]
 ) -> None:
-    left: dict[tuple[bool, bytes], list[int]] = defaultdict(list)
+    left: dict[tuple[str, bytes], list[int]] = defaultdict(list)
     for id in before.ids:
         if id not in taken:
             left[before.by_bytes[id]].append(id)

@@ -6,6 +6,8 @@ import json
 import warnings
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from jeton._core import Tokenizer
 from jeton.adapt.extend_bytes import ordinary_tokens
 from jeton.adapt.extension import Added, Extension
@@ -24,6 +26,10 @@ MARGIN = 0.05
 Large enough that sums of 32-bit floats over a text of 10,000 pieces do not lose it (their spacing
 is 0.008 there), and small enough that a piece wins over nothing but its own parts.
 """
+
+SCORE_DIGITS = 6
+"""Decimals of a new score. Parsers that are off by a bit on 17 digits, as that of ``tokenizers``,
+read as few as these exactly."""
 
 
 def extend_characters(extension: Extension) -> list[Added]:
@@ -76,8 +82,12 @@ def _joined(joins: Joins, row: Sequence[int]) -> int | None:
 def _put_joins(written: WrittenTokenizer, joins: Joins, first_id: int) -> None:
     texts = [join.text for join in joins.joins]
     if written.kind == "sentencepiece":
-        least = float(written.scores().min())
-        written.append_pieces([(text, least - 1 - i) for i, text in enumerate(texts)])
+        # A score of its own for each, in 32 bits: there -1e9, which models have, less 1 is -1e9.
+        least = np.float32(written.scores().min())
+        step = max(1.0, 2.0 * abs(float(np.spacing(least))))
+        written.append_pieces(
+            [(text, float(least) - step * (1 + i)) for i, text in enumerate(texts)]
+        )
         return
     written.put_tokens(first_id, texts)
     if written.merges is not None:
@@ -88,6 +98,7 @@ def extend_unigram(extension: Extension) -> list[Added]:
     """Adds pieces to a Unigram model; each just beats the pieces that stood for its text."""
     base, written = extension.base, extension.written
     segmenter = Segmenter(base, written)
+    _put_added_tokens(written, base)
     scores = written.scores()
     first = base.vocab_size
     found: dict[bytes, tuple[tuple[int, ...], str]] = {}
@@ -101,9 +112,12 @@ def extend_unigram(extension: Extension) -> list[Added]:
         found.setdefault(text.encode(), (tuple(parts), origin))
 
     def pieces() -> list[tuple[bytes, float]]:
+        sums = (
+            (text, float(scores[list(parts)].sum()), parts) for text, (parts, _) in found.items()
+        )
         return [
-            (text, float(sum(scores[id] for id in parts)) + MARGIN * (len(parts) - 1))
-            for text, (parts, _) in found.items()
+            (text, round(total + MARGIN * (len(parts) - 1), SCORE_DIGITS))
+            for text, total, parts in sums
         ]
 
     for term, row in _term_rows(extension, segmenter):
@@ -128,6 +142,25 @@ def extend_unigram(extension: Extension) -> list[Added]:
         Added(id, text, parts, origin)
         for id, (text, (parts, origin)) in enumerate(found.items(), start=first)
     ]
+
+
+def _put_added_tokens(written: WrittenTokenizer, base: Tokenizer) -> None:
+    """Gives added tokens behind the pieces a piece each: a list of pieces has no holes.
+
+    Text never becomes it, because the added token is found first.
+    """
+    first = len(written.model["pieces"])
+    added = {token.id: token for token in base.added_tokens}
+    least = float(written.scores().min())
+    for id in range(first, base.vocab_size):
+        token = added.get(id)
+        if token is None or token.single_word:
+            raise AdaptError(
+                f"id {id} stands behind the {first:,} pieces of the model and is "
+                f"{'no token' if token is None else 'a token of whole words'}, so no piece can "
+                "stand behind it\nhint: leave it out with `jeton adapt prune` first"
+            )
+        written.append_pieces([(token.content.encode(), least)])
 
 
 def _term_rows(extension: Extension, segmenter: Segmenter) -> list[tuple[str, list[int]]]:

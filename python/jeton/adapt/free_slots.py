@@ -27,7 +27,7 @@ class FreeSlots:
     Attributes:
         holes: Ids without a token, within the vocabulary.
         padding_rows: Rows of the model behind the last id; 0 without a model.
-        reserved: Special and added tokens that are named reserved or unused.
+        reserved: Tokens that are named reserved or unused, as ``[unused7]``.
         unreachable: Ordinary tokens that no text becomes, by the rules of the model.
         undertrained: Ordinary tokens whose row is zero or very short; empty without a model.
     """
@@ -58,8 +58,12 @@ def free_slots(tokenizer: TokenizerLike, model_folder: Path | None = None) -> Fr
     has_token = tokenizer.is_token_mask()
     added = {token.id: token.content for token in tokenizer.added_tokens}
     ordinary = [id for id in np.flatnonzero(has_token).tolist() if id not in added]
-    reserved = tuple(id for id, name in sorted(added.items()) if is_reserved_name(name))
-    ordinary = [id for id in ordinary if id != tokenizer.unknown_id]
+    named = {id for id, name in added.items() if is_reserved_name(name)}
+    named |= {
+        id for id in ordinary if is_reserved_name(tokenizer.id_to_token(id) or "", is_added=False)
+    }
+    reserved = tuple(sorted(named))
+    ordinary = [id for id in ordinary if id != tokenizer.unknown_id and id not in named]
     padding = 0
     undertrained: tuple[int, ...] = ()
     if model_folder is not None:

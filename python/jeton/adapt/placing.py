@@ -17,8 +17,19 @@ _RESERVED = re.compile(
 )
 
 
-def is_reserved_name(token: str) -> bool:
-    """True for the name of a token that was put in to be used later, as ``<|reserved_7|>``."""
+_BRACKETS = {"<": ">", "[": "]", "{": "}"}
+
+
+def is_reserved_name(token: str, *, is_added: bool = True) -> bool:
+    """True for the name of a token that was put in to be used later, as ``<|reserved_7|>``.
+
+    Args:
+        token: The name.
+        is_added: False for a token of the model itself: those are words, too (``reserved``), so
+            that only a name in brackets counts, as ``[unused7]``.
+    """
+    if not is_added and (len(token) < 2 or _BRACKETS.get(token[0]) != token[-1]):
+        return False
     return _RESERVED.search(token) is not None
 
 
@@ -87,7 +98,7 @@ def _check_spare(
         )
     token = tokens[id] if id < len(tokens) else None
     name = names.get(id) or ("" if token is None else token.decode("utf-8", "replace"))
-    if name and not is_reserved_name(name):
+    if name and not is_reserved_name(name, is_added=id in names):
         raise AdaptError(
             f"spare id {id} is in use: {name!r:.60}\n"
             "hint: holes and tokens that are named reserved or unused can be given away"

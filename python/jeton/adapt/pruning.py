@@ -24,6 +24,7 @@ from jeton.adapt.reading import Corpus, HeldOutText, Reading
 from jeton.adapt.shrinking import shrink
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
+from jeton.formats.model_settings import settings_of
 from jeton.formats.origins import inherit
 from jeton.registry import TokenizerLike, resolve
 
@@ -89,7 +90,8 @@ def prune(
         base: The tokenizer to prune, a name, a path or an object; it stays as it is.
         n_tokens: Tokens that are to be left, special and added ones included.
         keep: Texts whose tokens stay, as they are cut alone and behind a space.
-        keep_text: More text of that kind, such as a chat template.
+        keep_text: More text of that kind. The chat templates of the folder or GGUF file that the
+            tokenizer was loaded from are kept besides.
         keep_ids: Ids stay as they are, and what goes leaves a hole; else ids become compact.
         reading: How documents are read.
         name: Name of the new tokenizer; None: as the old one.
@@ -127,7 +129,7 @@ def prune(
     for batch in corpus:
         stats = base.measure(batch, num_threads=reading.num_threads, round_trip=False)
         uses += stats.id_counts.astype(np.int64)
-    protected = _protected(base, written, [*keep, keep_text])
+    protected = _protected(base, written, [*keep, keep_text, *_chat_templates(base)])
     n_remove = base.n_tokens - n_tokens
     if _is_bpe(written):
         removed = _leaves(base, written, uses, protected, n_remove)
@@ -153,6 +155,14 @@ def prune(
         n_bytes=corpus.n_bytes,
         held_out=corpus.measure(base, tokenizer),
     )
+
+
+def _chat_templates(base: Tokenizer) -> list[str]:
+    """Templates in the files that a tokenizer was loaded from."""
+    settings = settings_of(base)
+    if settings is None:
+        return []
+    return [settings.chat_template or "", *settings.other_chat_templates.values()]
 
 
 def _is_bpe(written: WrittenTokenizer) -> bool:

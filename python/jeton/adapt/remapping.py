@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._files import write_whole, written_whole
+from jeton._foreign import array_of
 from jeton.adapt.change import VocabularyChange
 from jeton.adapt.remapping_columns import (
     JSONL_SUFFIXES,
@@ -221,8 +222,8 @@ def _remap_npy(change: VocabularyChange, path: Path, out: Path, ignore: Sequence
                 path=str(path),
             )
     try:
-        ids = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        ids = array_of(path, mapped=True)
+    except ValueError as error:
         raise FormatError(f"{path}: not a .npy of numbers: {error}", path=str(path)) from error
     with _named(path):
         check_fits(change, ids.dtype)

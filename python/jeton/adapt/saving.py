@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jeton._core import Tokenizer
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
-from jeton.errors import AdaptError
+from jeton.errors import AdaptError, LossyConversionError
 from jeton.formats.names import is_folder_name, name_of_file
 from jeton.formats.saving import write_files
 from jeton.formats.targets import Target, find_target
@@ -38,7 +38,8 @@ class SavedChange:
 def adapted_target(base: TokenizerLike, path: str | os.PathLike[str]) -> Target:
     """Returns where a tokenizer that is made from another one goes.
 
-    A folder gets the format of the old tokenizer, so that it loads as that did.
+    A folder gets the format of the old tokenizer, so that it loads as that did, unless that format
+    does not hold all of it: what is put around texts may be said by files beside a model.
 
     Raises:
         UsageError: The name tells no format.
@@ -46,7 +47,9 @@ def adapted_target(base: TokenizerLike, path: str | os.PathLike[str]) -> Target:
     base = resolve(base, argument="base")
     name = os.fspath(path)
     is_folder = name.endswith(("/", "\\")) or is_folder_name(Path(name))
-    is_model = is_folder and base.reference == "sentencepiece"
+    is_model = (
+        is_folder and base.reference == "sentencepiece" and not render(base, "sentencepiece").losses
+    )
     return find_target(name, wanted="sentencepiece" if is_model else None)
 
 
@@ -74,7 +77,18 @@ def save_adapted(tokenizer: TokenizerLike, change: VocabularyChange, target: Tar
         if target.folder is not None
         else target.main.with_name(f"{name_of_file(target.main)}.{CHANGE_FILE}")
     )
-    saved = write_files(tokenizer, target, lossy=False, beside={place: change.to_json().encode()})
+    try:
+        saved = write_files(
+            tokenizer, target, lossy=False, beside={place: change.to_json().encode()}
+        )
+    except LossyConversionError as error:
+        told = str(error).partition("\nhint:")[0]
+        raise LossyConversionError(
+            f"{told}\nhint: -o {target.main.parent / 'tokenizer.jeton.json'} holds everything, and "
+            "`jeton adapt apply` takes it",
+            format=error.format,
+            losses=error.losses,
+        ) from None
     if saved.read.fingerprint != change.new_fingerprint:
         # A folder can say more than its tokenizer's file: what is loaded later counts.
         change = replace(change, new_fingerprint=saved.read.fingerprint)

@@ -8,6 +8,7 @@ from typing import Any
 
 from jeton._core import SentencePieceModel, Tokenizer
 from jeton.adapt.written import WrittenTokenizer
+from jeton.formats.writing import render
 
 __all__ = ["Segmenter", "wordpiece_cut"]
 
@@ -51,7 +52,8 @@ class Segmenter:
         kind = model["type"]
         pretoken = self._tokenizer.encode_pretoken
         if kind == "sentencepiece":
-            spm = SentencePieceModel(self._tokenizer.to_bytes("sentencepiece"))
+            # The template, which the file cannot hold, cuts nothing.
+            spm = SentencePieceModel(render(self._tokenizer, "sentencepiece").files[""])
             return lambda token, _: [id for id, _, _ in spm.encode_normalized(token)]
         if kind == "wordpiece":
             return self._wordpiece(model["prefix"])

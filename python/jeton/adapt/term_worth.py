@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -24,6 +25,7 @@ from jeton.economics.serving.parameters import count_parameters
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.trade import vocabulary_trade
 from jeton.errors import UsageError
+from jeton.formats.documents import read_object
 from jeton.registry import TokenizerLike, resolve
 
 __all__ = ["Slot", "StopRule", "TermWorth", "term_worth"]
@@ -92,7 +94,8 @@ class TermWorth:
         n_tokens_before: Their tokens now.
         n_tokens_after: Their tokens with all slots.
         free: Slots that need not be bought.
-        stop: Where to stop; None without a model.
+        stop: Where to stop; None without a model, and for one that has no output layer, as an
+            encoder: what a slot costs there is a row of memory.
     """
 
     slots: tuple[Slot, ...]
@@ -181,7 +184,7 @@ def term_worth(
     )
     free = free_slots(base, model_folder)
     stop = None
-    if model is not None and gpu is not None:
+    if model is not None and gpu is not None and _has_output_layer(model_folder):
         stop = _stop(
             base, model, gpu, counter, free, output_tokens=output_tokens, per_day=requests_per_day
         )
@@ -199,6 +202,18 @@ def term_worth(
         free=free,
         stop=stop,
     )
+
+
+_WITH_OUTPUT = re.compile("LM|Causal|ConditionalGeneration|PreTraining|Seq2Seq")
+
+
+def _has_output_layer(folder: Path | None) -> bool:
+    """False if a model's folder says that it puts out vectors, as ``BertModel`` does."""
+    stated = (read_object(folder / "config.json") or {}) if folder is not None else {}
+    names = stated.get("architectures")
+    if not isinstance(names, list) or not names:
+        return True
+    return any(_WITH_OUTPUT.search(str(name)) for name in names)
 
 
 def _without_held_out(reading: Reading) -> Reading:

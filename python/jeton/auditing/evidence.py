@@ -20,7 +20,6 @@ from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.ledger import Ledger
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.traffic import TrafficReport
-from jeton.economics.waterfall import Kind, usd_of_kinds
 from jeton.findings import Basis
 from jeton.metrics import LengthCounts, VocabularyUse
 from jeton.workload.counting.domains import DomainReport
@@ -89,11 +88,6 @@ class TrafficCost:
         return self.ledger is not None and bool(self.ledger.usd) and bool(self.ledger.per_year())
 
     @property
-    def prompt_usd_per_year(self) -> Decimal | None:
-        """Cost of prompts in a year; None where that is not known."""
-        return self._per_year("full", "read", "write")
-
-    @property
     def text_usd_per_year(self) -> Decimal | None:
         """Cost of the text of prompts in a year; None where that is not known."""
         return self.share_of_year(self.text_usd)
@@ -104,17 +98,6 @@ class TrafficCost:
         if self.ledger is None or year is None or not self.ledger.usd:
             return None
         return year * usd / self.ledger.usd
-
-    @property
-    def output_usd_per_year(self) -> Decimal | None:
-        """Cost of generated tokens in a year."""
-        return self._per_year("output")
-
-    def _per_year(self, *kinds: Kind) -> Decimal | None:
-        ledger, year = self.ledger, None if self.ledger is None else self.ledger.per_year()
-        if ledger is None or year is None or not ledger.usd:
-            return None
-        return year * usd_of_kinds(ledger, *kinds) / ledger.usd
 
     def usd_per_year(self, n_tokens: Decimal | int) -> Decimal | None:
         """USD a year of so many prompt tokens of the audited text, to the cent."""

@@ -466,9 +466,8 @@ class AuditReport(NotebookResult):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""
-        plain: dict[str, Any] = plain_values(
-            asdict(replace(self, ledger=None, billed=None, cache=None))
-        )  # type: ignore[arg-type]
+        bare = replace(self, ledger=None, billed=None, cache=None)  # type: ignore[arg-type]
+        plain: dict[str, Any] = plain_values(asdict(bare))
         plain["billed"] = self.billed.to_dict()
         plain["cache"] = None if self.cache is None else self.cache.to_dict()
         plain["ledger"] = None if self.ledger is None else self.ledger.to_json()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from jeton._foreign import json_of
 from jeton.errors import FormatError
 
 __all__ = ["MEASURED_SCHEMA", "MeasuredPoint", "Measurements", "read_measurements"]
@@ -77,7 +77,7 @@ def read_measurements(path: str | os.PathLike[str]) -> Measurements:
     if place.stat().st_size > _MAX_FILE_BYTES:
         raise FormatError(f"{place}: too large for measurements", path=str(place))
     try:
-        data = json.loads(place.read_text(encoding="utf-8"))
+        data = json_of(place.read_text(encoding="utf-8"))
         if data["schema"] != MEASURED_SCHEMA:
             raise ValueError(f"schema {data['schema']!r}")
         points = tuple(_point(entry) for entry in data["points"])

@@ -7,13 +7,13 @@ half right would be a wrong capacity.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from jeton._foreign import json_of
 from jeton.catalog._files import read_catalog_file
 from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.config_layers import layers_of
@@ -250,7 +250,7 @@ def _read(file: Path) -> dict[str, Any]:
             "hint: give the model's config.json"
         )
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
+        config = json_of(file.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ModelConfigError(f"{file}: not JSON: {error}\nhint: fetch the file again") from error
     if not isinstance(config, dict):

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jeton._foreign import json_of, toml_of
 from jeton._nearest import nearest
 from jeton.catalog.model_names import find_listed
 from jeton.errors import RecordError, UnknownPriceError
@@ -94,7 +94,7 @@ def _pairs(text: str, path: Path) -> list[tuple[str, str]]:
     if lines and all("=" not in line and ("," in line or "\t" in line) for line in lines):
         return _from_csv(lines, path)
     try:
-        return _from_table(tomllib.loads(text), path)
+        return _from_table(toml_of(text), path)
     except tomllib.TOMLDecodeError:
         pass
     pairs = []
@@ -114,7 +114,7 @@ def _pairs(text: str, path: Path) -> list[tuple[str, str]]:
 
 def _from_json(text: str, path: Path) -> list[tuple[str, str]]:
     try:
-        found = json.loads(text)
+        found = json_of(text)
     except ValueError as error:
         raise RecordError(f"{path} is not JSON: {error}\n{_HINT}", path=str(path)) from None
     if isinstance(found, list):

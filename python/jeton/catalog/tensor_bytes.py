@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from jeton._foreign import json_of
 from jeton.catalog.layers import Role
 from jeton.checkpoint.safetensors import read_header
 from jeton.checkpoint.weights import is_lfs_pointer
@@ -132,7 +132,7 @@ def _indexed(index: Path) -> tuple[list[str] | None, int | None]:
     if index.stat().st_size > _MAX_INDEX_BYTES:
         raise FormatError(f"{index}: larger than an index ({_MAX_INDEX_BYTES:,} bytes)")
     try:
-        data = json.loads(index.read_text(encoding="utf-8"))
+        data = json_of(index.read_text(encoding="utf-8"))
         names = sorted({Path(str(name)).name for name in data["weight_map"].values()})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(
@@ -147,7 +147,7 @@ def _indexed(index: Path) -> tuple[list[str] | None, int | None]:
 
 def _n_layers(folder: Path) -> int | None:
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = json_of((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(config, dict):

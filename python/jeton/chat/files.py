@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton.errors import RecordError, UsageError
 
 __all__ = ["Chat", "chats_of"]
@@ -57,7 +57,7 @@ def chats_of(data: bytes, *, name: str) -> list[Chat]:
         UsageError: It is JSON, and no chat.
     """
     try:
-        value = json.loads(data)
+        value = json_of(data, any_integer=True)
     except RecursionError:
         raise RecordError(f"{name} is nested too deeply\n{_EXPECTED}", path=name) from None
     except ValueError as error:
@@ -78,7 +78,7 @@ def _of_lines(lines: list[bytes], name: str) -> Iterator[Chat]:
             continue
         where = f"{name}, line {number}"
         try:
-            value = json.loads(line)
+            value = json_of(line, any_integer=True)
         except (RecursionError, ValueError) as error:
             raise RecordError(
                 f"{where} is no JSON: {_said(error)}\n{_EXPECTED}", path=name, line=number

@@ -9,7 +9,6 @@ tensors or to none, and a tensor has as many bytes as its shape and type say. So
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton.errors import FormatError, LimitError
 from jeton.formats.reading import LFS_START as LFS_POINTER
 from jeton.formats.reading import regular_size
@@ -158,7 +158,7 @@ def _entries(file: Path, data: bytes) -> dict[str, Any]:
     if not data.startswith(b"{"):
         raise _bad(file, "has no header in JSON at byte 8", offset=8)
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=unique)
+        value = json_of(data.decode("utf-8"), object_pairs_hook=unique)
     except FormatError:
         raise
     except RecursionError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import scan_boundaries
+from jeton._core import scan_boundaries, scan_markdown
 
 __all__ = [
     "CHUNK_COST",
@@ -22,6 +22,7 @@ __all__ = [
     "SENTENCE_COST",
     "WORD_COST",
     "Boundaries",
+    "TextTable",
     "as_bytes",
     "merged",
     "sentence_boundaries",
@@ -61,6 +62,21 @@ for _kind, _cost in {
 
 
 @dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table of a text.
+
+    Attributes:
+        start: First byte of its rows, behind the head.
+        end: One past the last.
+        head: Text of its head, which names the columns.
+    """
+
+    start: int
+    end: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
 class Boundaries:
     """Bytes at which a text may be cut, rising, with the price of each.
 
@@ -69,12 +85,14 @@ class Boundaries:
         costs: uint32 (n,).
         headings: Headings of the text: byte, level from 1, words.
         sentence_cost: Highest price of a cut between sentences.
+        tables: Tables of the text, in order; none lies in another.
     """
 
     places: NDArray[np.int64]
     costs: NDArray[np.uint32]
     headings: list[tuple[int, int, str]] = field(default_factory=list)
     sentence_cost: int = SENTENCE_COST
+    tables: list[TextTable] = field(default_factory=list)
 
     def within(self, start: int, end: int) -> Boundaries:
         """The places inside a part of the text, counted from its first byte; no headings."""
@@ -92,39 +110,20 @@ def sentence_boundaries(text: str, language: str) -> Boundaries:
 def structure_boundaries(text: str, language: str) -> Boundaries:
     """Beginnings of the blocks of Markdown or plain text, and of sentences within them."""
     places, kinds = scan_boundaries(text, by="structure", language=language)
+    found, tables = scan_markdown(text)
     data = text.encode()
-    is_heading = (kinds >= HEADING_KINDS[0]) & (kinds <= HEADING_KINDS[-1])
-    headings = [
-        (place, level, _heading_words(data, place))
-        for place, level in zip(
-            places[is_heading].tolist(), kinds[is_heading].tolist(), strict=True
-        )
-    ]
-    first = len(data) - len(data.lstrip())
-    if not headings or headings[0][0] > first:
-        level = _first_level(data[first:])
-        if level:
-            headings.insert(0, (first, level, _heading_words(data, first)))
-    return Boundaries(places, KIND_COSTS[kinds], headings)
 
+    def words(start: int, end: int) -> str:
+        return " ".join(data[start:end].decode().split())
 
-def _heading_words(data: bytes, place: int) -> str:
-    end = data.find(b"\n", place)
-    line = data[place : end if end >= 0 else len(data)].decode().strip()
-    return line.strip("#").strip() if line.startswith("#") else line
-
-
-def _first_level(data: bytes) -> int:
-    """The level of the heading with which a text begins; 0: it begins with none."""
-    lines = data.split(b"\n", 2)
-    line = lines[0].strip()
-    marks = len(line) - len(line.lstrip(b"#"))
-    if 0 < marks <= len(HEADING_KINDS) and line[marks : marks + 1] in (b" ", b"\t", b""):
-        return marks
-    under = lines[1].strip() if len(lines) > 1 else b""
-    if line and len(under) > 1 and set(under) in ({ord("=")}, {ord("-")}):
-        return 1 if under[:1] == b"=" else 2
-    return 0
+    return Boundaries(
+        places,
+        KIND_COSTS[kinds],
+        [(at, level, words(start, end)) for at, level, start, end in found],
+        tables=[
+            TextTable(head_end, end, data[head:head_end].decode()) for head, head_end, end in tables
+        ],
+    )
 
 
 def as_bytes(text: str, places: Iterable[int]) -> list[int]:

@@ -17,6 +17,7 @@ from jeton.chunking.boundaries import (
     KIND_COSTS,
     WORD_COST,
     Boundaries,
+    TextTable,
     sentence_boundaries,
     structure_boundaries,
 )
@@ -180,7 +181,7 @@ class Division:
     def _one(self, text: str) -> Chunking:
         language = self._language(text)
         found, contexts = self._found(text, language)
-        frame = self._frame(contexts if self.context else [])
+        frame = self._frame(contexts, found.tables) if self.context else self._frame([])
         if self.summarize is None:
             rows = self._rows(text, text, found, frame)
             return self._result(text, rows, frame, language)
@@ -244,9 +245,12 @@ class Division:
             "word_cost": WORD_COST if cuts_words else 0,
         }
 
-    def _frame(self, contexts: list[tuple[int, tuple[str, ...]]]) -> Frame:
+    def _frame(
+        self, contexts: list[tuple[int, tuple[str, ...]]], tables: Sequence[TextTable] = ()
+    ) -> Frame:
         return make_frame(
             contexts,
+            tables,
             tokenizer=self.tokenizer,
             max_tokens=self.max_tokens,
             prefix=self.prefix,

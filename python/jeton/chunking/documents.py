@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from jeton.chunking.division import Division
 from jeton.chunking.results import Chunking
 from jeton.chunking.texts import ChunkOptions
 from jeton.corpus import DocumentStream, open_documents
 from jeton.corpus.documents import Inputs
+from jeton.corpus.places import KeptFields, OnLeftOut
 from jeton.errors import MissingExtraError
 from jeton.registry import TokenizerLike
 
@@ -37,15 +38,18 @@ class DocumentChunks:
 
     Attributes:
         source: File of the document; ``"-"`` for standard input and texts in memory.
-        document: Its number in that file, from 0.
+        document: Its number in that file, from 0: that of its record (row), where records without
+            a text count too. A text file is document 0.
         n_chars: Its code points.
         chunking: Its chunks.
+        kept: Fields of its record that were to be kept.
     """
 
     source: str
     document: int
     n_chars: int
     chunking: Chunking
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ChunkedDocuments(Iterator[DocumentChunks]):
@@ -74,8 +78,13 @@ class ChunkedDocuments(Iterator[DocumentChunks]):
             self.n_replaced_documents += batch.n_replaced_documents
             texts = list(batch)
             found = _divided(texts, source, division)
-            for text, chunking in zip(texts, found, strict=True):
-                yield DocumentChunks(source, number, len(text), chunking)
+            places = self.stream.batch_places
+            numbers = places.numbers if places is not None else ()
+            kept = places.kept if places is not None else ()
+            for at, (text, chunking) in enumerate(zip(texts, found, strict=True)):
+                place = numbers[at] if numbers else number
+                fields = kept[at] if kept else {}
+                yield DocumentChunks(source, place, len(text), chunking, fields)
                 number += 1
 
 
@@ -89,6 +98,9 @@ def chunk(
     format: Literal["text", "jsonl"] | None = None,  # noqa: A002 - as in `open_documents`
     strict: bool = False,
     on_bad_record: Literal["stop", "skip"] = "stop",
+    keep: Sequence[str] = (),
+    keep_all: bool = False,
+    on_left_out: OnLeftOut | None = None,
     on_progress: OnProgress | None = None,
     **options: Unpack[ChunkOptions],
 ) -> ChunkedDocuments:
@@ -103,6 +115,9 @@ def chunk(
         format: Overrides the format that the names tell.
         strict: Bytes that are not UTF-8 are an error instead of being replaced.
         on_bad_record: A record that cannot be used is an error, or left out.
+        keep: Fields of records that go with their chunks, as ``("id", "meta.url")``.
+        keep_all: All fields but the text do.
+        on_left_out: Called with each record that is no document.
         on_progress: Called as reading goes on.
         **options: Options of ``chunk_text``. Where ``by="code"`` names no language, the suffix of
             the file does.
@@ -133,6 +148,9 @@ def chunk(
         format=format,
         strict=strict,
         on_bad_record=on_bad_record,
+        with_places=documents == "file",
+        keep=KeptFields(tuple(keep), keep_all),
+        on_left_out=on_left_out,
         max_document_bytes=_MAX_DOCUMENT_BYTES,
         on_progress=on_progress,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer
+from jeton._foreign import json_of
 from jeton._plain import strict_json
 from jeton.chunking.bm25 import Bm25
 from jeton.errors import RecordError, UsageError
@@ -124,7 +124,7 @@ def _question(line: bytes) -> tuple[str, tuple[Span, ...]]:
         ValueError: The line is no such record; the message says why.
     """
     try:
-        record = json.loads(line.decode("utf-8-sig"))
+        record = json_of(line.decode("utf-8-sig"), any_integer=True)
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     except (ValueError, RecursionError) as error:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from jeton._core import Tokenizer
 from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.chunking.boundaries import TextTable
 
 __all__ = ["Frame", "Summarize", "heading_contexts", "make_frame"]
 
@@ -66,6 +70,7 @@ def heading_contexts(headings: Iterable[tuple[int, int, str]]) -> list[tuple[int
 
 def make_frame(
     contexts: list[tuple[int, tuple[str, ...]]],
+    tables: Sequence[TextTable] = (),
     *,
     tokenizer: Tokenizer,
     max_tokens: int,
@@ -74,7 +79,7 @@ def make_frame(
     add_special_tokens: bool,
     summarize: Summarize | None,
 ) -> Frame:
-    """The heads of all places of a text.
+    """The heads of all places of a text: context, and the head of a table whose rows go on.
 
     Raises:
         UsageError: The template has no place for the text, or prefix and special tokens leave no
@@ -92,29 +97,48 @@ def make_frame(
             "of them; nothing is left for the text\nhint: raise --max-tokens, or shorten the prefix"
         )
     room = (max_tokens - base) // 2
-    shortened: dict[tuple[str, ...], tuple[str, ...]] = {(): ()}
 
-    def fitting(context: tuple[str, ...]) -> tuple[str, ...]:
-        if context not in shortened:
-            shortened[context] = _shortened(
-                context,
-                lambda parts: count(_filled(before, _SEPARATOR.join(parts)) + after) - base <= room,
-                room,
-                summarize,
+    def fits(parts: tuple[str, ...], table: str) -> bool:
+        return count(_filled(before, _SEPARATOR.join(parts)) + table + after) - base <= room
+
+    shortened: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
+
+    def fitting(context: tuple[str, ...], table: str) -> tuple[str, ...]:
+        if not context:
+            return ()
+        if (context, table) not in shortened:
+            shortened[context, table] = _shortened(
+                context, lambda parts: fits(parts, table), room, summarize
             )
-        return shortened[context]
+        return shortened[context, table]
 
-    starts, used = [0], [()]
-    kept: list[tuple[str, ...]] = list(used)
-    for start, context in contexts:
-        short = fitting(context)
+    starts = [0]
+    kept: list[tuple[tuple[str, ...], str]] = [((), "")]
+    for start, context, table in _changes(contexts, tables):
+        head = table if table and fits((), table) else ""
+        new = (fitting(context, head), head)
         if start <= 0:
-            kept[0] = short
-        elif short != kept[-1]:
+            kept[0] = new
+        elif new != kept[-1]:
             starts.append(start)
-            kept.append(short)
-    heads = [_filled(before, _SEPARATOR.join(context)) for context in kept]
-    return Frame(starts, heads, kept, after, base)
+            kept.append(new)
+    heads = [_filled(before, _SEPARATOR.join(context)) + table for context, table in kept]
+    return Frame(starts, heads, [context for context, _ in kept], after, base)
+
+
+def _changes(
+    contexts: list[tuple[int, tuple[str, ...]]], tables: Sequence[TextTable]
+) -> Iterator[tuple[int, tuple[str, ...], str]]:
+    """Places at which context or table change, with both from there on; "" in no table."""
+    heads = [change for t in tables for change in ((t.start, t.head), (t.end, ""))]
+    marks: list[tuple[int, int, Any]] = [
+        *((start, 0, context) for start, context in contexts),
+        *((start, 1, head) for start, head in heads),
+    ]
+    now: list[Any] = [(), ""]
+    for start, which, value in sorted(marks, key=lambda mark: mark[0]):
+        now[which] = value
+        yield start, now[0], now[1]
 
 
 def _parts(template: str | None, prefix: str) -> tuple[str, str]:

@@ -11,7 +11,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.chunking.boundaries import Boundaries, as_bytes, merged, sentence_boundaries
+from jeton.chunking.boundaries import (
+    Boundaries,
+    TextTable,
+    as_bytes,
+    merged,
+    sentence_boundaries,
+)
 
 __all__ = ["markup_boundaries", "markup_of"]
 
@@ -72,8 +78,10 @@ def _html_boundaries(text: str, language: str) -> Boundaries:
     inside: list[tuple[int, int]] = []
     headings: list[tuple[int, int, str]] = []
     opened: tuple[int, int, int] | None = None
+    tables = _Tables(text)
     for match in _TAG.finditer(text):
         inside.append(match.span())
+        tables.take(match)
         name = (match[3] or match[1] or "").lower()
         closes = match[2] == "/"
         heading = len(name) == 2 and name[0] == "h" and name[1] in "123456"
@@ -99,7 +107,57 @@ def _html_boundaries(text: str, language: str) -> Boundaries:
         np.array(ordered, dtype=np.int64),
         np.array([every[place] for place in ordered], dtype=np.uint32),
         [(at, level, words) for at, (_, level, words) in zip(starts, headings, strict=True)],
+        tables=tables.found(),
     )
+
+
+class _Tables:
+    """Tables of a page with the rows that name their columns: ``thead``, or a first row of ``th``.
+
+    A table in a table belongs to the outer one.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._depth = 0
+        self._start = 0
+        """Where the row or the head begins that is being read."""
+        self._head: tuple[int, int] | None = None
+        self._has_names = self._is_over = self._in_head = False
+        self._spans: list[tuple[int, int, str]] = []
+
+    def take(self, match: re.Match[str]) -> None:
+        """Take a tag."""
+        name, closes = (match[3] or "").lower(), match[2] == "/"
+        if name == "table":
+            self._depth = max(0, self._depth + (-1 if closes else 1))
+            if not closes and self._depth == 1:
+                self._head, self._is_over = None, False
+            elif closes and self._depth == 0 and self._head is not None:
+                start, end = self._head
+                self._spans.append((end, match.start(), self._text[start:end]))
+                self._head = None
+            return
+        if self._depth != 1 or self._is_over:
+            return
+        if name == "thead" or (name == "tr" and not self._in_head):
+            if not closes:
+                self._start, self._has_names = match.start(), name == "thead"
+                self._in_head = name == "thead"
+            else:
+                self._in_head, self._is_over = False, True
+                if self._has_names:
+                    self._head = (self._start, match.end())
+        elif name == "th":
+            self._has_names = True
+
+    def found(self) -> list[TextTable]:
+        """The tables, in bytes."""
+        flat = as_bytes(self._text, [place for a, b, _ in self._spans for place in (a, b)])
+        return [
+            TextTable(start, end, head)
+            for start, end, (_, _, head) in zip(flat[::2], flat[1::2], self._spans, strict=True)
+        ]
 
 
 def _outside(

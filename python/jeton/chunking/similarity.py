@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._foreign import json_of
 from jeton.chunking.boundaries import SENTENCE_COST, Boundaries, structure_boundaries
 from jeton.errors import FormatError, UsageError
 from jeton.registry import TokenizerLike, resolve
@@ -78,7 +78,7 @@ def load_static_embedder(folder: str | Path) -> StaticEmbedder:
     data = path.read_bytes()
     try:
         size = int.from_bytes(data[:8], "little")
-        header = json.loads(data[8 : 8 + size])
+        header = json_of(data[8 : 8 + size])
         header.pop("__metadata__", None)
         name = "embeddings" if "embeddings" in header else next(iter(header))
         entry = header[name]
@@ -114,7 +114,8 @@ def semantic_boundaries(text: str, language: str, embed: Embed | None) -> Bounda
     ranks = np.argsort(np.argsort(alike, kind="stable"), kind="stable")
     extra = (ranks * _MAX_EXTRA // max(len(ranks) - 1, 1)).astype(np.uint32)
     costs = found.costs + extra
-    return Boundaries(found.places, costs, found.headings, SENTENCE_COST + _MAX_EXTRA - 1)
+    dearest = SENTENCE_COST + _MAX_EXTRA - 1
+    return Boundaries(found.places, costs, found.headings, dearest, found.tables)
 
 
 def _lexical(parts: Sequence[str]) -> NDArray[np.float64]:

@@ -12,9 +12,22 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    # Here, because a module that wants only ``jeton.cli`` should not pay for click.
-    from jeton.cli.app import app
-    from jeton.cli.interrupts import prompt_interrupts
+    # Nothing of click yet: a module that wants only ``jeton.cli`` should not pay for it, and its
+    # import takes a while, in which Ctrl-C ends as at any time.
+    import os
+    import sys
 
-    with prompt_interrupts():
-        app.main(prog_name="jeton")
+    try:
+        from jeton.cli.standard_files import open_standard_files
+
+        open_standard_files()
+        from jeton.cli.app import app
+        from jeton.cli.interrupts import prompt_interrupts
+
+        with prompt_interrupts():
+            app.main(prog_name="jeton")
+    except KeyboardInterrupt:
+        if os.environ.get("JETON_DEBUG") == "1":
+            raise
+        sys.stderr.write("jeton: interrupted\n")
+        sys.exit(130)

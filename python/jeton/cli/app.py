@@ -14,10 +14,10 @@ import click
 
 from jeton._os_errors import os_message
 from jeton.cli.completing import complete_names, is_completing
-from jeton.cli.hints import jeton_message
+from jeton.cli.hints import in_options, jeton_message
 from jeton.cli.pipes import told_of_pipes
 from jeton.cli.streams import VERDICT, shown
-from jeton.errors import JetonError, JetonWarning
+from jeton.errors import JetonError, JetonWarning, UnknownModelError
 
 __all__ = ["COMMANDS", "app"]
 
@@ -155,6 +155,13 @@ class _Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] == "help":
+            # `jeton help`, `jeton help count`: as --help says it.
+            command = (super().resolve_command(ctx, args[1:])[1:] if args[1:] else (self, []))[0]
+            assert command is not None
+            name = f"{ctx.info_name} {args[1]}" if args[1:] else ctx.info_name
+            click.echo(command.get_help(click.Context(command, info_name=name)))
+            ctx.exit()
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from jeton._nearest import nearest
 
@@ -214,6 +221,15 @@ class _Root(click.Group):
             _discard(sys.stdout)
         return code
 
+    def _options(self, words: Sequence[str]) -> frozenset[str]:
+        """The options of the command that words name."""
+        command: click.Command = self
+        for word in words:
+            if not isinstance(command, click.Group):
+                break
+            command = command.get_command(click.Context(command), word) or command
+        return frozenset(name for param in command.params for name in param.opts)
+
     def _run_quietly(self, program: str, words: list[str], extra: dict[str, Any]) -> int:
         try:
             return self._run(program, words, extra)
@@ -222,14 +238,21 @@ class _Root(click.Group):
             _say(f"jeton: interrupted: {shown(str(error))}" if str(error) else "jeton: interrupted")
             _discard(sys.stdout)
             return EXIT_INTERRUPTED
+        except click.exceptions.NoArgsIsHelpError as error:
+            # Help that nobody asked for: words, and exit code 2, as of other programs.
+            _say(error.format_message())
         except click.ClickException as error:
             _say_error(_usage_message(error))
         except JetonError as error:
-            _say_error(jeton_message(error))
+            options = self._options(words)
+            message = in_options(jeton_message(error), options)
+            if isinstance(error, UnknownModelError) and "--price-model" in options:
+                message += "; an API's model goes with --price-model, and -t takes its name, too"
+            _say_error(message)
             _discard(sys.stdout)
             return error.exit_code
         except OSError as error:
-            _say_error(os_message(error))
+            _say_error(in_options(os_message(error), self._options(words)))
         except UnicodeEncodeError as error:
             # The argument is no text. Such file names are legal, but the core has no way to open
             # them.
@@ -250,6 +273,13 @@ def _usage_message(error: click.ClickException) -> str:
     message = error.format_message().rstrip(".")
     message = message[:1].lower() + message[1:]
     ctx = error.ctx if isinstance(error, click.UsageError) else None
+    if ctx is not None and isinstance(error, click.NoSuchOption):
+        # `memory MODEL`, where other commands have --model.
+        name = error.option_name.lstrip("-").replace("-", "_")
+        if any(isinstance(p, click.Argument) and p.name == name for p in ctx.command.params):
+            given, path = error.option_name, ctx.command_path
+            said = f"{name.upper()} is an argument of {path}: write it without {given}"
+            return f"no such option {given!r}\nhint: {said}"
     if ctx is not None and "\nhint:" not in message:
         message += f"\nhint: {ctx.command_path} --help"
     return message

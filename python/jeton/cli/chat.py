@@ -128,9 +128,13 @@ def _write(encoded: ChatEncoding, tokenizer: Tokenizer, *, as_json: bool, only_i
     if only_ids:
         streams.write_line(" ".join(map(str, encoded.ids.tolist())))
     elif streams.colour_wanted():
-        streams.write_line(_coloured(encoded))
+        streams.write_line(_coloured(encoded), styled=True)
     else:
-        streams.write_line(encoded.rendered.text)
+        text = encoded.rendered.text
+        if sys.stdout.isatty():
+            streams.write_line(text)
+        else:
+            streams.write_bytes(text.encode("utf-8", "surrogatepass") + b"\n")
     sys.stdout.flush()
     streams.say(_words(encoded))
 
@@ -146,6 +150,7 @@ def _named(given: str) -> tuple[str, str]:
 
 def _template(tokenizer: Tokenizer, file: str | None, names: dict[str, str]) -> ChatTemplate:
     from jeton.chat import ChatTemplate
+    from jeton.formats.documents import read_template
     from jeton.formats.model_settings import settings_of
     from jeton.formats.names import user_path
 
@@ -153,7 +158,7 @@ def _template(tokenizer: Tokenizer, file: str | None, names: dict[str, str]) -> 
         found = ChatTemplate.from_tokenizer(tokenizer)
         sources = {name: found.source(name) for name in found.names}
         return ChatTemplate(sources, special_tokens=found.special_tokens | names)
-    source = user_path(file).read_text(encoding="utf-8")
+    source = read_template(user_path(file))
     settings = settings_of(tokenizer)
     if settings is not None:
         names = {f"{role}_token": text for role, text in settings.roles.items()} | names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import click
 
 from jeton._plain import counted, strict_json
-from jeton.cli import options, streams
+from jeton.cli import kept, options, streams
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
 from jeton.errors import MissingExtraError, UsageError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jeton import Tokenizer
     from jeton.chunking import Chunk, DocumentChunks
     from jeton.chunking.documents import ChunkedDocuments
+    from jeton.chunking.file_offsets import FileOffsets
     from jeton.chunking.texts import ChunkOptions
 
 __all__ = ["chunk"]
@@ -32,9 +33,11 @@ _SECTIONS = {
     "Text": ("markup", "language", "code_language", "model2vec", "trim"),
     "Input": ("documents", "file_format", "field", "strict", "on_bad_record"),
     "Measuring": ("questions", "k"),
-    "Output": ("as_json",),
+    "Output": ("offsets", "keep", "keep_all", "left_out", "as_json"),
 }
 
+_NUMBERS = ("document", "chunk", "start", "end", "start_bytes", "end_bytes", "n_tokens")
+_COLUMNS = ("source", "document", "chunk", "text", *_NUMBERS[2:], "context", "summary", "sent")
 _ROWS_A_GROUP = 10_000
 _DEFAULT_K = 5
 
@@ -154,6 +157,16 @@ class _Total:
     metavar="F",
     help="File to write, .jsonl or .parquet; else JSON Lines go to standard output.",
 )
+@click.option(
+    "--offsets",
+    type=click.Choice(("document", "bytes-of-file")),
+    default="document",
+    show_default=True,
+    help="Bytes that start_bytes and end_bytes count: of the decoded document, or of a text file.",
+)
+@kept.keep_option
+@kept.keep_all_option
+@kept.left_out_option
 @options.json_option
 def chunk(
     *,
@@ -181,13 +194,18 @@ def chunk(
     questions: str | None,
     k: int,
     output: str | None,
+    offsets: Literal["document", "bytes-of-file"],
+    keep: str,
+    keep_all: bool,
+    left_out: str | None,
     as_json: bool,
 ) -> None:
     """Divide documents into chunks that fit a token budget, or measure what that tears.
 
     The budget is hard: each chunk is counted as it is sent. Without overlap the chunks of a
-    document join to it. Offsets count code points and bytes. --json writes a summary: beside -o, or
-    instead of the chunks.
+    document join to it. Offsets count code points and bytes of the decoded document. It has no byte
+    order mark, and U+FFFD for bytes that are not UTF-8. The column document has the number of its
+    record in its file, from 0. --json writes a summary: beside -o, or instead of the chunks.
 
     \b
     Examples:
@@ -223,7 +241,9 @@ def chunk(
 
         given["summarize"] = summarizer(summarize)
     _check_output(output)
-    with progress_bar(quiet=output is None and not as_json) as on_progress:
+    names = kept.kept_names(keep, taken=_COLUMNS)
+    listed = kept.LeftOutList(left_out, output)
+    with listed, progress_bar(quiet=output is None and not as_json) as on_progress:
         found = divide(
             list(inputs) or ["-"],
             tokenizer=known,
@@ -233,6 +253,9 @@ def chunk(
             format=None if file_format == "auto" else file_format,
             strict=strict,
             on_bad_record=on_bad_record,
+            keep=names,
+            keep_all=keep_all,
+            on_left_out=listed.add,
             on_progress=on_progress,
             **given,
         )
@@ -240,20 +263,37 @@ def chunk(
             _evaluate(found, questions, known, k, as_json=as_json)
             return
         total = _Total()
-        with options.bad_records_explained(), _sink(output, quiet=as_json) as write:
+        columns = (*names, *(("fields",) if keep_all else ()))
+        with options.bad_records_explained(), _sink(output, columns, quiet=as_json) as write:
             for document in found:
                 total.add(document)
+                of_file = _file_offsets(document) if offsets == "bytes-of-file" else None
                 for number, part in enumerate(document.chunking.chunks):
-                    write(_row(document, number, part))
+                    row = _row(document, number, part, columns)
+                    if of_file is not None:
+                        row["start_bytes"] = of_file.of(part.start, part.start_bytes)
+                        row["end_bytes"] = of_file.of(part.end, part.end_bytes)
+                    write(row)
     _warn(found)
+    listed.say()
     _summarise(total, known, max_tokens, by, as_json=as_json, output=output)
+
+
+def _file_offsets(document: DocumentChunks) -> FileOffsets:
+    from jeton.chunking.file_offsets import FileOffsets
+
+    if document.source == "-":
+        raise UsageError("--offsets bytes-of-file needs a file, and standard input is none")
+    return FileOffsets(document.source, document.chunking.chunks.text)
 
 
 def _warn(found: ChunkedDocuments) -> None:
     """Say what was left out, skipped or replaced."""
     first = found.stream.files[0].path if len(found.stream.files) == 1 else "the inputs"
     streams.warn_replaced(
-        first, n_replacements=found.n_replacements, n_documents=found.n_replaced_documents
+        first,
+        n_replacements=found.n_replacements + found.stream.n_record_replacements,
+        n_documents=found.n_replaced_documents + found.stream.n_replaced_records,
     )
     streams.warn_stream(found.stream)
     if found.stream.skipped:
@@ -282,7 +322,11 @@ def _check_output(output: str | None) -> None:
             raise MissingExtraError("writing Parquet", extra="parquet") from error
 
 
-def _row(document: DocumentChunks, number: int, part: Chunk) -> dict[str, Any]:
+def _row(
+    document: DocumentChunks, number: int, part: Chunk, columns: Sequence[str]
+) -> dict[str, Any]:
+    kept_fields = dict(document.kept)
+    fields = {name: kept_fields if name == "fields" else kept_fields.get(name) for name in columns}
     return {
         "source": document.source,
         "document": document.document,
@@ -296,11 +340,14 @@ def _row(document: DocumentChunks, number: int, part: Chunk) -> dict[str, Any]:
         "context": list(part.context),
         "summary": part.summary,
         "sent": part.sent,
+        **fields,
     }
 
 
 @contextmanager
-def _sink(output: str | None, *, quiet: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _sink(
+    output: str | None, more: Sequence[str], *, quiet: bool
+) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A function that takes rows to where they go."""
     if output is None:
         yield (lambda row: None) if quiet else (lambda row: streams.write_json(row, indent=None))
@@ -309,7 +356,7 @@ def _sink(output: str | None, *, quiet: bool) -> Iterator[Callable[[dict[str, An
 
     with written_whole(output) as file:
         if output.endswith(".parquet"):
-            with _parquet(file) as write:
+            with _parquet(file, more) as write:
                 yield write
         else:
             yield lambda row: _write_row(file, row)
@@ -320,14 +367,12 @@ def _write_row(file: IO[bytes], row: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _parquet(file: IO[bytes]) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _parquet(file: IO[bytes], more: Sequence[str]) -> Iterator[Callable[[dict[str, Any]], None]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    numbers = ("document", "chunk", "start", "end", "start_bytes", "end_bytes", "n_tokens")
-    names = ("source", "document", "chunk", "text", *numbers[2:], "context", "summary", "sent")
-    types = {name: pa.int64() for name in numbers} | {"context": pa.list_(pa.string())}
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+    types = {name: pa.int64() for name in _NUMBERS} | {"context": pa.list_(pa.string())}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in (*_COLUMNS, *more)])
     rows: list[dict[str, Any]] = []
     with pq.ParquetWriter(file, schema) as writer:
 
@@ -336,7 +381,7 @@ def _parquet(file: IO[bytes]) -> Iterator[Callable[[dict[str, Any]], None]]:
             rows.clear()
 
         def write(row: dict[str, Any]) -> None:
-            rows.append(row)
+            rows.append(row | {name: kept.as_text(row.get(name)) for name in more})
             if len(rows) >= _ROWS_A_GROUP:
                 flush()
 

@@ -236,5 +236,4 @@ def _write_lines(counts: list[_Count]) -> None:
     rows = [*counts, _total(counts)] if len(counts) > 1 else counts
     width = max(len(str(row.n_tokens)) for row in rows)
     for row in rows:
-        name = row.path.encode("utf-8", "surrogateescape")
-        streams.write_bytes(f"{row.n_tokens:>{width}} ".encode() + name + b"\n")
+        streams.write_line(f"{row.n_tokens:>{width}} {streams.shown_name(row.path)}")

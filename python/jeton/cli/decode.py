@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._foreign import json_of
 from jeton.cli import options, streams
 from jeton.errors import DecodeError, RecordError, UnknownTokenIdError
 
@@ -126,7 +126,7 @@ def _read_ids(line: bytes, place: str, number: int) -> list[int]:
 
 def _read_json(text: bytes, place: str, number: int) -> list[int]:
     try:
-        value: Any = json.loads(text)
+        value: Any = json_of(text, any_integer=True)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RecordError(

@@ -351,7 +351,7 @@ def _write_finding(finding: Finding) -> None:
     if streams.colour_wanted():
         label = click.style(label, fg=_COLOURS.get(label), bold=True)
     streams.write_line("")
-    streams.write_line(f"{label}: {finding.id}")
+    streams.write_line(f"{label}: {finding.id}", styled=True)
     _write_parts(
         [
             ("", finding.title),

@@ -191,7 +191,7 @@ def _write_difference(
         streams.write_line("")
         streams.write_line(f"{label}  {_printable(name)}")
         for line in _rows(side):
-            streams.write_line(f"  {line}")
+            streams.write_line(f"  {line}", styled=True)
     streams.write_line("")
     where = ", ".join(difference.paths)
     extent = f" ({where})" if where and where != difference.component else ""

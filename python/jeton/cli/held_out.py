@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from jeton._files import written_whole
+from jeton._foreign import json_of
 from jeton._plain import strict_json
 from jeton.errors import UsageError
 
@@ -66,7 +66,7 @@ class HeldOutFile:
         waiting: list[str] = []
         before = ""
         for line in self._file:
-            record = json.loads(line)
+            record = json_of(line, any_integer=True)
             if waiting and (record["source"] != before or len(waiting) >= _BATCH_TEXTS):
                 yield InputFile(before, "jsonl"), TextBatch.from_texts(waiting)
                 waiting = []

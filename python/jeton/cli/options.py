@@ -252,7 +252,8 @@ def allow_special_option(function: _F) -> _F:
         metavar="TOKEN",
         multiple=True,
         help="Special token that the text may contain (all: every one). Others stay ordinary "
-        "text. Repeatable.",
+        "text, unless the model's own vocabulary has them as words, as in the reference. "
+        "Repeatable.",
     )(function)
 
 

@@ -25,13 +25,14 @@ __all__ = ["pack"]
 # Named here too, so that --help needs no import of what they are; a test compares.
 METHODS = ("best-fit", "first-fit", "sorted-batches", "buckets")
 OVERFLOWS = ("error", "split", "truncate", "drop", "own")
+LAYOUTS = ("megatron", "trl", "axolotl", "padding-free")
 
 
 _SECTIONS = {
     "Most used": ("capacity", "method", "overflow", "output"),
     "Input": ("tokenizer_name", "documents", "field"),
     "Bins": ("multiple", "max_buckets", "n_ranks", "seed"),
-    "Output": ("emit", "pad_id", "json_file"),
+    "Output": ("emit", "layout", "pad_id", "json_file"),
 }
 
 
@@ -110,8 +111,15 @@ _SECTIONS = {
     type=click.Choice(("index", "tokens")),
     default="index",
     show_default=True,
-    help="Content of the output: index, which documents share a bin; tokens, packed Parquet with "
-    "input_ids, loss_mask and seq_start_id, from a token data set.",
+    help="Content of the output: index, which documents share a bin; tokens, packed Parquet.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(LAYOUTS),
+    default="megatron",
+    show_default=True,
+    help="Columns beside input_ids. megatron: loss_mask, seq_start_id. trl: labels, seq_lengths. "
+    "axolotl: attention_mask, labels, position_ids. padding-free: cu_seqlens, too.",
 )
 @click.option(
     "--pad-id", type=click.IntRange(min=0), default=0, show_default=True, help="Id of padding."
@@ -134,22 +142,25 @@ def pack(
     documents: Literal["file", "line"],
     field: str | None,
     emit: Literal["index", "tokens"],
+    layout: Literal["megatron", "trl", "axolotl", "padding-free"],
     pad_id: int,
     output: str | None,
     json_file: str | None,
 ) -> None:
     """Pack documents into bins of one capacity, by their lengths.
 
-    LENGTHS is .npy, text with one number a line (- is standard input), JSON Lines, Parquet, or
-    Megatron's .idx; DIR is a folder of .idx or Parquet files. Both may be addresses, with fsspec.
-    With --tokenizer it is text. Columns labels (-100) and loss_mask (0) name tokens that are not
-    learned. Tells padding, documents cut and left out, and the spread of work over ranks. The
-    output is written whole or not at all.
+    LENGTHS is .npy, text with one number a line (- is standard input), JSON Lines, Parquet, Arrow,
+    or Megatron's .idx; DIR is a folder of .idx, Parquet or Arrow files. Both may be addresses, with
+    fsspec. With --tokenizer it is text. Columns labels, loss_mask, completion_mask, assistant_masks
+    and attention_mask are followed; rows that are packed already are taken apart. Tells padding,
+    documents cut and left out, and the spread of work over ranks. The output is written whole or
+    not at all.
 
     \b
     Examples:
       jeton pack lengths.npy --capacity 4096 -o packs.npz
       jeton pack tokens/ --capacity 8192 --overflow split --seed 1 --emit tokens -o packed.parquet
+      jeton pack chats.parquet --capacity 4096 --emit tokens --layout trl -o packed.parquet
       jeton pack corpus.idx --capacity 4096 --overflow drop --ranks 8 --json report.json
       jeton pack lengths.txt --capacity 65536 --method buckets --multiple 64
       jeton pack docs.jsonl --tokenizer o200k_base --capacity 2048 --overflow truncate
@@ -185,7 +196,12 @@ def pack(
         if tokens is not None:
             with progress_bar() as on_progress:
                 packing.write_packed_parquet(
-                    packed, output, tokens=tokens, pad_id=pad_id, on_progress=on_progress
+                    packed,
+                    output,
+                    tokens=tokens,
+                    pad_id=pad_id,
+                    layout=layout,
+                    on_progress=on_progress,
                 )
         else:
             packing.save_pack(packed, output)
@@ -202,6 +218,8 @@ def _counted(
     import numpy as np
 
     tokenizer = options.load_tokenizer(tokenizer_name, pattern=None, special_tokens=())
+    # As `tokenize` makes the ids that are packed.
+    tokenizer = tokenizer.guarded()
     batches = streams.batches(
         source, field=field, documents=documents, file_format="auto", strict=False
     )
@@ -238,10 +256,11 @@ def _check_output(source: str, output: str | None, *, emit: str, method: str) ->
             f"--method {method} makes batches of padded rows, not packed rows\n"
             "hint: --emit tokens goes with best-fit and first-fit"
         )
-    if emit == "tokens" and (source == "-" or source.lower().endswith((".npy", ".jsonl", ".txt"))):
+    if emit == "tokens" and (source == "-" or source.lower().endswith((".npy", ".txt"))):
         raise UsageError(
             f"{source} holds lengths, not tokens\n"
-            "hint: --emit tokens wants Megatron's .idx and .bin, or Parquet with input_ids"
+            "hint: --emit tokens wants Megatron's .idx and .bin, or Parquet, Arrow or JSON Lines "
+            "with input_ids"
         )
 
 

@@ -194,7 +194,7 @@ def _write_lines(
     else:
         lines = aligned_lines(cuts, below=below, colour=colour, width=width)
     for line in lines:
-        streams.write_line(line)
+        streams.write_line(line, styled=True)
     sys.stdout.flush()
     n_bytes = len(document.encode("utf-8", "surrogatepass"))
     for name, tokens in cuts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +26,7 @@ __all__ = [
     "say",
     "set_verdict",
     "shown",
+    "shown_name",
     "text_batch",
     "warn_left_out",
     "warn_replaced",
@@ -165,20 +167,27 @@ def write_bytes(data: bytes) -> None:
     sys.stdout.buffer.write(data)
 
 
-def write_line(text: str) -> None:
-    """Write one line of UTF-8 to standard output; nothing else may be mixed in."""
-    write_bytes(text.encode("utf-8", "surrogatepass") + b"\n")
+def write_line(text: str, *, styled: bool = False) -> None:
+    """Write lines for people to standard output; nothing of others controls the terminal.
+
+    Args:
+        text: The lines.
+        styled: True for a line with colours of our own, whose foreign parts are escaped already.
+    """
+    write_bytes((text if styled else shown(text)).encode("utf-8", "surrogatepass") + b"\n")
 
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write a JSON value and a line end. Characters stay as they are."""
-    write_line(strict_json(value, indent=indent))
+    write_bytes(strict_json(value, indent=indent).encode("utf-8", "surrogatepass") + b"\n")
 
 
 def say(text: str) -> None:
     """Words for people, on standard error; nothing of others controls the terminal."""
     click.echo(shown(text), err=True)
 
+
+_COMMAND = re.compile(r"^(\s*)(::|##\[|##vso\[)", re.MULTILINE)
 
 _SPACES = frozenset("\n\u00a0\u202f")
 """Characters that may stand unprinted: the line end, and spaces in numbers with units."""
@@ -188,11 +197,17 @@ def shown(text: str) -> str:
     """Return a message as a terminal may get it.
 
     File names and records that a message quotes may hold control characters, direction controls
-    and lone surrogates; each becomes its escape. Line ends stay.
+    and lone surrogates; each becomes its escape. Line ends stay, but a line that would command a
+    service of continuous integration (``::error::``) gets a backslash in front.
     """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if c in _SPACES or c.isprintable() else _escape(c) for c in text)
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(c if c in _SPACES or c.isprintable() else _escape(c) for c in text)
+    return _COMMAND.sub(r"\1\\\2", text) if "::" in text or "##" in text else text
+
+
+def shown_name(name: str) -> str:
+    """Return a name, or a cell of a table, as ``shown`` does, in one line."""
+    return shown(name.replace("\n", "\\n"))
 
 
 def _escape(char: str) -> str:

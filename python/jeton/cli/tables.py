@@ -48,7 +48,7 @@ def print_table(
         )
     for row in rows:
         # Text, not markup: a name may hold square brackets.
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(streams.shown_name(cell)) for cell in row))
     if sys.stdout.isatty():
         console().print(table)
         return
@@ -56,7 +56,7 @@ def print_table(
     with wide.capture() as captured:
         wide.print(table)
     for line in captured.get().splitlines():
-        streams.write_line(line.rstrip())
+        streams.write_line(line.rstrip(), styled=True)
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
@@ -64,4 +64,4 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     rows = list(facts)
     width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
-        streams.write_line(f"{name:<{width}}  {value}")
+        streams.write_line(f"{name:<{width}}  {streams.shown_name(value)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from jeton.cli import options, streams
+from jeton.cli import kept, options, streams
 from jeton.cli.cluster_options import CLUSTER_OPTIONS, cluster_options, tasks_of
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import progress_bar
@@ -34,7 +34,7 @@ _SECTIONS = {
         "eos_token",
         "bos_token",
     ),
-    "Files": ("shard_tokens", "columns", "label_mask", "digest"),
+    "Files": ("shard_tokens", "columns", "label_mask", "keep", "keep_all", "digest"),
     "Run": ("workers", "resume", *CLUSTER_OPTIONS, "quiet", "as_json"),
     "Other work": ("verify", "sample", "transcode"),
 }
@@ -78,6 +78,8 @@ _SECTIONS = {
     metavar="POLICY",
     help="Clean or refuse each document by a policy of `jeton guard`: default, strict or a file.",
 )
+@kept.keep_option
+@kept.keep_all_option
 @click.option(
     "--shuffle",
     type=int,
@@ -162,6 +164,8 @@ def tokenize(
     strict: bool,
     on_bad_record: Literal["stop", "skip"],
     guard: str | None,
+    keep: str,
+    keep_all: bool,
     shuffle: int | None,
     no_template: bool,
     eos_token: str,
@@ -258,6 +262,8 @@ def tokenize(
                     strict=strict,
                     on_bad_record=on_bad_record,
                     guard=guard,
+                    keep=kept.kept_names(keep, taken=()),
+                    keep_all=keep_all,
                     workers=workers,
                     on=place,
                     on_progress=on_progress,
@@ -269,7 +275,7 @@ def tokenize(
         for shard in made.shards:
             for file in shard.files:
                 streams.write_line(str(Path(output) / file.name))
-    _say(made, quiet=quiet)
+    _say(made, quiet=quiet, is_nanochat=file_format == "nanochat")
     return None
 
 
@@ -285,7 +291,7 @@ def _place(cluster: dict[str, Any]) -> Any:
     return partial(pieces_on_ray, tasks=tasks)
 
 
-def _say(made: TokenizedDataset, *, quiet: bool) -> None:
+def _say(made: TokenizedDataset, *, quiet: bool, is_nanochat: bool) -> None:
     """Tell on standard error what was left out and what was made; ``quiet``: only the former."""
     from jeton._plain import counted
 
@@ -304,6 +310,8 @@ def _say(made: TokenizedDataset, *, quiet: bool) -> None:
         streams.say(f"{counted(read.n_guarded_documents, 'document')} changed by the guard")
     if read.n_empty_documents:
         streams.say(f"{counted(read.n_empty_documents, 'empty document')} left out")
+    if is_nanochat and made.shards:
+        streams.say(f"nanochat takes the last shard, {made.shards[-1].files[0].name}, to validate")
     if made.n_resumed_shards:
         streams.say(f"{counted(made.n_resumed_shards, 'shard')} of an earlier run kept")
     if made.is_transcoded:

@@ -113,7 +113,7 @@ def encode(
     if _written(found, html=html, as_json=as_json):
         return
     for line in _encode_lines(found, steps):
-        streams.write_line(line)
+        streams.write_line(line, styled=True)
     if found.n_chars_cut:
         streams.say(f"{found.n_chars_cut:,} more characters were left out: --max-chars {max_chars}")
     streams.say(_verdict(matches=found.matches_engine))

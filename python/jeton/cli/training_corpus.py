@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from jeton._foreign import json_of
 from jeton.cli import corpus_options, options, streams
 from jeton.cli.held_out import HeldOutFile, held_out_file
 from jeton.errors import UsageError
@@ -131,7 +131,7 @@ def parse_option_pairs(pairs: tuple[str, ...]) -> dict[str, Any]:
         if not name or not equals:
             raise click.UsageError(f"--option {pair}: expected NAME=VALUE")
         try:
-            values[name] = json.loads(text)
+            values[name] = json_of(text, any_integer=True)
         except ValueError:
             values[name] = text
     return values

@@ -6,7 +6,6 @@ that form once, tenths of a second for large vocabularies.
 
 from __future__ import annotations
 
-import json
 import struct
 import tempfile
 from base64 import b64decode
@@ -17,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jeton._core import Tokenizer
+from jeton._foreign import json_of
 
 __all__ = ["Ranks", "ranks_of"]
 
@@ -59,7 +59,7 @@ def _model(tokenizer: Tokenizer) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.jeton.json"
         tokenizer.save(path, format="jeton")
-        model: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["model"]
+        model: dict[str, Any] = json_of(path.read_text(encoding="utf-8"))["model"]
     return model
 
 

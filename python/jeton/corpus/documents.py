@@ -26,7 +26,7 @@ from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, files_of, war
 from jeton.corpus.line_documents import LineDocuments
 from jeton.corpus.names import Names
 from jeton.corpus.objects import is_address, local_copy
-from jeton.corpus.places import RecordPlaces
+from jeton.corpus.places import KeptFields, OnLeftOut, RecordPlaces
 from jeton.corpus.record_documents import (
     OnBadRecord,
     RecordDocuments,
@@ -109,6 +109,11 @@ class DocumentStream(Iterator[tuple[InputFile, TextBatch]]):
         """Records that cannot be used and were left out, as ``on_bad_record`` has it."""
         self.first_bad_record = ""
         """The first of them, in words."""
+        self.n_record_replacements = 0
+        """Stretches of bytes that are not UTF-8 in records that were parsed in Python; batches of
+        the core's reader tell of their own."""
+        self.n_replaced_records = 0
+        """Documents of such records that hold one."""
         self.n_documents_without_domain = 0
         """Documents that lack the field of the domain, where one was named."""
         self.batch_domains: NDArray[np.int32] | None = None
@@ -208,6 +213,8 @@ def _watched(file: InputFile, batches: Iterator[TextBatch]) -> Generator[TextBat
     """The batches of a file; of a pipe or device that goes on and on, somebody is told."""
     # A file that the system writes on demand has no bytes by its own account.
     n_bytes = file.n_bytes or 0
+    if file.path == STANDARD_INPUT:
+        os.read(0, 0)  # the core takes a closed one for an empty one; this is an error
     if file.format == "memory" or 0 < n_bytes <= HUGE_BYTES:
         yield from batches
         return
@@ -244,6 +251,8 @@ def open_documents(
     domain_field: str = "",
     domains_by: DomainsBy | None = None,
     with_places: bool = False,
+    keep: KeptFields | None = None,
+    on_left_out: OnLeftOut | None = None,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     max_decompressed_bytes: int | None = None,
@@ -259,7 +268,8 @@ def open_documents(
             taken as texts: a generator of ``str`` or ``bytes``, a list of ``bytes``, a
             ``TextBatch``, an Arrow string array. To pass a list of ``str``, pass ``iter(texts)``.
         field: JSONL, JSON arrays, CSV and Parquet: where the text is; dots descend
-            (``message.content``), ``[]`` joins a list (``messages[].content``; not Parquet).
+            (``message.content``), ``[]`` joins a list (``messages[].content``), and a key that has
+            dots itself goes first.
         documents: Text files: the whole file is one document, or each line that is not empty.
         format: Overrides the format that the names tell; needed for JSONL on standard input.
         strict: Text that is not valid Unicode is an error instead of being replaced and counted.
@@ -268,8 +278,11 @@ def open_documents(
         domain_field: JSONL and Parquet: where the domain's name is (a service, a language); text
             files are in no domain then. See ``DocumentStream.batch_domains``.
         domains_by: The domain is the ``file`` or the ``folder`` of a document instead.
-        with_places: Say the line (row of Parquet) and the id of each record, and the line of each
-            line that is a document, see ``DocumentStream.batch_places``; reading is slower then.
+        with_places: Say the line (row of Parquet), the number and the id of each record, and the
+            line of each line that is a document, see ``DocumentStream.batch_places``; reading is
+            slower then.
+        keep: Fields of records that go with their texts, in ``batch_places.kept``.
+        on_left_out: Called with each record that is no document: null, or not to be used.
         batch_bytes: Batches are about this large.
         max_document_bytes: A text file of more is cut into several documents.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
@@ -286,6 +299,7 @@ def open_documents(
         MissingExtraError: Parquet without pyarrow, while iterating.
         UsageError: Arguments that cannot be meant.
     """
+    with_places = with_places or bool(keep) or on_left_out is not None
     if batch_bytes < 1:
         raise UsageError(f"batch_bytes is {batch_bytes}; it should be at least 1")
     if not field:
@@ -323,6 +337,8 @@ def open_documents(
                 batch_bytes=batch_bytes,
                 max_decompressed_bytes=max_decompressed_bytes,
                 with_places=with_places,
+                keep=keep,
+                on_left_out=on_left_out,
                 row_groups=row_groups,
             )
             for batch, n_nulls in reader:
@@ -401,6 +417,8 @@ def open_documents(
             on_bad_record=on_bad_record,
             batch_bytes=batch_bytes,
             max_decompressed_bytes=max_decompressed_bytes,
+            keep=keep,
+            on_left_out=on_left_out,
         )
         try:
             for batch, names in reader:
@@ -417,6 +435,8 @@ def open_documents(
                 stream.set_bytes_of_file(reader.n_bytes_read)
                 yield batch
         finally:
+            stream.n_record_replacements += reader.n_replacements
+            stream.n_replaced_records += reader.n_replaced
             stream.n_null_documents += reader.n_nulls
             stream.n_bad_records += reader.n_bad
             stream.first_bad_record = stream.first_bad_record or reader.first_bad

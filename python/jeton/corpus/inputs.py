@@ -21,9 +21,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from jeton._core import DocumentReader
 from jeton.corpus.content import SNIFF_BYTES, Content, look_at
 from jeton.corpus.objects import is_address, named_in_errors, objects_at, read_range
-from jeton.errors import JetonWarning, RecordError, UsageError
+from jeton.errors import JetonError, JetonWarning, LimitError, RecordError, UsageError
 
 __all__ = [
     "STANDARD_INPUT",
@@ -299,22 +300,52 @@ def _walk(folder: Path, *, visited: set[tuple[int, int]]) -> Iterator[InputFile]
         waiting += reversed(shown)
 
 
+_SMALL_BYTES = 1 << 20
+"""Compressed files up to this size are unpacked once before they are read."""
+
+
+def _refuse_bomb(path: Path, status: os.stat_result) -> None:
+    """Refuse a small file that unpacks to far more, before any reader makes records of it.
+
+    The limit is the core's, which every reader meets in the end; some make millions of records
+    first, which takes minutes.
+
+    Raises:
+        LimitError: It unpacks to more than the limit.
+    """
+    if status.st_size > _SMALL_BYTES or not path.name.lower().endswith(_COMPRESSION_SUFFIXES):
+        return
+    try:
+        for _ in DocumentReader(str(path), format="text"):
+            pass
+    except LimitError:
+        raise
+    except (JetonError, OSError):
+        return  # reading it says what is wrong
+
+
+def _path_of(path: Path) -> str:
+    """The path as it can be opened: a file ``-`` is no standard input."""
+    return f"./{path}" if str(path) == STANDARD_INPUT else str(path)
+
+
 def _named(path: Path) -> InputFile:
     """A file that was named outright: it is read, unless it is known to be no text."""
     status = path.stat()
     name_format = format_of(str(path))
     if not stat.S_ISREG(status.st_mode):
-        return InputFile(str(path), name_format, None)
+        return InputFile(_path_of(path), name_format, None)
     if name_format == "parquet":
-        return InputFile(str(path), name_format, status.st_size)
+        return InputFile(_path_of(path), name_format, status.st_size)
     content = look_at(path)
     if content.kind:
         raise RecordError(
             f"{path} is {content.kind}; expected documents or logs\nhint: {content.hint}",
             path=str(path),
         )
+    _refuse_bomb(path, status)
     return InputFile(
-        str(path),
+        _path_of(path),
         _by_content(name_format, content),
         status.st_size,
         encoding=content.encoding,
@@ -327,8 +358,12 @@ def _found(path: Path) -> InputFile:
     name_format = format_of(str(path))
 
     def skipped(reason: str, n_bytes: int | None = None) -> InputFile:
-        return InputFile(str(path), name_format, n_bytes, reason, was_found=True)
+        return InputFile(_path_of(path), name_format, n_bytes, reason, was_found=True)
 
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return skipped("its name is not UTF-8; rename it")
     try:
         status = path.stat()
     except OSError:
@@ -336,14 +371,15 @@ def _found(path: Path) -> InputFile:
     if not stat.S_ISREG(status.st_mode):
         return skipped("not a regular file")
     if name_format == "parquet":
-        return InputFile(str(path), name_format, status.st_size, was_found=True)
+        return InputFile(_path_of(path), name_format, status.st_size, was_found=True)
     content = look_at(path)
     if content.kind:
         return skipped(f"it is {content.kind}", status.st_size)
     if content.is_binary:
         return skipped("binary (it holds NUL bytes)", status.st_size)
+    _refuse_bomb(path, status)
     return InputFile(
-        str(path),
+        _path_of(path),
         _by_content(name_format, content),
         status.st_size,
         encoding=content.encoding,

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from jeton._foreign import json_of
+
 __all__ = [
     "LONG_BYTES",
     "NOTHING",
@@ -72,9 +74,9 @@ def _parsed(text: str) -> Any:
     try:
         value, end = _scan(text, 0)
     except StopIteration:
-        return json.loads(text)  # white space in front, or the error in full
+        return json_of(text, any_integer=True)  # white space in front, or the error in full
     if end != len(text) and not text[end:].isspace():
-        return json.loads(text)
+        return json_of(text, any_integer=True)
     return value
 
 

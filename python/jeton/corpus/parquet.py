@@ -6,12 +6,20 @@ Arrow C data interface, without becoming Python objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jeton._core import TextBatch, decompress
-from jeton.corpus.places import ID_COLUMNS, RecordPlaces, record_id
+from jeton.corpus.lookup import first_keys, value_at
+from jeton.corpus.places import (
+    ID_COLUMNS,
+    KeptFields,
+    LeftOutRecord,
+    OnLeftOut,
+    RecordPlaces,
+    record_id,
+)
 from jeton.errors import MissingExtraError, RecordError
 
 if TYPE_CHECKING:
@@ -44,11 +52,14 @@ class ParquetDocuments:
         batch_bytes: int,
         max_decompressed_bytes: int | None = None,
         with_places: bool = False,
+        keep: KeptFields | None = None,
+        on_left_out: OnLeftOut | None = None,
         row_groups: Sequence[int] | None = None,
     ) -> None:
         """Open the file and find the column; with ``domain_field`` that of the domains too.
 
-        ``with_places`` reads the columns that name a record, for ``batch_places``. ``row_groups``:
+        ``with_places`` reads the columns that name a record, for ``batch_places``, and ``keep``
+        those that are kept. ``on_left_out``: called with each row without a text. ``row_groups``:
         only these are read.
 
         Raises:
@@ -69,7 +80,10 @@ class ParquetDocuments:
             schema = self._file.schema_arrow
         # A column whose name has a dot in it goes before a field of a struct.
         self._keys = [field] if field in schema.names else field.split(".")
-        self._check(schema)
+        # Lists, and keys with dots inside of a struct, are looked into row by row.
+        self._by_rows = self._is_by_rows(schema)
+        if not self._by_rows:
+            self._check(schema)
         is_column = domain_field in schema.names
         self._domain_keys = [domain_field] if is_column else domain_field.split(".")
         self._has_domains = bool(domain_field) and _leads_somewhere(schema, self._domain_keys)
@@ -79,13 +93,20 @@ class ParquetDocuments:
         self._id_columns = (
             [name for name in ID_COLUMNS if name in schema.names] if with_places else []
         )
-        self._has_places = with_places
+        self._keep = keep or KeptFields()
+        self._kept_columns = self._keep.columns(schema.names, field)
+        self._on_left_out = on_left_out
+        self._has_places = with_places or bool(self._keep) or on_left_out is not None
         self.batch_places: RecordPlaces | None = None
         """Rows and ids of the texts of the batch handed out last, if they were asked for."""
         self._batch_bytes = batch_bytes
         self._rows_per_read = self._rows_for(batch_bytes)
         self._n_rows_read = 0
         self._row_groups = row_groups
+        self._first_row = 0
+        if row_groups:
+            metadata = self._file.metadata
+            self._first_row = sum(metadata.row_group(i).num_rows for i in range(row_groups[0]))
 
     @property
     def n_bytes_read(self) -> int:
@@ -103,13 +124,14 @@ class ParquetDocuments:
         columns = [".".join(self._keys)]
         if self._has_domains:
             columns.append(".".join(self._domain_keys))
-        columns += [name for name in self._id_columns if name not in columns]
+        more = (*self._id_columns, *self._kept_columns)
+        columns += [name for name in dict.fromkeys(more) if name not in columns]
         reads = self._file.iter_batches(
             batch_size=self._rows_per_read, columns=columns, row_groups=self._row_groups
         )
         parts: list[Any] = []
         domains: list[str | None] = []
-        places: list[tuple[int, str]] = []
+        places = RecordPlaces([], [], [], [])
         n_bytes = n_nulls = 0
         while True:
             with _explained(self._path):
@@ -120,7 +142,7 @@ class ParquetDocuments:
                 if self._has_domain_field:
                     domains += self._domains(rows)
                 if self._has_places:
-                    places += self._places(rows)
+                    places = self._places(rows, places)
             parts.append(part)
             n_nulls += n_nulls_of_part
             n_bytes += part.nbytes
@@ -128,23 +150,81 @@ class ParquetDocuments:
             if n_bytes >= self._batch_bytes:
                 self._set_batch(domains, places)
                 yield self._batch(parts), n_nulls
-                parts, domains, places, n_bytes, n_nulls = [], [], [], 0, 0
+                parts, domains, n_bytes, n_nulls = [], [], 0, 0
+                places = RecordPlaces([], [], [], [])
         if parts:
             self._set_batch(domains, places)
             yield self._batch(parts), n_nulls
 
-    def _set_batch(self, domains: list[str | None], places: list[tuple[int, str]]) -> None:
+    def _set_batch(self, domains: list[str | None], places: RecordPlaces) -> None:
         self.batch_domains = domains
         if self._has_places:
-            self.batch_places = RecordPlaces([row for row, _ in places], [id_ for _, id_ in places])
+            self.batch_places = places
 
-    def _places(self, rows: pa.RecordBatch) -> list[tuple[int, str]]:
-        """Number and id of each row that has a text."""
-        has_text = _at(rows, self._keys).is_valid().to_pylist()
+    def _places(self, rows: pa.RecordBatch, before: RecordPlaces) -> RecordPlaces:
+        """Places, with those of the rows that have a text behind those before."""
+        has_text = self._values(rows).is_valid().to_pylist()
         records = rows.select(self._id_columns).to_pylist() if self._id_columns else []
         ids = [record_id(record) for record in records] or [""] * rows.num_rows
-        first = self._n_rows_read + 1
-        return [(first + i, id_) for i, id_ in enumerate(ids) if has_text[i]]
+        first = self._first_row + self._n_rows_read
+        found = [i for i, has in enumerate(has_text) if has]
+        if self._on_left_out is not None:
+            for i in range(rows.num_rows):
+                if not has_text[i]:
+                    number = first + i
+                    reason = "the text is null"
+                    self._on_left_out(LeftOutRecord(self._path, number, number + 1, reason))
+        kept: list[Mapping[str, Any]] = []
+        if self._keep:
+            names = rows.schema.names if self._keep.every else self._kept_columns
+            values = rows.select([n for n in names if n in rows.schema.names]).to_pylist()
+            whole = values or [{}] * rows.num_rows
+            kept = [self._keep.of(whole[i], self._field) for i in found]
+        return RecordPlaces(
+            [*before.lines, *(first + 1 + i for i in found)],
+            [*before.ids, *(ids[i] for i in found)],
+            [*before.numbers, *(first + i for i in found)],
+            [*before.kept, *kept],
+        )
+
+    def _is_by_rows(self, schema: pa.Schema) -> bool:
+        """True if the text lies in a list, or under a key with dots in it."""
+        import pyarrow as pa
+
+        column = next((key for key in first_keys(self._field) if key in schema.names), "")
+        if not column or column == self._field:
+            return False
+        if "[]" not in self._field:
+            if column == self._keys[0] and _leads_somewhere(schema, self._keys):
+                return False
+            kind = schema.field(column).type
+            if not (pa.types.is_struct(kind) or pa.types.is_map(kind) or _is_string(kind)):
+                return False
+        self._keys = [column]
+        return True
+
+    def _values(self, rows: pa.RecordBatch) -> Any:
+        """The texts, or what is to become them, with nulls."""
+        import pyarrow as pa
+
+        if not self._by_rows:
+            return _at(rows, self._keys)
+        texts = []
+        records = rows.select(self._keys).to_pylist(maps_as_pydicts="lossy")
+        for i, record in enumerate(records):
+            is_there, value = value_at(record, self._field)
+            if value is not None and not isinstance(value, str):
+                is_there = False
+            if not is_there and record[self._keys[0]] is not None:
+                row = self._first_row + self._n_rows_read + i + 1
+                raise RecordError(
+                    f"{self._path}, row {row}: no string in {self._field!r}\n"
+                    "hint: name the column of the text with field= (--field)",
+                    path=self._path,
+                    line=row,
+                )
+            texts.append(value)
+        return pa.array(texts, pa.large_string())
 
     def _batch(self, parts: list[Any]) -> TextBatch:
         import pyarrow as pa
@@ -156,8 +236,7 @@ class ParquetDocuments:
 
     def _domains(self, rows: pa.RecordBatch) -> list[str | None]:
         """The domains of the rows that have a text; None where the row or the file has none."""
-        values = _at(rows, self._keys)
-        has_text = values.is_valid()
+        has_text = self._values(rows).is_valid()
         if not self._has_domains:
             return [None] * has_text.true_count
         found = _at(rows, self._domain_keys).filter(has_text).to_pylist()
@@ -167,7 +246,7 @@ class ParquetDocuments:
         """The texts as one large (64-bit) array without nulls, and how many nulls there were."""
         import pyarrow as pa
 
-        column = _at(rows, self._keys)
+        column = self._values(rows)
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         # Offsets of 64 bits, so that joined parts cannot overflow them.
@@ -192,6 +271,8 @@ class ParquetDocuments:
             found = schema.field(key).type if depth == 0 else found.field(key).type
             names = [child.name for child in found] if pa.types.is_struct(found) else []
         values = found.value_type if pa.types.is_dictionary(found) else found
+        if pa.types.is_null(values):
+            return  # a shard whose texts are all missing
         if not (_is_string(values) or _is_binary(values)):
             inner = f"; its fields are {', '.join(map(repr, names))}" if names else ""
             raise RecordError(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from jeton.corpus.lookup import lookup, text_or_none
+from jeton.corpus.lookup import first_keys, lookup, text_or_none, value_at
 
-__all__ = ["ID_COLUMNS", "RecordPlaces", "record_id"]
+__all__ = [
+    "ID_COLUMNS",
+    "KeptFields",
+    "LeftOutRecord",
+    "OnLeftOut",
+    "RecordPlaces",
+    "record_id",
+]
 
 ID_FIELDS: Final = (
     "custom_id",
@@ -43,14 +50,75 @@ class RecordPlaces:
     Attributes:
         lines: Line of each in its file (row of a table), from 1; 0: not known.
         ids: The records' own names; empty: none.
+        numbers: Number of each record in its file, from 0, those that were left out counted too.
+        kept: Fields of each record that were to be kept; empty: none were.
     """
 
     lines: Sequence[int]
     ids: Sequence[str]
+    numbers: Sequence[int] = ()
+    kept: Sequence[Mapping[str, Any]] = ()
 
     def take(self, indices: Sequence[int]) -> RecordPlaces:
         """Return those of some of the records."""
-        return RecordPlaces([self.lines[i] for i in indices], [self.ids[i] for i in indices])
+        return RecordPlaces(
+            *([values[i] for i in indices] if values else () for values in self._columns())
+        )
+
+    def _columns(self) -> tuple[Sequence[Any], ...]:
+        return self.lines, self.ids, self.numbers, self.kept
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRecord:
+    """A record that is no document.
+
+    Attributes:
+        source: Its file.
+        record: Its number there, from 0.
+        line: Its line (row of a table), from 1.
+        reason: The reason, in words.
+    """
+
+    source: str
+    record: int
+    line: int
+    reason: str
+
+
+OnLeftOut: TypeAlias = Callable[[LeftOutRecord], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFields:
+    """Fields of records that go with their texts.
+
+    Attributes:
+        names: Their names, in the language of ``value_at``.
+        every: True: all fields but the text.
+    """
+
+    names: tuple[str, ...] = ()
+    every: bool = False
+
+    def __bool__(self) -> bool:
+        """True if any field is kept."""
+        return bool(self.names) or self.every
+
+    def of(self, record: Any, field: str) -> dict[str, Any]:
+        """The fields of a record; a name that it lacks is null."""
+        if not isinstance(record, dict):
+            return dict.fromkeys(self.names)
+        text = next((key for key in first_keys(field) if key in record), field)
+        found = {n: v for n, v in record.items() if n != text} if self.every else {}
+        return {**found, **{name: value_at(record, name)[1] for name in self.names}}
+
+    def columns(self, names: Sequence[str], field: str) -> list[str]:
+        """Columns of a table that hold them."""
+        if self.every:
+            return list(names)
+        first = (next((k for k in first_keys(name) if k in names), "") for name in self.names)
+        return [name for name in dict.fromkeys(first) if name and name not in first_keys(field)]
 
 
 def record_id(record: Any) -> str:

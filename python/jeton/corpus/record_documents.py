@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeAlias
 from jeton._core import DocumentReader, TextBatch, decompress
 from jeton.corpus.csv_records import csv_rows, delimiter_of
 from jeton.corpus.json_records import json_lines, json_values
-from jeton.corpus.lookup import lookup, parsed_json, text_or_none
-from jeton.corpus.places import RecordPlaces, record_id
+from jeton.corpus.lookup import first_keys, lookup, text_or_none, value_at
+from jeton.corpus.places import KeptFields, LeftOutRecord, OnLeftOut, RecordPlaces, record_id
 from jeton.errors import InvalidTextError, LimitError, RecordError, UsageError
 
 __all__ = [
@@ -56,6 +56,8 @@ class RecordDocuments:
         on_bad_record: OnBadRecord = "stop",
         batch_bytes: int,
         max_decompressed_bytes: int | None = None,
+        keep: KeptFields | None = None,
+        on_left_out: OnLeftOut | None = None,
     ) -> None:
         """Open the file.
 
@@ -69,10 +71,15 @@ class RecordDocuments:
             on_bad_record: ``"skip"`` counts what cannot be used instead of stopping.
             batch_bytes: Batches are about this large.
             max_decompressed_bytes: A compressed file that becomes larger is an error.
+            keep: Fields that go with the texts.
+            on_left_out: Called with each record that is no document.
 
         Raises:
             OSError: The file cannot be read.
         """
+        self._keep = keep
+        self._on_left_out = on_left_out
+        self._n_records = 0
         self._path = path
         self._format = format
         self._field = field
@@ -88,6 +95,10 @@ class RecordDocuments:
         """Records whose text is null."""
         self.n_bad = 0
         """Records that were left out because they cannot be used."""
+        self.n_replacements = 0
+        """Stretches of bytes that are not UTF-8, which were replaced."""
+        self.n_replaced = 0
+        """Texts that hold a replaced stretch."""
         self.first_bad = ""
         """The error that the first of them would have been."""
         self._reader: DocumentReader | None = None
@@ -118,25 +129,34 @@ class RecordDocuments:
         domains: list[str | None] = []
         lines: list[int] = []
         ids: list[str] = []
+        numbers: list[int] = []
+        kept: list[dict[str, Any]] = []
         n_chars = 0
         for line, record in self._records():
+            self._n_records += 1
             text = self._text(record, line)
             if text is None:
                 continue
             if self._strict:
                 _check_text(text, f"{self._path}, line {line}")
+            if self.n_replacements and "\ufffd" in text:
+                self.n_replaced += 1
             texts.append(text)
             domain = lookup(record, self._domain_field) if self._domain_field else None
             domains.append(text_or_none(domain))
             lines.append(line)
             ids.append(record_id(record))
+            numbers.append(self._n_records - 1)
+            if self._keep:
+                kept.append(self._keep.of(record, self._field))
             n_chars += len(texts[-1])
             if n_chars >= self._batch_bytes or len(texts) >= _MAX_TEXTS_PER_BATCH:
-                self.batch_places = RecordPlaces(lines, ids)
+                self.batch_places = RecordPlaces(lines, ids, numbers, kept)
                 yield TextBatch.from_texts(texts), domains
                 texts, domains, lines, ids, n_chars = [], [], [], [], 0
+                numbers, kept = [], []
         if texts:
-            self.batch_places = RecordPlaces(lines, ids)
+            self.batch_places = RecordPlaces(lines, ids, numbers, kept)
             yield TextBatch.from_texts(texts), domains
 
     def _records(self) -> Iterator[tuple[int, Any]]:
@@ -152,7 +172,7 @@ class RecordDocuments:
         header = first.partition(b"\n")[0].decode("utf-8", "replace").strip()
         delimiter = delimiter_of(first)
         names = [name.strip().strip('"') for name in header.split(delimiter)]
-        if self._field not in names:
+        if not any(name in names for name in first_keys(self._field)):
             shown = ", ".join(f'"{name}"' for name in names[:20])
             raise RecordError(
                 f'{self._path}: no column "{self._field}"; the columns there are {shown}\n'
@@ -160,9 +180,11 @@ class RecordDocuments:
                 path=self._path,
             )
         rows = csv_rows(_chained(first, pieces), delimiter, MAX_RECORD_BYTES, self._refuse)
+        column = next(name for name in first_keys(self._field) if name in names)
+        empty = {column: None}
         for line, row in rows:
             # A cell that is empty is no document: that is how a table says null.
-            yield line, {self._field: None, **row}
+            yield line, {**empty, **row}
 
     def _pieces(self) -> Iterator[bytes]:
         if self._reader is None:
@@ -174,16 +196,18 @@ class RecordDocuments:
             )
             return
         for batch in self._reader:
+            self.n_replacements += batch.n_replacements
             yield batch.data.tobytes()
 
     def _text(self, record: Any, line: int) -> str | None:
         if isinstance(record, str) and self._format == "json":
             return record
-        is_there, value = _at(record, self._field)
+        is_there, value = value_at(record, self._field)
         if isinstance(value, str):
             return value
         if is_there and value is None:
             self.n_nulls += 1
+            self._leave_out(line, "the text is null")
             return None
         found = "the record is not an object"
         if isinstance(record, dict):
@@ -206,6 +230,7 @@ class RecordDocuments:
                 what="line",
                 limit=MAX_RECORD_BYTES,
             )
+        self._n_records += 1
         self._bad(
             f"{self._path}, line {line}: not valid JSON: {detail}\nhint: {_json_hint(detail)}"
             if self._format != "csv"
@@ -218,6 +243,11 @@ class RecordDocuments:
             raise RecordError(message, path=self._path, line=line)
         self.n_bad += 1
         self.first_bad = self.first_bad or message.split("\n")[0]
+        self._leave_out(line, message.split("\n")[0].removeprefix(f"{self._path}, line {line}: "))
+
+    def _leave_out(self, line: int, reason: str) -> None:
+        if self._on_left_out is not None:
+            self._on_left_out(LeftOutRecord(self._path, self._n_records - 1, line, reason))
 
 
 def _check_text(text: str, where: str) -> None:
@@ -278,39 +308,11 @@ def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # 
         for _, record in documents._records():
             if isinstance(record, str) and format == "json":
                 return True
-            is_there, value = _at(record, field)
+            is_there, value = value_at(record, field)
             return is_there and (value is None or isinstance(value, str))
     except (RecordError, LimitError):
         return False
     return True
-
-
-def _at(record: Any, path: str) -> tuple[bool, Any]:
-    """True if a path leads somewhere, and the value there; a null on the way is a null."""
-    head, brackets, rest = path.partition("[]")
-    if brackets:
-        is_there, values = _at(record, head) if head else (True, record)
-        if not isinstance(values, list):
-            return is_there, values if values is None else ValueError()
-        found = [_at(value, rest.removeprefix(".")) if rest else (True, value) for value in values]
-        texts = [value for _, value in found if isinstance(value, str)]
-        return bool(texts) or not values, "\n".join(texts)
-    if not isinstance(record, dict):
-        return False, None
-    value = lookup(record, path)
-    if value is not None or path in record:
-        return True, value
-    head, dot, rest = path.partition(".")
-    while dot:
-        if head in record:
-            inner = parsed_json(record[head])
-            if inner is None:
-                return True, None
-            if isinstance(inner, dict):
-                return _at(inner, rest)
-        more, dot, rest = rest.partition(".")
-        head = f"{head}.{more}"
-    return False, None
 
 
 def _chained(first: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:

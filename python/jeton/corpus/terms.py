@@ -15,6 +15,7 @@ from pathlib import Path
 
 from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton._core import decompress
+from jeton._foreign import json_of
 from jeton.errors import EmptyCorpusError, InvalidTextError, LimitError, RecordError
 
 __all__ = ["MAX_TERMS", "read_terms"]
@@ -156,7 +157,7 @@ def _from_jsonl(name: str, text: str, field: str) -> Iterator[tuple[int, str]]:
         if not content.strip():
             continue
         try:
-            record = json.loads(content)
+            record = json_of(content, any_integer=True)
         except (json.JSONDecodeError, RecursionError) as error:
             reason = getattr(error, "msg", "nested too deeply")
             raise RecordError(

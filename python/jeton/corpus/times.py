@@ -13,6 +13,9 @@ TimeUnit: TypeAlias = Literal["auto", "s", "ms", "us", "ns"]
 # Whole, so that nanoseconds, which a float cannot hold, are divided without a loss.
 _DIVISORS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
+_FIRST_DAY_S = 86_400
+"""Dates before it are what programs write for no time at all. Numbers may begin at 0, in traces."""
+
 LAST_TIME_S = 4_102_444_800.0
 """2100-01-01 UTC, in seconds since 1970: a log does not come from later."""
 
@@ -68,7 +71,7 @@ def _from_datetime(time: datetime, kind: str) -> tuple[float, str]:
         seconds = time.timestamp()
     except (OverflowError, ValueError):
         return math.nan, "bad_time"
-    if not 0 <= seconds <= LAST_TIME_S:
+    if not _FIRST_DAY_S <= seconds <= LAST_TIME_S:
         return math.nan, "bad_time"
     return seconds, kind
 

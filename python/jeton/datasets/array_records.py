@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._foreign import json_of
 from jeton.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def read_arrays(stream: IO[bytes], *, n_skipped: int = 0) -> list[NDArray[Any]]:
         raise EOFError
     arrays: list[NDArray[Any]] = []
     try:
-        for dtype, length in json.loads(line):
+        for dtype, length in json_of(line):
             if dtype not in DTYPES or length < 0:
                 raise ValueError(dtype)
             n_bytes = int(dtype[1]) * int(length)

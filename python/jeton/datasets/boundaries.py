@@ -58,14 +58,25 @@ class BoundaryTokens:
         return len(self.before) + len(self.behind)
 
     def frame(self, tokenizer: Tokenizer) -> Tokenizer:
-        """Return the tokenizer whose template puts just these tokens around a text."""
+        """Return the tokenizer whose template puts just these tokens around a text.
+
+        Text never becomes one of them, nor any other control token: whoever wrote a document
+        cannot end it.
+        """
+        guarded = self.guard(tokenizer)
         if _template(tokenizer) == (self.before, self.behind):
             # Another one would begin with an empty cache.
-            return tokenizer
+            return guarded
         names = [
             [tokenizer.id_to_token(i) or "" for i in ids] for ids in (self.before, self.behind)
         ]
-        return tokenizer.with_template([*names[0], "$A", *names[1]])
+        return guarded.with_template([*names[0], "$A", *names[1]])
+
+    def guard(self, tokenizer: Tokenizer) -> Tokenizer:
+        """Return the tokenizer, but text never becomes a control token."""
+        ids = (i for i in (*self.before, *self.behind) if 0 <= i < tokenizer.vocab_size)
+        names = {tokenizer.id_to_token(i) or "" for i in ids} - {""}
+        return tokenizer.guarded(control_tokens=sorted(names))
 
 
 def find_boundaries(tokenizer: Tokenizer, options: DatasetOptions) -> BoundaryTokens:

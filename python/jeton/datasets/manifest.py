@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._files import write_whole
+from jeton._foreign import json_of
 from jeton._plain import strict_json
 from jeton.datasets.formats.base import TEMPORARY_SUFFIX, ShardRecord, sync_folder
 from jeton.datasets.manifest_fields import check_fields
@@ -126,7 +127,7 @@ class DatasetManifest:
         """
         path = folder / MANIFEST_NAME
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
+            fields = json_of(path.read_text(encoding="utf-8"))
             if fields["schema_version"] != SCHEMA_VERSION:
                 raise FormatError(
                     f"{path}: its version is {fields['schema_version']!r}; expected "
@@ -183,7 +184,7 @@ class RunJournal:
                     f"{folder} holds a run that was not finished\n"
                     "hint: --resume goes on; to start over, remove the folder"
                 )
-            self.check_same(json.loads(plan_path.read_text(encoding="utf-8")))
+            self.check_same(json_of(plan_path.read_text(encoding="utf-8")))
             self._read()
         else:
             write_whole(plan_path, strict_json(self._plan.to_dict()))
@@ -214,7 +215,7 @@ class RunJournal:
         kept = 0
         for line in path.read_bytes().splitlines(keepends=True):
             try:
-                fields = json.loads(line)
+                fields = json_of(line)
                 record = ShardRecord.from_dict(fields["shard"])
                 following = ShardPosition(
                     **{

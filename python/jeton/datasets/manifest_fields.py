@@ -50,7 +50,9 @@ def check_fields(fields: Any) -> None:
     """
     _check(fields, _MANIFEST, "it")
     for name, default in asdict(DatasetOptions()).items():
-        value = fields["options"].get(name, default)
+        value = fields["options"].get(
+            name, list(default) if isinstance(default, tuple) else default
+        )
         kinds: Any = [str] if isinstance(default, tuple) else type(default)
         _check(value, (int, type(None)) if default is None else kinds, f"options.{name}")
     DatasetOptions.from_dict(fields["options"]).check()
@@ -87,6 +89,8 @@ def _check(value: Any, wanted: Any, place: str) -> None:
         is_flag = isinstance(value, bool) and wanted is not bool
         if is_flag or not isinstance(value, wanted):
             raise ValueError(f"{place} is of type {type(value).__name__}")
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError(f"{place} holds a NUL")
         if (
             isinstance(value, int)
             and not 0 <= value < _MAX_NUMBER

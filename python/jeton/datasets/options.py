@@ -29,6 +29,11 @@ FORMAT_NAMES: tuple[DataFormat, ...] = (
 DatasetColumn = Literal["attention_mask", "labels"]
 """Columns beside ``input_ids``."""
 
+RECORD_COLUMNS = (
+    "source", "record", "fields", "input_ids", "attention_mask", "labels",
+)  # fmt: skip
+"""Columns of a set that tells of records; ``fields``: all fields, as JSON."""
+
 DIGESTS = ("crc32", "sha256")
 
 
@@ -55,6 +60,8 @@ class DatasetOptions:
         strict: Bytes that are not UTF-8 are an error.
         on_bad_record: ``"stop"`` or ``"skip"`` at records that cannot be used.
         guard: Policy of the guard for each document, as ``Policy.to_json`` writes it; empty: none.
+        keep: Fields of records that are written beside their ids.
+        keep_all: All fields but the text are.
     """
 
     format: DataFormat = "megatron"
@@ -74,6 +81,13 @@ class DatasetOptions:
     strict: bool = False
     on_bad_record: OnBadRecord = "stop"
     guard: str = ""
+    keep: tuple[str, ...] = ()
+    keep_all: bool = False
+
+    @property
+    def keeps_records(self) -> bool:
+        """True if something tells of each document's record."""
+        return bool(self.keep) or self.keep_all
 
     def check(self) -> None:
         """Refuse settings that contradict one another.
@@ -101,14 +115,26 @@ class DatasetOptions:
             raise UsageError(
                 f"columns are for the formats parquet and arrow; the format is {self.format}"
             )
+        if self.keeps_records and self.format == "nanochat":
+            raise UsageError(
+                "files for nanochat hold text alone; fields of records cannot be kept\n"
+                "hint: leave keep out, or choose another format"
+            )
+        if taken := {*self.keep} & {*RECORD_COLUMNS}:
+            raise UsageError(f"a column {taken.pop()!r} is written already; keep another field")
         if self.label_mask and self.format != "numpy":
             raise UsageError(f"a label mask is for the format numpy; the format is {self.format}")
 
     def to_dict(self) -> dict[str, Any]:
         """The settings by name, as a manifest has them."""
-        return {**asdict(self), "columns": list(self.columns)}
+        told = {**asdict(self), "columns": list(self.columns), "keep": list(self.keep)}
+        if not self.keeps_records:
+            # A run without them has the manifest that it always had.
+            del told["keep"], told["keep_all"]
+        return told
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> DatasetOptions:
         """The settings of a manifest."""
-        return cls(**{**fields, "columns": tuple(fields.get("columns", ()))})
+        lists = {name: tuple(fields.get(name, ())) for name in ("columns", "keep")}
+        return cls(**{**fields, **lists})

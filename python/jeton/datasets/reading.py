@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._core import TextBatch
+from jeton._plain import strict_json
 from jeton.corpus import InputFile, open_documents
 from jeton.corpus.objects import (
     FileState,
@@ -20,6 +21,7 @@ from jeton.corpus.objects import (
     read_range,
     state_of,
 )
+from jeton.corpus.places import KeptFields, RecordPlaces
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import PieceCounts
 from jeton.datasets.units import WorkUnit
@@ -41,12 +43,17 @@ MIN_SCAN_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Texts of consecutive documents, with the files that they come from and counts."""
+    """Texts of consecutive documents, with the files that they come from and counts.
+
+    ``records``: for each document its file, its record's number and fields, as JSON; None: not
+    asked for.
+    """
 
     texts: TextBatch
     runs: tuple[tuple[int, int], ...]
     counts: PieceCounts
     n_cut_documents: int = 0
+    records: TextBatch | None = None
 
 
 def read_unit(
@@ -111,6 +118,7 @@ def _joined(
 ) -> Iterator[TextPiece]:
     """Small files as common batches: thousands of tiny ones would cost more than their text."""
     texts: list[bytes] = []
+    records: list[str] = []
     runs: list[tuple[int, int]] = []
     counts = PieceCounts()
     n_bytes = 0
@@ -121,15 +129,27 @@ def _joined(
                 yield piece
                 continue
             texts += [data[a:b].tobytes() for a, b in pairwise(offsets)]
+            records += piece.records or ()
             runs += piece.runs
             counts += piece.counts
             n_bytes += piece.texts.n_bytes
             if n_bytes >= BATCH_BYTES:
-                yield TextPiece(TextBatch.from_texts(texts), tuple(runs), counts)
-                texts, runs, counts, n_bytes = [], [], PieceCounts(), 0
+                yield _joined_piece(texts, runs, counts, records, options)
+                texts, runs, counts, n_bytes, records = [], [], PieceCounts(), 0, []
         _check_unchanged(files[number].path, states[number])
     if texts or counts != PieceCounts():
-        yield TextPiece(TextBatch.from_texts(texts), tuple(runs), counts)
+        yield _joined_piece(texts, runs, counts, records, options)
+
+
+def _joined_piece(
+    texts: list[bytes],
+    runs: list[tuple[int, int]],
+    counts: PieceCounts,
+    records: list[str],
+    options: DatasetOptions,
+) -> TextPiece:
+    told = TextBatch.from_texts(records) if options.keeps_records else None
+    return TextPiece(TextBatch.from_texts(texts), tuple(runs), counts, records=told)
 
 
 def _whole_file(
@@ -144,7 +164,13 @@ def _whole_file(
     with local_copy(file.path) as copy:
         copied = replace(file, path=copy)
         yield from _documents(
-            copied, number, options, row_groups, max_document_bytes, read_ahead=read_ahead
+            copied,
+            number,
+            options,
+            row_groups,
+            max_document_bytes,
+            read_ahead=read_ahead,
+            name=file.path,
         )
 
 
@@ -156,6 +182,7 @@ def _documents(
     max_document_bytes: int,
     *,
     read_ahead: bool = False,
+    name: str = "",
 ) -> Iterator[TextPiece]:
     stream = open_documents(
         [source] if isinstance(source, InputFile) else source,
@@ -167,7 +194,10 @@ def _documents(
         max_document_bytes=max_document_bytes,
         row_groups=row_groups,
         read_ahead=read_ahead,
+        with_places=options.keeps_records and options.documents == "file",
+        keep=KeptFields(options.keep, options.keep_all),
     )
+    n_done = 0
     n_nulls = n_bad = n_cut = 0
     for _, batch in stream:
         counts = PieceCounts(
@@ -178,13 +208,40 @@ def _documents(
         )
         n_nulls, n_bad = stream.n_null_documents, stream.n_bad_records
         n_more, n_cut = stream.n_cut_documents - n_cut, stream.n_cut_documents
-        yield TextPiece(batch, ((number, len(batch)),), counts, n_more)
+        records = None
+        if options.keeps_records:
+            records = TextBatch.from_texts(
+                _records(name, stream.batch_places, n_done, len(batch), options)
+            )
+        n_done += len(batch)
+        yield TextPiece(batch, ((number, len(batch)),), counts, n_more, records)
     rest = PieceCounts(
+        n_replaced_documents=stream.n_replaced_records,
         n_null_documents=stream.n_null_documents - n_nulls,
         n_bad_records=stream.n_bad_records - n_bad,
     )
     if rest != PieceCounts():
-        yield TextPiece(TextBatch.from_texts([]), (), rest)
+        none = TextBatch.from_texts([])
+        yield TextPiece(none, (), rest, records=none if options.keeps_records else None)
+
+
+def _records(
+    name: str, places: RecordPlaces | None, n_before: int, n: int, options: DatasetOptions
+) -> list[str]:
+    """The file, record number and kept fields of each document, as JSON."""
+    numbers = (
+        places.numbers if places is not None and places.numbers else range(n_before, n_before + n)
+    )
+    kept = places.kept if places is not None and places.kept else [{}] * n
+    nothing = dict.fromkeys(options.keep)
+    found = []
+    for number, fields in zip(numbers, kept, strict=True):
+        own = {key: fields.get(key) for key in options.keep} if fields else nothing
+        told = {"source": name, "record": number, **own}
+        if options.keep_all:
+            told["fields"] = dict(fields)
+        found.append(strict_json(told))
+    return found
 
 
 def _range_of_lines(

@@ -148,6 +148,8 @@ def tokenize_dataset(
     strict: bool = False,
     on_bad_record: Literal["stop", "skip"] = "stop",
     guard: str | os.PathLike[str] | Policy | None = None,
+    keep: Sequence[str] = (),
+    keep_all: bool = False,
     workers: int | None = None,
     resume: bool = False,
     on: Literal["local"] | PieceSource = "local",
@@ -184,6 +186,9 @@ def tokenize_dataset(
         on_bad_record: ``"stop"`` or ``"skip"`` at records that cannot be used.
         guard: Policy of the guard: its name, a TOML file or a ``jeton.guard.Policy``. Documents
             are cleaned by it before they are tokenized, and counted; None: they are left alone.
+        keep: Fields of records that are written beside their ids, with the file and the number of
+            the record: columns of Parquet and Arrow, else ``shard_NNNNN.records.jsonl``.
+        keep_all: All fields but the text are, as JSON in ``fields``.
         workers: Threads, or tasks of Ray at a time; all cores of the machine or cluster by default.
         resume: Go on with a run that was interrupted.
         on: ``"local"``, or ``jeton.cluster.pieces_on_ray``: the units are tasks on a cluster.
@@ -230,6 +235,8 @@ def tokenize_dataset(
         strict=strict,
         on_bad_record=on_bad_record,
         guard="" if guard is None else Policy.of(guard).to_json(),
+        keep=tuple(keep),
+        keep_all=keep_all,
     )
     options.check()
     if workers is not None and workers < 1:
@@ -243,10 +250,11 @@ def tokenize_dataset(
         )
     around = find_boundaries(tokenizer, options)
     kind = shard_format(options.format)
-    options = replace(options, shard_tokens=options.shard_tokens or kind.default_shard_tokens)
-    _warn_without_end(around, options)
     found = find_inputs(inputs, output=folder, field=options.field, input_format=input_format)
     files, skipped, texts = found.files, found.skipped, found.texts
+    by_default = _default_shard_tokens(kind, files)
+    options = replace(options, shard_tokens=options.shard_tokens or by_default)
+    _warn_without_end(around, options)
     job = TokenizeJob(
         files=files,
         states=found.states,
@@ -272,6 +280,7 @@ def tokenize_dataset(
         on_progress=on_progress,
         skipped=skipped,
     )
+    _warn_without_validation(manifest, options)
     return TokenizedDataset.of(
         folder,
         manifest,
@@ -486,6 +495,31 @@ def _shard_tokens(given: int | None) -> int:
     if given < 1:
         raise UsageError(f"shard_tokens is {given:,}; expected at least 1")
     return given
+
+
+_BYTES_PER_SHARD_TOKEN = 64
+"""Bytes of the inputs for each token of a shard: far more than a token has, so that there are two
+shards at least."""
+
+
+def _default_shard_tokens(kind: ShardFormat, files: Sequence[InputFile]) -> int:
+    """Tokens of a shard where nobody chose: few enough for a format that needs two shards."""
+    sizes = [file.n_bytes for file in files]
+    if kind.name != "nanochat" or None in sizes:
+        return kind.default_shard_tokens
+    n_bytes = sum(size or 0 for size in sizes)
+    return max(1, min(kind.default_shard_tokens, n_bytes // _BYTES_PER_SHARD_TOKEN))
+
+
+def _warn_without_validation(manifest: DatasetManifest, options: DatasetOptions) -> None:
+    if options.format == "nanochat" and len(manifest.shards) < 2:
+        warnings.warn(
+            "there is one shard, and nanochat takes the last one for validation: nothing is left "
+            "to train on\n"
+            "hint: --shard-tokens (shard_tokens=), about a tenth of the tokens that there are",
+            JetonWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_without_end(around: BoundaryTokens, options: DatasetOptions) -> None:

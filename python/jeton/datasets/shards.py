@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.datasets.formats.base import (
+    RECORDS_SUFFIX,
     FileRecord,
+    ShardFile,
     ShardFormat,
     ShardLayout,
     ShardRecord,
@@ -88,7 +90,7 @@ class ShardCut:
             is_plan: Write nothing: the shards have no files.
         """
         return ShardCutter(
-            _open_nothing if is_plan else partial(self.kind.open_shard, self.layout),
+            _open_nothing if is_plan else partial(_open_shard, self.kind, self.layout),
             max_tokens=self.max_tokens,
             n_special=self.n_special,
             paths=paths,
@@ -96,6 +98,37 @@ class ShardCut:
             number=number,
             position=position,
         )
+
+
+def _open_shard(kind: ShardFormat, layout: ShardLayout, number: int) -> ShardWriter:
+    writer = kind.open_shard(layout, number)
+    has_columns = kind.name in ("parquet", "arrow")
+    if not layout.options.keeps_records or has_columns:
+        return writer
+    return _WithRecords(writer, layout, number)
+
+
+class _WithRecords:
+    """A shard with a file of records beside it, for formats that have no columns."""
+
+    def __init__(self, writer: ShardWriter, layout: ShardLayout, number: int) -> None:
+        self._writer = writer
+        name = f"shard_{number:05d}{RECORDS_SUFFIX}"
+        self._file = ShardFile(layout.folder, name, layout.options.digest)
+
+    def append(
+        self, ids: NDArray[np.uint32], offsets: NDArray[np.int64], texts: TextBatch | None
+    ) -> None:
+        self._writer.append(ids, offsets, None)
+        if texts is not None:
+            self._file.write("".join(f"{record}\n" for record in texts).encode())
+
+    def close(self) -> tuple[FileRecord, ...]:
+        return (*self._writer.close(), self._file.close())
+
+    def abandon(self) -> None:
+        self._writer.abandon()
+        self._file.abandon()
 
 
 class _NoFiles:

@@ -91,7 +91,8 @@ def _units_of(number: int, file: InputFile, options: DatasetOptions) -> Iterator
 
 def _has_lines(file: InputFile, options: DatasetOptions) -> bool:
     """True if a file can be read from any line on."""
-    if file.encoding or "[]" in options.field:
+    if file.encoding or "[]" in options.field or options.keeps_records:
+        # A record's number is known to those alone who read all before it.
         return False
     is_lines = file.format == "jsonl" or (file.format == "text" and options.documents == "line")
     return is_lines and not _is_compressed(file.path)

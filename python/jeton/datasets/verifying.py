@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from jeton.corpus import Format, InputFile, expand_inputs
 from jeton.corpus.inputs import STANDARD_INPUT
 from jeton.corpus.objects import state_of
+from jeton.corpus.parquet import ParquetDocuments
+from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.foreign import find_pairs, verify_pair
 from jeton.datasets.formats import ShardFormat, ShardLayout, ShardRecord, shard_format
@@ -22,10 +24,10 @@ from jeton.datasets.formats.reading import documents_of
 from jeton.datasets.id_checks import IdChecker, IdExpectation
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
 from jeton.datasets.options import DatasetOptions
-from jeton.datasets.reading import read_unit
+from jeton.datasets.reading import BATCH_BYTES, read_unit
 from jeton.datasets.shuffling import document_keys
 from jeton.datasets.units import plan_units
-from jeton.errors import FormatError, JetonError
+from jeton.errors import FormatError, InvalidTextError, JetonError, RecordError
 from jeton.registry import load
 from jeton.registry.resolving import TokenizerLike, resolve
 
@@ -108,12 +110,13 @@ def _together(path: str, checks: list[DatasetCheck]) -> DatasetCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A document that is compared: its place in the data set, and the ids there."""
+    """A document that is compared: its place in the data set, and the ids or the text there."""
 
     place: int
     shard: str
     document: int
     ids: NDArray[Any]
+    text: str | None = None
 
 
 class _Verification:
@@ -143,6 +146,7 @@ class _Verification:
         )
         self._checker = IdChecker(expected, self._log)
         self._n_compared = 0
+        self._n_texts = 0
 
     def run(self) -> DatasetCheck:
         """All checks."""
@@ -151,19 +155,23 @@ class _Verification:
         places = self._wanted_places()
         n_before = 0
         for shard in manifest.shards:
-            if self._check_files(shard) and not self._kind.holds_text:
-                wanted += self._check_shard(shard, n_before, places)
+            if self._check_files(shard):
+                check = self._check_texts if self._kind.holds_text else self._check_shard
+                wanted += check(shard, n_before, places)
             n_before += shard.n_documents
         for name in manifest.other_files:
             if not (self._folder / name).is_file():
                 log.add("missing_file", name, "", "the manifest lists it, and it is not there")
         if self._kind.holds_text:
-            log.notes.append("files for nanochat hold text: no ids to look at")
+            log.notes.append(
+                "files for nanochat hold text: texts are compared, and there are no ids"
+            )
         self._compare(wanted)
+        is_text = self._kind.holds_text
         return DatasetCheck(
             path=str(self._folder),
-            n_tokens=self._checker.n_tokens,
-            n_documents=self._checker.n_documents,
+            n_tokens=manifest.n_tokens if is_text else self._checker.n_tokens,
+            n_documents=self._n_texts if is_text else self._checker.n_documents,
             n_compared=self._n_compared,
             n_with_bos=self._checker.n_with_bos,
             n_with_eos=self._checker.n_with_eos,
@@ -196,7 +204,8 @@ class _Verification:
                 f"{tokenizer.name or 'this one'} is {tokenizer.fingerprint[:12]}",
             )
             return None
-        return tokenizer
+        around = BoundaryTokens(tuple(self._facts["before"]), tuple(self._facts["behind"]))
+        return around.guard(tokenizer)
 
     def _wanted_places(self) -> NDArray[np.int64]:
         """Numbers of the documents that are compared, spread evenly over the data set."""
@@ -264,6 +273,39 @@ class _Verification:
                 )
         return wanted
 
+    def _check_texts(
+        self, shard: ShardRecord, n_before: int, places: NDArray[np.int64]
+    ) -> list[_Wanted]:
+        """As ``_check_shard``, for files that hold text."""
+        name = shard.files[0].name
+        start, stop = np.searchsorted(places, [n_before, n_before + shard.n_documents]).tolist()
+        chosen = set(places[start:stop].tolist())
+        wanted: list[_Wanted] = []
+        n_documents = 0
+        try:
+            for batch, _ in ParquetDocuments(
+                str(self._folder / name), field="text", strict=True, batch_bytes=BATCH_BYTES
+            ):
+                for text in batch:
+                    place = n_before + n_documents
+                    if place in chosen:
+                        none = np.zeros(0, dtype=np.int64)
+                        wanted.append(_Wanted(place, name, n_documents, none, text))
+                    n_documents += 1
+        except (RecordError, InvalidTextError) as error:
+            self._log.add("damaged_file", name, "", str(error))
+            return wanted
+        self._n_texts += n_documents
+        if n_documents != shard.n_documents:
+            what = "missing" if n_documents < shard.n_documents else "surplus"
+            self._log.add(
+                f"{what}_documents",
+                name,
+                "",
+                f"it has {n_documents:,} documents; the manifest tells of {shard.n_documents:,}",
+            )
+        return wanted
+
     def _compare(self, wanted: list[_Wanted]) -> None:
         """Read the sources again: count their documents, tokenize the sample again."""
         files = self._sources()
@@ -307,6 +349,15 @@ class _Verification:
     def _compare_one(self, wanted: _Wanted, text: str) -> None:
         assert self._tokenizer is not None
         self._n_compared += 1
+        if wanted.text is not None:
+            if wanted.text != text:
+                self._log.add(
+                    "other_document",
+                    wanted.shard,
+                    f"document {wanted.document:,}",
+                    f"its text {wanted.text[:40]!r} is not the source's {text[:40]!r}",
+                )
+            return
         before, behind = self._facts["before"], self._facts["behind"]
         expected = np.array([*before, *self._tokenizer.encode(text), *behind], dtype=np.int64)
         if np.array_equal(expected, wanted.ids.astype(np.int64)):

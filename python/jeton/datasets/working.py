@@ -89,7 +89,7 @@ class TokenizeJob:
                 offsets=tokens.offsets,
                 runs=text.runs,
                 counts=text.counts,
-                texts=text.texts if self.holds_text else None,
+                texts=text.texts if self.holds_text else text.records,
             )
             yield piece.from_document(max(0, first_document - n_before))
             n_before += n

@@ -5,9 +5,7 @@ Nothing is unpickled. Arrays are looked for under the names that model inputs ha
 
 from __future__ import annotations
 
-import json
 import os
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._foreign import array_of, arrays_of, json_of
 from jeton.checkpoint.safetensors import read_header
 from jeton.doctor.batches import InputBatch
 from jeton.errors import FormatError, LimitError, RecordError, UsageError
@@ -189,26 +188,21 @@ def _damaged(file: Path, error: Exception) -> FormatError:
 
 
 def _npz(file: Path) -> dict[str, NDArray[Any]]:
+    wanted = {name for names in _NAMES.values() for name in names}
     try:
-        with zipfile.ZipFile(file) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_DUMP_BYTES:
-                raise _too_large(file)
-        wanted = {name for names in _NAMES.values() for name in names}
-        with np.load(file, allow_pickle=False) as loaded:
-            return {name: loaded[name] for name in loaded.files if name in wanted}
-    except LimitError:
-        raise
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError, NotImplementedError) as error:
+        return arrays_of(file, max_bytes=MAX_DUMP_BYTES, wanted=wanted)
+    except OverflowError:
+        raise _too_large(file) from None
+    except ValueError as error:
         raise _damaged(file, error) from None
 
 
 def _npy(file: Path) -> NDArray[Any]:
     try:
         # Mapped, so that of a whole tokenized corpus only the beginning is read.
-        loaded = np.load(file, allow_pickle=False, mmap_mode="r")
-    except (ValueError, EOFError) as error:
+        return np.asarray(array_of(file, mapped=True))
+    except ValueError as error:
         raise _damaged(file, error) from None
-    return np.asarray(loaded)
 
 
 def _safetensors(file: Path) -> dict[str, NDArray[Any]]:
@@ -246,7 +240,7 @@ def _reason(error: Exception) -> str:
 
 def _parsed(file: Path, number: int | None, text: str) -> Any:
     try:
-        return json.loads(text)
+        return json_of(text, any_integer=True)
     except (ValueError, RecursionError) as error:
         place = str(file) if number is None else f"{file}, line {number}"
         raise RecordError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton.errors import LimitError, RecordError
 
 __all__ = ["Output", "read_outputs"]
@@ -72,7 +72,7 @@ def read_outputs(path: str | os.PathLike[str]) -> tuple[Output, ...]:
 def _output(file: Path, number: int, line: str) -> Output:
     hint = 'hint: expected {"text": "...", "ids": [...], "pieces": ["...", ...]} in each line'
     try:
-        value = json.loads(line)
+        value = json_of(line, any_integer=True)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:120]
         raise RecordError(

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from jeton._core import Tokenizer, __version__
 from jeton._files import write_whole
+from jeton._foreign import toml_of
 from jeton._plain import strict_json
 from jeton.errors import FormatError
 from jeton.formats import PretrainedFolder
@@ -160,7 +161,7 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
     if file.suffix.lower() == ".toml":
         text = read_text(file) or ""
         try:
-            tree: dict[str, Any] = tomllib.loads(text)
+            tree: dict[str, Any] = toml_of(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise FormatError(
                 f"{file} is no TOML: {str(error)[:160]}\nhint: correct that line",

@@ -43,7 +43,6 @@ KINDS: Final = ("fresh", "written", "cached")
 OUTPUT_PARTS: Final = ("answer", "reasoning")
 """Parts of an answer."""
 
-N_TEXT_PARTS: Final = len(INPUT_PARTS) - 1
 _FRESH, _WRITTEN, _CACHED = range(3)
 _DIGITS = 60
 
@@ -58,11 +57,14 @@ class TextCount:
         slope: Tokens that the provider bills for each that we count.
         frame_tokens: Tokens of a request beside its text that stand in front of it, at most.
         is_exact: True if the tokenizer is the model's own.
+        low: Least slope that the usage or the source of the factor allows; savings are promised
+            with it. Bills are apportioned with ``slope``.
     """
 
     slope: float = 1.0
     frame_tokens: int = 0
     is_exact: bool = True
+    low: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

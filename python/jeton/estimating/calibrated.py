@@ -7,7 +7,6 @@ conformal, by kind and size of text). Other texts judge them.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from jeton._foreign import json_of
 from jeton._plain import counted, strict_json
 from jeton.errors import FormatError, UsageError
 from jeton.estimating.features import FEATURES, N_CLASSES, features_of, kind_of
@@ -242,7 +242,7 @@ def load_count_model(path: str | os.PathLike[str]) -> CountModel:
     """
     place = Path(path)
     try:
-        data = json.loads(place.read_bytes())
+        data = json_of(place.read_bytes())
         if data.pop("schema_version") != SCHEMA:
             raise ValueError(f"its schema is not {SCHEMA}")
         ranges = tuple(KindRange(**item) for item in data.pop("ranges"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._core import Tokenizer, from_hf_json
+from jeton._foreign import json_of
 from jeton.errors import FormatError
 
 __all__ = ["CLIP_ROLES", "load_clip_pair"]
@@ -42,7 +43,7 @@ def load_clip_pair(
     Raises:
         FormatError: A file is damaged, or lacks the tokens at both ends.
     """
-    ids: dict[str, int] = json.loads(vocab)
+    ids: dict[str, int] = json_of(vocab)
     known = {**CLIP_ROLES, **roles}
     missing = [known[role] for role in ("bos", "eos") if known[role] not in ids]
     if missing:

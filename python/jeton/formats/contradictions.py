@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton.errors import JetonError
 from jeton.formats.classes import rebuilt_differently
 from jeton.formats.documents import read_object
@@ -101,7 +101,7 @@ def _against(
     class_name: str | None,
 ) -> Iterator[str]:
     try:
-        tree = json.loads(read(tokenizer_file))
+        tree = json_of(read(tokenizer_file))
     except (ValueError, RecursionError, JetonError):
         # Loading it says what is wrong.
         return

@@ -6,6 +6,7 @@ import re
 from enum import Enum
 from pathlib import Path
 
+from jeton._foreign import json_of
 from jeton.formats.compiled import is_compiled
 from jeton.formats.names import plain_name
 
@@ -98,7 +99,7 @@ def json_seen(data: bytes) -> str:
     import json  # most files are told without it
 
     try:
-        value = json.loads(data)
+        value = json_of(data)
     except json.JSONDecodeError as error:
         return f"its JSON breaks off or is damaged at line {error.lineno}, column {error.colno}"
     except ValueError:
@@ -119,10 +120,9 @@ def _detect_json(data: bytes, name: str) -> FileFormat:
     if re.search(_HF_MODEL, data):
         return FileFormat.HF_JSON
     # The rest is small, or will be refused.
-    import json
 
     try:
-        value = json.loads(data)
+        value = json_of(data)
     except (ValueError, RecursionError):
         return FileFormat.OTHER_JSON
     if isinstance(value, dict):

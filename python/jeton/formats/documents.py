@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton.errors import FormatError, LimitError, RecordError
 from jeton.formats.reading import read_beginning, refuse_pointer
 
-__all__ = ["MAX_DOCUMENT_BYTES", "read_object", "read_settings", "read_text"]
+__all__ = ["MAX_DOCUMENT_BYTES", "read_object", "read_settings", "read_template", "read_text"]
 
 MAX_DOCUMENT_BYTES = 32 << 20
 """Largest tokenizer_config.json, special_tokens_map.json ... that is read, in bytes. The largest
@@ -68,6 +69,16 @@ def read_settings(file: Path, *, what: str, max_bytes: int) -> str:
         raise RecordError(f"{file} is not UTF-8 at byte {error.start}", path=str(file)) from None
 
 
+def read_template(file: Path) -> str:
+    """Return a chat template that a user names.
+
+    Raises:
+        RecordError: It is not UTF-8, or far too large for one.
+        OSError: It cannot be read.
+    """
+    return read_settings(file, what="a chat template", max_bytes=MAX_DOCUMENT_BYTES)
+
+
 def read_object(file: Path) -> dict[str, Any] | None:
     """The object that a JSON file holds; None where there is no such file.
 
@@ -81,7 +92,7 @@ def read_object(file: Path) -> dict[str, Any] | None:
         return None
     hint = "hint: fetch or copy it again"
     try:
-        value = json.loads(text)
+        value = json_of(text)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"{file} breaks off or is damaged at line {error.lineno}, column {error.colno}: "

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from jeton._foreign import json_of, toml_of
 from jeton._nearest import nearest
 from jeton.errors import GuardRejected, UsageError
 from jeton.guard.characters import properties
@@ -140,7 +141,7 @@ class GuardPolicy:
     @staticmethod
     def from_json(line: str) -> Policy:
         """Return the policy of ``to_json``."""
-        values = json.loads(line)
+        values = json_of(line)
         return Policy(
             values["name"],
             values["actions"],
@@ -181,7 +182,7 @@ def parse_policy(data: bytes, *, where: str = "policy") -> Policy:
         UsageError: They are no policy.
     """
     try:
-        values = tomllib.loads(data.decode())
+        values = toml_of(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{where} is no TOML: {error}\nhint: see docs/guides/guard.md") from None
     _check_names(where, values, ("name", "base", "fail_at", "act_at", "actions"), "field")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jeton._core import Tokenizer, compress_zstd, decompress
+from jeton._foreign import json_of
 from jeton.errors import EncodeError, FormatError
 
 __all__ = ["Behaviour", "TextBehaviour"]
@@ -93,7 +94,7 @@ class Behaviour:
         try:
             digests = base64.b64decode(plain["digests"], validate=True)
             packed = base64.b64decode(plain["cuts"], validate=True)
-            cuts = json.loads(decompress(packed, max_bytes=_MAX_CUTS_BYTES))
+            cuts = json_of(decompress(packed, max_bytes=_MAX_CUTS_BYTES))
             n = len(cuts)
             if plain["n_texts"] != n or len(digests) != n * _DIGEST_BYTES:
                 raise FormatError(f"the lock has {len(digests)} bytes of digests for {n} texts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton._files import write_whole
+from jeton._foreign import json_of
 from jeton._plain import strict_json
 from jeton.errors import FormatError, UsageError
 from jeton.locking.behaviour import Behaviour
@@ -175,7 +175,7 @@ class Lock:
         """
         where = path or "the lock"
         try:
-            plain = json.loads(text)
+            plain = json_of(text)
         except (ValueError, RecursionError):
             raise FormatError(
                 f"{where} is no lock: not JSON\nhint: `jeton lock TOKENIZER` writes one", path=path

@@ -149,7 +149,7 @@ def compare_prompts(locked: PromptLock, today: PromptLock) -> tuple[ChangedBlock
     for number, (old, new) in enumerate(zip_longest(locked.requests, today.requests), start=1):
         if old is None or new is None:
             sizes = [sum(b.n_bytes for b in own or ()) for own in (old, new)]
-            changes.append(ChangedBlock(number, "", "request", *sizes, max(sizes)))
+            changes.append(ChangedBlock(number, "", "request", sizes[0], sizes[1], max(sizes)))
             continue
         for at, (before, after) in enumerate(zip_longest(old, new)):
             if before is not None and after is not None and before.digest == after.digest:
@@ -162,7 +162,7 @@ def compare_prompts(locked: PromptLock, today: PromptLock) -> tuple[ChangedBlock
                     for own in (old, new)
                 ]
                 kind = "order" if tools[0] == tools[1] else kind
-            path = (after or before).path  # type: ignore[union-attr]
+            path = (after or before).path
             changes.append(
                 ChangedBlock(
                     number,

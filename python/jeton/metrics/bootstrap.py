@@ -216,7 +216,7 @@ def bootstrap_quantile(
     n_documents = len(ordered)
     if n_documents < 2:
         return None
-    # Rounded first: 0.95 * 20 is a little above 19 in binary.
+    # Rounded first: 0.07 * 100 is a little above 7 in binary.
     rank = max(1, int(np.ceil(round(share * n_documents, 9))))
     uniform = np.random.Generator(np.random.PCG64(seed)).beta(
         rank, n_documents - rank + 1, size=n_resamples

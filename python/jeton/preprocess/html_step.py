@@ -78,18 +78,31 @@ def nesting(text: str) -> int:
     return deepest
 
 
+_CODE = ("code", "kbd", "samp", "tt")
+_FENCE = "~" * 3
+
+
 class _VisibleText(HTMLParser):
-    """Collects text outside of scripts and styles, and the targets of links."""
+    """Collects text outside of scripts and styles, the targets of links, and code in its marks."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []
         self._hidden: list[str] = []
+        self._n_pre = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _HIDDEN:
             self._hidden.append(tag)
-        if not self._hidden:
+        if self._hidden:
+            return
+        if tag == "pre":
+            self._n_pre += 1
+            if self._n_pre == 1:
+                self.pieces.append(f"\n{_FENCE}\n")
+        elif tag in _CODE and not self._n_pre:
+            self.pieces.append("`")
+        elif tag == "br" or not self._n_pre:
             self.pieces.append(" " if tag in ("a", "b", "i", "em", "strong", "span") else "\n")
             for name, value in attrs:
                 if tag == "a" and name == "href" and value:
@@ -101,6 +114,14 @@ class _VisibleText(HTMLParser):
         if tag in self._hidden:
             while self._hidden.pop() != tag:
                 pass
+        elif self._hidden:
+            pass
+        elif tag == "pre" and self._n_pre:
+            self._n_pre -= 1
+            if not self._n_pre:
+                self.pieces.append(f"\n{_FENCE}\n")
+        elif tag in _CODE and not self._n_pre:
+            self.pieces.append("`")
 
     def handle_data(self, data: str) -> None:
         if not self._hidden:

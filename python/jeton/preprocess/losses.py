@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from textwrap import dedent, indent
 from typing import Final
 
 from jeton.preprocess.sequences import N_WORDS, sequence_loss, words_of
@@ -113,6 +114,25 @@ class LossCount:
         return 1 - self.n_lost / self.n_before if self.n_before else None
 
 
+def _kept_blocks(blocks: list[str], after: str) -> set[str]:
+    """Blocks of code that still stand there line by line, indented as a whole or not."""
+    forms: dict[str, list[str]] = {}
+    for block in blocks:
+        lines = _without_ends(dedent(block.strip("\n")))
+        forms[block] = [
+            _without_ends(block.strip("\n")),
+            lines,
+            _without_ends(indent(lines, " " * 4)),
+        ]
+    every = [form for some in forms.values() for form in some]
+    there = strings_within(every, _without_ends(after)) if every else set()
+    return {block for block, some in forms.items() if any(form in there for form in some)}
+
+
+def _without_ends(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
 class LossTally:
     """Adds the losses of documents up."""
 
@@ -136,9 +156,15 @@ class LossTally:
             gone = [thing for thing in old[kind] if thing not in new[kind]]
             if gone and kind in ("code", "links", "names"):
                 # A span without its marks, or a name that now begins a line, is still there.
+                blocks = [thing for thing in gone if kind == "code" and "\n" in thing.strip("\n")]
+                kept = _kept_blocks(blocks, after)
                 plain = [_plain(thing) for thing in gone]
                 there = strings_within(plain, _plain(after))
-                gone = [thing for thing, one in zip(gone, plain, strict=True) if one not in there]
+                gone = [
+                    thing
+                    for thing, one in zip(gone, plain, strict=True)
+                    if (thing not in kept if thing in blocks else one not in there)
+                ]
             self._lost[kind] += len(gone)
             room = MAX_EXAMPLES - len(self._examples[kind])
             self._examples[kind] += [_plain(thing)[:MAX_EXAMPLE_CHARS] for thing in gone[:room]]

@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from jeton._core import DocumentReader
+from jeton._foreign import json_of
 from jeton.corpus import parquet as corpus_parquet
 from jeton.corpus.csv_records import delimiter_of
 from jeton.corpus.inputs import InputFile
@@ -232,7 +233,7 @@ def _text_at(
     """
     problem = ""
     try:
-        json.loads(record)
+        json_of(record, any_integer=True)
         span = field_span(record, settings.field)
     except (ValueError, IndexError) as error:
         problem = f"not valid JSON: {str(error).split(': line')[0]}"
@@ -242,7 +243,7 @@ def _text_at(
         if span is None:
             problem = f'no field "{settings.field}"'
         else:
-            value = json.loads(record[span[0] : span[1]])
+            value = json_of(record[span[0] : span[1]], any_integer=True)
             if value is None:
                 return span, None
             if isinstance(value, str):

@@ -21,6 +21,10 @@ _TIMEOUT_SECONDS = 30.0
 """Without an answer for this long, a download is given up."""
 
 _PIECE_BYTES = 1 << 16
+_BY_HAND = (
+    "hint: HTTPS_PROXY names a proxy; or download the address elsewhere, then "
+    "`jeton vocab add FILE --name {}`"
+)
 
 
 def fetch(name: str, *, _address: str | None = None) -> Path:
@@ -81,15 +85,18 @@ def _download(address: str, part: Path, file: RankFile) -> None:
                 out.write(piece)
     except urllib.error.HTTPError as error:
         raise ConnectionError(
-            f"cannot download {file.name}: {address} answered {error.code} {error.reason}"
+            f"cannot download {file.name}: {address} answered {error.code} {error.reason}\n"
+            f"{_BY_HAND.format(file.name)}"
         ) from None
     except urllib.error.URLError as error:
         raise ConnectionError(
-            f"cannot download {file.name} from {address}: {error.reason}"
+            f"cannot download {file.name} from {address}: {error.reason}\n"
+            f"{_BY_HAND.format(file.name)}"
         ) from None
     except (http.client.HTTPException, TimeoutError) as error:
         raise ConnectionError(
-            f"cannot download {file.name} from {address}: {error or type(error).__name__}"
+            f"cannot download {file.name} from {address}: {error or type(error).__name__}\n"
+            f"{_BY_HAND.format(file.name)}"
         ) from None
     if n_bytes != file.n_bytes or digest.hexdigest() != file.sha256:
         came = f"more than {file.n_bytes:,}" if n_bytes > file.n_bytes else f"{n_bytes:,}"

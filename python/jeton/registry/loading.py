@@ -136,9 +136,11 @@ def load(
     if other is not None:
         return load(other, download=download, cache=cache, **options)
     from jeton._nearest import nearest
+    from jeton.registry.model_families import known_model
     from jeton.registry.places import known_names
 
-    raise UnknownTokenizerError(name, nearest=nearest(name, known_names()))
+    known = known_model(name)
+    raise UnknownTokenizerError(name, nearest=(known,) if known else nearest(name, known_names()))
 
 
 def _is_path(text: str) -> bool:

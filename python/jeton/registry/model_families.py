@@ -9,7 +9,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["FAMILIES", "NOT_PUBLIC", "SharedTokenizer", "family_of", "is_not_public", "plain_names"]
+__all__ = [
+    "FAMILIES",
+    "NOT_PUBLIC",
+    "SharedTokenizer",
+    "are_words_known",
+    "family_of",
+    "is_not_public",
+    "known_model",
+    "plain_names",
+]
 
 
 class SharedTokenizer(NamedTuple):
@@ -37,7 +46,7 @@ FAMILIES: tuple[SharedTokenizer, ...] = (
     ),
     SharedTokenizer(
         "o200k_base",
-        r"(ft:)?(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|o1|o3|o4)\b.*",
+        r"(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|o1|o3|o4)\b.*",
         ("o200k_base",),
         _TIKTOKEN,
     ),
@@ -46,7 +55,7 @@ FAMILIES: tuple[SharedTokenizer, ...] = (
     ),
     SharedTokenizer(
         "cl100k_base",
-        r"(ft:)?(gpt-4|gpt-3\.5|gpt-35|text-embedding-3|text-embedding-ada-002)\b.*"
+        r"(gpt-4|gpt-3\.5|gpt-35|text-embedding-3|text-embedding-ada-002)\b.*"
         r"|(davinci|babbage)-002",
         ("cl100k_base",),
         _TIKTOKEN,
@@ -203,9 +212,11 @@ _KNOWN_WORDS = frozenset((
     "int", "mxfp", "nvfp", "quantized", "unquantized", "dynamic", "batch", "free", "online",
     "extended", "nitro", "floor", "exacto", "maas", "global", "high", "low", "minimal",
     "realtime", "search", "transcribe", "tts", "deep", "research", "codex", "gpt", "bedrock",
-    "azure", "openai", "meta",
+    "azure", "openai", "meta", "api", "live", "cyber", "luna", "sol", "terra", "diarize",
 ))  # fmt: skip
 """Words that a name may have beside those of its family: sizes, uses, number formats, routes."""
+
+_OPENAI = ("gpt-3", "gpt-4", "gpt-5", "chatgpt", "o1", "o3", "o4")
 
 _RUN_OF_LETTERS = re.compile(r"[a-z]{3,}")
 
@@ -224,8 +235,7 @@ def plain_names(name: str) -> tuple[str, ...]:
     Lower case; without folders, a provider before ``:``, Bedrock's vendor and version, and with
     ``-`` for spaces, underscores and the ``:`` of a tag, and where people leave it out (``gpt4o``).
     """
-    typed = _typed(name)
-    forms = list(typed)
+    forms = list(_typed(name))
     forms += [_SEPARATORS.sub("-", form) for form in forms]
     forms += [_JOINED.sub("-", form) for form in forms]
     return tuple(dict.fromkeys(forms))
@@ -238,14 +248,15 @@ def _typed(name: str) -> tuple[str, ...]:
     bare = _BEDROCK_VERSION.sub("", _VENDOR.sub("", last, count=1))
     forms = [whole, last, bare, last.replace(":", "-"), last.rpartition(":")[2]]
     forms.append(last.partition(":")[2])
+    # A model tuned at OpenAI: ft:MODEL:ORGANIZATION:NAME:ID.
+    forms += [last.split(":")[1]] if last.startswith("ft:") else []
     return tuple(dict.fromkeys(form for form in forms if form))
 
 
 def family_of(model: str) -> SharedTokenizer | None:
     """The family of a model; None where its tokenizer is not known here.
 
-    OpenAI's names are known by their beginning, as in tiktoken, where they are spelled as OpenAI
-    spells them. Elsewhere each word of three letters or more has to be a known one.
+    Each word of three letters or more has to be a known one (`are_words_known`).
 
     Example:
         >>> family_of("llama3-8b-instruct").name
@@ -253,22 +264,34 @@ def family_of(model: str) -> SharedTokenizer | None:
         >>> family_of("llama3-banana") is None
         True
     """
-    typed = _typed(model)
     for form in plain_names(model):
         for family in FAMILIES:
-            if not re.fullmatch(family.pattern, form):
-                continue
-            if family.source == _TIKTOKEN and form in typed:
-                return family
-            if _all_known(form, family):
+            if re.fullmatch(family.pattern, form) and are_words_known(form, family.pattern):
                 return family
     return None
 
 
-def _all_known(form: str, family: SharedTokenizer) -> bool:
-    own = set(_RUN_OF_LETTERS.findall(family.pattern))
+def known_model(name: str) -> str | None:
+    """The longest beginning of a name, up to a separator, that is a known model; None: none is.
+
+    Example:
+        >>> known_model("gpt-5-banana")
+        'gpt-5'
+    """
+    ends = [match.start() for match in re.finditer(r"[-_:. ]", name)]
+    return next((name[:end] for end in reversed(ends) if family_of(name[:end])), None)
+
+
+def are_words_known(form: str, pattern: str) -> bool:
+    """True if each word of a model's name is one of its family's, or says a size, use or route.
+
+    Args:
+        form: A name in a form of `plain_names`.
+        pattern: Pattern of the family's names.
+    """
     # Only Llama's and other open models have a "base"; of OpenAI's it is an encoding's name.
-    known = _KNOWN_WORDS - {"base"} if family.source == _TIKTOKEN else _KNOWN_WORDS
+    known = _KNOWN_WORDS - {"base"} if form.startswith(_OPENAI) else _KNOWN_WORDS
+    own = set(_RUN_OF_LETTERS.findall(pattern))
     return all(word in own or word in known for word in _RUN_OF_LETTERS.findall(form))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton.errors import UnknownTokenizerError
 from jeton.registry.finding import find
 from jeton.registry.model_families import SharedTokenizer, family_of, is_not_public
@@ -111,7 +111,7 @@ def vocabulary_of_config(path: Path) -> str | None:
     if place.name != CONFIG or not place.is_file():
         return None
     try:
-        config = json.loads(place.read_text(encoding="utf-8"))
+        config = json_of(place.read_text(encoding="utf-8"))
     except ValueError:
         return None
     name = _model_of(config) if isinstance(config, dict) else None

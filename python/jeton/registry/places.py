@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton._published import published_vocabularies
 from jeton.errors import FormatError
 from jeton.formats.names import card_path
@@ -111,7 +111,7 @@ def training_card(name: str) -> dict[str, Any] | None:
     if not card.is_file():
         return None
     try:
-        value: dict[str, Any] = json.loads(card.read_text(encoding="utf-8"))
+        value: dict[str, Any] = json_of(card.read_text(encoding="utf-8"))
     except ValueError as error:
         raise FormatError(f"{card} is not JSON: {error}", path=str(card)) from None
     return value

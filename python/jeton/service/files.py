@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from jeton._foreign import toml_of
 from jeton._nearest import nearest
 from jeton.errors import RecordError, UsageError
 from jeton.formats.documents import read_settings
@@ -45,7 +46,7 @@ def read_service_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     file = Path(path)
     text = read_settings(file, what="settings of the service", max_bytes=_MAX_BYTES)
     try:
-        tree = tomllib.loads(text)
+        tree = toml_of(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecordError(f"{file} is not TOML: {error}", path=str(file)) from None
     known = (*_FIELDS, "limits", "keys_file", "host", "port")

@@ -75,10 +75,11 @@ class ServiceState:
 
     def _template(self, served: ServedTokenizer) -> ChatTemplate | None:
         from jeton.chat import ChatTemplate
+        from jeton.formats.documents import read_template
 
         file = self.settings.templates.get(served.name)
         if file is not None:
-            return ChatTemplate.from_source(Path(file).read_text(encoding="utf-8"))
+            return ChatTemplate.from_source(read_template(Path(file)))
         try:
             return ChatTemplate.from_tokenizer(served.tokenizer)
         except UsageError:

@@ -7,7 +7,6 @@ in it was counted or given, and the fingerprint ties it to one tokenizer.
 from __future__ import annotations
 
 import datetime
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -16,6 +15,7 @@ from typing import Any
 
 from jeton._core import TextBatch, Tokenizer, __version__
 from jeton._files import write_whole
+from jeton._foreign import json_of
 from jeton._plain import strict_json
 from jeton.corpus import CorpusCare, InputFile, require_text
 from jeton.errors import FormatError
@@ -292,7 +292,7 @@ def read_card(path: str | os.PathLike[str]) -> TrainingCard:
     """
     name = os.fspath(path)
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json_of(Path(path).read_text(encoding="utf-8"))
         if not isinstance(data, dict):
             raise FormatError(f"the file holds a {type(data).__name__}, expected an object")
         return TrainingCard.from_dict(data)

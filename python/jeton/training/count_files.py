@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from jeton._core import PretokenCounts, __version__, published_patterns
+from jeton._foreign import json_of
 from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 from jeton.corpus.domains import domain_of_file
@@ -136,7 +137,7 @@ def load_counts(
                 format="pretoken counts",
             )
     described = {file.path: PretokenCounts.describe_file(file.path) for file in files}
-    infos = {path: _info(path, json.loads(file.info)) for path, file in described.items()}
+    infos = {path: _info(path, json_of(file.info)) for path, file in described.items()}
     indents = infos[files[0].path].indents
     for path, info in infos.items():
         if info.indents != indents:
@@ -243,7 +244,7 @@ def load_counts(
 
 def _named_cutting(info: _Info, cutting: str) -> str:
     """How a file was counted, in the words in which that was asked for."""
-    steps = json.loads(cutting)
+    steps = json_of(cutting)
     found = [f"pattern {info.pattern!r}" if info.pattern else "another algorithm or base"]
     rules = pattern_and_rules(steps.get("pretokenizer", []))
     if rules is not None and rules[1]:
@@ -278,7 +279,7 @@ def settings_of_counts(
     """
     if settings.method.new_counts(settings).cutting == counts.cutting:
         return settings
-    cutting = json.loads(counts.cutting)
+    cutting = json_of(counts.cutting)
     found_rules = pattern_and_rules(cutting.get("pretokenizer", []))
     if found_rules is None:
         return settings

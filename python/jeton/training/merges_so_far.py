@@ -16,6 +16,7 @@ from typing import Any
 
 from jeton._core import PretokenCounts
 from jeton._files import write_whole
+from jeton._foreign import json_of
 from jeton.errors import FormatError, UsageError
 from jeton.training.settings import TrainSettings
 
@@ -69,7 +70,7 @@ class MergesSoFar:
         except FileNotFoundError:
             return []
         try:
-            found = json.loads(text)
+            found = json_of(text)
             if found["kind"] != _KIND:
                 raise ValueError(f"its kind is {found['kind']!r}")
             run = found["run"]

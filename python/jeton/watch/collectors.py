@@ -15,6 +15,7 @@ from urllib import error as url_error
 from urllib import request as url_request
 from urllib.parse import quote, urlencode, urlsplit
 
+from jeton._foreign import json_of
 from jeton.errors import MissingExtraError, UsageError
 
 __all__ = ["Langfuse", "OtlpReceiver", "Phoenix", "open_live"]
@@ -232,7 +233,7 @@ def _spans(body: bytes, content_type: str) -> Any:
         MissingExtraError: It is a protobuf, and nothing to read it is installed.
     """
     if "protobuf" not in content_type:
-        return json.loads(body)
+        return json_of(body)
     try:
         from google.protobuf.json_format import MessageToDict
         from google.protobuf.message import DecodeError
@@ -268,7 +269,7 @@ def _get(address: str, headers: dict[str, str]) -> dict[str, Any]:
     if len(body) > _MAX_ANSWER_BYTES:
         raise OSError(f"{shown} answered with more than {_MAX_ANSWER_BYTES >> 20} MiB")
     try:
-        value = json.loads(body)
+        value = json_of(body)
     except (ValueError, RecursionError):
         raise OSError(f"{shown} answered no JSON") from None
     if not isinstance(value, dict):

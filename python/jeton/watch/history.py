@@ -18,6 +18,7 @@ from typing import Final
 from jeton._core import Tokenizer, compress_zstd, decompress
 from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
+from jeton._foreign import json_of
 from jeton.errors import FormatError, RecordError
 from jeton.watch.canary import CanaryReading
 from jeton.watch.causes import BASELINE_SCHEMA, Baseline, BilledSide, TokenizerIdentity
@@ -83,7 +84,7 @@ class WatchHistory:
         """
         where = path or "the history"
         try:
-            plain = json.loads(decompress(data, max_bytes=_MAX_FILE_BYTES, path=path or None))
+            plain = json_of(decompress(data, max_bytes=_MAX_FILE_BYTES, path=path or None))
         except RecordError as error:
             raise FormatError(str(error), path=path or None) from None
         except (ValueError, RecursionError):

@@ -76,7 +76,7 @@ def agent(
         ]
         for t in range(turns):
             messages = copy.deepcopy(history)
-            system = [{"type": "text", "text": shared}]
+            system: list[Request] = [{"type": "text", "text": shared}]
             if marked:
                 system[0].update(copy.deepcopy(MARK))
                 messages[-1]["content"][-1].update(copy.deepcopy(MARK))

@@ -3,9 +3,8 @@
 mod models;
 mod without;
 
-use std::sync::OnceLock;
-
 pub(crate) use models::ModelParts;
+use once_cell::race::OnceBox;
 
 use crate::cache::pool::Pool;
 use crate::codec::gpt2_alphabet;
@@ -100,6 +99,12 @@ fn respelled(
     Ok(found)
 }
 
+/// True for references that look for the next special token right after the first character of one
+/// that is not allowed.
+fn looks_again(reference: Reference) -> bool {
+    matches!(reference, Reference::Tiktoken | Reference::LlamaCpp)
+}
+
 impl Tokenizer {
     /// Builds a tokenizer from its canonical form.
     pub fn from_config(config: Config) -> Result<Self> {
@@ -185,10 +190,7 @@ impl Tokenizer {
             Reference::Hf => respelled(&added_tokens, &compiled, decoder.is_none())?,
             _ => Vec::new(),
         };
-        // These two look for the next special token right after the first character of one that is
-        // not allowed.
-        let look_again = matches!(reference, Reference::Tiktoken | Reference::LlamaCpp);
-        let added = AddedTokens::new(added_tokens, &compiled, look_again)?;
+        let added = AddedTokens::new(added_tokens, &compiled, looks_again(reference))?;
         Ok(Self {
             reference,
             normalizer_config: normalizer,
@@ -203,13 +205,62 @@ impl Tokenizer {
             engine,
             special_ids,
             respelled,
-            uniform: OnceLock::new(),
+            uniform: OnceBox::new(),
             twins: Twins::default(),
-            raw_words: OnceLock::new(),
-            seams: OnceLock::new(),
-            pieces: OnceLock::new(),
+            raw_words: OnceBox::new(),
+            seams: OnceBox::new(),
+            pieces: OnceBox::new(),
             pool: Pool::default(),
         })
+    }
+
+    /// This tokenizer, but text never becomes a control token: a special token, or an id of
+    /// `control`. Of any text it makes the ids that `encode_guarded` makes without trusted ranges,
+    /// as quickly as a tokenizer does. None: this one is such a tokenizer itself.
+    ///
+    /// The unknown token goes on standing for text without a token.
+    pub fn guarded(&self, control: &[u32]) -> Result<Option<Self>> {
+        let mut unmatched: Vec<u32> = self.special_ids.iter().chain(control).copied().collect();
+        unmatched.extend(self.byte_names());
+        unmatched.sort_unstable();
+        unmatched.dedup();
+        let found_anyway = |token: &AddedToken| !token.special && control.contains(&token.id);
+        let mut added_tokens = self.added.tokens().to_vec();
+        if !self.engine.may_match(&unmatched) && !added_tokens.iter().any(found_anyway) {
+            return Ok(None);
+        }
+        let engine = self
+            .engine
+            .without(&unmatched, false, &self.steps, &added_tokens)?;
+        for token in &mut added_tokens {
+            token.special |= control.contains(&token.id);
+        }
+        let mut special_ids: Vec<u32> = self.special_ids.iter().chain(control).copied().collect();
+        special_ids.sort_unstable();
+        special_ids.dedup();
+        let normalizer = Normalizer::new(&self.normalizer_config)?;
+        let decoder = self.decoder.as_ref().map(Decoder::config);
+        Ok(Some(Self {
+            reference: self.reference,
+            normalizer_config: self.normalizer_config.clone(),
+            added: AddedTokens::new(added_tokens, &normalizer, looks_again(self.reference))?,
+            normalizer,
+            steps: self.steps.clone(),
+            template: self.template.clone(),
+            decoder: decoder.as_deref().map(Decoder::new).transpose()?,
+            truncation: self.truncation,
+            padding: self.padding.clone(),
+            dropout: self.dropout,
+            engine,
+            special_ids,
+            respelled: self.respelled.clone(),
+            uniform: OnceBox::new(),
+            twins: Twins::default(),
+            raw_words: OnceBox::new(),
+            seams: OnceBox::new(),
+            pieces: OnceBox::new(),
+            pool: Pool::default(),
+        }))
     }
 
     /// The canonical form.

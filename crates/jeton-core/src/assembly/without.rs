@@ -9,11 +9,23 @@ use crate::error::Result;
 use crate::models::bpe::Merges;
 use crate::pretokenize::{PreTokenizer, StepConfig};
 use crate::sentencepiece::piece::byte_of;
-use crate::sentencepiece::{PieceKind, SpmModel};
+use crate::sentencepiece::{Piece, PieceKind, SpmModel};
 use crate::special::AddedToken;
 use crate::vocab::Vocab;
 
 impl Engine {
+    /// False if the model makes none of these ids of text.
+    pub(crate) fn may_match(&self, ids: &[u32]) -> bool {
+        match self {
+            Self::SentencePiece(engine) => {
+                let pieces = &engine.model.pieces;
+                let piece = |&id: &u32| pieces.get(id as usize);
+                ids.iter().filter_map(piece).any(Piece::is_matched)
+            }
+            _ => ids.iter().any(|&id| self.vocab().is_findable(id)),
+        }
+    }
+
     /// The engine without the ids `unmatched` (rising). `inside`: for a part of a sentence that
     /// others come before, so that nothing is put in front of it or taken from its ends
     /// (SentencePiece only).

@@ -3,11 +3,22 @@
 //! It backtracks, so it counts its steps. A match may take a million of them, but a text of a
 //! million characters must not take a million times as many. So the matches of a text that may take
 //! more than [`QUICK_STEPS`] are limited. All in all that is some 2,000 steps for a byte of text.
+//!
+//! In a step an automaton may read ahead or back, as long as characters go on that a part of the
+//! pattern repeats. So a search is charged for its steps times the longest such run near it
+//! ([`Reach`]). The charges of a text are limited too.
 
 use super::pattern::{Dialect, ParseError, translate};
+use super::reach::{Reach, Runs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::unicode::UnicodeVersion;
 
+/// Steps of a first try where steps may be long: nearly all matches take fewer.
+const FEW_STEPS: usize = 32;
+/// Bytes that all steps of a text may read, by the charges. Each byte of the text adds
+/// [`READ_BYTES_PER_BYTE`]. A byte takes about a nanosecond.
+const READ_BYTES: u64 = 1 << 30;
+const READ_BYTES_PER_BYTE: u64 = 1 << 14;
 /// Steps that any match may take (`fancy-regex` counts them).
 const QUICK_STEPS: usize = 1024;
 /// Steps that a limited number of matches may take.
@@ -24,6 +35,8 @@ const SIZE_LIMIT_BYTES: usize = 64 << 20;
 pub(crate) struct Backtracking {
     quick: fancy_regex::Regex,
     patient: fancy_regex::Regex,
+    /// Where a step may read far: how far, and the engine of [`FEW_STEPS`].
+    far: Option<(Reach, fancy_regex::Regex)>,
 }
 
 impl Backtracking {
@@ -40,7 +53,10 @@ impl Backtracking {
                 .build()
                 .map_err(|error| Error::pattern(pattern, None, error.to_string()))
         };
+        let reach = Reach::new(&translated);
+        let far = (!reach.is_short()).then(|| compile(FEW_STEPS).map(|few| (reach, few)));
         Ok(Self {
+            far: far.transpose()?,
             quick: compile(QUICK_STEPS)?,
             patient: compile(PATIENT_STEPS)?,
         })
@@ -55,6 +71,8 @@ impl Backtracking {
             position: Some(0),
             last_end: None,
             patient_left: PATIENT_MATCHES + text.len() / BYTES_PER_PATIENT_MATCH,
+            runs: self.far.as_ref().map(|(reach, _)| reach.runs(text)),
+            read_left: READ_BYTES + READ_BYTES_PER_BYTE * text.len() as u64,
         }
     }
 }
@@ -67,14 +85,43 @@ pub(crate) struct Matches<'r, 't> {
     position: Option<usize>,
     last_end: Option<usize>,
     patient_left: usize,
+    runs: Option<Runs<'r, 't>>,
+    read_left: u64,
 }
 
 impl Matches<'_, '_> {
     fn search(&mut self, from: usize) -> Result<Option<(usize, usize)>> {
-        let mut found = self.pattern.quick.find_from_pos(self.text, from);
+        let Backtracking {
+            quick,
+            patient,
+            far,
+        } = self.pattern;
+        let mut steps = FEW_STEPS;
+        let mut found = match far {
+            Some((_, few)) => few.find_from_pos(self.text, from),
+            None => quick.find_from_pos(self.text, from),
+        };
+        if found.is_err() && far.is_some() {
+            steps = QUICK_STEPS;
+            found = quick.find_from_pos(self.text, from);
+        }
         if found.is_err() && self.patient_left > 0 {
             self.patient_left -= 1;
-            found = self.pattern.patient.find_from_pos(self.text, from);
+            steps = PATIENT_STEPS;
+            found = patient.find_from_pos(self.text, from);
+        }
+        if let (Some(runs), Ok(place)) = (&mut self.runs, &found) {
+            let end = place
+                .as_ref()
+                .map_or(self.text.len(), fancy_regex::Match::end);
+            let read = steps as u64 * runs.longest(from, end) as u64;
+            self.read_left = match self.read_left.checked_sub(read) {
+                Some(left) => left,
+                None => {
+                    let byte_offset = from as u64;
+                    return Err(ErrorKind::PatternCost { byte_offset }.into());
+                }
+            };
         }
         match found {
             Ok(found) => Ok(found.map(|found| (found.start(), found.end()))),
@@ -150,6 +197,25 @@ mod tests {
             panic!("{error}");
         };
         assert!(*byte_offset as usize >= PATIENT_MATCHES * line.len());
+    }
+
+    #[test]
+    fn looks_that_read_far_count_what_they_read() {
+        for pattern in [
+            r"(?=(a+)+b)x|a",
+            r"a(?!(?:a+)+b)",
+            r"(?<=ba*)x|a",
+            r"(a+b)?(?<=a)|a",
+        ] {
+            let pattern = compiled(pattern);
+            let all = |n: usize| pattern.matches(&"a".repeat(n)).find_map(Result::err);
+            assert!(all(2000).is_none());
+            let error = all(200_000).unwrap();
+            assert!(matches!(error.kind(), ErrorKind::PatternCost { .. }));
+            // Words are short, however long the text is.
+            let text = "aaa aa ".repeat(20_000);
+            assert!(pattern.matches(&text).all(|found| found.is_ok()));
+        }
     }
 
     #[test]

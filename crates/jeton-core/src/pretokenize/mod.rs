@@ -18,6 +18,7 @@ mod likeness;
 pub mod metaspace;
 mod pattern;
 pub mod published;
+mod reach;
 mod resume;
 pub mod rewriting;
 pub mod scripts;

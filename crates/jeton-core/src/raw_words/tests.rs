@@ -20,7 +20,7 @@ struct Pair {
 impl Pair {
     fn new(name: &str, make: impl Fn() -> Tokenizer) -> Self {
         let (cutting, whole) = (make(), make());
-        whole.raw_words.set(None).unwrap();
+        whole.raw_words.set(Box::new(None)).unwrap();
         let pair = Self {
             name: name.to_owned(),
             cutting,

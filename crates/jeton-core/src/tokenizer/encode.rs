@@ -133,13 +133,13 @@ impl Tokenizer {
     fn raw_words(&self) -> Option<&RawWords> {
         let make = || {
             // If working the cuts out fails, there are none.
-            RawWords::new(
+            let made = RawWords::new(
                 &self.normalizer,
                 &self.normalizer_config,
                 &self.steps,
                 &self.engine,
-            )
-            .unwrap_or_default()
+            );
+            Box::new(made.unwrap_or_default())
         };
         self.raw_words.get_or_init(make).as_ref()
     }

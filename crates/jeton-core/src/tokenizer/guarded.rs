@@ -18,7 +18,7 @@
 //! - The unknown token stands for text without a token, whoever wrote it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use super::offsets::{Each, Gate};
 use super::{Encoding, Tokenizer};
@@ -101,13 +101,20 @@ impl Twins {
         self.0.lock().map_or(0, |all| all.len())
     }
 
+    /// The list, unless it is locked. Nobody waits for it, and nothing is built while it is locked:
+    /// a process that forks at that moment leaves its child a list that stays locked.
+    fn list(&self) -> Option<MutexGuard<'_, Vec<Arc<Twin>>>> {
+        match self.0.try_lock() {
+            Ok(all) => Some(all),
+            Err(TryLockError::Poisoned(all)) => Some(all.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     fn get(&self, tokenizer: &Tokenizer, unmatched: &[u32], inside: bool) -> Result<Arc<Twin>> {
-        // A panic elsewhere leaves the list as good as it was. It is locked while an engine is
-        // built: threads that need the same one wait for it, instead of building as many.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |twin: &&Arc<Twin>| twin.inside == inside && twin.unmatched == unmatched;
-        if let Some(known) = all.iter().find(is_it) {
-            return Ok(Arc::clone(known));
+        if let Some(known) = self.list().and_then(|all| all.iter().find(is_it).cloned()) {
+            return Ok(known);
         }
         let (steps, added) = (&tokenizer.steps, tokenizer.added.tokens());
         let made = Arc::new(Twin {
@@ -115,10 +122,12 @@ impl Twins {
             inside,
             engine: tokenizer.engine.without(unmatched, inside, steps, added)?,
         });
-        if all.len() >= MAX_TWINS {
-            all.remove(0);
+        if let Some(mut all) = self.list() {
+            if all.len() >= MAX_TWINS {
+                all.remove(0);
+            }
+            all.push(Arc::clone(&made));
         }
-        all.push(Arc::clone(&made));
         Ok(made)
     }
 }
@@ -202,7 +211,7 @@ impl Tokenizer {
     }
 
     /// The tokens that do.
-    fn byte_names(&self) -> Vec<u32> {
+    pub(crate) fn byte_names(&self) -> Vec<u32> {
         let names = self.vocab().iter().filter(|_| self.names_bytes());
         let bytes = names.filter(|(_, name)| byte_of(name).is_some());
         bytes.map(|(id, _)| id).collect()

@@ -449,3 +449,31 @@ proptest! {
         let _ = tok.fidelity(&text, &[], text.as_bytes());
     }
 }
+
+#[test]
+fn a_guarded_tokenizer_makes_what_guarding_makes() {
+    let kinds = [
+        unigram(&[], &json!(null), false),
+        unigram(&[], &json!({"type": "NFKC"}), true),
+        unigram(&[("<0x0A>", -9.0), ("ab", -1.0)], &json!(null), false),
+    ];
+    for tok in kinds {
+        let guarded = tok.guarded(&[]).unwrap();
+        let guarded = guarded.as_ref().unwrap_or(&tok);
+        for text in [
+            "",
+            "a<s>b",
+            "<s><s>",
+            "ab \u{ff1c}s\u{ff1e} a",
+            "<0x0A>",
+            "a b",
+        ] {
+            let expected = tok.encode_guarded(text, &Trusted::default(), &[]).unwrap();
+            let mut ids = Vec::new();
+            guarded
+                .encode_into(text, &Allow::None, false, &mut ids)
+                .unwrap();
+            assert_eq!(ids, expected.encoding.ids, "{text:?}");
+        }
+    }
+}

@@ -24,7 +24,9 @@ mod trim;
 mod written_texts;
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+
+use once_cell::race::OnceBox;
 
 pub use crate::cache::budget::DEFAULT_CACHE_LIMIT;
 pub use canonical::Noncanonical;
@@ -77,15 +79,15 @@ pub struct Tokenizer {
     /// Added tokens that do not decode to their own text, sorted by id.
     pub(crate) respelled: Vec<(u32, Vec<u8>)>,
     /// Compiled when it is first asked for.
-    pub(crate) uniform: OnceLock<UniformSampler>,
+    pub(crate) uniform: OnceBox<UniformSampler>,
     /// Engines that cannot make control tokens, built when a text asks for one.
     pub(crate) twins: Twins,
     /// Worked out when a text is first encoded.
-    pub(crate) raw_words: OnceLock<Option<RawWords>>,
+    pub(crate) raw_words: OnceBox<Option<RawWords>>,
     /// Worked out when a text is to grow.
-    pub(crate) seams: OnceLock<Seams>,
+    pub(crate) seams: OnceBox<Seams>,
     /// Bytes of tokens, where the vocabulary does not have them. Worked out at the first use.
-    pub(crate) pieces: OnceLock<Vocab>,
+    pub(crate) pieces: OnceBox<Vocab>,
     pub(crate) pool: Pool<Scratch>,
 }
 

@@ -223,7 +223,7 @@ impl Tokenizer {
             let is_added = |id| tokens.binary_search_by_key(&id, |token| token.id).is_ok();
             if let Some(made) = self.engine.uniform_sampler(is_added)? {
                 // Another thread may have been faster; its sampler is the same.
-                let _ = self.uniform.set(made);
+                let _ = self.uniform.set(Box::new(made));
             }
         }
         Ok(self.uniform.get())

@@ -124,7 +124,7 @@ impl Tokenizer {
 
     /// The bytes of all tokens that differ from the vocabulary's.
     fn pieces(&self) -> &Vocab {
-        self.pieces.get_or_init(|| self.make_pieces())
+        self.pieces.get_or_init(|| Box::new(self.make_pieces()))
     }
 
     fn make_pieces(&self) -> Vocab {

@@ -152,3 +152,26 @@ fn tabs_between_tokens_and_deep_nesting_are_fine() {
     );
     assert_eq!(read("text", deep.as_bytes()), Ok(("a".to_owned(), 0)));
 }
+
+#[test]
+fn a_key_with_dots_goes_before_what_the_dots_descend_to() {
+    let text = |field: &str, line: &str| read(field, line.as_bytes()).unwrap().0;
+    assert_eq!(text("m.text", r#"{"m.text": "flat"}"#), "flat");
+    assert_eq!(
+        text("m.text", r#"{"m": {"text": "deep"}, "m.text": "flat"}"#),
+        "flat"
+    );
+    assert_eq!(
+        text("m.text", r#"{"m": {"text": "deep"}, "a": "m.text"}"#),
+        "deep"
+    );
+    assert_eq!(text("a.b.c", r#"{"a": {"b.c": "inner"}}"#), "inner");
+    assert_eq!(
+        text("a.b.c", r#"{"a.b": {"c": "outer"}, "a": {"b.c": "inner"}}"#),
+        "outer"
+    );
+    assert_eq!(text("a.b.c.d.e.f", r#"{"a.b.c.d.e.f": "flat"}"#), "flat");
+    assert!(
+        reason("m.text", br#"{"m.text": 1, "m": {"text": "deep"}}"#).starts_with("invalid type")
+    );
+}

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use jeton_chunk::{
-    Boundary, Chunk, Failure, Kind, Language, Settings, Source, cut, scan_sentences, scan_structure,
+    Boundary, Chunk, Failure, Kind, Language, Settings, Source, cut, scan_outline, scan_sentences,
+    scan_structure,
 };
 use jeton_core::error::{Error, ErrorKind, Result};
 use jeton_core::special::Allow;
@@ -196,6 +197,33 @@ pub(super) fn scan_boundaries<'py>(
     Ok((places.into_pyarray(py), kinds.into_pyarray(py)))
 }
 
+/// Headings of Markdown (line, level, words from and to) and tables (head from and to, end of the
+/// body), in bytes. Headings in lists and quotations come with `nested` alone.
+#[pyfunction]
+#[pyo3(signature = (text, *, nested = false))]
+pub(super) fn scan_markdown(
+    py: Python<'_>,
+    text: &Bound<'_, PyAny>,
+    nested: bool,
+) -> PyResult<(Vec<[usize; 4]>, Vec<[usize; 3]>)> {
+    let text = utf8(text)?;
+    let outline = enter(py, |_| Ok(scan_outline(text)))?;
+    let headings = outline.headings.into_iter();
+    let headings = headings
+        .filter(|heading| nested || !heading.is_nested)
+        .map(|heading| {
+            [
+                heading.at,
+                heading.level,
+                heading.words.start,
+                heading.words.end,
+            ]
+        });
+    let tables = outline.tables.into_iter();
+    let tables = tables.map(|table| [table.head.start, table.head.end, table.body.end]);
+    Ok((headings.collect(), tables.collect()))
+}
+
 /// Chunks of a text.
 #[pyfunction]
 #[pyo3(signature = (tokenizer, text, places, costs, *, max_tokens, overlap_tokens, overlap_parts, heads, head_starts, tail, add_special_tokens, trim, chunk_cost, clause_cost, word_cost))]
@@ -345,7 +373,11 @@ fn divide(
     flat: &mut Vec<i64>,
 ) -> Result<Option<(usize, usize)>> {
     let core = tokenizer.core.as_ref();
-    let table = || tokenizer.token_bytes.get_or_init(|| TokenBytes::of(core));
+    let table = || {
+        tokenizer
+            .token_bytes
+            .get_or_init(|| Box::new(TokenBytes::of(core)))
+    };
     let mut counter = Counter {
         core,
         token_bytes: (text.len() >= MIN_TABLE_BYTES).then(table),

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use super::Tokenizer;
 use crate::door::enter;
 use crate::error::to_python_at;
+use crate::meet_numpy;
 
 impl Tokenizer {
     /// Loads through the door, with the file's path in errors.
@@ -18,6 +19,7 @@ impl Tokenizer {
         path: Option<&str>,
         parse: impl FnOnce() -> jeton_core::error::Result<CoreTokenizer> + Send,
     ) -> PyResult<Self> {
+        meet_numpy(py);
         let core = py
             .detach(parse)
             .map_err(|error| to_python_at(py, &error, path))?;
@@ -39,7 +41,7 @@ impl Tokenizer {
     ///     b'\x93JETO'
     fn to_compiled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let name = self.name.as_deref();
-        let bytes = enter(py, |_| compiled::to_bytes(&self.core, name))?;
+        let bytes = enter(py, |_| compiled::to_bytes(self.written(), name))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -72,7 +74,7 @@ impl Tokenizer {
     fn to_canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
-            &enter(py, |_| format::to_canonical(&self.core))?,
+            &enter(py, |_| format::to_canonical(self.written()))?,
         ))
     }
 
@@ -189,32 +191,43 @@ impl Tokenizer {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let rebuild = slf.get_type().getattr("_from_pickle")?;
-        let core = &slf.get().core;
+        let core = slf.get().written();
         let compressed = enter(py, |_| {
             let canonical = format::to_canonical(core)?;
             // Level 3 is zstd's default: what is sent between processes should be made quickly.
             jeton_io::compress_zstd(&canonical, 3)
                 .map_err(|error| jeton_core::error::Error::format("pickle", error.to_string()))
         })?;
-        let Self { name, ends, .. } = slf.get();
-        let arguments =
-            (PyBytes::new(py, &compressed), name.clone(), ends.clone()).into_pyobject(py)?;
+        let Self {
+            name,
+            ends,
+            unguarded,
+            ..
+        } = slf.get();
+        let control = unguarded.as_ref().map(|plain| plain.control.clone());
+        let compressed = PyBytes::new(py, &compressed);
+        let arguments = (compressed, name.clone(), ends.clone(), control).into_pyobject(py)?;
         (rebuild, arguments).into_pyobject(py)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (compressed, name, ends=Vec::new()))]
+    #[pyo3(signature = (compressed, name, ends=Vec::new(), control=None))]
     fn _from_pickle(
         py: Python<'_>,
         compressed: &[u8],
         name: Option<String>,
         ends: Vec<u32>,
+        control: Option<Vec<u32>>,
     ) -> PyResult<Self> {
         let loaded = Self::load(py, name, None, || {
             let canonical = jeton_io::decompress(compressed, 1 << 32, None)
                 .map_err(|error| jeton_core::error::Error::format("pickle", error.to_string()))?;
             format::from_canonical(&canonical)
         })?;
-        Ok(Self { ends, ..loaded })
+        let loaded = Self { ends, ..loaded };
+        match control {
+            None => Ok(loaded),
+            Some(control) => loaded.guard(py, control),
+        }
     }
 }

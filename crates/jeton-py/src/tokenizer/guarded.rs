@@ -1,11 +1,13 @@
 //! Text to ids where only some parts of the text may hold control tokens.
 
+use std::sync::Arc;
+
 use jeton_core::error::ErrorKind;
 use jeton_core::text::code_points::{CodePointRanges, code_point_ranges};
-use jeton_core::tokenizer::Trusted;
+use jeton_core::tokenizer::{Tokenizer as CoreTokenizer, Trusted};
 use pyo3::prelude::*;
 
-use super::{SpecialToken, Tokenizer};
+use super::{SpecialToken, Tokenizer, Unguarded};
 use crate::door::{SHORT_BYTES, enter, quick};
 use crate::encoding::Encoding;
 use crate::text::utf8;
@@ -65,8 +67,89 @@ fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
         .collect()
 }
 
+impl Tokenizer {
+    /// The tokenizer as it is written: without the guard, which is no part of a file.
+    pub(super) fn written(&self) -> &CoreTokenizer {
+        self.unguarded
+            .as_ref()
+            .map_or(&*self.core, |plain| &*plain.core)
+    }
+
+    /// A tokenizer derived from this one, guarded where this one is.
+    pub(super) fn derived(&self, py: Python<'_>, core: CoreTokenizer) -> PyResult<Self> {
+        match &self.unguarded {
+            None => Ok(Self::wrap(core, None)),
+            Some(plain) => Self::wrap(core, None).guard(py, plain.control.clone()),
+        }
+    }
+
+    pub(super) fn guard(&self, py: Python<'_>, control: Vec<u32>) -> PyResult<Self> {
+        match enter(py, |_| self.core.guarded(&control))? {
+            None => Ok(self.again()),
+            Some(core) => {
+                let plain = Arc::clone(&self.core);
+                Ok(Self {
+                    name: self.name.clone(),
+                    ends: self.ends.clone(),
+                    fingerprint: Arc::clone(&self.fingerprint),
+                    unguarded: Some(Unguarded {
+                        core: plain,
+                        control,
+                    }),
+                    ..Self::share(Arc::new(core))
+                })
+            }
+        }
+    }
+
+    fn control_ids(&self, py: Python<'_>, tokens: Vec<String>) -> PyResult<Vec<u32>> {
+        let mut control = Vec::with_capacity(tokens.len());
+        for token in tokens {
+            let known = self.core.fixed_token(&token);
+            match known.or_else(|| self.core.name_to_token(&token)) {
+                Some(id) => control.push(id),
+                None => quick(py, Err(ErrorKind::UnknownSpecial { token }.into()))?,
+            }
+        }
+        Ok(control)
+    }
+}
+
 #[pymethods]
 impl Tokenizer {
+    /// Returns this tokenizer, but text never becomes a control token.
+    ///
+    /// What writes ids of other people's texts encodes with it. Of a text it makes the ids of
+    /// ``encode_guarded(text, [])``, as quickly as the tokenizer itself; the two differ only where
+    /// a text spells a control token that the model's own vocabulary has. Files, pickles and
+    /// fingerprints are those of the tokenizer itself.
+    ///
+    /// Args:
+    ///     control_tokens: Further tokens that count as control tokens.
+    ///
+    /// Raises:
+    ///     UnknownSpecialTokenError: A control token is none of ``fixed_tokens()``.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.guarded().encode("a<|endoftext|>") == tok.encode("a<|endoftext|>")
+    ///     True
+    #[pyo3(signature = (*, control_tokens=Vec::new()))]
+    fn guarded(&self, py: Python<'_>, control_tokens: Vec<String>) -> PyResult<Self> {
+        let mut control = self.control_ids(py, control_tokens)?;
+        if let Some(plain) = &self.unguarded {
+            control.extend(&plain.control);
+            let plain = Self {
+                core: Arc::clone(&plain.core),
+                unguarded: None,
+                ..self.again()
+            };
+            return plain.guard(py, control);
+        }
+        self.guard(py, control)
+    }
+
     /// Returns the ids of a text in which control tokens may stand only inside ``trusted_spans``.
     ///
     /// Control tokens are the special tokens and the tokens in ``control_tokens``. Where no other
@@ -104,14 +187,7 @@ impl Tokenizer {
     ) -> PyResult<GuardedEncoding> {
         let py = text.py();
         let text = utf8(text)?;
-        let mut control = Vec::with_capacity(control_tokens.len());
-        for token in control_tokens {
-            let known = self.core.fixed_token(&token);
-            match known.or_else(|| self.core.name_to_token(&token)) {
-                Some(id) => control.push(id),
-                None => quick(py, Err(ErrorKind::UnknownSpecial { token }.into()))?,
-            }
-        }
+        let control = self.control_ids(py, control_tokens)?;
         let encode = || {
             let trusted = Trusted::new(text, in_bytes(text, &trusted_spans))?;
             self.core.encode_guarded(text, &trusted, &control)

@@ -375,8 +375,8 @@ impl Tokenizer {
                 .as_ref()
                 .map(|parts| parts.iter().map(String::as_str).collect());
             let template = Template::parse(&single, pair.as_deref(), &|text| self.id_of(text))?;
-            self.core.with_template(template)
+            self.written().with_template(template)
         })?;
-        Ok(Self::wrap(core, None))
+        self.derived(py, core)
     }
 }

@@ -26,16 +26,16 @@ pub(crate) use sample::Segmentation;
 pub(crate) use stream::{DecodeIterator, DecodeStream};
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::pretokenize::StepConfig;
 use jeton_core::special::{AddedFlags, AddedToken};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
 use numpy::{PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use once_cell::race::OnceBox;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::OnceLockExt;
 use pyo3::types::{PyInt, PyList, PyString};
 
 use crate::batch::{TextBatch, collect};
@@ -52,13 +52,23 @@ pub(crate) struct Tokenizer {
     name: Option<String>,
     /// Ids that end a text or a turn, as the files beside the tokenizer say; rising.
     ends: Vec<u32>,
-    fingerprint: OnceLock<String>,
+    /// Where text never becomes a control token: the tokenizer that this is so of.
+    unguarded: Option<Unguarded>,
+    fingerprint: Arc<OnceBox<String>>,
     /// Python's integers of its ids, made when a list of ids is first asked for.
-    integers: Arc<OnceLock<Arc<Integers>>>,
+    integers: Arc<OnceBox<Arc<Integers>>>,
     /// Letters, digits and scripts of each token, found out when words are first counted.
-    outlines: Arc<OnceLock<jeton_measure::Outlines>>,
+    outlines: Arc<OnceBox<jeton_measure::Outlines>>,
     /// Bytes of each token, found out when a long text is first divided.
-    token_bytes: Arc<OnceLock<chunk::TokenBytes>>,
+    token_bytes: Arc<OnceBox<chunk::TokenBytes>>,
+}
+
+/// The tokenizer that a guarded one is written as, and derived from.
+#[derive(Clone)]
+struct Unguarded {
+    core: Arc<CoreTokenizer>,
+    /// Control tokens besides the special ones.
+    control: Vec<u32>,
 }
 
 /// Adds the functions to the module that read and write files of other libraries.
@@ -67,6 +77,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(chunk::chunk_spans, module)?)?;
     module.add_function(wrap_pyfunction!(chunk::chunk_texts, module)?)?;
     module.add_function(wrap_pyfunction!(chunk::scan_boundaries, module)?)?;
+    module.add_function(wrap_pyfunction!(chunk::scan_markdown, module)?)?;
     module.add_function(wrap_pyfunction!(writing::file_formats, module)?)?;
     module.add_function(wrap_pyfunction!(writing::write_format, module)?)
 }
@@ -90,7 +101,8 @@ impl Tokenizer {
             core: Arc::clone(&self.core),
             name: self.name.clone(),
             ends: self.ends.clone(),
-            fingerprint: self.fingerprint.clone(),
+            unguarded: self.unguarded.clone(),
+            fingerprint: Arc::clone(&self.fingerprint),
             integers: Arc::clone(&self.integers),
             outlines: Arc::clone(&self.outlines),
             token_bytes: Arc::clone(&self.token_bytes),
@@ -112,7 +124,8 @@ impl Tokenizer {
             core,
             name: None,
             ends: Vec::new(),
-            fingerprint: OnceLock::new(),
+            unguarded: None,
+            fingerprint: Arc::default(),
             integers: Arc::default(),
             outlines: Arc::default(),
             token_bytes: Arc::default(),
@@ -120,8 +133,8 @@ impl Tokenizer {
     }
 
     fn integers(&self, py: Python<'_>) -> &Arc<Integers> {
-        let make = || Arc::new(Integers::new(py, self.core.vocab().size()));
-        self.integers.get_or_init_py_attached(py, make)
+        let make = || Box::new(Arc::new(Integers::new(py, self.core.vocab().size())));
+        self.integers.get_or_init(make)
     }
 
     /// Ids from a list or an integer array; what is no id of any tokenizer is an error, never
@@ -238,7 +251,7 @@ impl Tokenizer {
         let stats = enter(py, |keep_going| {
             let outlines = || {
                 self.outlines
-                    .get_or_init(|| jeton_measure::Outlines::of(&self.core))
+                    .get_or_init(|| Box::new(jeton_measure::Outlines::of(&self.core)))
             };
             let counted = jeton_measure::Counted {
                 round_trip,
@@ -312,8 +325,8 @@ impl Tokenizer {
         if let Some(known) = self.fingerprint.get() {
             return Ok(known.clone());
         }
-        let made = enter(py, |_| self.core.to_config().fingerprint())?;
-        Ok(self.fingerprint.get_or_init(|| made).clone())
+        let made = enter(py, |_| self.written().to_config().fingerprint())?;
+        Ok(self.fingerprint.get_or_init(|| Box::new(made)).clone())
     }
 
     /// Special tokens with their ids: they come from text only where they are allowed.
@@ -489,11 +502,11 @@ impl Tokenizer {
             rstrip,
             normalized: normalized.unwrap_or(!special),
         };
-        let core = enter(py, |_| self.core.with_added_tokens(&contents, flags))?;
+        let core = enter(py, |_| self.written().with_added_tokens(&contents, flags))?;
         Ok(Self {
             name: self.name.clone(),
             ends: self.ends.clone(),
-            ..Self::share(Arc::new(core))
+            ..self.derived(py, core)?
         })
     }
 

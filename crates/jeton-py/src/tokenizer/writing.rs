@@ -26,7 +26,7 @@ pub(crate) fn write_format<'py>(
             known.join(", ")
         )));
     };
-    let written = enter(py, |_| Ok(write(&tokenizer.core, wanted)))?;
+    let written = enter(py, |_| Ok(write(tokenizer.written(), wanted)))?;
     let result = PyDict::new(py);
     let options = PyDict::new(py);
     let files = PyList::empty(py);

@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::batch::TextBatch;
 use crate::door::{enter, quick, threads};
 use crate::error::io_to_python;
+use crate::meet_numpy;
 use crate::recipe::Recipe;
 
 /// Approximate memory of a pretoken besides its bytes: for the message where counts do not fit.
@@ -192,6 +193,7 @@ impl PretokenCounts {
     #[new]
     #[pyo3(signature = (*, pattern, normalizer=None))]
     fn new(py: Python<'_>, pattern: &str, normalizer: Option<&str>) -> PyResult<Self> {
+        meet_numpy(py);
         let recipe = Recipe::new(pattern, normalizer)?;
         let split = recipe.split();
         let config = CutConfig::Steps {

@@ -6,15 +6,16 @@
 //!    probabilities in proportion to frequency times length.
 //! 2. Expectation: how often each piece is used when every word is cut in all ways, each as likely
 //!    as it is.
-//! 3. Maximization: pieces used less than half a time go; the others get the log probability
-//!    `digamma(count) - digamma(sum)`, which favours few pieces (Liang and Klein 2007).
+//! 3. Maximization: pieces used less than half a time go, but characters of the alphabet stay (as
+//!    if used half a time): the vocabulary has them in the end, so a piece is worth only what they
+//!    cannot do. The others get the log probability `digamma(count) - digamma(sum)`, which favours
+//!    few pieces (Liang and Klein 2007).
 //! 4. After `num_sub_iterations` of both, pieces are pruned down to `shrinking_factor` of them, but
 //!    not below 1.1 times the vocabulary. The loss of a piece decides: the likelihood that the text
 //!    would lose if each use of it became the best way to cut it into others. Steps 2 to 4 repeat
 //!    until 1.1 times the vocabulary is reached.
-//! 5. All characters of the alphabet come, and beside them the pieces with the greatest loss. Then
-//!    the probabilities are made the most likely ones for that vocabulary, by `num_sub_iterations`
-//!    rounds without a prior.
+//! 5. A last pruning leaves the vocabulary. Then the probabilities are made the most likely ones
+//!    for that vocabulary, by `num_sub_iterations` rounds without a prior.
 //!
 //! Up to 4 this is the method of `sentencepiece` 0.2.3 (its default, pruning by loss). Its
 //! candidates come from whole sentences and ours from weighted words. Its sums are made in 32 bits
@@ -41,12 +42,9 @@ mod tests;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hashbrown::HashMap;
-
 use self::corpus::Corpus;
 use self::lattice::{Lattice, Model, Pieces, UNKNOWN};
 use jeton_core::error::{Error, ErrorKind, Result};
-use jeton_core::vocab::hasher;
 
 use super::alphabet::Alphabet;
 use super::counts::PretokenCounts;
@@ -157,26 +155,27 @@ pub fn train_unigram(
             let expected = expect(&corpus, &model, pieces.len(), n_threads);
             likelihood = expected.log_likelihood;
             shift = -likelihood / corpus.bytes_with_weights().max(1.0);
-            pieces = maximize(&pieces, &expected.counts);
+            pieces = maximize(&pieces, &expected.counts, alphabet.len());
             report(pieces.len(), n_first)?;
         }
         let model = Model::new(&pieces, shift)?;
         let target = n_spare.max(share_of(pieces.len(), options.shrinking_factor));
         let n_before = pieces.len();
-        pieces = prune(&corpus, &pieces, &model, target, n_threads);
+        pieces = prune(
+            &corpus,
+            &pieces,
+            &model,
+            (alphabet.len(), target),
+            n_threads,
+        );
         if pieces.len() <= n_spare || pieces.len() == n_before {
             break;
         }
     }
     report(pieces.len(), n_first)?;
-    pieces = choose(
-        &corpus,
-        &pieces,
-        alphabet,
-        options.n_pieces,
-        shift,
-        n_threads,
-    )?;
+    let model = Model::new(&pieces, shift)?;
+    let (wanted, n_characters) = (options.n_pieces, alphabet.len());
+    pieces = prune(&corpus, &pieces, &model, (n_characters, wanted), n_threads);
     // The vocabulary stands: what is left is to say how likely its pieces are.
     for _ in 0..options.num_sub_iterations.max(1) {
         let model = Model::new(&pieces, shift)?;
@@ -290,12 +289,17 @@ fn share_of(number: usize, share: f64) -> usize {
     (number as f64 * share) as usize
 }
 
-/// The M-step.
-fn maximize(pieces: &Pieces, counts: &[f64]) -> Pieces {
-    let sum: f64 = counts.iter().filter(|&&count| count >= MIN_USE).sum();
+/// The M-step. The first `n_characters` pieces are those of the alphabet.
+fn maximize(pieces: &Pieces, counts: &[f64], n_characters: usize) -> Pieces {
+    let count = |id: usize| match counts[id] {
+        count if id < n_characters => count.max(MIN_USE),
+        count => count,
+    };
+    let counts = (0..pieces.len()).map(count);
+    let sum: f64 = counts.filter(|&count| count >= MIN_USE).sum();
     let log_sum = digamma(sum);
     pieces.filtered(|id| {
-        let count = counts[id];
+        let count = count(id);
         (count >= MIN_USE).then(|| digamma(count) - log_sum)
     })
 }
@@ -336,21 +340,23 @@ fn alternatives(pieces: &Pieces, model: &Model, n_threads: usize) -> Vec<Alterna
         .collect()
 }
 
-/// Keep the pieces without which the text would lose most likelihood, `target` at most. Pieces that
-/// are never used go in any case.
+/// Keep the characters of the alphabet, which come first, and beside them the pieces without which
+/// the text would lose most likelihood, `target` pieces at most. Pieces that are never used go in
+/// any case.
 fn prune(
     corpus: &Corpus,
     pieces: &Pieces,
     model: &Model,
-    target: usize,
+    (n_characters, target): (usize, usize),
     n_threads: usize,
 ) -> Pieces {
     let mut is_kept = vec![false; pieces.len()];
+    is_kept[..n_characters].fill(true);
     let losses = losses(corpus, pieces, model, n_threads);
     for (_, id) in losses
         .into_iter()
-        .filter(|(loss, _)| *loss > f64::NEG_INFINITY)
-        .take(target)
+        .filter(|&(loss, id)| loss > f64::NEG_INFINITY && id >= n_characters)
+        .take(target.saturating_sub(n_characters))
     {
         is_kept[id] = true;
     }
@@ -406,43 +412,6 @@ fn losses(corpus: &Corpus, pieces: &Pieces, model: &Model, n_threads: usize) -> 
     }
     losses.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     losses
-}
-
-/// The characters of the alphabet, and beside them the pieces without which the text would lose
-/// most.
-fn choose(
-    corpus: &Corpus,
-    pieces: &Pieces,
-    alphabet: &Alphabet,
-    n_pieces: usize,
-    shift: f64,
-    n_threads: usize,
-) -> Result<Pieces> {
-    let model = Model::new(pieces, shift)?;
-    let mut is_character = vec![false; pieces.len()];
-    let mut ids: HashMap<&[u8], usize, _> = HashMap::with_hasher(hasher());
-    ids.extend((0..pieces.len()).map(|id| (pieces.text(id), id)));
-    let mut missing = Vec::new();
-    for &(c, _) in alphabet {
-        match ids.get(c.encode_utf8(&mut [0; 4]).as_bytes()) {
-            Some(&id) => is_character[id] = true,
-            None => missing.push(c),
-        }
-    }
-    let n_characters = alphabet.len();
-    let mut losses = losses(corpus, pieces, &model, n_threads);
-    losses.retain(|&(_, id)| !is_character[id]);
-    losses.truncate(n_pieces.saturating_sub(n_characters));
-    let mut is_kept = is_character;
-    for (_, id) in losses {
-        is_kept[id] = true;
-    }
-    let mut chosen = pieces.filtered(|id| is_kept[id].then(|| pieces.scores[id]));
-    let lowest = pieces.scores.iter().copied().fold(0.0, f64::min);
-    for c in missing {
-        chosen.push(c.encode_utf8(&mut [0; 4]).as_bytes(), lowest);
-    }
-    Ok(chosen)
 }
 
 /// The M-step for a vocabulary that stands: the most likely probabilities; what is hardly used

@@ -6,13 +6,13 @@ no clean-up. A model's folder says both, and what it says counts.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jeton._core import Tokenizer
+from jeton._foreign import json_of
 from jeton.formats.documents import read_object
 from jeton.formats.folders import PretrainedFolder
 from jeton.formats.pretrained_files import pretrained_files
@@ -41,7 +41,7 @@ def without_guesses(folder: Path, tokenizer: Tokenizer) -> dict[str, Any] | None
     with warnings.catch_warnings():
         # The warning about the guess was for the one who saved the folder.
         warnings.simplefilter("ignore")
-        guess = json.loads(pretrained_files(tokenizer, settings=None)[_CONFIG])
+        guess = json_of(pretrained_files(tokenizer, settings=None)[_CONFIG])
     # The side is told by the kind of model alone, so it says nothing about roles.
     aside = {_IDS: None, _SIDE: None}
     if {**stated, **aside} != {**guess, **aside}:

@@ -44,6 +44,7 @@ _MAP = "special_tokens_map.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
 _VOCABULARIES = (
     "tokenizer.json",
+    "tokenizer.jeton.json",
     "tokenizer.model",
     "tekken.json",
     "vocab.json",
@@ -167,7 +168,9 @@ def _offered(tokenizer: Path) -> dict[str, Path]:
     """Files of the new tokenizer by name."""
     if tokenizer.is_file():
         name = tokenizer.name
-        return {name if name in _VOCABULARIES else f"tokenizer{tokenizer.suffix}": tokenizer}
+        canonical = ".jeton.json"
+        suffix = canonical if name.endswith(canonical) else tokenizer.suffix
+        return {name if name in _VOCABULARIES else f"tokenizer{suffix}": tokenizer}
     names = (*_VOCABULARIES, *_FOLLOWED, *_TEMPLATES)
     found = {name: tokenizer / name for name in names if (tokenizer / name).is_file()}
     found |= {
@@ -175,6 +178,11 @@ def _offered(tokenizer: Path) -> dict[str, Path]:
         for file in sorted(tokenizer.glob("additional_chat_templates/*.jinja"))
     }
     found |= {file.name: file for file in sorted(tokenizer.glob("*.tiktoken"))}
+    if not {*found} & {*_VOCABULARIES} and not any(name.endswith(".tiktoken") for name in found):
+        raise AdaptError(
+            f"{tokenizer} holds no tokenizer under a name that a model's folder can have\n"
+            "hint: name the file itself, or write it as tokenizer.json: `jeton convert`"
+        )
     return found
 
 

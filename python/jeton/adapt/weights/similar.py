@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange
+from jeton.adapt.spellings import shadowed_bytes
 from jeton.adapt.weights.matrices import Matrix, OpenFiles, rows_at_once
 from jeton.adapt.weights.methods import Recipes, recipes_of
 from jeton.adapt.weights.pursuit import matching_pursuit
@@ -111,11 +112,9 @@ def _recipe(change: VocabularyChange, parts: Parts, fallback: Recipe) -> Recipe:
 
 def _shared(sides: TokenizerPair, change: VocabularyChange, donor: Tokenizer) -> _Shared:
     base, other = [], []
-    is_token = sides.old.is_token_mask()
-    special = set(sides.old.special_tokens.values())
     donor_special = set(donor.special_tokens.values())
-    for old in np.flatnonzero(is_token).tolist():
-        found = None if old in special else donor.bytes_to_id(sides.old.id_to_bytes(old))
+    for old in _ordinary_ids(sides.old):
+        found = donor.bytes_to_id(sides.old.id_to_bytes(old))
         if found is not None and found not in donor_special:
             base.append(old)
             other.append(found)
@@ -125,6 +124,12 @@ def _shared(sides: TokenizerPair, change: VocabularyChange, donor: Tokenizer) ->
         wanted.append(-1 if found is None else found)
     as_ids = (np.array(ids, dtype=np.int64) for ids in (base, other, wanted))
     return _Shared(*as_ids)
+
+
+def _ordinary_ids(tokenizer: Tokenizer) -> list[int]:
+    """Ids that text can become: without special tokens and bytes that have another token."""
+    hidden = set(tokenizer.special_tokens.values()) | shadowed_bytes(tokenizer)
+    return [id for id in np.flatnonzero(tokenizer.is_token_mask()).tolist() if id not in hidden]
 
 
 def _tables(donor: Path, files: OpenFiles) -> list[Matrix]:
@@ -200,8 +205,7 @@ def _letters(
     sides: TokenizerPair, change: VocabularyChange
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
     """Added tokens, old tokens and their ids, in a space where like letters are near."""
-    special = set(sides.old.special_tokens.values())
-    old = [id for id in np.flatnonzero(sides.old.is_token_mask()).tolist() if id not in special]
+    old = _ordinary_ids(sides.old)
     atoms = np.zeros((len(old), _LETTER_COLUMNS), dtype=np.float32)
     for row, id in zip(_rows(atoms), old, strict=True):
         _add_grams(row, sides.old.id_to_bytes(id))

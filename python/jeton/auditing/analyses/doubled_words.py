@@ -34,8 +34,12 @@ def without_doubled_words(text: str) -> tuple[str, int]:
         return text, 0
     is_again = np.zeros(n, dtype=np.bool_)
     for period in range(1, min(MAX_WORDS, n // 2) + 1):
+        is_equal = words[period:] == words[:-period]
+        # A copy of a stretch has as many words as the stretch.
+        if np.count_nonzero(is_equal) < period:
+            continue
         edges = np.zeros(n + 2, dtype=np.int8)
-        edges[period + 1 : n + 1] = words[period:] == words[:-period]
+        edges[period + 1 : n + 1] = is_equal
         changes = np.flatnonzero(np.diff(edges))
         for start, end in zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True):
             is_again[start : start + (end - start) // period * period] = True

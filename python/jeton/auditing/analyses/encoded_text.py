@@ -1,4 +1,4 @@
-"""Text that was written as data: base64 and its like, hexadecimal, dumps of bytes.
+"""Text that was written as data: base64, hexadecimal, lists of bytes.
 
 Where the data decodes to text again, that text stands in its place; of other data only its name is
 left. So a prompt that a step wrote as base64 is again the prompt that it was.
@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 from jeton.auditing.analyses.encoded_blobs import PLACEHOLDER, find_blobs
@@ -34,25 +34,15 @@ _MAX_INFLATED_BYTES = 16 << 20
 _ALPHABET = re.compile(r"[!-~\s]*+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _BASE64_URL = re.compile(r"[A-Za-z0-9_\s-]+={0,2}\s*")
-_BASE32 = re.compile(r"[A-Z2-7\s]+=*\s*")
 _HEX = re.compile(r"(?:0x)?[0-9A-Fa-f\s:,]+")
 _PREFIXED_HEX = re.compile(r"(?:(?:0x|\\x|%|#)[0-9A-Fa-f]{2}[\s,;]*)+")
-_BITS = re.compile(r"(?:[01]{8}\s*)+")
-_NUMBERS = re.compile(r"[\[({]?\s*\d{1,7}(?:\s*[,;]?\s+\d{1,7}|,\d{1,7})+\s*[,;]?\s*[\])}]?")
+_NUMBERS = re.compile(r"[\[({]?\s*\d{1,3}(?:\s*[,;]?\s+\d{1,3}|,\d{1,3})+\s*[,;]?\s*[\])}]?")
 _NUMBER = re.compile(r"\d+")
-_LAST_CODE_POINT = 0x10FFFF
-_UUENCODED = re.compile(r"begin [0-7]{3} \S+\r?\n")
 _INNER_DATA = re.compile(
     r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :,]){24,}+[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"
-    r"|[\[(]?(?<!\d)\d{1,7}(?:,[ ]?\d{1,7}+){31,}+[\])]?"
-    r"|begin [0-7]{3} \S++\n(?:[!-`]{2,61}+\n)++(?:`\n)?end\b"
+    r"|[\[(]?(?<!\d)\d{1,3}(?:,[ ]?\d{1,3}+){31,}+[\])]?"
     r"|[!-~]{80,}+"
 )
-_DUMP_ADDRESS = re.compile(r"(?:0x)?[0-9A-Fa-f]{4,16}:?")
-_DUMP_GROUP = re.compile(r"(?:[0-9A-Fa-f]{2}){1,8}")
-_DUMP_LINE_DIGITS = 32
-"""Digits of a line of ``xxd`` and ``hexdump -C``: 16 bytes, before what they look like."""
-
 _NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
 _WHITE_SPACE = re.compile(r"\s+")
 
@@ -135,55 +125,11 @@ def _hexadecimal(text: str) -> bytes | None:
 
 
 def _numbers(text: str) -> bytes | None:
-    """A list of bytes, or of code points."""
+    """A list of bytes."""
     if not _NUMBERS.fullmatch(text):
         return None
     values = [int(number) for number in _NUMBER.findall(text)]
-    if max(values) < 256:
-        data = bytes(values)
-        if _as_text(data) is not None:
-            return data
-    if max(values) > _LAST_CODE_POINT:
-        return None
-    return "".join(map(chr, values)).encode("utf-8")
-
-
-def _uuencoded(text: str) -> bytes | None:
-    begin = _UUENCODED.match(text)
-    if begin is None:
-        return None
-    lines = text[begin.end() :].split("\n")
-    return b"".join(binascii.a2b_uu(line) for line in lines if line not in ("end", "`", ""))
-
-
-def _bits(text: str) -> bytes | None:
-    if not _BITS.fullmatch(text):
-        return None
-    digits = _WHITE_SPACE.sub("", text)
-    return int(digits, 2).to_bytes(len(digits) // 8, "big")
-
-
-def _dump(text: str) -> bytes | None:
-    """Output of ``xxd`` and ``hexdump -C``: an address, bytes, and the text they look like."""
-    lines = text.splitlines()
-    if not all(_DUMP_ADDRESS.fullmatch(line.split(maxsplit=1)[0]) for line in lines[:2] if line):
-        return None
-    return b"".join(_dumped_lines(lines)) or None
-
-
-def _dumped_lines(lines: list[str]) -> Iterator[bytes]:
-    for line in lines:
-        address, *groups = line.split() or [""]
-        if address in ("", "*"):
-            continue
-        if not _DUMP_ADDRESS.fullmatch(address):
-            raise ValueError("a line is no part of a dump")
-        digits = ""
-        for group in groups:
-            if not _DUMP_GROUP.fullmatch(group) or len(digits + group) > _DUMP_LINE_DIGITS:
-                break
-            digits += group
-        yield bytes.fromhex(digits)
+    return bytes(values) if max(values) < 256 else None
 
 
 def _base64(text: str) -> bytes | None:
@@ -196,33 +142,7 @@ def _base64(text: str) -> bytes | None:
     return base64.urlsafe_b64decode(padded) if _BASE64_URL.fullmatch(text) else None
 
 
-def _base32(text: str) -> bytes | None:
-    if not _BASE32.fullmatch(text):
-        return None
-    compact = _WHITE_SPACE.sub("", text).rstrip("=")
-    return base64.b32decode(compact + "=" * (-len(compact) % 8))
-
-
-def _base85(text: str) -> bytes | None:
-    compact = _WHITE_SPACE.sub("", text)
-    if compact.startswith("<~"):
-        return base64.a85decode(compact, adobe=True)
-    try:
-        found = base64.b85decode(compact)
-        if _as_text(found) is not None:
-            return found
-    except ValueError:
-        pass
-    return base64.a85decode(compact)
-
-
 _Decoder: TypeAlias = Callable[[str], bytes | None]
 
-_SPACED_DECODERS: tuple[_Decoder, ...] = (
-    _hexadecimal,
-    _bits,
-    _numbers,
-    _uuencoded,
-    _dump,
-)
-_DECODERS: tuple[_Decoder, ...] = (_base32, _base64, _base85)
+_SPACED_DECODERS: tuple[_Decoder, ...] = (_hexadecimal, _numbers)
+_DECODERS: tuple[_Decoder, ...] = (_base64,)

@@ -11,9 +11,10 @@ import html
 import json
 import quopri
 import re
-import unicodedata
 from collections.abc import Callable
 from urllib.parse import unquote
+
+from jeton._foreign import json_of
 
 __all__ = ["unescaped_text"]
 
@@ -36,17 +37,6 @@ _ONE_UNIT = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
 _BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2})+")
 _OCTAL = re.compile(r"(?:\\[0-3][0-7]{2}){2,}")
 _BRACED = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}|U\+([0-9A-F]{4,6})(?![0-9A-F])[ ]?")
-_NAMED = re.compile(r"\\N\{([A-Z0-9 -]{2,80})\}")
-_UTF_7 = re.compile(r"\+[A-Za-z0-9+/]{2,}-?")
-_PUNYCODE = re.compile(r"\bxn--([A-Za-z0-9-]+)")
-_TEX = re.compile(r"\\([\"'`^~=.uvHckr])(?:\{\\?([A-Za-z])\}|([A-Za-z]))")
-_TEX_MARKS = dict(
-    zip(
-        "\"'`^~=.uvHckr",
-        "\u0308\u0301\u0300\u0302\u0303\u0304\u0307\u0306\u030c\u030b\u0327\u0328\u030a",
-        strict=True,
-    )
-)
 _SHORT = re.compile(r"\\([ntr\"'/\\])")
 _SHORT_CHARACTERS = {"n": "\n", "t": "\t", "r": "\r"}
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -81,7 +71,7 @@ def _is_json(text: str) -> bool:
     if stripped[:1] + stripped[-1:] not in ("{}", "[]"):
         return False
     try:
-        json.loads(stripped)
+        json_of(stripped, any_integer=True)
     except (ValueError, RecursionError):
         return False
     return True
@@ -90,7 +80,7 @@ def _is_json(text: str) -> bool:
 def _unescaped_string(match: re.Match[str]) -> str:
     if "\\" not in match.group() and not _MAY_BE_ESCAPED.search(match.group()):
         return match.group()
-    string = json.loads(match.group())
+    string = json_of(match.group(), any_integer=True)
     if _is_json(string):
         # JSON inside a string is JSON that was escaped: it stands there as JSON.
         return unescaped_text(string)[0].strip()
@@ -104,7 +94,7 @@ def _literal(text: str) -> str:
         return text
     if stripped[0] == '"':
         try:
-            found = json.loads(stripped, strict=False)
+            found = json_of(stripped, strict=False, any_integer=True)
         except ValueError:
             inner = stripped[1:-1].replace('""', "")
             return text if '"' in inner else stripped[1:-1].replace('""', '"')
@@ -127,7 +117,7 @@ def _inner_literals(text: str) -> str:
         if len(_ESCAPE.findall(match.group())) < MIN_ESCAPES:
             return match.group()
         try:
-            found = json.loads(match.group(), strict=False)
+            found = json_of(match.group(), strict=False, any_integer=True)
         except ValueError:
             return match.group()
         return found if isinstance(found, str) else match.group()
@@ -245,71 +235,11 @@ def _quoted_printable(text: str) -> str:
         return text
 
 
-def _named(text: str) -> str:
-    r"""``\N{LATIN SMALL LETTER E WITH ACUTE}``."""
-    if "\\N{" not in text:
-        return text
-
-    def character(match: re.Match[str]) -> str:
-        try:
-            return unicodedata.lookup(match.group(1))
-        except KeyError:
-            return match.group()
-
-    return _NAMED.sub(character, text)
-
-
-def _utf_7(text: str) -> str:
-    if "+" not in text or not text.isascii():
-        return text
-    try:
-        new = text.encode("ascii").decode("utf-7")
-    except UnicodeDecodeError:
-        return text
-    # Every run has to be text: in sums and addresses none is.
-    letters = [c for c in new if not c.isascii()]
-    is_text = len(letters) >= MIN_ESCAPES and all(c.isprintable() for c in letters)
-    return new if is_text and len(_UTF_7.findall(text)) >= MIN_ESCAPES else text
-
-
-def _punycode(text: str) -> str:
-    if "xn--" not in text:
-        return text
-
-    def word(match: re.Match[str]) -> str:
-        try:
-            return match.group(1).encode("ascii").decode("punycode")
-        except UnicodeError:
-            return match.group()
-
-    return _PUNYCODE.sub(word, text)
-
-
-def _tex_accents(text: str) -> str:
-    r"""``\'{e}``, where a text has several."""
-    if "\\" not in text or len(_TEX.findall(text)) < MIN_ESCAPES:
-        return text
-
-    def letter(match: re.Match[str]) -> str:
-        mark, braced, bare = match.groups()
-        # Commands such as \cup begin with a letter too.
-        if mark.isalpha() and braced is None:
-            return match.group()
-        composed = unicodedata.normalize("NFC", (braced or bare) + _TEX_MARKS[mark])
-        return composed if len(composed) == 1 else match.group()
-
-    return _TEX.sub(letter, text)
-
-
 _FORMS: tuple[Callable[[str], str], ...] = (
     _quoted_printable,
     _code_points,
     _bytes_of_code,
     _entities,
     _percents,
-    _named,
-    _utf_7,
-    _punycode,
-    _tex_accents,
     _short_escapes,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from jeton.metrics import LengthCounts
 
-__all__ = ["BatchPadding", "ChunkOverlap", "batch_padding", "chunk_overlap", "fixed_truncation"]
+__all__ = ["BatchPadding", "ChunkOverlap", "batch_padding", "chunk_overlap"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,3 @@ def chunk_overlap(lengths: LengthCounts, *, chunk_tokens: int, overlap_tokens: i
         n_chunks += pieces * count
         n_repeated += (pieces - 1) * overlap_tokens * count
     return ChunkOverlap(n_chunks, n_repeated)
-
-
-def fixed_truncation(lengths: LengthCounts, *, max_length: int) -> tuple[int, int]:
-    """``(documents that are cut, tokens cut from them)`` at a fixed length."""
-    return lengths.above(max_length)

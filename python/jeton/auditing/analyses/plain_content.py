@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton.auditing.analyses.markup import without_comments
 from jeton.auditing.analyses.minified_json import find_json
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
@@ -188,7 +189,7 @@ def with_literals_as_json(text: str) -> tuple[str, int]:
     if len(stripped) > MAX_LITERAL_CHARS:
         return text, 0
     try:
-        json.loads(stripped)
+        json_of(stripped, any_integer=True)
     except (ValueError, RecursionError):
         try:
             new = json.dumps(ast.literal_eval(stripped), ensure_ascii=False, separators=(",", ":"))

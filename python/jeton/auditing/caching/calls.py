@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -247,7 +248,7 @@ def _weights(
 
     The input of a request is one equation. Its marked prefix, read and written, is another.
     """
-    by_model: dict[int, list[tuple[NDArray[np.float64], float]]] = {}
+    by_model: dict[int, list[tuple[NDArray[Any], float]]] = {}
     for row in rows.tolist():
         words = sent.of_request(row)
         model = int(columns.model[row])  # type: ignore[attr-defined]

@@ -213,6 +213,8 @@ def _tries(
     prices: LogPrices,
 ) -> list[_Step]:
     fault = max((found[p] for p in own), key=lambda judged: judged.n_tokens)
+    if fault.verdict is CacheVerdict.CHANGED:
+        fault = found[own[0]]  # the first block that changed is the one to look at
     if fault.verdict is CacheVerdict.PROVIDER or not state.ordered[own[0]].blocks:
         return [_as_read(state, found, own, fault, prices)]
     tried = []

@@ -128,11 +128,9 @@ def figures_of(
     total = sum(call.input_tokens for call in ordered)
     read = sum(max(use.read, 0) for use in uses)
     written = sum(use.written for use in uses)
-    largest: dict[tuple[int, int], int] = {}
+    largest: dict[tuple[int, int, int], int] = {}
     for call in ordered:
-        n_static = call.n_static()
-        first = call.blocks[n_static].hash if n_static < len(call.blocks) else 0
-        key = (call.session, call.agent or first)
+        key = _talk(call)
         largest[key] = max(largest.get(key, 0), call.input_tokens)
     unread = sum(
         min(use.written, own.n_tokens)
@@ -145,3 +143,14 @@ def figures_of(
         "rewrite_factor": written / sum(largest.values()) if largest else 0.0,
         "waste_share": float(sum((s.usd for s in steps), Decimal(0)) / bill) if bill else 0.0,
     }
+
+
+def _talk(call: Call) -> tuple[int, int, int]:
+    """Return a key of a conversation; requests of one turn that begin alike have one key."""
+    if call.session:
+        return call.session, call.agent, 0
+    n_static = call.n_static()
+    rest = call.blocks[n_static:]
+    if not rest or rest[-1].place == rest[0].place:
+        return -1, call.model, n_static
+    return 0, 0, rest[0].hash

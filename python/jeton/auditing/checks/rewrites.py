@@ -28,7 +28,7 @@ from jeton.auditing.analyses.layout import (
     with_usual_spacing,
 )
 from jeton.auditing.analyses.markup import without_markup_noise
-from jeton.auditing.analyses.minified_json import without_json_layout, without_repeated_keys
+from jeton.auditing.analyses.minified_json import without_json_layout
 from jeton.auditing.analyses.repetition import without_repeated_passages
 from jeton.auditing.analyses.rewriting import Rewrite, chain
 from jeton.auditing.analyses.unicode_forms import (
@@ -40,10 +40,9 @@ from jeton.auditing.analyses.unicode_forms import (
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
 from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
-from jeton.auditing.measures.whitespace import without_needless_whitespace
 from jeton.findings import Figure, Finding, Severity
 
-__all__ = ["MIN_SHARE", "REWRITES", "RewriteCheck", "rewrite_finding", "rewrite_of"]
+__all__ = ["MIN_SHARE", "REWRITES", "RewriteCheck", "rewrite_finding"]
 
 MIN_SHARE = 0.01
 """Share of tokens from which most rewrites are told. Our choice, as for white space: the rewrite is
@@ -252,25 +251,6 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
     }
 )
 """By the id of the finding."""
-
-
-def _without_needless_whitespace(text: str) -> tuple[str, int]:
-    new = without_needless_whitespace(text)
-    return new, len(text) - len(new)
-
-
-_REWRITES_OF_OTHER_CHECKS: Mapping[str, Rewrite] = MappingProxyType(
-    {
-        "whitespace-runs": _without_needless_whitespace,
-        "json-repeated-keys": chain(without_json_layout, without_repeated_keys),
-    }
-)
-
-
-def rewrite_of(id: str) -> Rewrite | None:  # noqa: A002
-    """Return the rewrite that a finding proposes, by its id; None if it proposes none."""
-    check = REWRITES.get(id)
-    return _REWRITES_OF_OTHER_CHECKS.get(id) if check is None else check.rewrite
 
 
 def rewrite_finding(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: A002

@@ -25,6 +25,7 @@ from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton._core import Tokenizer, compress_zstd, decompress, from_canonical
 from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
+from jeton._foreign import json_of
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.rewriting import STEPS
@@ -227,7 +228,7 @@ class Baseline:
             raise FormatError(str(error), path=path) from None
         try:
             refuse_archive(path or "", bytes(text[:HEAD_BYTES]), expected="a baseline")
-            plain = json.loads(text)
+            plain = json_of(text)
         except RecordError as error:
             raise FormatError(str(error), path=path) from None
         except (ValueError, RecursionError):

@@ -169,13 +169,13 @@ def _count_of(
         return TextCount(1.0, _frame(billed - counted), is_exact=True)
     learnt = slope_and_frame(counted, billed)
     if learnt is not None:
-        slope, frame = learnt
-        return TextCount(slope, round(frame), is_exact=False)
-    slope = 1.0
+        return TextCount(learnt.slope, round(learnt.frame_tokens), is_exact=False, low=learnt.low)
+    slope = low = 1.0
     if belongs is not None and not belongs.is_own:
-        slope = float(stand_in(model).factor("any").value)
+        factor = stand_in(model).factor("any")
+        slope, low = float(factor.value), float(factor.low)
     rest = billed - np.rint(counted * slope).astype(np.int64)
-    return TextCount(slope, _frame(rest), is_exact=False)
+    return TextCount(slope, _frame(rest), is_exact=False, low=low)
 
 
 def _is_in_use(vocabulary: str, name: str, tokenizer: Tokenizer) -> bool:

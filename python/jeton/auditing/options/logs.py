@@ -104,12 +104,13 @@ def template_renderer(path: str | os.PathLike[str]) -> ChatRenderer:
     from pathlib import Path
 
     from jeton.chat import ChatTemplate
+    from jeton.formats.documents import read_template
 
     place = Path(path)
     template = (
         ChatTemplate.from_folder(place)
         if place.is_dir()
-        else ChatTemplate.from_source(place.read_text(encoding="utf-8"))
+        else ChatTemplate.from_source(read_template(place))
     )
 
     # A pattern that cannot be compiled is an error now, not an issue of every record.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from jeton._archives import HEAD_BYTES, refuse_archive
+from jeton._foreign import toml_of
 from jeton._nearest import nearest
 from jeton.auditing.options.preprocessing_steps import step_named
 from jeton.errors import UsageError
@@ -142,7 +143,7 @@ def read_pipeline(path: str | os.PathLike[str]) -> Pipeline:
     stored = file.read_bytes()
     refuse_archive(str(file), stored[:HEAD_BYTES], expected="a TOML file of settings")
     try:
-        data = tomllib.loads(stored.decode("utf-8"))
+        data = toml_of(stored.decode("utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file}: not valid TOML: {error}\nhint: correct that line") from error
     except UnicodeDecodeError as error:

@@ -171,7 +171,8 @@ def _of_models(
         )
     raise UsageError(
         "no tokenizer was given, and no model that has one\n"
-        "hint: --tokenizer names one; or --price-model or --model says whose it is"
+        "hint: --tokenizer names one (gpt-4o names the one of that model); or --price-model or "
+        "--model says whose it is"
     )
 
 

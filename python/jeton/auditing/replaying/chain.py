@@ -130,6 +130,7 @@ def _remedy(
         f"{n_before:,} requests tokenized and priced again: {ledgers[0].usd:,.6g} USD before, "
         f"{ledgers[1].usd:,.6g} USD after"
     )
+    said += _slope_interval(states[0])
     if not scale.is_whole:
         said += f"; {_interval(states, scale)}"
     return Remedy(
@@ -211,6 +212,17 @@ class _Scale:
         if len(self.factors) == 1:
             return next(iter(self.factors.values()))
         return self.factors.get(model, Decimal(1))
+
+
+def _slope_interval(requests: BilledRequests) -> str:
+    """Return how well the tokens are known that a provider bills for ours; empty: exactly."""
+    error = float((1 - requests.low / np.maximum(requests.slope, 1e-9)).max(initial=0))
+    if error <= 0:
+        return ""
+    return (
+        f"; tokens billed for each of ours are known within {error:.2%}: the lower end is "
+        "promised, less half a token a request for the provider's rounding"
+    )
 
 
 def _interval(states: tuple[BilledRequests, BilledRequests], scale: _Scale) -> str:

@@ -37,6 +37,8 @@ class BilledRequests:
         columns: Usage of each request, as it would be billed now.
         prompt: int64 (n,), the prompt of each request.
         slope: float64 (n,), tokens that the provider bills for each counted one.
+        low: float64 (n,), the least slope that its interval allows; what goes is billed by it.
+        rounding: float64 (n,), tokens of the first change that the provider's rounding may keep.
         head: int64 (n,), tokens beside the text, in front of it; the rest stands behind it.
         times: float64 (n,), when each is sent, seconds; NaN: not known.
         prompts: The prompts now.
@@ -49,6 +51,8 @@ class BilledRequests:
     columns: Columns
     prompt: _Ints
     slope: NDArray[np.float64]
+    low: NDArray[np.float64]
+    rounding: NDArray[np.float64]
     head: _Ints
     times: NDArray[np.float64]
     prompts: Prompts
@@ -79,11 +83,15 @@ class BilledRequests:
         if prompts is self.prompts:
             return self
         changed = self.prompts.prompt_of_block[prompts.tokens != self.prompts.tokens]
-        columns = self.columns
-        rows = np.flatnonzero(np.isin(self.prompt, changed))
-        if len(rows):
-            columns = self._billed_again(rows, prompts)
-        return replace(self, prompts=prompts, columns=columns)
+        is_changed = np.isin(self.prompt, changed)
+        if not is_changed.any():
+            return replace(self, prompts=prompts)
+        return replace(
+            self,
+            prompts=prompts,
+            columns=self._billed_again(np.flatnonzero(is_changed), prompts),
+            rounding=np.where(is_changed, 0, self.rounding),
+        )
 
     def kept(self, mask: NDArray[np.bool_]) -> BilledRequests:
         """Return some of the requests; the others are not sent any more."""
@@ -92,6 +100,8 @@ class BilledRequests:
             columns=taken(self.columns, mask),
             prompt=self.prompt[mask],
             slope=self.slope[mask],
+            low=self.low[mask],
+            rounding=self.rounding[mask],
             head=self.head[mask],
             times=self.times[mask],
             rule=self.rule[mask],
@@ -109,29 +119,38 @@ class BilledRequests:
         )
         return replace(self, columns=with_extras(columns, self.columns))
 
-    def sizes(self, prompts: Prompts) -> tuple[_Ints, _Ints]:
-        """Return billed tokens of the blocks of all requests, request by request.
+    def _blocks(self, prompts: Prompts) -> tuple[_Ints, _Ints, _Ints]:
+        """Return billed tokens of the blocks of all requests, and those that other prompts save.
 
         Returns:
-            int64 (n + 1,), the first block of each request; int64 (n_blocks,), their tokens.
+            int64 (n + 1,), the first block of each request; int64 (n_blocks,), their tokens;
+            int64 (n_blocks,), the tokens that each loses, below 0 where it grows.
         """
-        n_blocks = np.diff(prompts.offsets)[self.prompt]
+        n_blocks = np.diff(self.prompts.offsets)[self.prompt]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_blocks)])
-        place = np.repeat(prompts.offsets[self.prompt] - offsets[:-1], n_blocks)
-        place += np.arange(offsets[-1])
-        counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(prompts.tokens[place])])
-        before, share = (np.repeat(v, n_blocks) for v in (counted[offsets[:-1]], self.slope))
-        # Edges are rounded, not sizes: a request has as many tokens however it is cut.
-        starts, ends = (np.rint((c - before) * share) for c in (counted[:-1], counted[1:]))
-        sizes = (ends - starts).astype(np.int64)
-        return offsets, sizes
+        row = np.repeat(np.arange(len(self)), n_blocks)
+        place = self.prompts.offsets[self.prompt[row]] - offsets[row] + np.arange(offsets[-1])
+        slope, low = self.slope[row], self.low[row]
+        was, now = self.prompts.tokens[place], prompts.tokens[place]
+        sizes = _rounded(was, offsets[row], slope)
+        less = (was - now) * np.where(was > now, low, slope)
+        lost = np.bincount(row, np.maximum(less, 0), len(self))
+        kept = np.maximum(lost - self.rounding, 0) / np.maximum(lost, 1e-9)
+        less = np.where(less > 0, less * kept[row], less)
+        # Over all requests, too: alike requests do not all round to the same side.
+        whole = np.diff(np.rint(np.cumsum(less)), prepend=0).astype(np.int64)
+        # A bill that is our own count is counted again.
+        return (
+            offsets,
+            sizes,
+            np.where(low < slope, whole, sizes - _rounded(now, offsets[row], slope)),
+        )
 
     def _billed_again(self, rows: NDArray[np.intp], prompts: Prompts) -> Columns:
         own = replace(self.kept(_mask(rows, len(self))), prompts=self.prompts)
-        offsets, before = own.sizes(self.prompts)
-        _, after = own.sizes(prompts)
+        offsets, *by_block = own._blocks(prompts)
         width = int(np.diff(offsets).max(initial=0))
-        sizes, now = (_padded(values, offsets, width) for values in (before, after))
+        sizes, less = (_padded(values, offsets, width) for values in by_block)
         columns = own.columns
         billed = np.maximum(columns.input_tokens, 0)
         read = np.clip(columns.cache_read_tokens, 0, billed)
@@ -140,7 +159,7 @@ class BilledRequests:
         tail = np.maximum(billed - head - sizes.sum(axis=1), 0)
         order = np.concatenate([head[:, None], sizes, tail[:, None]], axis=1)
         cut = cut_by_cache(order, read, written)[:, 1:-1]
-        gone = _gone(sizes - now, cut)
+        gone = _gone(less, cut)
         fresh = billed - read - written - gone[:, _FRESH]
         read_now, written_now = read - gone[:, _CACHED], written - gone[:, _WRITTEN]
         read_now, written_now, fresh = self._by_rules(
@@ -254,6 +273,20 @@ def _gone(less: _Ints, cut: _Ints) -> _Ints:
     gone[:, _FRESH] -= np.where(~has_written & has_fresh, more, 0).sum(axis=1)
     gone[:, _CACHED] -= np.where(~has_written & ~has_fresh, more, 0).sum(axis=1)
     return gone
+
+
+def _rounded(counted: _Ints, first: _Ints, slope: NDArray[np.float64]) -> _Ints:
+    """Return billed tokens of blocks; edges are rounded, so that their cuts change no sum.
+
+    Args:
+        counted: int64 (n,), our counts.
+        first: int64 (n,), place of the first block of each one's request.
+        slope: float64 (n,), tokens billed for each counted one.
+    """
+    edges = np.concatenate([np.zeros(1, np.int64), np.cumsum(counted)])
+    starts, ends = ((edge - edges[first]) * slope for edge in (edges[:-1], edges[1:]))
+    sizes: _Ints = (np.rint(ends) - np.rint(starts)).astype(np.int64)
+    return sizes
 
 
 def _mask(rows: NDArray[np.intp], n: int) -> NDArray[np.bool_]:

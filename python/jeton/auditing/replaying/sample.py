@@ -23,6 +23,9 @@ __all__ = ["documents_as_requests", "logged_requests"]
 
 _DAY_S = 86_400
 
+ROUNDING = 0.5
+"""Tokens by which a provider's count of a request may differ from what it would be unrounded."""
+
 MAX_DOCUMENT_ROWS = 200_000
 """Rows that stand for copies of drawn documents; more copies are taken in proportion."""
 
@@ -45,7 +48,7 @@ def logged_requests(evidence: Evidence, found: BilledBreakdown) -> BilledRequest
               columns.model.tolist()]  # fmt: skip
     prompts = evidence.prompts
     counted = prompts.per_prompt()[prompt]
-    slope = np.array([count.slope for count in counts])
+    slope, low = (np.array([getattr(c, end) for c in counts]) for end in ("slope", "low"))
     billed = columns.input_tokens
     waits = billed < 0
     if waits.any():
@@ -54,6 +57,8 @@ def logged_requests(evidence: Evidence, found: BilledBreakdown) -> BilledRequest
         output = round(evidence.output_tokens_per_request)
         columns = _with_counts(columns, waits, own, output)
         billed = columns.input_tokens
+    # Usage never tells a slope exactly, since each request is rounded.
+    is_learnt = ~waits & np.array([not count.is_exact for count in counts], dtype=np.bool_)
     slope = np.minimum(slope, billed / np.maximum(counted, 1))
     frame = np.array([count.frame_tokens for count in counts], dtype=np.int64)
     head = np.clip(np.minimum(frame, billed - np.rint(counted * slope)), 0, None)
@@ -62,6 +67,8 @@ def logged_requests(evidence: Evidence, found: BilledBreakdown) -> BilledRequest
         columns=columns,
         prompt=prompt,
         slope=slope,
+        low=np.where(is_learnt, np.minimum(low, np.nextafter(slope, 0)), slope),
+        rounding=np.where(is_learnt, ROUNDING, 0),
         head=head.astype(np.int64),
         times=columns.time_s,
         prompts=prompts,
@@ -128,6 +135,8 @@ def documents_as_requests(
         columns=columns,
         prompt=prompt,
         slope=slope,
+        low=slope,
+        rounding=np.zeros(n),
         head=zeros,
         times=times,
         prompts=prompts,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,7 +64,7 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     """Take tokens out that a text does not need, those first that cost it least.
 
     In BPE only tokens go that no other token is made of. Bytes, single characters, special and
-    added tokens, and what the chat template of a model's folder writes never go.
+    added tokens, and what the chat template of a model's folder or GGUF file writes never go.
 
     \b
     Examples:
@@ -89,7 +88,6 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
             base=base,
             n_tokens=given["n_tokens"],
             keep=keep,
-            keep_text=chat_template_text(tokenizer_name),
             keep_ids=given["keep_ids"],
             reading=reading,
         )
@@ -102,19 +100,6 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
             f"{found.n_protected:,} could not go; {saved.change.n_new_ids:,} ids"
         )
         streams.say(say_held_out(found.held_out))
-
-
-def chat_template_text(tokenizer_name: str) -> str:
-    """Returns the text of the chat template in a tokenizer's folder; empty where there is none."""
-    from jeton.formats.chat_templates import find_chat_templates
-    from jeton.formats.documents import read_object
-
-    place = Path(tokenizer_name)
-    folder = place if place.is_dir() else place.parent
-    if not place.exists():
-        return ""
-    templates = find_chat_templates(folder, read_object(folder / "tokenizer_config.json") or {})
-    return "\n".join([templates.text or "", *templates.others.values()])
 
 
 def _as_json(found: Pruned, saved: SavedChange) -> dict[str, Any]:

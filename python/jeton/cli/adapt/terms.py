@@ -113,7 +113,7 @@ def terms(inputs: tuple[str, ...], **given: Any) -> None:
             reading=replace(reading, hold_out=0.0),
         )
     if not write_json(given["json_file"], lambda: _as_json(found)):
-        _show(found)
+        _show(found, has_model=model is not None)
 
 
 def model_of(name: str | None, gpu_name: str) -> tuple[Any, Any, Path | None]:
@@ -170,7 +170,7 @@ def _as_json(found: TermWorth) -> dict[str, Any]:
     }
 
 
-def _show(found: TermWorth) -> None:
+def _show(found: TermWorth, *, has_model: bool) -> None:
     from jeton._plain import counted
     from jeton.cli import tables
 
@@ -186,6 +186,10 @@ def _show(found: TermWorth) -> None:
         f"{len(free.reserved):,} reserved; {len(free.unreachable):,} tokens are unreachable, "
         f"{len(free.undertrained):,} have a row that was never trained"
     )
+    if found.stop is None and has_model:
+        streams.write_line(
+            "the model has no output layer, so that a slot costs a row of memory and no time"
+        )
     if found.stop is not None:
         stop = found.stop
         more = "; more may pay: look at more slots" if stop.is_at_an_end else ""

@@ -123,7 +123,7 @@ def _print(found: MemoryPrediction) -> None:
     headings = ["IN", "EXPECTED GIB", "INTERVAL GIB", "OF CAPACITY"]
     rows = [["now", *_row(forecast.now_bytes, "", forecast.capacity_bytes)]]
     for place, seconds in enumerate(forecast.seconds):
-        if seconds > forecast.horizon_seconds * (1 + 1e-9):
+        if seconds > forecast.horizon_seconds:
             break
         ends = ""
         if forecast.low_bytes:

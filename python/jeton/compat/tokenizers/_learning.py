@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from jeton._core import PretokenCounts, TextBatch, train_characters, train_pieces
+from jeton._core import Tokenizer as CoreTokenizer
 from jeton.compat.tokenizers._cores import probe, written
+from jeton.errors import TrainingError
 from jeton.pretokenizing.segmenters import in_batches
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ __all__ = ["BATCH_CHARS", "batches", "count", "learn_merges", "learn_pieces", "l
 BATCH_CHARS: Final = 1 << 22
 """Texts are counted in batches of about this many characters: little beside what counting takes."""
 
+
+_MOST_TOKENS: Final = 1 << 24
+"""The core's limit, far above any alphabet."""
 
 SEED_SIZE: Final = 1_000_000
 """Candidates of a Unigram model, as in the other library."""
@@ -79,8 +84,7 @@ def learn_tokens(
         "continuing_prefix": continuing_prefix,
         "max_input_chars_per_word": 100,
     }
-    trained = train_characters(counts, json.dumps(options))
-    return trained.get_vocab()
+    return _trained(counts, options).get_vocab()
 
 
 def learn_merges(
@@ -115,10 +119,24 @@ def learn_merges(
     )
     for texts, weights in in_batches(dict(_as_text(counts))):
         plain.add(TextBatch.from_texts(texts), weights=weights, whole=True)
-    model = json.loads(train_characters(plain, json.dumps(options)).to_hf_json())["model"]
+    model = json.loads(_trained(plain, options).to_hf_json())["model"]
     pairs = (pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"])
     merges = [(left, right) for left, right in pairs]
     return model["vocab"], merges
+
+
+def _trained(counts: PretokenCounts, options: dict[str, Any]) -> CoreTokenizer:
+    """A tokenizer of characters; one without merges where the size has no room for all of them.
+
+    The other library exceeds a size that its special tokens and characters do not fit in.
+    """
+    try:
+        return train_characters(counts, json.dumps(options))
+    except TrainingError as error:
+        if " is too small" not in str(error):
+            raise
+        least = {**options, "vocab_size": _MOST_TOKENS, "max_token_length": 1}
+        return train_characters(counts, json.dumps(least))
 
 
 def _as_text(counts: PretokenCounts) -> Iterator[tuple[str, int]]:

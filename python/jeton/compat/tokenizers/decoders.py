@@ -202,7 +202,10 @@ class DecodeStream:
     def step(self, tokenizer: Tokenizer, id: int | Iterable[int]) -> str | None:  # noqa: A002
         """The text that is certain with this id or these, or None."""
         new = list(id) if isinstance(id, Iterable) else [id]
-        numbers = [unsigned(number, "id", most=MAX_ID) for number in new]
+        try:
+            numbers = [unsigned(number, "id", most=MAX_ID) for number in new]
+        except OverflowError as error:
+            raise TypeError(str(error)) from None
         if not self._prefix and self._ids:
             prefix = tokenizer.decode(self._ids, self._skip)
             if not prefix.endswith("\ufffd"):
@@ -212,10 +215,11 @@ class DecodeStream:
         if len(text.encode()) <= len(self._prefix.encode()) or text.endswith("\ufffd"):
             return None
         if not text.startswith(self._prefix):
+            # Programs look for the first three words, and begin a new stream.
             raise DecodeError(
-                f"the text of the stream became {text!r}, which does not begin with what was given "
-                f"before, {self._prefix!r}\nhint: jeton.Tokenizer.decode_stream gives text only "
-                "when it is certain"
+                f"Invalid prefix encountered while decoding stream. Token ID: {numbers[-1]}, "
+                f"Expected prefix: {self._prefix!r}, Actual string: {text!r}\n"
+                "hint: jeton.Tokenizer.decode_stream gives text only when it is certain"
             )
         piece = text[len(self._prefix) :]
         n_new = len(self._ids) - self._n_prefix

@@ -16,6 +16,7 @@ from transformers.tokenization_utils_tokenizers import TokenizersBackend
 from jeton._files import write_whole
 from jeton.compat.tokenizers import Tokenizer
 from jeton.compat.transformers.chats import apply_chat_template
+from jeton.compat.transformers.new_ids import with_ids_of_its_own
 from jeton.errors import JetonError, UsageError
 
 __all__ = ["JetonBackend", "JetonTokenizer", "class_over_jeton", "from_transformers"]
@@ -165,7 +166,7 @@ def _clip_backend(state: bytes, encode_special_tokens: bool) -> Tokenizer:
 
 def _adopted(backend: Any, kind: type[Any]) -> Tokenizer:
     """The core in place of a class's backend."""
-    tokenizer = Tokenizer.from_str(backend.to_str())
+    tokenizer = Tokenizer.from_str(with_ids_of_its_own(backend.to_str()))
     tokenizer.encode_special_tokens = backend.encode_special_tokens
     if hasattr(kind, "_wrap_decode_method_backend_tokenizer"):
         tokenizer.__class__ = _ClipBackend

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._archives import HEAD_BYTES, refuse_archive
+from jeton._foreign import json_of
 from jeton.errors import LimitError, RecordError, UsageError
 
 __all__ = [
@@ -132,7 +132,7 @@ def _json_rows(text: str, source: str) -> Iterator[dict[str, Any]]:
 
 def _loads(text: str) -> Any:
     # Amounts as decimals: a float would lose the cent that is looked for.
-    return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+    return json_of(text, parse_float=Decimal, parse_constant=_refuse)
 
 
 def _refuse(name: str) -> Any:

@@ -102,8 +102,8 @@ class AnswerIndex:
         """
         if len(self._tickets) >= 2 * MAX_ANSWERS:
             last = self._drop_old(ticket - MAX_ANSWERS, last)
-        self._append(identity.key, KnownAnswer(
-            identity.scope, identity.digest, identity.output, given, ticket), last)  # fmt: skip
+        key, scope, _, digest, output = identity
+        self._append(key, (scope, digest, output, given, ticket), last)
 
     def improve(self, slot: int, output: int, given: int) -> int | None:
         """Keep larger counts of an answer; the number of its row, or None if they are no larger."""
@@ -152,13 +152,15 @@ class AnswerIndex:
         for answer in answers:
             last = self._append(key, answer, last)
 
-    def _append(self, key: int, answer: KnownAnswer, last: int) -> int:
+    def _append(self, key: int, answer: tuple[int, int, int, int, int], last: int) -> int:
+        """Keep the values of a `KnownAnswer`; returns its place."""
         slot = len(self._tickets)
-        self._tickets.append(answer.ticket)
-        self._digests.append(answer.digest)
-        self._scopes.append(answer.scope)
-        self._outputs.append(answer.output)
-        self._inputs.append(answer.input)
+        scope, digest, output, given, ticket = answer
+        self._tickets.append(ticket)
+        self._digests.append(digest)
+        self._scopes.append(scope)
+        self._outputs.append(output)
+        self._inputs.append(given)
         self._next.append(-1)
         if last >= 0:
             self._next[last] = slot

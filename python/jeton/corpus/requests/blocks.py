@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 
-__all__ = ["BlockKind", "Blocks", "kinds_of_last_turn", "passages_in"]
+__all__ = ["BlockKind", "Blocks", "kinds_of_last_turn", "may_have_passages", "passages_in"]
 
 
 class BlockKind(IntEnum):
@@ -37,9 +37,13 @@ class BlockKind(IntEnum):
     """Text of which the log does not say what it is, or a document."""
 
 
-_ASSISTANTS = ("assistant", "model", "gpt", "bot", "ai", "chatgpt")
-_SYSTEMS = ("system", "developer")
-_TOOLS = ("tool", "function", "toolresult", "tool_result")
+_ASSISTANTS = frozenset(("assistant", "model", "gpt", "bot", "ai", "chatgpt"))
+_SYSTEMS = frozenset(("system", "developer"))
+_TOOLS = frozenset(("tool", "function", "toolresult", "tool_result"))
+# Plain numbers: a log has millions of blocks, which go from process to process.
+_SYSTEM, _EARLIER, _PASSAGE, _QUESTION = map(
+    int, (BlockKind.SYSTEM, BlockKind.EARLIER, BlockKind.PASSAGE, BlockKind.QUESTION)
+)
 
 _MAX_SEARCHED = 1 << 20
 """Characters of a message in which passages are looked for: later ones stay in the question."""
@@ -58,8 +62,8 @@ _END = re.compile(
 )
 
 
-def kinds_of_last_turn(roles: Sequence[str]) -> list[BlockKind]:
-    """Return the kind of each message's block by the roles of a chat.
+def kinds_of_last_turn(roles: Sequence[str]) -> list[int]:
+    """Return the kind of each message's block (`BlockKind`) by the roles of a chat.
 
     Messages up to the last answer are earlier turns; results of tools behind it are passages.
 
@@ -68,19 +72,27 @@ def kinds_of_last_turn(roles: Sequence[str]) -> list[BlockKind]:
 
     Example:
         >>> kinds_of_last_turn(["system", "user"])
-        [<BlockKind.SYSTEM: 1>, <BlockKind.QUESTION: 4>]
+        [1, 4]
     """
-    last = max((i for i, role in enumerate(roles) if role in _ASSISTANTS), default=-1)
-    kinds = []
-    for place, role in enumerate(roles):
+    kinds: list[int] = []
+    later = _QUESTION
+    for role in reversed(roles):
         if role in _SYSTEMS:
-            kinds.append(BlockKind.SYSTEM)
-        elif place <= last:
-            kinds.append(BlockKind.EARLIER)
+            kinds.append(_SYSTEM)
+        elif later == _EARLIER or role in _ASSISTANTS:
+            later = _EARLIER
+            kinds.append(_EARLIER)
+        elif role == "user":
+            kinds.append(_QUESTION)
         else:
-            is_result = role.lower() in _TOOLS
-            kinds.append(BlockKind.PASSAGE if is_result else BlockKind.QUESTION)
+            kinds.append(_PASSAGE if role.lower() in _TOOLS else _QUESTION)
+    kinds.reverse()
     return kinds
+
+
+def may_have_passages(text: str) -> bool:
+    """Return False where a look at a message is enough to see that `passages_in` finds none."""
+    return "<" in text or " 1" in text or "[1]" in text or "#1" in text
 
 
 def passages_in(text: str) -> list[tuple[BlockKind, int, int]]:
@@ -96,7 +108,7 @@ def passages_in(text: str) -> list[tuple[BlockKind, int, int]]:
     Returns:
         Kind, first and last code point (half-open) of each span, in order and without a gap.
     """
-    if "<" not in text and "[1]" not in text and " 1" not in text and "#1" not in text:
+    if not may_have_passages(text):
         return [(BlockKind.QUESTION, 0, len(text))]
     starts = [
         match
@@ -213,8 +225,8 @@ class Blocks:
             np.concatenate([np.empty(0, np.int64), *(p.ends for p in parts)]),
         )
 
-    def texts(self, batch: TextBatch) -> TextBatch:
-        """Return the text of each block as a document of its own, in order.
+    def texts(self, batch: TextBatch) -> list[bytes]:
+        """Return the text of each block, in order.
 
         Args:
             batch: The texts of the requests.
@@ -222,7 +234,7 @@ class Blocks:
         first = np.repeat(np.asarray(batch.offsets)[:-1], np.diff(self.offsets))
         data = batch.data.data
         starts, ends = (first + self.starts).tolist(), (first + self.ends).tolist()
-        return TextBatch.from_texts([bytes(data[a:b]) for a, b in zip(starts, ends, strict=True)])
+        return [bytes(data[a:b]) for a, b in zip(starts, ends, strict=True)]
 
 
 def _in_bytes(text: str, blocks: Sequence[int]) -> list[int]:
@@ -231,7 +243,8 @@ def _in_bytes(text: str, blocks: Sequence[int]) -> list[int]:
     place, n_bytes = 0, 0
     for at in range(0, len(blocks), 3):
         kind, start, end = blocks[at : at + 3]
-        n_bytes += _n_bytes(text[place:start])
+        if start > place:
+            n_bytes += _n_bytes(text[place:start])
         first = n_bytes
         n_bytes += _n_bytes(text[start:end])
         place = end

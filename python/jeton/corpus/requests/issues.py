@@ -30,7 +30,7 @@ ISSUE_KINDS: dict[str, str] = {
     "missing_response": "requests without an answer: their output is not seen",
     "missing_usage": "requests without the provider's token counts",
     "usage_half_known": "requests of which the input is known and not the output, or the reverse: "
-    "not in the bill",
+    "the known count is in the bill",
     "missing_time": "requests without a time",
     "missing_model": "requests without the model's name",
     "missing_domain": "requests or documents without the field of the domain: in no domain",

@@ -13,7 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from jeton.corpus.requests.blocks import BlockKind, kinds_of_last_turn, passages_in
+from jeton.corpus.requests.blocks import (
+    BlockKind,
+    kinds_of_last_turn,
+    may_have_passages,
+    passages_in,
+)
 from jeton.corpus.requests.sent import SentChat, compact_json, plain_value
 
 __all__ = [
@@ -87,6 +92,9 @@ _EXTRAS: Final = frozenset(
 """Fields of a message that make more of it than its content."""
 
 
+_TOOL, _QUESTION = int(BlockKind.TOOL), int(BlockKind.QUESTION)
+
+
 @dataclass(slots=True)
 class CountedChat:
     """Messages as they are counted.
@@ -113,23 +121,27 @@ class CountedChat:
 
     def joined_blocks(self) -> tuple[str, tuple[int, ...]]:
         """Return ``joined()``, and kind, start and end (code points) of each of its blocks."""
-        pieces = [(BlockKind.TOOL, compact_json(tool)) for tool in self.tools or ()]
+        pieces = [(_TOOL, compact_json(tool)) for tool in self.tools or ()]
         kinds = kinds_of_last_turn([message["role"] for message in self.messages])
         for kind, message in zip(kinds, self.messages, strict=True):
             pieces.append((kind, message["content"]))
             if len(message) > 2:
                 pieces.extend((kind, call) for call in _calls_of(message))
-        pieces = [piece for piece in pieces if piece[1]]
+        texts: list[str] = []
         blocks: list[int] = []
         at = 0
         for kind, text in pieces:
-            if kind == BlockKind.QUESTION:
-                for part, start, end in passages_in(text):
-                    blocks += (part, at + start, at + end)
+            if not text:
+                continue
+            end = at + len(text)
+            if kind != _QUESTION or not may_have_passages(text):
+                blocks += (kind, at, end)
             else:
-                blocks += (kind, at, at + len(text))
-            at += len(text) + 1
-        return "\n".join([text for _, text in pieces]), tuple(map(int, blocks))
+                for part, first, behind in passages_in(text):
+                    blocks += (int(part), at + first, at + behind)
+            texts.append(text)
+            at = end + 1
+        return "\n".join(texts), tuple(blocks)
 
 
 def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> CountedChat:

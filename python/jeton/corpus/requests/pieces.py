@@ -7,10 +7,10 @@ counts of its last piece: those of earlier ones are running totals.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from jeton._foreign import json_of
 from jeton.corpus.requests.fields import Fields, fields_of
 
 __all__ = ["PIECE_KINDS", "Answer", "answer_of", "piece_kind", "pieces_of_text", "unwrapped_piece"]
@@ -353,6 +353,6 @@ def pieces_of_text(text: str) -> list[Any] | None:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json_of(text, any_integer=True)
     except (ValueError, RecursionError):
         return None

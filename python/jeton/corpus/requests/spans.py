@@ -11,11 +11,11 @@ spans and events; opentelemetry-proto, JSON encoding; arize-ai/openinference, sp
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from jeton._foreign import json_of
 from jeton.corpus.lookup import lookup, text_or_none
 from jeton.corpus.requests.counts import Watch
 from jeton.corpus.requests.facts import take_beside, usage_of_amounts, with_facts
@@ -459,7 +459,7 @@ def _json(value: Any) -> Any:
     """Structured attributes come as JSON in a string where spans allow only plain ones."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:
-            return json.loads(value)
+            return json_of(value, any_integer=True)
         except (ValueError, RecursionError):
             return value
     return value

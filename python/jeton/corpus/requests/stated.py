@@ -40,9 +40,7 @@ def nanousd_of(value: Any, report: Report) -> int:
             value = float(text)
         except ValueError:
             value = math.nan
-    if not isinstance(value, int | float):
-        return _UNKNOWN
-    if not 0 <= value <= MAX_USD:
+    if not isinstance(value, int | float) or not 0 <= value <= MAX_USD:
         shown = repr(value) if not isinstance(value, int) or abs(value) < 10**30 else "too long"
         report("bad_cost", f"the stated cost is {shown[:40]}")
         return _UNKNOWN

@@ -229,6 +229,8 @@ def _take(
                 _collect(value, into, report, f"{path}.", most, depth + 1)
             continue
         elif isinstance(value, list):
+            if kind >= _AMOUNT and not any(isinstance(entry, dict) for entry in value):
+                count_of(value, path, report, most=most)
             _take_list(value, path, into, report, most, depth)
             continue
         elif kind == _WORD:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from jeton._foreign import json_of
 from jeton.corpus.names import Names, printable
 from jeton.corpus.times import TimeUnit, parse_time
 from jeton.corpus.traces.blocks import BlockNumbers, are_block_ids
@@ -152,7 +152,7 @@ class _Reader:
         """JSON Lines: one object a row."""
         first = text.lstrip().partition("\n")[0]
         try:
-            found = json.loads(first)
+            found = json_of(first, any_integer=True)
         except (ValueError, RecursionError) as error:
             raise RecordError(
                 f"{self._path}, line 1: not JSON: {printable(first[:60])}", path=self._path, line=1
@@ -224,7 +224,7 @@ class _Reader:
             try:
                 if len(row) > _MAX_LINE_CHARS:
                     raise ValueError(f"{len(row):,} characters")
-                found = json.loads(row)
+                found = json_of(row, any_integer=True)
             except (ValueError, RecursionError) as error:
                 self._reject("not_json", line, str(error))
                 continue

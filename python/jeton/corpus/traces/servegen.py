@@ -9,12 +9,12 @@ Clients without lengths are left out, and said. Source: arXiv:2505.09999.
 from __future__ import annotations
 
 import ast
-import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from jeton._foreign import json_of
 from jeton.corpus.traces.trace import MAX_TOKENS, MAX_TRACE_REQUESTS, Trace
 from jeton.errors import EmptyCorpusError, LimitError, RecordError, UsageError
 
@@ -176,7 +176,7 @@ def _windows(path: Path) -> list[_Window]:
 
 def _lengths(path: Path) -> _Lengths:
     try:
-        data = json.loads(_text(path))
+        data = json_of(_text(path))
         found: dict[float, tuple[_Shares, _Shares]] = {}
         for start, entry in data.items():
             prompt, output = _shares(entry["input_tokens"]), _shares(entry["output_tokens"])
@@ -210,7 +210,10 @@ def _shares(written: Any) -> _Shares | None:
 def _text(path: Path) -> str:
     if path.stat().st_size > _MAX_FILE_BYTES:
         raise LimitError(f"{path}: too large", what="bytes", limit=_MAX_FILE_BYTES)
-    return path.read_text(encoding="utf-8")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path} is not UTF-8 at byte {error.start}", path=str(path)) from None
 
 
 def _pieces(

@@ -210,6 +210,10 @@ class FileDigest:
         return f"{self._kind}:{value}"
 
 
+RECORDS_SUFFIX = ".records.jsonl"
+"""End of the name of a file with what is told of each document's record, a line each."""
+
+
 class ShardFile:
     """A file that is written from its beginning to its end, and then takes its name."""
 

@@ -50,6 +50,21 @@ def require_pyarrow(feature: str) -> None:
         raise MissingExtraError(feature, extra="parquet") from error
 
 
+def told_columns(layout: ShardLayout) -> tuple[str, ...]:
+    """Return the columns that tell of each document's record."""
+    options = layout.options
+    if not options.keeps_records:
+        return ()
+    return ("source", "record", *options.keep, *(("fields",) if options.keep_all else ()))
+
+
+def _cell(value: Any, name: str) -> Any:
+    """A field as its column holds it: a text as it is, anything else as JSON."""
+    if name == "record" or value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
 class RowBuffer:
     """Documents that wait until they fill a group, whose size depends on the documents alone."""
 
@@ -151,9 +166,13 @@ class ArrowFormat:
     def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
         """Write the two files that ``datasets.load_from_disk`` asks for."""
         kinds = {"input_ids": "int32", "attention_mask": "int8", "labels": "int64"}
-        features = {
+        features: dict[str, Any] = {
             name: {"feature": {"dtype": kinds[name], "_type": "Value"}, "_type": "Sequence"}
             for name in ("input_ids", *layout.options.columns)
+        }
+        features |= {
+            name: {"dtype": "int64" if name == "record" else "string", "_type": "Value"}
+            for name in told_columns(layout)
         }
         info = {"citation": "", "description": "", "homepage": "", "license": ""}
         state: dict[str, Any] = {
@@ -205,9 +224,14 @@ class _TableShard:
         self._columns = layout.options.columns
         self._is_parquet = is_parquet
         kinds = {"input_ids": pa.int32(), "attention_mask": pa.int8(), "labels": pa.int64()}
+        self._told = told_columns(layout)
         schema = pa.schema(
-            [(name, pa.list_(kinds[name])) for name in ("input_ids", *self._columns)]
+            [
+                *((name, pa.list_(kinds[name])) for name in ("input_ids", *self._columns)),
+                *((name, pa.int64() if name == "record" else pa.string()) for name in self._told),
+            ]
         )
+        self._records: list[str] = []
         self._schema = schema
         self._file = ShardFile(layout.folder, name, layout.options.digest)
         self._target = ShardSink(self._file)
@@ -224,6 +248,9 @@ class _TableShard:
     def append(
         self, ids: NDArray[np.uint32], offsets: NDArray[np.int64], texts: TextBatch | None
     ) -> None:
+        if self._told:
+            assert texts is not None
+            self._records += texts
         for group, bounds in self._rows.add(ids, offsets):
             self._write(group, bounds)
 
@@ -246,6 +273,14 @@ class _TableShard:
         lists = [
             pa.ListArray.from_arrays(bounds, pa.array(values[name]()))
             for name in ("input_ids", *self._columns)
+        ]
+        n_rows = len(offsets) - 1
+        records = [json.loads(record) for record in self._records[:n_rows]]
+        del self._records[:n_rows]
+        told = [[_cell(record[name], name) for record in records] for name in self._told]
+        lists += [
+            pa.array(cells, self._schema.field(name).type)
+            for name, cells in zip(self._told, told, strict=True)
         ]
         batch = pa.record_batch(lists, schema=self._schema)
         if self._is_parquet:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.datasets.formats.base import (
+    RECORDS_SUFFIX,
     FileRecord,
     ShardFile,
     ShardIds,
@@ -60,7 +61,8 @@ class NumpyFormat:
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
     ) -> Iterator[ShardIds]:
         """Yield the documents: each up to its end token."""
-        ids = [file.name for file in shard.files if not file.name.endswith(MASK_SUFFIX)]
+        others = (MASK_SUFFIX, RECORDS_SUFFIX)
+        ids = [file.name for file in shard.files if not file.name.endswith(others)]
         if not ids:
             raise ValueError("the manifest names no file of ids of this shard")
         path = layout.folder / ids[0]

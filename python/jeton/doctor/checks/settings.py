@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from jeton._foreign import json_of
 from jeton.checkpoint import ModelKind
 from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
@@ -285,7 +285,7 @@ def _tokenizer_json(patient: Patient) -> dict[str, Any] | None:
     if file is None or not file.name.startswith("tokenizer.json"):
         return None
     try:
-        tree = json.loads(read(file))
+        tree = json_of(read(file))
     except (ValueError, RecursionError, OSError):
         return None
     return tree if isinstance(tree, dict) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Calibration", "TokenEstimate", "slope_and_frame"]
+__all__ = ["Calibration", "LearntSlope", "TokenEstimate", "slope_and_frame"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +222,25 @@ MIN_REQUESTS_FOR_SLOPE = 20
 MAX_SLOPE_ERROR = 0.05
 """Standard error of a slope, as a share of it, above which the lengths say too little of it."""
 
+_Z = 1.96
+"""Standard errors on either side of a slope in 95% of cases."""
 
-def slope_and_frame(
-    counts: NDArray[np.int64], reported: NDArray[np.int64]
-) -> tuple[float, float] | None:
+
+class LearntSlope(NamedTuple):
+    """A provider's tokens by ours, as usage records tell.
+
+    Attributes:
+        slope: Tokens that the provider bills for each of ours.
+        low: Lower end of the slope's 95% interval.
+        frame_tokens: Tokens of a request beside its text.
+    """
+
+    slope: float
+    low: float
+    frame_tokens: float
+
+
+def slope_and_frame(counts: NDArray[np.int64], reported: NDArray[np.int64]) -> LearntSlope | None:
     """Return the tokens that a provider bills for each of ours, and those beside the text.
 
     Formula: least squares of ``reported = slope x count + frame`` with weights 1 / count.
@@ -248,7 +263,7 @@ def slope_and_frame(
     spread = (weight * (x - (weight * x).sum() / weight.sum()) ** 2).sum()
     slope, frame = _line(x, y)
     rest = y - slope * x - frame
-    error = math.sqrt((weight * rest**2).sum() / max(1, len(x) - 2))
-    if spread <= 0 or error / math.sqrt(spread) > MAX_SLOPE_ERROR * slope:
+    deviation = math.sqrt((weight * rest**2).sum() / max(1, len(x) - 2))
+    if spread <= 0 or deviation / math.sqrt(spread) > MAX_SLOPE_ERROR * slope:
         return None
-    return slope, frame
+    return LearntSlope(slope, slope - _Z * deviation / math.sqrt(spread), frame)

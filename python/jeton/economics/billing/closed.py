@@ -18,6 +18,7 @@ from jeton.catalog import price_names
 from jeton.economics.billing.calibration import Calibration, TokenEstimate
 from jeton.errors import UnknownModelError, UsageError
 from jeton.findings import Basis
+from jeton.registry.model_families import are_words_known, plain_names
 
 __all__ = [
     "STAND_INS",
@@ -80,7 +81,7 @@ _CLAUDE_SOURCE = (
 STAND_INS: tuple[StandIn, ...] = (
     StandIn(
         "openai-o200k",
-        r"(ft:)?(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|o1|o3|o4)\b.*",
+        r"(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|o1|o3|o4)\b.*",
         "o200k_base",
         _ONE,
         Basis.EXACT,
@@ -89,7 +90,7 @@ STAND_INS: tuple[StandIn, ...] = (
     ),
     StandIn(
         "openai-cl100k",
-        r"(ft:)?(gpt-4|gpt-3\.5|gpt-35|text-embedding-3|text-embedding-ada-002)\b.*",
+        r"(gpt-4|gpt-3\.5|gpt-35|text-embedding-3|text-embedding-ada-002)\b.*",
         "cl100k_base",
         _ONE,
         Basis.EXACT,
@@ -167,10 +168,10 @@ def stand_in(model: str) -> StandIn:
 
 
 def _found(model: str) -> StandIn | None:
-    name = _without_provider(model)
-    for entry in STAND_INS:
-        if re.fullmatch(entry.pattern, name) or re.fullmatch(entry.pattern, model.casefold()):
-            return entry
+    for form in plain_names(model):
+        for entry in STAND_INS:
+            if re.fullmatch(entry.pattern, form) and are_words_known(form, entry.pattern):
+                return entry
     return None
 
 

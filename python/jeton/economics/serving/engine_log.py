@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from jeton._foreign import json_of
 from jeton.errors import FormatError
 
 __all__ = ["EngineLog", "parse_engine_log", "read_engine_log", "save_engine_log"]
@@ -111,7 +112,7 @@ def save_engine_log(log: EngineLog, path: str | os.PathLike[str]) -> None:
 
 def _saved(file: Path, text: str) -> EngineLog:
     try:
-        data = json.loads(text)
+        data = json_of(text)
         known = {one.name for one in fields(EngineLog)}
         found = EngineLog(**{name: data[name] for name in known if name in data})
         numbers = [v for k, v in asdict(found).items() if isinstance(v, int | float)]

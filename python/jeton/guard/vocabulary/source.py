@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jeton._core import Tokenizer
+from jeton._foreign import json_of
 from jeton.errors import FormatError, JetonError
 from jeton.formats.documents import read_text
 from jeton.formats.finding import find_tokenizer_file
@@ -124,7 +125,7 @@ def _raw(file: Path) -> dict[str, Any] | None:
         return None
     pairs: dict[str, Any]
     try:
-        pairs = json.loads(data, object_pairs_hook=_with_repeats)
+        pairs = json_of(data, object_pairs_hook=_with_repeats)
     except (ValueError, RecursionError):
         return None
     if isinstance(pairs.get("model"), dict) and "vocab" in pairs["model"]:

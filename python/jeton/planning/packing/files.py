@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._files import written_whole
+from jeton._foreign import arrays_of, json_of
 from jeton._plain import strict_json
 from jeton.errors import FormatError, MissingExtraError, UsageError
 from jeton.planning.packing.result import METHODS, Pack, PackReport, RankSpread
@@ -102,15 +101,12 @@ def _write_npz(pack: Pack, path: str | os.PathLike[str]) -> None:
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]]:
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            if isinstance(stored, np.ndarray) or "told" not in stored:
-                raise _no_pack(path, "it names no version")
-            arrays = {name: stored[name] for name in stored.files}
-        return _checked(path, bytes(arrays["told"].tobytes())), arrays
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, FormatError):
-            raise
+        arrays = arrays_of(path)
+    except ValueError as error:
         raise _no_pack(path, str(error)) from None
+    if "told" not in arrays:
+        raise _no_pack(path, "it names no version")
+    return _checked(path, bytes(arrays["told"].tobytes())), arrays
 
 
 def _write_parquet(pack: Pack, path: str | os.PathLike[str]) -> None:
@@ -158,13 +154,13 @@ def _read_parquet(path: Path) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]
         counts = rows.value_lengths().to_numpy(zero_copy_only=False)
     arrays["bin_offsets"] = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     arrays["widths"] = table.column("width").to_numpy()
-    arrays["dropped"] = np.array(json.loads(metadata[b"jeton.dropped"]), dtype=np.int64)
+    arrays["dropped"] = np.array(json_of(metadata[b"jeton.dropped"]), dtype=np.int64)
     return told, arrays
 
 
 def _checked(path: Path, told: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(told)
+        found = json_of(told)
     except ValueError:
         raise _no_pack(path, "its options are no JSON") from None
     version = found.get("schema_version") if isinstance(found, dict) else None

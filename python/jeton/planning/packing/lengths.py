@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,17 +12,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._foreign import array_of, json_of
 from jeton._plain import strict_json
 from jeton.errors import CorpusError, FormatError, MissingExtraError, RecordError, UsageError
 from jeton.planning.packing.checking import checked_lengths
 from jeton.planning.packing.megatron_index import read_document_index
 from jeton.planning.packing.places import LENGTH_SUFFIXES, local_place
-from jeton.planning.packing.token_tables import (
-    ID_COLUMN,
-    SEGMENT_COLUMN,
-    parquet_files,
-    parquet_parts,
-)
+from jeton.planning.packing.token_columns import BOUNDARY_COLUMNS, ID_COLUMN
+from jeton.planning.packing.token_tables import table_files, table_parts
 
 __all__ = ["LENGTH_FIELDS", "read_lengths"]
 
@@ -69,6 +65,8 @@ def _lengths_at(place: Path, field: str | None) -> NDArray[np.int64]:
         return read_document_index(place.with_suffix(".idx")).lengths
     if name.endswith((".parquet", ".pq")):
         return _joined([_parquet(place, field)])
+    if name.endswith(".arrow"):
+        return _joined([lengths for _, lengths, _ in table_parts([place], field)])
     with place.open("rb") as stream:
         if name.endswith((".jsonl", ".ndjson")):
             return _jsonl(stream, place, field)
@@ -76,15 +74,15 @@ def _lengths_at(place: Path, field: str | None) -> NDArray[np.int64]:
 
 
 def _folder(folder: Path, field: str | None) -> NDArray[np.int64]:
-    indexes, tables = sorted(folder.glob("*.idx")), parquet_files(folder)
+    indexes, tables = sorted(folder.glob("*.idx")), table_files(folder)
     if indexes and tables:
         raise UsageError(
-            f"{folder} holds both .idx and .parquet files\nhint: name one file, or move some"
+            f"{folder} holds both .idx files and tables\nhint: name one file, or move some"
         )
     if indexes:
         return _joined([read_document_index(file).lengths for file in indexes])
     if tables:
-        return _joined([_parquet(file, field) for file in tables])
+        return _joined([_lengths_at(file, field) for file in tables])
     raise UsageError(
         f"{folder} holds no token data set\n"
         "hint: expected NAME.idx with NAME.bin, or Parquet files with input_ids or lengths"
@@ -97,16 +95,14 @@ def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 def _npy(path: Path) -> NDArray[np.int64]:
     try:
-        found = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        found = array_of(path)
+    except ValueError as error:
         raise FormatError(
             f"{path} is no array of NumPy: {error}\n"
             "hint: np.save(path, lengths) writes one; headerless files of ids have no lengths",
             path=str(path),
             format="npy",
         ) from None
-    if not isinstance(found, np.ndarray):
-        raise FormatError(f"{path} holds several arrays; expected one", path=str(path))
     return checked_lengths(found, where=str(path))
 
 
@@ -139,7 +135,7 @@ def _jsonl(stream: IO[bytes], path: Path, field: str | None) -> NDArray[np.int64
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = json_of(line, any_integer=True)
         except (ValueError, RecursionError) as error:
             raise _no_length(
                 path, line_number, f"is no JSON: {error}", "one object a line"
@@ -148,6 +144,8 @@ def _jsonl(stream: IO[bytes], path: Path, field: str | None) -> NDArray[np.int64
             raise _no_length(path, line_number, "is no object", "one object a line")
         if chosen is None:
             chosen = _chosen(list(record), path)
+            if chosen == ID_COLUMN and {*record} & {*BOUNDARY_COLUMNS}:
+                return _joined([part for _, part, _ in table_parts([path], None)])
         if chosen not in record:
             raise _no_length(
                 path, line_number, f"has no field {chosen!r}", "every record needs the field"
@@ -198,8 +196,8 @@ def _parquet(path: Path, field: str | None) -> NDArray[np.int64]:
                 f"{path} has no column {field!r}; it has {', '.join(names[:20]) or 'none'}"
             )
         column = field or _chosen(names, path)
-        if field is None and column == ID_COLUMN and SEGMENT_COLUMN in names:
-            return _joined([lengths for _, lengths, _ in parquet_parts([path], None)])
+        if field is None and column == ID_COLUMN and {*names} & {*BOUNDARY_COLUMNS}:
+            return _joined([lengths for _, lengths, _ in table_parts([path], None)])
         batches = table.iter_batches(columns=[column])
         return _joined(list(_column_lengths(pa, batches, path, column)))
     except pa.ArrowException as error:

@@ -1,14 +1,22 @@
-"""Packed Parquet, as Megatron-Bridge and NeMo read it for fine-tuning: a row for each bin.
+"""Packed Parquet: a row for each bin, in the columns that a trainer reads.
 
-Columns: ``input_ids`` list<int32>, ``loss_mask`` list<int8>, ``seq_start_id`` list<int32>. The mask
-of a token says whether the token after it is learned, so the last token of each segment has 0: what
-comes after it is another document. Labels of the data set's own (-100: not learned) are carried on.
+- ``megatron`` (Megatron-Bridge, NeMo): ``input_ids``, ``loss_mask``, ``seq_start_id``. The mask of
+  a token says whether the token after it is learned, so the last token of each segment has 0: what
+  comes after it is another document.
+- ``trl``: ``input_ids``, ``labels``, ``seq_lengths``.
+- ``axolotl``: ``input_ids``, ``attention_mask``, ``labels``, ``position_ids``.
+- ``padding-free`` (transformers): ``input_ids``, ``labels``, ``position_ids``, ``cu_seqlens``,
+  ``max_seqlen``.
+
+Labels are not shifted; -100 is not learned: padding, the first token of each segment, and what the
+data set's own masks leave out.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +24,32 @@ from numpy.typing import NDArray
 from jeton._files import written_whole
 from jeton.errors import MissingExtraError, UsageError
 from jeton.planning.packing.result import Pack
+from jeton.planning.packing.token_columns import IGNORED_LABEL
 from jeton.planning.packing.token_source import TokenSource
 from jeton.progress import OnProgress, Progress
 
-__all__ = ["write_packed_parquet"]
+__all__ = ["LAYOUTS", "Layout", "write_packed_parquet"]
+
+Layout: TypeAlias = Literal["megatron", "trl", "axolotl", "padding-free"]
+
+LAYOUTS: dict[Layout, dict[str, str]] = {
+    "megatron": {"input_ids": "int32", "loss_mask": "int8", "seq_start_id": "int32"},
+    "trl": {"input_ids": "int32", "labels": "int32", "seq_lengths": "int32"},
+    "axolotl": {
+        "input_ids": "int32",
+        "attention_mask": "int8",
+        "labels": "int32",
+        "position_ids": "int32",
+    },
+    "padding-free": {
+        "input_ids": "int32",
+        "labels": "int32",
+        "position_ids": "int32",
+        "cu_seqlens": "int32",
+        "max_seqlen": "",
+    },
+}
+"""Columns of each, with the type of their lists; empty: one number a row."""
 
 _TOKENS_AT_ONCE = 1 << 21
 _MAX_BINS_AT_ONCE = 500
@@ -32,6 +62,7 @@ def write_packed_parquet(
     *,
     tokens: TokenSource,
     pad_id: int = 0,
+    layout: Layout = "megatron",
     on_progress: OnProgress | None = None,
 ) -> None:
     """Writes the tokens of every bin, whole or not at all.
@@ -43,6 +74,7 @@ def write_packed_parquet(
         path: The file to write.
         tokens: Tokens of the documents.
         pad_id: The id that fills segments up to a multiple.
+        layout: The columns.
         on_progress: Told the tokens that are written, after each row group.
 
     Raises:
@@ -60,11 +92,12 @@ def write_packed_parquet(
     except ImportError as error:
         raise MissingExtraError("writing Parquet", extra="parquet") from error
     tokens.check(pack, tokens_too=True)
+    if layout not in LAYOUTS:
+        raise UsageError(f"layout is {layout!r}; expected one of {', '.join(LAYOUTS)}")
     schema = pa.schema(
         [
-            ("input_ids", pa.list_(pa.int32())),
-            ("loss_mask", pa.list_(pa.int8())),
-            ("seq_start_id", pa.list_(pa.int32())),
+            (name, pa.list_(pa.type_for_alias(kind)) if kind else pa.int32())
+            for name, kind in LAYOUTS[layout].items()
         ]
     )
     width = int(pack.widths.max()) if len(pack) else 1
@@ -97,19 +130,79 @@ def _rows(
         raise UsageError("an id is outside 0 to 2,147,483,647, which packed Parquet can hold")
     ids = np.full(int(row_ends[-1]), pad_id, dtype=np.int32)
     ids[places] = found
-    mask = np.zeros(len(ids), dtype=np.int8)
-    # A token has the mask of the one behind it.
     learned = tokens.take_learned(pack.documents[part][full], pack.starts[part][full], lengths)
-    mask[places[:-1]] = learned[1:]
-    mask[firsts + lengths - 1] = 0
     segment_ends = np.concatenate([[0], np.cumsum(np.bincount(bin_of, minlength=len(bounds) - 1))])
-    columns = [(row_ends, ids), (row_ends, mask), (segment_ends, firsts - row_ends[bin_of])]
-    return pa.table(
-        [
-            pa.ListArray.from_arrays(
-                pa.array(ends.astype(np.int32)), pa.array(values, type=kind.type.value_type)
-            )
-            for (ends, values), kind in zip(columns, schema, strict=True)
-        ],
-        schema=schema,
-    )
+    made = _Laid(ids, places, learned, sizes, lengths, firsts, bin_of, row_ends, segment_ends)
+    columns = []
+    for kind in schema:
+        ends, values = made.column(kind.name)
+        if ends is None:
+            columns.append(pa.array(values, type=kind.type))
+            continue
+        inner = pa.array(values, type=kind.type.value_type)
+        columns.append(pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), inner))
+    return pa.table(columns, schema=schema)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Laid:
+    """Rows laid out one after another.
+
+    Attributes:
+        ids: Ids at all positions.
+        places: Positions that hold a token.
+        learned: Which of these are learned.
+        sizes: Positions of each segment.
+        lengths: Tokens of each segment.
+        firsts: First position of each segment.
+        bin_of: Row of each segment.
+        row_ends: Positions before each row, and of all.
+        segment_ends: Segments before each row, and of all.
+    """
+
+    ids: NDArray[np.int32]
+    places: NDArray[np.int64]
+    learned: NDArray[np.bool_]
+    sizes: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    bin_of: NDArray[np.int64]
+    row_ends: NDArray[np.int64]
+    segment_ends: NDArray[np.int64]
+
+    def column(self, name: str) -> tuple[NDArray[np.int64] | None, NDArray[Any]]:
+        """Returns the ends of the rows of a column, and its values."""
+        match name:
+            case "input_ids":
+                return self.row_ends, self.ids
+            case "loss_mask":
+                mask = np.zeros(len(self.ids), dtype=np.int8)
+                # A token has the mask of the one behind it.
+                mask[self.places[:-1]] = self.learned[1:]
+                mask[self.firsts + self.lengths - 1] = 0
+                return self.row_ends, mask
+            case "labels":
+                labels = np.full(len(self.ids), IGNORED_LABEL, dtype=np.int32)
+                labels[self.places] = np.where(self.learned, self.ids[self.places], IGNORED_LABEL)
+                labels[self.firsts] = IGNORED_LABEL
+                return self.row_ends, labels
+            case "attention_mask":
+                attended = np.zeros(len(self.ids), dtype=np.int8)
+                attended[self.places] = 1
+                return self.row_ends, attended
+            case "position_ids":
+                return self.row_ends, np.arange(len(self.ids)) - np.repeat(self.firsts, self.sizes)
+            case "seq_start_id":
+                return self.segment_ends, self.firsts - self.row_ends[self.bin_of]
+            case "seq_lengths":
+                return self.segment_ends, self.sizes
+            case "cu_seqlens":
+                n_rows = len(self.row_ends) - 1
+                bounds = np.insert(
+                    self.firsts + self.sizes - self.row_ends[self.bin_of], self.segment_ends[:-1], 0
+                )
+                return self.segment_ends + np.arange(n_rows + 1), bounds
+            case _:
+                longest = np.zeros(len(self.row_ends) - 1, dtype=np.int32)
+                np.maximum.at(longest, self.bin_of, self.sizes.astype(np.int32))
+                return None, longest

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from jeton.errors import UsageError
 from jeton.planning.packing.checking import whole_number
 from jeton.planning.packing.result import Bin, Pack
+from jeton.planning.packing.token_columns import IGNORED_LABEL
 from jeton.planning.packing.token_source import TokenSource
-from jeton.planning.packing.token_tables import IGNORED_LABEL
 
 __all__ = ["IGNORED_LABEL", "PackedRow", "PaddedBatch", "packed_row", "padded_batch"]
 

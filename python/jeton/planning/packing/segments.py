@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.errors import UsageError
+from jeton.errors import LimitError, UsageError
 
 __all__ = ["OVERFLOWS", "Overflow", "Segments", "cut"]
 
@@ -16,6 +16,14 @@ Overflow: TypeAlias = Literal["error", "split", "truncate", "drop", "own"]
 
 OVERFLOWS: tuple[Overflow, ...] = ("error", "split", "truncate", "drop", "own")
 """Rules for a document that is longer than a bin."""
+
+
+_MAX_SEGMENTS = 1 << 24
+"""Segments that a few documents may make: a length in a file costs nothing, and each segment of it
+some 60 bytes here."""
+
+_MAX_SEGMENTS_PER_DOCUMENT = 4096
+"""Segments that each document may make on the average where there are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,7 @@ def cut(lengths: NDArray[np.int64], *, limit: int, overflow: Overflow) -> Segmen
 
     Raises:
         UsageError: A document is longer, and the rule is ``"error"``.
+        LimitError: Cut up they are far more segments than such documents make.
     """
     none = np.zeros(0, dtype=np.int64)
     long = np.flatnonzero(lengths > limit)
@@ -64,10 +73,15 @@ def cut(lengths: NDArray[np.int64], *, limit: int, overflow: Overflow) -> Segmen
     if overflow == "own":
         return Segments(None, None, lengths, long, none)
     n_pieces = np.maximum(1, -(-lengths // limit))
-    if int(n_pieces.sum()) > 2**32 - 2:
-        raise UsageError(
-            f"{int(n_pieces.sum()):,} segments of {limit:,} tokens are more than 4,294,967,294\n"
-            "hint: pack parts of the data set one by one, or give bins more room"
+    most = min(2**32 - 2, max(_MAX_SEGMENTS, _MAX_SEGMENTS_PER_DOCUMENT * len(lengths)))
+    if int(n_pieces.sum()) > most:
+        raise LimitError(
+            f"{len(lengths):,} documents of {int(lengths.sum()):,} tokens make "
+            f"{int(n_pieces.sum()):,} segments of {limit:,} tokens; the limit is {most:,}\n"
+            "hint: are the lengths right? pack parts of the data set one by one, or give bins "
+            "more room",
+            what="segments",
+            limit=most,
         )
     documents = np.repeat(np.arange(len(lengths)), n_pieces)
     firsts = np.cumsum(n_pieces) - n_pieces

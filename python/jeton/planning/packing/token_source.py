@@ -1,4 +1,4 @@
-"""Tokens of documents: Megatron's ``.bin`` with ``.idx``, and Parquet with ``input_ids``."""
+"""Tokens of documents: Megatron's ``.bin`` with ``.idx``, and tables with ``input_ids``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from jeton.errors import FormatError, UsageError
 from jeton.planning.packing.megatron_index import read_document_index
 from jeton.planning.packing.places import TOKEN_SUFFIXES, local_place
 from jeton.planning.packing.result import Pack
-from jeton.planning.packing.token_tables import (
-    TokenPart,
-    parquet_files,
-    parquet_parts,
-)
+from jeton.planning.packing.token_columns import TokenPart
+from jeton.planning.packing.token_tables import TABLE_SUFFIXES, table_files, table_parts
 
 __all__ = ["TokenSource", "open_tokens"]
 
@@ -119,17 +116,20 @@ class TokenSource:
 
 
 def open_tokens(path: str | os.PathLike[str], *, field: str | None = None) -> TokenSource:
-    """Opens a token data set: Megatron's pair of files, a Parquet file, or a folder of either.
+    """Opens a token data set: Megatron's pair of files, a table, or a folder of either.
 
-    Parquet is copied to a temporary file, which is gone when the source is; memory stays small.
-    Columns beside the ids say which tokens are not learned: ``labels`` by -100, ``loss_mask`` by 0.
-    Rows that are packed already (``seq_start_id``) are the documents that they were packed from.
+    Tables are copied to a temporary file, which is gone when the source is; memory stays small.
+    Columns beside the ids say which tokens are not learned (``labels``, ``loss_mask``,
+    ``completion_mask``, ``assistant_masks``) or padding (``attention_mask``). Rows that are packed
+    already (``seq_start_id``, ``seq_lengths``, ``position_ids``) are the documents that they were
+    packed from. See ``token_columns``.
 
     Args:
-        path: ``NAME.idx``, ``NAME.bin``, a Parquet file, or a folder. Files of a folder are taken
-            in the order of their names. An address (``s3://...``) is copied, with fsspec.
-        field: The Parquet column with lists of ids, without any other column; ``input_ids`` with
-            those above if not given.
+        path: ``NAME.idx``, ``NAME.bin``, a Parquet, Arrow or JSON Lines file, or a folder. Files of
+            a folder are taken in the order of their names. An address (``s3://...``) is copied,
+            with fsspec.
+        field: The column with lists of ids, without any other column; ``input_ids`` with those
+            above if not given.
 
     Raises:
         FormatError: A file is damaged.
@@ -144,26 +144,27 @@ def _tokens_at(place: Path, field: str | None) -> TokenSource:
     name = place.name.lower()
     if place.is_dir():
         indexes = sorted(place.glob("*.idx"))
-        tables = parquet_files(place)
+        tables = table_files(place)
         if indexes and tables:
             raise UsageError(
-                f"{place} holds both .idx and .parquet files\nhint: name one file, or move some"
+                f"{place} holds both .idx files and tables\nhint: name one file, or move some"
             )
         if not indexes and not tables:
             raise UsageError(
                 f"{place} holds no token data set\nhint: expected NAME.idx with NAME.bin, or "
-                "Parquet files with input_ids"
+                "Parquet or Arrow files with input_ids"
             )
-        return _spilled(_megatron_parts(indexes) if indexes else parquet_parts(tables, field))
+        return _spilled(_megatron_parts(indexes) if indexes else table_parts(tables, field))
     if name.endswith((".idx", ".bin")):
         return _megatron(place.with_suffix(".idx"))
-    if name.endswith((".parquet", ".pq")):
-        return _spilled(parquet_parts([place], field))
+    if name.endswith(TABLE_SUFFIXES):
+        return _spilled(table_parts([place], field))
     if not place.exists() and place.with_name(place.name + ".idx").exists():
         return _megatron(place.with_name(place.name + ".idx"))
     place.stat()
     raise UsageError(
-        f"{place} is no token data set\nhint: expected .idx with .bin, .parquet, or a folder"
+        f"{place} is no token data set\n"
+        "hint: expected .idx with .bin, .parquet, .arrow, .jsonl, or a folder"
     )
 
 

@@ -1,169 +1,132 @@
-"""Parquet with lists of ids, and the columns beside them that say what is learned."""
+"""Tables with lists of ids: Parquet, Arrow and JSON Lines."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
+from jeton.errors import CorpusError, FormatError, MissingExtraError, RecordError
+from jeton.planning.packing.token_columns import (
+    COLUMNS,
+    ID_COLUMN,
+    TokenPart,
+    check_lists,
+    columns_beside,
+    token_part,
+)
 
-from jeton.errors import CorpusError, FormatError, MissingExtraError, UsageError
+__all__ = ["TABLE_SUFFIXES", "table_files", "table_parts"]
 
-__all__ = [
-    "ID_COLUMN",
-    "IGNORED_LABEL",
-    "SEGMENT_COLUMN",
-    "TokenPart",
-    "parquet_files",
-    "parquet_parts",
-]
-
-IGNORED_LABEL: Final = -100
-"""The label of tokens that are not learned, in PyTorch and everything built on it."""
-
-ID_COLUMN: Final = "input_ids"
-LABEL_COLUMN: Final = "labels"
-MASK_COLUMN: Final = "loss_mask"
-
-SEGMENT_COLUMN: Final = "seq_start_id"
-"""Places at which the documents of a packed row begin."""
+TABLE_SUFFIXES: Final = (".parquet", ".pq", ".arrow", ".jsonl", ".ndjson")
 
 _ROWS_AT_ONCE: Final = 4096
 
-TokenPart: TypeAlias = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.bool_] | None]
-"""Ids of some documents, their lengths, and which ids are learned; None: all."""
+
+def table_files(folder: Path) -> list[Path]:
+    """Returns the tables of a folder by name, less those that begin with ``.`` or ``_``.
+
+    Parquet is taken where there is any, else Arrow, as ``datasets`` saves it.
+    """
+    for suffixes in (("*.parquet", "*.pq"), ("*.arrow",)):
+        found = [file for suffix in suffixes for file in folder.glob(suffix)]
+        found = sorted(file for file in found if not file.name.startswith((".", "_")))
+        if found:
+            return found
+    return []
 
 
-def parquet_files(folder: Path) -> list[Path]:
-    """Returns the Parquet files of a folder by name, less those that begin with ``.`` or ``_``."""
-    found = [*folder.glob("*.parquet"), *folder.glob("*.pq")]
-    return sorted(file for file in found if not file.name.startswith((".", "_")))
-
-
-def parquet_parts(files: list[Path], field: str | None) -> Iterator[TokenPart]:
+def table_parts(files: list[Path], field: str | None) -> Iterator[TokenPart]:
     """Yields the documents of files, some rows at a time.
 
     Args:
-        files: Parquet files.
-        field: The column with lists of ids, and no other column is read; None: ``input_ids``.
+        files: Tables.
+        field: The column with lists of ids, and no other column is read; None: ``input_ids`` with
+            the columns of ``token_columns``.
 
     Raises:
         CorpusError: A row is null, or columns contradict one another.
         FormatError: A file is damaged.
-        UsageError: There is no such column of ids.
+        UsageError: There is no such column of ids, or a mask is not understood.
     """
     try:
         import pyarrow as pa
-        import pyarrow.parquet as pq
     except ImportError as error:
-        raise MissingExtraError("reading Parquet", extra="parquet") from error
+        raise MissingExtraError("reading tables of ids", extra="parquet") from error
     column = field or ID_COLUMN
     for path in files:
         try:
-            table = pq.ParquetFile(path)
-            _check_lists(pa, table.schema_arrow, column, path)
-            columns = [column]
-            for name in (LABEL_COLUMN, MASK_COLUMN, SEGMENT_COLUMN) if field is None else ():
-                if name in table.schema_arrow.names:
-                    _check_lists(pa, table.schema_arrow, name, path)
-                    columns.append(name)
-            for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
-                yield _part(batch, column, path)
+            for batch in _batches(pa, path, column, every=field is None):
+                yield token_part(batch, column, path)
         except pa.ArrowException as error:
-            raise FormatError(f"{path}: {error}", path=str(path), format="parquet") from error
+            raise FormatError(f"{path}: {error}", path=str(path), format="table") from error
 
 
-def _part(batch: Any, column: str, path: Path) -> TokenPart:
-    ids, lengths = _flat(batch.column(column), column, path)
-    learned: NDArray[np.bool_] | None = None
-    names = batch.schema.names
-    if LABEL_COLUMN in names and column != LABEL_COLUMN:
-        labels = _of_each_id(batch.column(LABEL_COLUMN), LABEL_COLUMN, lengths, path)
-        learned = labels != IGNORED_LABEL
-        if not np.array_equal(labels[learned], ids[learned]):
-            raise CorpusError(
-                f"{path}: a label is neither its id nor {IGNORED_LABEL}\n"
-                "hint: labels stand at the places of their ids, and the trainer shifts them; name "
-                "the column of ids with the field to leave labels out"
-            )
-    is_packed = SEGMENT_COLUMN in names and column != SEGMENT_COLUMN
-    if MASK_COLUMN in names and column != MASK_COLUMN:
-        mask = _of_each_id(batch.column(MASK_COLUMN), MASK_COLUMN, lengths, path)
-        if not np.isin(mask, (0, 1)).all():
-            raise CorpusError(
-                f"{path}: column {MASK_COLUMN!r} holds other numbers than 0 and 1\n"
-                "hint: name the column of ids with the field to leave the mask out"
-            )
-        asked = mask != 0
-        if is_packed:
-            # The mask of a packed row is that of the token behind.
-            asked = np.concatenate([[False], asked[:-1]])[: len(asked)]
-        learned = asked if learned is None else learned & asked
-    if is_packed:
-        lengths = _segments(batch.column(SEGMENT_COLUMN), lengths, path)
-    return ids, lengths, learned
+def _batches(pa: Any, path: Path, column: str, *, every: bool) -> Iterator[Any]:
+    def columns(schema: Any) -> list[str]:
+        check_lists(schema, column, path)
+        return [column, *(columns_beside(schema, column, path) if every else ())]
+
+    name = path.name.lower()
+    if name.endswith((".parquet", ".pq")):
+        import pyarrow.parquet as pq
+
+        table = pq.ParquetFile(path)
+        wanted = columns(table.schema_arrow)
+        yield from table.iter_batches(batch_size=_ROWS_AT_ONCE, columns=wanted)
+    elif name.endswith(".arrow"):
+        with pa.memory_map(str(path)) as mapped:
+            try:
+                stream: Any = pa.ipc.open_stream(mapped)
+            except pa.ArrowInvalid:
+                mapped.seek(0)
+                file = pa.ipc.open_file(mapped)
+                stream = (file.get_batch(i) for i in range(file.num_record_batches))
+            for batch in stream:
+                yield batch.select(columns(batch.schema))
+    else:
+        yield from (batch.select(columns(batch.schema)) for batch in _lines(pa, path, column))
 
 
-def _flat(rows: Any, column: str, path: Path) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    if rows.null_count:
-        raise CorpusError(f"{path}: a row of column {column!r} is null")
-    values = rows.flatten()
-    if values.null_count:
-        raise CorpusError(f"{path}: an id of column {column!r} is null")
-    lengths = rows.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-    return values.to_numpy(zero_copy_only=False), lengths
+def _lines(pa: Any, path: Path, column: str) -> Iterator[Any]:
+    """Yields the records of JSON Lines as tables; each has the columns of the first."""
+    names: list[str] | None = None
+    with path.open("rb") as stream:
+        numbered = enumerate(stream, 1)
+        while lines := list(islice(numbered, _ROWS_AT_ONCE)):
+            records = []
+            for number, line in lines:
+                if not line.strip():
+                    continue
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise _bad(path, number, f"is no JSON: {error}") from None
+                if not isinstance(record, dict) or not isinstance(record.get(column), list):
+                    raise _bad(path, number, f"has no list of ids in the field {column!r}")
+                lists = {name for name, value in record.items() if isinstance(value, list)}
+                names = names or [name for name in record if name in lists]
+                if gone := (set(names) ^ lists) & {*COLUMNS, column, *names}:
+                    raise _bad(path, number, f"has other columns than the first: {sorted(gone)}")
+                records.append({name: record[name] for name in names})
+            try:
+                yield pa.RecordBatch.from_pylist(records, schema=_schema(pa, names or [], records))
+            except (pa.ArrowException, OverflowError) as error:
+                raise CorpusError(f"{path}, line {lines[0][0]} and behind: {error}") from None
 
 
-def _of_each_id(rows: Any, column: str, lengths: NDArray[np.int64], path: Path) -> NDArray[Any]:
-    """Returns the values of a column that has one for each id."""
-    noun = "labels" if column == LABEL_COLUMN else "marks"
-    flat = rows.flatten()
-    sizes = rows.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False)
-    if flat.null_count or not np.array_equal(sizes, lengths):
-        raise CorpusError(
-            f"{path}: a row of column {column!r} is null or has not as many {noun} as ids"
-        )
-    values: NDArray[Any] = flat.to_numpy(zero_copy_only=False)
-    return values
+def _schema(pa: Any, names: list[str], records: list[dict[str, Any]]) -> Any:
+    """Returns the types of some records; a list without a number is one of whole numbers."""
+    fields = []
+    for name in names:
+        kind = pa.infer_type([record[name] for record in records])
+        if pa.types.is_list(kind) and pa.types.is_null(kind.value_type):
+            kind = pa.list_(pa.int64())
+        fields.append((name, kind))
+    return pa.schema(fields)
 
 
-def _segments(rows: Any, lengths: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
-    """Returns the lengths of the documents of packed rows."""
-    firsts, counts = _flat(rows, SEGMENT_COLUMN, path)
-    ends = np.cumsum(lengths)
-    starts = np.repeat(ends - lengths, counts) + firsts
-    row_starts = np.cumsum(counts) - counts
-    is_full = counts > 0
-    is_fine = (
-        np.array_equal(is_full, lengths > 0)
-        and not firsts[row_starts[is_full]].any()
-        and bool((firsts < np.repeat(lengths, counts)).all())
-    )
-    bounds = np.append(starts, ends[-1] if len(ends) else 0)
-    if not is_fine or (np.diff(bounds) <= 0).any():
-        raise CorpusError(
-            f"{path}: column {SEGMENT_COLUMN!r} does not begin at 0 and rise within its row"
-        )
-    return np.diff(bounds).astype(np.int64)
-
-
-def _check_lists(pa: Any, schema: Any, column: str, path: Path) -> None:
-    if column not in schema.names:
-        raise UsageError(
-            f"{path} has no column {column!r}; it has {', '.join(schema.names) or 'none'}\n"
-            "hint: name the column with the field"
-        )
-    kind = schema.field(column).type
-    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    numbers = lists and (
-        pa.types.is_integer(kind.value_type)
-        or (column == MASK_COLUMN and _is_mask(pa, kind.value_type))
-    )
-    if not numbers:
-        raise UsageError(f"{path}: column {column!r} is {kind}; expected lists of whole numbers")
-
-
-def _is_mask(pa: Any, kind: Any) -> bool:
-    return bool(pa.types.is_boolean(kind) or pa.types.is_floating(kind))
+def _bad(path: Path, line: int, what: str) -> RecordError:
+    return RecordError(f"{path}, line {line} {what}", path=str(path), line=line)

@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from jeton._foreign import toml_of
 from jeton._nearest import nearest
 from jeton.catalog.api_price import USER_PROVIDER, ApiPrice, PriceTier
 from jeton.errors import RecordError, UsageError
@@ -106,7 +107,7 @@ def parse_endpoints(
 ) -> EndpointFile:
     """Return the endpoints that a text holds; as `read_endpoints`, without the file."""
     try:
-        tree: dict[str, Any] = tomllib.loads(text, parse_float=Decimal)
+        tree: dict[str, Any] = toml_of(text, parse_float=Decimal)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecordError(
             f"{source} is not TOML: {error}\nhint: docs/guides/routing.md has an example",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from jeton._foreign import json_of
 from jeton.corpus.requests.messages import chat_of
 from jeton.service.failures import HttpFailure, ServiceFailure
 from jeton.service.faults import log_fault
@@ -223,7 +224,7 @@ def _counted(side: MirrorSide, usage: AnswerUsage, text: str) -> tuple[int, int]
 
 def _object(body: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(body)
+        value = json_of(body)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from jeton._foreign import toml_of
 from jeton._nearest import nearest
 from jeton.adapt.shadowing import AbortRules, Side, check_stages
 from jeton.errors import RecordError, UsageError
@@ -110,7 +111,7 @@ def read_mirror_plan(path: str | os.PathLike[str]) -> MirrorPlan:
     file = Path(path)
     text = read_settings(file, what="a plan of a mirror", max_bytes=_MAX_BYTES)
     try:
-        tree = tomllib.loads(text)
+        tree = toml_of(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecordError(f"{file} is not TOML: {error}", path=str(file)) from None
     where = str(file)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Final
+
+from jeton._foreign import json_of
 
 __all__ = ["AnswerReader", "AnswerUsage"]
 
@@ -69,7 +70,7 @@ class AnswerReader:
 
     def _value(self, data: bytes) -> None:
         try:
-            value = json.loads(data)
+            value = json_of(data)
         except (ValueError, RecursionError):
             return  # "[DONE]", or no JSON at all
         if not isinstance(value, dict):

@@ -27,6 +27,8 @@ def block_numbers(
 ) -> NDArray[np.int64]:
     """Count the tokens of each block by itself, and add them up by request and kind.
 
+    Blocks that come again (system prompts, tools, turns that are sent again) are counted once.
+
     Args:
         tokenizer: The tokenizer in use.
         texts: The texts of the requests.
@@ -37,11 +39,13 @@ def block_numbers(
     Returns:
         int64 (n_requests, `N_BLOCK_NUMBERS`).
     """
+    places: dict[bytes, int] = {}
+    which = [places.setdefault(text, len(places)) for text in blocks.texts(texts)]
     counts = tokenizer.count_batch(
-        blocks.texts(texts),
+        TextBatch.from_texts(list(places)),
         num_threads=num_threads,
         allow_special=allow_special,
-    )
+    )[which]
     n = len(blocks)
     row = np.repeat(np.arange(n), np.diff(blocks.offsets))
     cell = row * N_KINDS + blocks.kinds

@@ -135,6 +135,47 @@ impl<'m> Reach<'m> {
     }
 }
 
+/// Texts that the merges of two BPE models can make; None: of anything that cannot be said.
+pub(super) struct Made(Option<HashSet<Vec<u8>>>);
+
+impl Made {
+    pub(super) fn by(one: &ModelConfig, two: &ModelConfig) -> Self {
+        let mut made = HashSet::new();
+        for model in [one, two] {
+            let (tokens, merges) = match model {
+                ModelConfig::Bpe {
+                    tokens,
+                    merges: Some(merges),
+                    whole_pretokens: false,
+                    ..
+                } => (tokens, merges),
+                ModelConfig::CharacterBpe {
+                    tokens,
+                    merges,
+                    whole_pretokens: false,
+                    continuing_prefix,
+                    end_of_word_suffix,
+                    ..
+                } if continuing_prefix.is_empty() && end_of_word_suffix.is_empty() => {
+                    (tokens, merges)
+                }
+                _ => return Self(None),
+            };
+            match Reach::new(tokens, [Some(merges.as_slice()); 2]).made {
+                Some(more) => made.extend(more),
+                None => return Self(None),
+            }
+        }
+        Self(Some(made))
+    }
+
+    /// True if no text becomes a token by merges, and none begins as it.
+    pub(super) fn never(&self, content: &str) -> bool {
+        let is_symbol = content.chars().nth(1).is_none() || content.starts_with("<0x");
+        !is_symbol && matches!(&self.0, Some(made) if !made.contains(content.as_bytes()))
+    }
+}
+
 /// How two BPE models on characters differ.
 fn on_characters(
     before: &ModelConfig,

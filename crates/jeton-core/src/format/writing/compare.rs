@@ -13,11 +13,12 @@ use crate::special::AddedToken;
 /// Compares everything but the settings of [`settings`].
 ///
 /// `reached`: whether text becomes an added token though it is not allowed, because the model has
-/// it too.
+/// it too. `stays`: whether normalization leaves a text as it is.
 pub(super) fn losses(
     before: &Config,
     after: &Config,
     reached: &dyn Fn(&AddedToken) -> bool,
+    stays: &dyn Fn(&str) -> bool,
     ledger: &mut Ledger,
 ) {
     if before.normalizer != after.normalizer {
@@ -50,7 +51,7 @@ pub(super) fn losses(
             "decode gives other texts",
         );
     }
-    model(before, after, reached, ledger);
+    model(before, after, reached, stays, ledger);
 }
 
 /// Compares what decides nothing about the ids of a text, and what is put around it.
@@ -296,15 +297,18 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
 
 /// True if no text that holds an added token ever comes to the model: it is found wherever it
 /// stands, and steps that come later do not make it.
-fn is_always_found(token: &AddedToken) -> bool {
+fn is_always_found(token: &AddedToken, stays: &dyn Fn(&str) -> bool) -> bool {
     let begins = |c: char| c.is_whitespace() || c == '\u{2581}' || c == '\u{120}';
-    !token.single_word && !token.normalized && !token.content.starts_with(begins)
+    // A normalized token is looked for as normalization writes it.
+    let as_written = !token.normalized || stays(&token.content);
+    !token.single_word && as_written && !token.content.starts_with(begins)
 }
 
 fn model(
     before: &Config,
     after: &Config,
     reached: &dyn Fn(&AddedToken) -> bool,
+    stays: &dyn Fn(&str) -> bool,
     ledger: &mut Ledger,
 ) {
     const EFFECT: &str = "texts get other ids";
@@ -313,10 +317,14 @@ fn model(
     const SAME_WORDS: &str =
         "its added tokens stand in its vocabulary, or do not, and no text becomes them";
     // Added tokens may stand in the vocabulary too, which matters only where text becomes them.
+    let made = bpe::Made::by(&before.model, &after.model);
+    let is_apart = |token: &AddedToken| {
+        token.special || is_always_found(token, stays) || made.never(&token.content)
+    };
     let added: HashSet<u32> = before
         .added_tokens
         .iter()
-        .filter(|token| !reached(token) && (token.special || is_always_found(token)))
+        .filter(|token| !reached(token) && is_apart(token))
         .map(|token| token.id)
         .collect();
     let unlike_tokens = |one: &[Option<Base64Bytes>], two: &[Option<Base64Bytes>]| -> Vec<String> {

@@ -79,9 +79,10 @@ pub fn write(tokenizer: &Tokenizer, format: FileFormat) -> std::result::Result<W
     let reached = |token: &AddedToken| {
         token.special && [tokenizer, &read].into_iter().any(|one| makes(one, token))
     };
+    let stays = |text: &str| tokenizer.normalize(text).is_ok_and(|other| other == text);
     match &draft.words {
-        Words::Own => compare::losses(&config, &after, &reached, &mut ledger),
-        Words::All(words) => compare::losses(words, &after, &reached, &mut ledger),
+        Words::Own => compare::losses(&config, &after, &reached, &stays, &mut ledger),
+        Words::All(words) => compare::losses(words, &after, &reached, &stays, &mut ledger),
         Words::Model => {}
     }
     compare::settings(&config, &after, &mut ledger);

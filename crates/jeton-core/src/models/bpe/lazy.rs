@@ -12,7 +12,6 @@
 //! process may fork at any time.
 
 use std::cell::RefCell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use once_cell::race::OnceBox;
@@ -71,7 +70,7 @@ pub(super) struct LazyTables {
     /// True if words are merged by their pieces then.
     by_pieces: bool,
     /// All pairs, also the ones that the tables leave out; made when first needed.
-    every_pair: OnceLock<PairTable>,
+    every_pair: OnceBox<PairTable>,
     free_words: AtomicU32,
     /// The filter is made when this number of free words is left.
     words_with_filter: u32,
@@ -105,7 +104,7 @@ impl LazyTables {
             has_symbols: !symbols.contains(&NONE),
             every,
             tables: made.map_or_else(OnceBox::new, OnceBox::with_value),
-            every_pair: OnceLock::new(),
+            every_pair: OnceBox::new(),
             pieces: OnceBox::new(),
             by_pieces,
             free_words: AtomicU32::new(words_without.saturating_add(words_with_filter)),
@@ -144,9 +143,11 @@ impl LazyTables {
 
     /// Returns all pairs that may merge, also pairs that merge only when other merges are left out.
     pub(super) fn every_pair(&self, vocab: &Vocab) -> &PairTable {
-        self.every_pair.get_or_init(|| match &self.list {
-            None => PairTable::from_ranks(vocab),
-            Some(list) => list.table(),
+        self.every_pair.get_or_init(|| {
+            Box::new(match &self.list {
+                None => PairTable::from_ranks(vocab),
+                Some(list) => list.table(),
+            })
         })
     }
 

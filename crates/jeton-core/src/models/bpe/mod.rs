@@ -56,7 +56,7 @@ use starts::{ByCharacters, Starts};
 use table::MergeTable;
 use windows::Windows;
 
-use std::sync::OnceLock;
+use once_cell::race::OnceBox;
 
 use crate::codec::gpt2_alphabet;
 use crate::error::{Error, ErrorKind, Result};
@@ -107,7 +107,7 @@ pub struct BpeModel {
     /// Made when it is worth it.
     tables: LazyTables,
     /// Made when the first pretoken comes that is too long for caches.
-    cuts: OnceLock<Cuts>,
+    cuts: OnceBox<Cuts>,
     bytes: [u32; 256],
     whole_pretokens: bool,
     missing: Missing,
@@ -158,11 +158,11 @@ impl BpeModel {
         }
         // An unknown token is a symbol that stands for bytes which are not its own.
         let every = symbols != bytes;
-        let (mut cuts, mut table) = (OnceLock::new(), None);
+        let (mut cuts, mut table) = (OnceBox::new(), None);
         if let Some(compiled) = compiled {
             let of_others = || Error::format("BPE model", "the tables are those of no such model");
             let compiled_cuts = Cuts::from_raw(&compiled.cuts).ok_or_else(of_others)?;
-            cuts = OnceLock::from(compiled_cuts);
+            cuts = OnceBox::with_value(Box::new(compiled_cuts));
             let read = MergeTable::from_raw(compiled, &symbols, vocab.size(), list.as_ref());
             table = Some(read.ok_or_else(of_others)?);
         }
@@ -196,7 +196,7 @@ impl BpeModel {
     }
 
     fn cuts(&self) -> &Cuts {
-        self.cuts.get_or_init(|| Cuts::new(&self.vocab))
+        self.cuts.get_or_init(|| Box::new(Cuts::new(&self.vocab)))
     }
 
     /// The merges, as they were given.

@@ -25,9 +25,9 @@ mod raw;
 mod resume;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use once_cell::race::OnceBox;
 use regex_syntax::hir::ClassUnicode;
 
 use self::boundaries::{Boundaries, Progress};
@@ -81,7 +81,7 @@ pub(crate) enum BuildError {
 /// Boundaries that are worked out once enough text was seen to make it pay.
 #[derive(Debug, Default)]
 struct Later {
-    made: OnceLock<Option<Boundaries>>,
+    made: OnceBox<Option<Boundaries>>,
     /// Bytes of text that were seen before.
     seen: AtomicUsize,
 }
@@ -89,14 +89,14 @@ struct Later {
 impl Later {
     fn made(boundaries: Boundaries) -> Self {
         Self {
-            made: OnceLock::from(Some(boundaries)),
+            made: OnceBox::with_value(Box::new(Some(boundaries))),
             ..Self::default()
         }
     }
 
     fn never() -> Self {
         Self {
-            made: OnceLock::from(None),
+            made: OnceBox::with_value(Box::new(None)),
             ..Self::default()
         }
     }
@@ -186,7 +186,10 @@ impl Automaton {
 
     /// Returns the boundary tables, made at once however little text was seen.
     fn made_boundaries(&self) -> Option<&Boundaries> {
-        let made = || Boundaries::new(&self.classes, &self.transitions, self.stride);
+        let made = || {
+            let made = Boundaries::new(&self.classes, &self.transitions, self.stride);
+            Box::new(made)
+        };
         self.boundaries.made.get_or_init(made).as_ref()
     }
 

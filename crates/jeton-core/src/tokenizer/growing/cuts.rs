@@ -135,7 +135,7 @@ impl Search<'_> {
         };
         let mut places: Vec<ResumePoint> = cuts.into_iter().map(|at| (at, None)).collect();
         if let Some(piece) = growing {
-            let seams = tokenizer.seams.get_or_init(|| Seams::new(engine));
+            let seams = tokenizer.seams.get_or_init(|| Box::new(Seams::new(engine)));
             let paths = self.from.paths.as_deref();
             let paths = paths.filter(|_| piece.from_the_beginning && goes_on);
             places.extend(engine.growing_places(&piece, paths, seams, &mut scratch.engine)?);

@@ -15,7 +15,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from jeton.corpus.requests.agents.base import MAX_KEPT, Agent, FileState, child, summed, text
+from jeton.corpus.requests.agents.base import (
+    MAX_KEPT,
+    Agent,
+    FileState,
+    child,
+    doubtful,
+    summed,
+    text,
+)
 from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest
@@ -108,7 +116,7 @@ def _rollout(
         report("not_a_model_call", "a token_count without counts")
         return []
     last, total = info.get("last_token_usage"), info.get("total_token_usage")
-    usage = _step(last, total, file)
+    usage = _step(last, total, file, report)
     if usage is None:
         state.join("running_totals", 1)
         return []
@@ -117,6 +125,11 @@ def _rollout(
     parsed.provider = provider_id(file.provider) if file.provider else "openai"
     parsed.time = record.get("timestamp")
     parsed.usage = usage_of_mapping(_amounts(usage, file.tier), report, parsed)
+    said = last if isinstance(last, dict) else {}
+    for name in ("input_tokens", "output_tokens"):
+        if type(said.get(name)) is int and said[name] != usage.get(name):
+            grown = f"the totals of {name} grow by {usage.get(name)}, the step says {said[name]}"
+            parsed.usage = doubtful(parsed.usage, "inconsistent_usage", grown, report)
     if not isinstance(total, dict) or parsed.time is None:
         return [parsed]
     step = tuple(n if type(n) is int else -1 for n in map(total.get, _COUNTS))
@@ -265,15 +278,27 @@ def _time_of_id(name: str) -> int:
         return 0
 
 
-def _step(last: Any, total: Any, file: _File) -> Mapping[str, Any] | None:
+def _step(last: Any, total: Any, file: _File, report: Report) -> Mapping[str, Any] | None:
     """Use since the totals before; None: nothing, they are given again."""
+    said = dict(last) if isinstance(last, dict) else {}
     if not isinstance(total, dict):
-        return last if isinstance(last, dict) else None
+        return said or None
     now = {name: total[name] for name in _COUNTS if type(total.get(name)) is int}
     before, file.totals = file.totals, now
+    bad = [name for name in _COUNTS if name not in now and total.get(name) is not None]
+    if bad:
+        # Totals that are no numbers: the step counts as it says itself, later ones as from there.
+        usage = said or {name: max(0, now[name] - before.get(name, 0)) for name in now}
+        file.totals = before | now
+        for name in bad:
+            own = usage.setdefault(name, total[name])
+            if type(own) is int:
+                report("bad_count", f"the total of {name} is {total[name]!r:.40}")
+                file.totals[name] = before.get(name, 0) + own
+        return usage
     if not before:
         # Totals of a resumed session begin with what its file does not show.
-        return last if isinstance(last, dict) else total
+        return said or total
     step = {name: number - before.get(name, 0) for name, number in now.items()}
     if not any(step.values()):
         return None
