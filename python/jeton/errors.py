@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "AdaptError",
@@ -108,6 +108,9 @@ class JetonError(Exception):
                 message = f"{message[:_MAX_MESSAGE]}\u2026"
             arguments = (message, *arguments[1:])
         super().__init__(*arguments)
+
+    exit_code: ClassVar[int] = 2
+    """Exit code of a command that ends with it: 2, or 1 where it is a finding."""
 
 
 class VocabularyError(JetonError, ValueError):

@@ -183,7 +183,7 @@ def test_minutes_left_follow_the_engine_s_rules_and_its_log() -> None:
     vllm, sglang = (capacity(MemoryPlan(engine=engine)) for engine in ("vllm", "sglang"))
     assert vllm != sglang
     assert capacity(None) == vllm
-    printed = MeasuredMemory("log", "vllm", "", 1, 17 << 30, 1 << 30, None, None, "auto")
+    printed = MeasuredMemory("log", "vllm", 1, 17 << 30, 1 << 30)
     assert capacity(MemoryPlan(measured=printed)) != vllm
 
 

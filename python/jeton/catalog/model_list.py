@@ -21,7 +21,11 @@ from jeton.catalog.model_facts import UNKNOWN_WEIGHTS, ModelFacts
 from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError
 
-__all__ = ["model", "models"]
+__all__ = ["listed_model", "model", "models"]
+
+
+_BLOCK_FP8 = ("qwen3-", "qwen3.")
+"""Families whose own FP8 repositories have scales for blocks of 128 x 128 (vllm#17569)."""
 
 
 def model(name: str) -> ModelFacts:
@@ -44,13 +48,24 @@ def model(name: str) -> ModelFacts:
     path = _config_path(name)
     if path is not None:
         return model_from_gguf(path) if path.suffix == ".gguf" else model_from_config(path)
-    resolved = base_name(name, index)
-    if resolved is not None:
-        return _as_published(name, *resolved)
+    found = listed_model(name)
+    if found is not None:
+        return found
     offered = nearest(name, (entry.name for entry in models()))
     # A misspelt repository name resembles an alias, not a short name.
     offered = offered or tuple(dict.fromkeys(index[key].name for key in nearest(name, index)))
     raise UnknownModelError(name, nearest=offered)
+
+
+def listed_model(name: str) -> ModelFacts | None:
+    """Return the catalog's facts of a name or a published name; None: it has none.
+
+    No file is looked at.
+    """
+    index = _index()
+    found = index.get(fold(name))
+    resolved = None if found is not None else base_name(name, index)
+    return found if resolved is None else _as_published(name, *resolved)
 
 
 def _config_path(name: str) -> Path | None:
@@ -69,6 +84,9 @@ def _as_published(asked: str, known: str, weights: str | None) -> ModelFacts:
         return replace(base, weights=UNKNOWN_WEIGHTS, weights_source=asked, quantization=None)
     if weights is None or weights == base.weights:
         return base
+    owner, _, bare = fold(asked).rpartition("/")
+    if weights == "fp8" and bare.startswith(_BLOCK_FP8) and owner in ("", "qwen"):
+        weights = "fp8" if bare.endswith("-dynamic") else "fp8-block"
     return replace(
         base,
         weights=weights,

@@ -249,6 +249,8 @@ class _Root(click.Group):
             if isinstance(error, UnknownModelError) and "--price-model" in options:
                 message += "; an API's model goes with --price-model, and -t takes its name, too"
             _say_error(message)
+            _discard(sys.stdout)
+            return error.exit_code
         except OSError as error:
             _say_error(in_options(os_message(error), self._options(words)))
         except UnicodeEncodeError as error:

@@ -62,7 +62,7 @@ MEMORY_OPTIONS = (
         type=FiniteRange(min=0, max=1, min_open=True),
         metavar="SHARE",
         help="Share of the GPU's memory that the engine takes (SGLang: mem-fraction-static). By "
-        "default as the engine: 0.9 of vLLM.",
+        "default as the engine: 0.92 of vLLM (0.9 before 0.21).",
     ),
     click.option(
         "--max-batched-tokens",
@@ -83,10 +83,6 @@ MEMORY_OPTIONS = (
         is_flag=True,
         help="The engine gives layers with a window pages for all tokens.",
     ),
-)
-"""The names are vLLM's where it has the option."""
-
-_ENGINE_OPTIONS = (
     click.option(
         "--max-model-len",
         "max_context_tokens",
@@ -94,6 +90,16 @@ _ENGINE_OPTIONS = (
         metavar="N",
         help="Tokens of a request at most; by default the model's context.",
     ),
+    click.option(
+        "--calibrate",
+        metavar="LOG",
+        help="Start-up log of your engine, or what --save-log made of it: its memory beats the "
+        "formula.",
+    ),
+)
+"""The names are vLLM's where it has the option."""
+
+_ENGINE_OPTIONS = (
     click.option(
         "--pipeline-parallel",
         type=click.IntRange(1, 64),
@@ -119,12 +125,6 @@ _ENGINE_OPTIONS = (
         default=0,
         metavar="N",
         help="Tokens that the model's own further layers draft (MTP).",
-    ),
-    click.option(
-        "--calibrate",
-        metavar="LOG",
-        help="Start-up log of your engine, or what --save-log made of it: its memory beats the "
-        "formula.",
     ),
     click.option(
         "--kv-bytes-per-token",
@@ -211,5 +211,6 @@ def no_plan_options(**options: Any) -> str | None:
     """Return the first of the options that was given, for an error; None: none was."""
     for name, default in _DEFAULTS.items():
         if options.get(name, default) != default:
-            return f"--{name.replace('_', '-')}"
+            words = "max_model_len" if name == "max_context_tokens" else name
+            return f"--{words.replace('_', '-')}"
     return None

@@ -14,7 +14,7 @@ from jeton.economics.prediction.memory_forecast import (
     MemoryForecast,
     forecast_memory,
 )
-from jeton.economics.serving.memory_budget import DoesNotFitError, refusal
+from jeton.economics.serving.memory_budget import check_served
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.errors import UsageError
 
@@ -47,9 +47,7 @@ class ServedBy:
     seconds_per_token: float | None = None
 
     def __post_init__(self) -> None:
-        words = refusal(self.model, self.gpu, self.plan or MemoryPlan())
-        if words:
-            raise DoesNotFitError(f"{words}\nhint: --tensor-parallel, --weights, another --engine")
+        check_served(self.model, self.gpu, self.plan or MemoryPlan())
 
 
 def outlook(

@@ -41,7 +41,7 @@ class TestClosedForm:
         assert found.requests_per_second == pytest.approx(4.0, rel=0.01)
         assert found.n_under_way == pytest.approx(40, abs=1)
         assert found.full_seconds is None
-        assert found.in_words == "not full within 6 min at this trend"
+        assert found.in_words == "not full within 1.0 min at this trend"
 
     def test_requests_under_way_grow_and_end(self) -> None:
         # All come within a second and stop; after 10 s none is left.

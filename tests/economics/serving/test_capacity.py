@@ -64,7 +64,7 @@ def test_equal_lengths_leave_no_chance() -> None:
     budget -= found.budget.activation_bytes + found.budget.engine_bytes
     assert found.budget_bytes == budget
     n = budget // (8192 * 131_072)
-    assert found.n_requests_mean == found.n_requests_worst == found.n_requests_safe == n == 53
+    assert found.n_requests_mean == found.n_requests_worst == found.n_requests_safe == n == 54
     assert found.paging_waste == 0
 
 

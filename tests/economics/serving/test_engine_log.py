@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jeton.catalog import gpu, model
-from jeton.economics import MemoryPlan, memory_budget
-from jeton.economics.serving.calibration import calibrated_plan
+from jeton.economics import MemoryPlan, fit_on, memory_budget
+from jeton.economics.serving.calibration import calibrated_plan, log_differences
 from jeton.economics.serving.capacity import cached_tokens
 from jeton.economics.serving.engine_log import (
     parse_engine_log,
@@ -18,6 +20,7 @@ from jeton.economics.serving.engine_log import (
     save_engine_log,
 )
 from jeton.errors import FormatError, UsageError
+from jeton.planning.serving.servers import capacity_tokens, engine_defaults, server_of
 
 GIB = 2**30
 
@@ -122,3 +125,114 @@ def test_contradictions() -> None:
         calibrated_plan(log, model("llama-3.1-8b"), card, MemoryPlan(engine="sglang"))
     with pytest.raises(UsageError, match="hint: "):
         calibrated_plan(log, model("qwen3-4b"), card, MemoryPlan())
+
+
+TOLD = """\
+INFO [gpu_worker.py:563] Available KV cache memory: 11.15 GiB
+INFO [kv_cache_utils.py:2235] GPU KV cache size: 214,135 tokens
+INFO [kv_cache_utils.py:2236] Maximum concurrency for 65,536 tokens per request: 3.27x
+"""
+"""As noonghunna/club-3090#1086 has it."""
+
+
+def test_the_log_rules_the_requests() -> None:
+    facts, card = model("qwen3.8-27b-fp8"), gpu("rtx-5090")
+    plan = calibrated_plan(parse_engine_log(TOLD.splitlines()), facts, card, MemoryPlan(n_gpus=2))
+    fit = fit_on(facts, card, plan, request_tokens=65_536)
+    assert fit.budget.kv_bytes == int(11.15 * GIB)
+    assert fit.kv_cache_tokens == 214_135
+    assert fit.n_requests == 3
+    server = server_of("qwen3.8-27b-fp8", "rtx-5090", plan=plan)
+    assert capacity_tokens(server, engine_defaults(server)) == 214_135
+    held = fit_on(facts, card, replace(plan, kv_dtype="fp8"), request_tokens=65_536)
+    assert 214_135 < held.kv_cache_tokens < 2 * 214_135
+
+
+BLOCKS = """\
+INFO 01-30 gpu_model_runner.py:848] Loading model weights took 67.7229 GB
+INFO 01-30 kv_cache_utils.py:395] # GPU blocks: 1381
+"""
+"""As vllm-project/vllm#12569 has it."""
+
+
+def test_tokens_alone_are_taken() -> None:
+    facts, card = model("llama-3.1-70b-w8a8"), gpu("h100")
+    own = MemoryPlan(max_context_tokens=2048, gpu_memory_utilization=0.98)
+    plan = calibrated_plan(parse_engine_log(BLOCKS.splitlines()), facts, card, own)
+    budget = memory_budget(facts, card, plan)
+    assert cached_tokens(facts, card, budget, plan) == 22_096
+    assert budget.weight_bytes == int(67.7229 * GIB)
+
+
+SUMMARY = """\
+INFO [kv_cache_utils.py:2324] GPU KV cache size: 268,560 tokens, Maximum concurrency for 2,048 tokens per request: 131.13x
+INFO [gpu_worker.py:876] Free memory on device (46.99/47.37 GiB) on startup. Desired GPU memory utilization is (0.85, 40.27 GiB). Actual usage is 2.81 GiB for consumed memory (weights + non-torch), 0.57 GiB for peak activation, and 0.22 GiB for CUDAGraph memory. Current kv cache memory in use is 36.88 GiB.
+"""
+"""As vllm-project/vllm#57047 has it."""
+
+
+def test_a_summary_in_one_line() -> None:
+    facts, card = model("qwen3-4b-awq"), gpu("rtx-6000-ada")
+    plan = calibrated_plan(parse_engine_log(SUMMARY.splitlines()), facts, card, MemoryPlan())
+    budget = memory_budget(facts, card, plan)
+    assert cached_tokens(facts, card, budget, plan) == 268_560
+    assert budget.kv_bytes == int(36.88 * GIB)
+    assert budget.activation_bytes == int(0.57 * GIB)
+
+
+@pytest.mark.parametrize(
+    ("name", "card", "own"),
+    [
+        ("qwen3-4b-awq", "h100", {}),
+        ("qwen3-4b-awq", "rtx-6000-ada", {"max_context_tokens": 4096}),
+        ("qwen2.5-72b", "rtx-6000-ada", {"weights": "int4"}),
+    ],
+    ids=["another GPU", "another max-model-len", "more than the GPU has"],
+)
+def test_settings_of_another_server(name: str, card: str, own: dict[str, Any]) -> None:
+    log = parse_engine_log(SUMMARY.splitlines())
+    with pytest.raises(UsageError, match="hint: "):
+        calibrated_plan(log, model(name), gpu(card), MemoryPlan(**own))
+
+
+def test_a_log_of_another_model() -> None:
+    lines = [
+        *TOLD.splitlines(),
+        "non-default args: {'model_tag': 'Qwen/Qwen2.5-72B-Instruct-AWQ', 'max_model_len': 65536}",
+    ]
+    with pytest.raises(UsageError, match="is a log of Qwen/Qwen2"):
+        calibrated_plan(parse_engine_log(lines), model("llama-3.1-8b"), gpu("l4"), MemoryPlan())
+
+
+def test_the_last_start_is_taken() -> None:
+    second = VLLM.replace("19.92", "9.92").replace("163,168", "81,232")
+    found = parse_engine_log([*VLLM.splitlines(), *second.splitlines()])
+    assert (found.kv_tokens, found.n_starts) == (81_232, 2)
+    plan = calibrated_plan(found, model("llama-3.1-8b"), gpu("a100-40gb"), MemoryPlan())
+    fit = fit_on(model("llama-3.1-8b"), gpu("a100-40gb"), plan, request_tokens=1000)
+    assert any("2 starts" in note for note in fit.notes)
+    ranks = parse_engine_log([line for line in VLLM.splitlines() for _ in range(2)])
+    assert ranks.n_starts == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("Available KV cache        52.29 GiB   (668,624 tokens)", "kv_tokens", 668_624),
+        ("Available KV cache        52.29 GiB   (668,624 tokens)", "kv_bytes", int(52.29 * GIB)),
+        ("GPU blocks: 1952", "kv_tokens", 31_232),
+        ("max seq len (131072), KV cache size: 1\nGPU blocks: 9", "max_context_tokens", 131_072),
+    ],
+)
+def test_wordings(line: str, name: str, value: int) -> None:
+    lines = ["Model loading took 12.81 GiB", *line.split("\n")]
+    assert getattr(parse_engine_log(lines), name) == value
+
+
+def test_a_cache_of_llama_cpp_is_compared_at_its_length() -> None:
+    facts, card = model("qwen3-8b"), gpu("rtx-4090")
+    log = parse_engine_log(LLAMA_CPP.splitlines())
+    rows = {
+        one.name: one for one in log_differences(log, facts, card, MemoryPlan(weights="q4_k_m"))
+    }
+    assert abs(rows["cache"].off_share) < 0.001

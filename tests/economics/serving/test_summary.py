@@ -67,8 +67,8 @@ def test_values_are_those_of_the_functions() -> None:
     assert value(figures, "weights_bytes") == 2 * 8_030_261_248
     assert value(figures, "embedding_bytes") == 2 * 1_050_673_152
     left = memory_budget(facts, h100).kv_bytes
-    assert value(figures, "concurrent_requests_mean") == left // 262_144_000 == 217
-    assert value(figures, "concurrent_requests_p95") == left // 458_752_000 == 124
+    assert value(figures, "concurrent_requests_mean") == left // 262_144_000 == 224
+    assert value(figures, "concurrent_requests_p95") == left // 458_752_000 == 128
     assert value(figures, "kv_cache_tokens") == left // (16 * 131_072) * 16
     assert value(figures, "longest_context_tokens") == facts.context_tokens
     assert value(figures, "gpus_needed") == 1

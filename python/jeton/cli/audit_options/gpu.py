@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan, no_plan_options
+from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan, no_plan_options, plan_for
 from jeton.cli.option_groups import OptionGroup
 
 __all__ = ["GPU", "GpuSettings"]
@@ -28,6 +28,8 @@ class GpuSettings:
     max_batched_tokens: int | None = None
     max_requests: int | None = None
     full_pages: bool = False
+    max_context_tokens: int | None = None
+    calibrate: str | None = None
     peak_factor: float | None = None
 
     def arguments(self) -> dict[str, Any]:
@@ -42,10 +44,17 @@ class GpuSettings:
             raise click.UsageError(f"{option} is for a model; name one with --model")
         if self.peak_factor is not None and self.gpu is None:
             raise click.UsageError("--peak-factor is for GPUs of your own; name one with --gpu")
+        plan = memory_plan(**given)
+        if self.calibrate is not None:
+            if self.model is None or self.gpu is None:
+                raise click.UsageError("--calibrate is for a model on a GPU: --model and --gpu")
+            from jeton.catalog import gpu, model
+
+            plan = plan_for(model(self.model), gpu(self.gpu), **given)
         return {
             "model": self.model,
             "gpu": self.gpu,
-            "memory": memory_plan(**given),
+            "memory": plan,
             "peak_to_mean": self.peak_factor,
         }
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.serving.latency import decode_seconds
-from jeton.economics.serving.memory_budget import DoesNotFitError, memory_budget, refusal
+from jeton.economics.serving.memory_budget import check_served, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.errors import UsageError
 
@@ -98,11 +98,7 @@ class KvMemory:
         """
         plan = plan or MemoryPlan()
         budget = memory_budget(model, gpu, plan)
-        words = refusal(model, gpu, plan)
-        if words:
-            raise DoesNotFitError(
-                f"{words}\nhint: more GPUs (--tensor-parallel), or smaller weights (--weights int4)"
-            )
+        check_served(model, gpu, plan)
         if seconds_per_token is not None and not 0 < seconds_per_token < 3600:
             raise UsageError(f"seconds_per_token is {seconds_per_token}; expected above 0")
         grouped = changed_plan(plan, n_gpus=budget.tensor_parallel)
@@ -225,7 +221,7 @@ class MemoryForecast:
             if self.full_earliest_seconds is not None:
                 soon = _minutes(self.full_earliest_seconds)
                 return f"not full at this trend; at the upper end in {soon}"
-            return f"not full within {_minutes(BEYOND * self.horizon_seconds)} at this trend"
+            return f"not full within {_minutes(self.horizon_seconds)} at this trend"
         if self.full_seconds == 0:
             return "OOM now"
         words = f"OOM in {_minutes(self.full_seconds)}"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Unpack
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.group_bytes import request_group_bytes
-from jeton.economics.serving.memory import kv_element_bytes
 from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.serving.request_lengths import RequestLengths
@@ -167,16 +166,10 @@ def cached_tokens(model: ModelFacts, gpu: GpuFacts, budget: MemoryBudget, plan: 
     if not budget.fits:
         return 0
     rules, tensor = plan.rules, budget.tensor_parallel
-    measured = plan.measured
     if plan.kv_bytes_per_token is not None:
-        per_token = plan.kv_bytes_per_token + plan.rules.state_of(model, plan)
-        found = budget.group_kv_bytes // per_token
-    elif measured is not None and measured.token_bytes and tensor == measured.tensor_parallel:
-        scale = float(plan.element(model) / kv_element_bytes(measured.kv_dtype))
-        found = int(budget.kv_bytes / (measured.token_bytes * scale)) * budget.n_replicas
-    else:
-        found = rules.cache_tokens(model, budget.kv_bytes, plan, gpu, tensor) * budget.n_replicas
-    return int(found)
+        return budget.group_kv_bytes // (plan.kv_bytes_per_token + rules.state_of(model, plan))
+    found = rules.cache_tokens(model, budget.kv_bytes, plan, gpu, tensor)
+    return round(found * plan.cache_scale(tensor)) * budget.n_replicas
 
 
 def longest_context(
@@ -210,22 +203,11 @@ def longest_context(
     plan = changed_plan(plan, **changes)
     plan = changed_plan(plan, n_gpus=plan.n_gpus or 1)
     budget = memory_budget(model, gpu, plan)
-    most = plan.context_tokens(model)
-    # A request lies on one replica.
-    replicas = -(-n_requests // budget.n_replicas)
-
-    def fits(n_tokens: int) -> bool:
-        size = plan.rules.sequence_bytes(model, n_tokens, plan, gpu, budget.tensor_parallel)
-        return budget.fits and replicas * size <= budget.group_kv_bytes / budget.n_replicas
-
-    if not fits(1):
+    if not budget.fits:
         return 0
-    # Windows and states make growth sub-linear, never negative: bisection is exact.
-    low, high = 1, most + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    # A request lies on one replica.
+    room = budget.group_kv_bytes / budget.n_replicas / -(-n_requests // budget.n_replicas)
+    return plan.rules.longest_tokens(model, plan, gpu, budget.tensor_parallel, room)
 
 
 def _fit(budget: int, size: float) -> int:

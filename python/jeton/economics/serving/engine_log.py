@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,6 +51,7 @@ class EngineLog:
         kv_bytes: The cache on each GPU; negative where the model does not fit.
         kv_tokens: Tokens that the cache holds, as printed.
         concurrency: Requests of the longest context that it holds.
+        n_starts: Starts of the engine in the log; facts are of the last.
     """
 
     source: str
@@ -72,13 +73,7 @@ class EngineLog:
     kv_bytes: int | None = None
     kv_tokens: int | None = None
     concurrency: float | None = None
-
-    @property
-    def token_bytes(self) -> float | None:
-        """Bytes of a cached token on each GPU."""
-        if not self.kv_bytes or not self.kv_tokens or self.kv_bytes < 0:
-            return None
-        return self.kv_bytes / self.kv_tokens
+    n_starts: int = 1
 
 
 def read_engine_log(path: str | os.PathLike[str]) -> EngineLog:
@@ -136,8 +131,14 @@ def parse_engine_log(lines: Iterable[str], *, source: str = "log") -> EngineLog:
     """
     values: dict[str, dict[str, list[float]]] = {}
     texts: dict[str, dict[str, str]] = {}
+    starts: dict[str, int] = {}
     for raw in lines:
         line = raw[:_MAX_LINE]
+        for engine, pattern in _STARTS.items():
+            # A start after a cache was made is another one.
+            if values.get(engine, {}).keys() & {"kv", "tokens"} and pattern.search(line):
+                starts[engine] = starts.get(engine, 1) + 1
+                _forget(values[engine], texts.get(engine, {}))
         for engine, name, pattern, scale in _NUMBERS:
             if name in _WORDS and not any(word in line for word in _WORDS[name]):
                 continue
@@ -157,7 +158,16 @@ def parse_engine_log(lines: Iterable[str], *, source: str = "log") -> EngineLog:
             path=source,
         )
     engine = max(engines, key=lambda one: len(values[one]))
-    return _BUILDERS[engine](values[engine], texts.get(engine, {}), source)
+    log = _BUILDERS[engine](values[engine], texts.get(engine, {}), source)
+    return replace(log, n_starts=starts.get(engine, 1))
+
+
+def _forget(values: dict[str, list[float]], texts: dict[str, str]) -> None:
+    """Drop the facts of a start; settings that the next one does not print are kept."""
+    texts.clear()
+    for name in [*values]:
+        if name not in ("tensor", "context", "step", "requests"):
+            del values[name]
 
 
 def _number(text: str) -> float | None:
@@ -197,14 +207,17 @@ _NUMBERS: Final[_Rows] = [
         ("beside", r"non_torch_memory(?: takes|=)?\s*@ ?GiB", GIB),
         ("graphs", r"@ GiB for CUDAGraph memory", GIB),
         ("graphs", r"Estimated CUDA graph memory: @ GiB", GIB),
-        ("kv", r"Available KV cache memory: @ GiB", GIB),
+        ("kv", r"Available KV cache(?: memory:)?\s{1,9}@ GiB", GIB),
+        ("kv", r"Current kv cache memory in use is @ GiB", GIB),
+        ("tokens", r"Available KV cache\s{1,9}[\d.]{1,9} GiB\s{1,9}\(@ tokens\)", 1),
         ("kv", r"reserved for KV Cache is @ ?GiB", GIB),
         ("kv", r"(?:available_kv_cache_memory|kv_cache_size)[ =]{1,9}@ ?GiB", GIB),
         ("tokens", r"GPU KV cache size: @ tokens", 1),
-        ("blocks", r"# (?:GPU|CUDA) blocks: @", 1),
+        ("blocks", r"(?:GPU|CUDA) blocks: @", 1),
         ("tokens", r"that can be stored in KV cache \(@\)", 1),
         ("concurrency", r"Maximum concurrency for [\d,]{1,20} tokens per request: @x", 1),
         ("context", r"Maximum concurrency for @ tokens per request", 1),
+        ("context", r"max seq len \(@\)", 1),
         ("context", r"(?:max_model_len'?: ?|max_seq_len=|--max[-_]model[-_]len[ =])@", 1),
         ("tensor", r"tensor_parallel_size(?:'?: ?|=)@", 1),
         ("tensor", r"(?:--tensor-parallel-size|-tp)[ =]@", 1),
@@ -255,12 +268,21 @@ _NUMBERS: Final[_Rows] = [
     ),
 ]
 
+_STARTS: Final = {
+    "vllm": re.compile(
+        r"API server version|LLM engine \(v|Model loading took|[Ll]oading (?:model )?weights took"
+    ),
+    "sglang": re.compile(r"server_args="),
+    "llama.cpp": re.compile(r"\bbuild: \d"),
+}
+"""Lines that an engine prints when it starts."""
+
 _WORDS: Final = {"usable": ("x gpu_memory_utilization", "Desired", "can use")}
 """Words without one of which a line says nothing of a name."""
 
 _TEXTS: Final[list[tuple[str, str, re.Pattern[str]]]] = [
     ("vllm", "version", re.compile(r"(?:engine \(v|version )(\d[\w.+]{1,40})")),
-    ("vllm", "model", re.compile(r"'model': '([^']{1,200})'")),
+    ("vllm", "model", re.compile(r"'model(?:_tag)?': '([^']{1,200})'")),
     ("vllm", "model", re.compile(r"with config: model='([^']{1,200})'")),
     ("vllm", "kv_dtype", re.compile(r"'?kv_cache_dtype'?[:=] ?'?([\w]{1,20})")),
     ("sglang", "model", re.compile(r"model_path='([^']{1,200})'")),

@@ -105,6 +105,6 @@ def _by_cap(
 
 def _copying_gpus(plan: MemoryPlan, n_gpus: int) -> int:
     """GPUs of a stage, which copy heads; llama.cpp shares layers, so that nothing is copied."""
-    if plan.rules.name == "llama.cpp":
+    if not plan.rules.splits_heads:
         return 1
     return max(1, n_gpus // (plan.pipeline_parallel * plan.data_parallel))

@@ -22,13 +22,19 @@ from jeton.errors import UsageError
 __all__ = [
     "DoesNotFitError",
     "MemoryBudget",
+    "check_served",
     "memory_budget",
     "refusal",
 ]
 
 
 class DoesNotFitError(UsageError):
-    """A model that a group of GPUs does not serve: it does not fit, or the engine refuses."""
+    """A model that a group of GPUs does not serve: it does not fit, or the engine refuses.
+
+    A finding: commands end with exit code 1.
+    """
+
+    exit_code = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,8 @@ class MemoryBudget:
         activation_bytes: Activations at the widest point of a step.
         engine_bytes: CUDA graphs and what the engine takes outside of its tensors.
         kv_bytes: Bytes left for requests; negative where the model does not fit.
-        group_kv_bytes: Bytes of all GPUs together; 0 where the model does not fit.
+        group_kv_bytes: Bytes of all GPUs together, 0 where the model does not fit. With a log, as
+            many of the formula's bytes as the tokens that the engine printed take.
         group_weight_bytes: The model's weights, without copies.
         kv_copies: How often the group holds each key-value head.
         needed_gpus: The fewest GPUs that hold the model under the same plan; None: no number of
@@ -111,7 +118,9 @@ def refusal(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan) -> str:
     """
     budget = memory_budget(model, gpu, plan)
     if budget.refused:
-        sizes = [n for n in plan.rules.group_sizes(model, plan) if n <= 16]
+        sizes: list[int] = []
+        if plan.rules.group_error(model, plan, budget.tensor_parallel):
+            sizes = [n for n in plan.rules.group_sizes(model, plan) if n <= 16]
         works = f"; {', '.join(map(str, sizes))} work" if sizes else ""
         return f"{plan.engine} refuses it: {budget.refused}{works}"
     if budget.fits:
@@ -122,6 +131,27 @@ def refusal(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan) -> str:
         f"{model.name} ({budget.group_weight_bytes / 1e9:,.1f} GB of weights) does not fit "
         f"{budget.n_gpus} x {gpu.name}: {more}"
     )
+
+
+def check_served(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, *, where: str = "") -> None:
+    """Raise if a model cannot be served on a GPU under a plan.
+
+    Args:
+        model: The model.
+        gpu: The GPU.
+        plan: How the model is held.
+        where: Words before the reason, such as the name of an endpoint.
+
+    Raises:
+        DoesNotFitError: It cannot; says why, and what would do.
+    """
+    words = refusal(model, gpu, plan)
+    if not words:
+        return
+    hint = "more GPUs (--tensor-parallel), fewer bits a weight (--weights int4), or a larger GPU"
+    if memory_budget(model, gpu, plan).refused:
+        hint = "change the setting that the line names, or take another --engine"
+    raise DoesNotFitError(f"{where}{words}\nhint: {hint}")
 
 
 @lru_cache(maxsize=512)
@@ -139,6 +169,8 @@ def _budget(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan) -> MemoryBudget:
     tensor = plan.n_gpus or needed or 1
     found = _memory(model, gpu, plan, weights, tensor)
     others = plan.pipeline_parallel * plan.data_parallel
+    scale = plan.cache_scale(tensor)
+    refused = rules.group_error(model, plan, tensor)
     return MemoryBudget(
         n_gpus=tensor * others,
         tensor_parallel=tensor,
@@ -149,11 +181,11 @@ def _budget(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan) -> MemoryBudget:
         activation_bytes=found.activations,
         engine_bytes=found.engine,
         kv_bytes=found.left,
-        group_kv_bytes=max(0, tensor * others * found.left),
+        group_kv_bytes=max(0, int(tensor * others * found.left * scale)),
         group_weight_bytes=weights.total,
-        kv_copies=kv_copies(model, tensor),
+        kv_copies=kv_copies(model, tensor) if rules.splits_heads else Fraction(1),
         needed_gpus=None if needed is None else needed * others,
-        refused=rules.group_error(model, plan, tensor),
+        refused=refused or rules.start_error(model, gpu, plan, tensor, int(found.left * scale)),
         basis="formula" if plan.measured is None else "measured",
     )
 
@@ -178,4 +210,5 @@ def _memory(
     beside = measured.beside_bytes
     if beside is None:
         return GpuMemory(usable, held, found.activations, found.engine)
-    return GpuMemory(usable, held, 0, beside)
+    activations = measured.activation_bytes or 0
+    return GpuMemory(usable, held, activations, beside - activations)

@@ -137,12 +137,17 @@ def _notes(
             f"weights are a guess from the name: a checkpoint keeps some parts in 16 bits; its "
             f"folder, its config.json or --weights says which ({model.weights_source})"
         )
+    if model.weights_are_guessed and model.weights == "nvfp4":
+        notes.append(
+            "an NVFP4 file is taken to keep attention in 16 bits: published ones were 4% heavier "
+            "(nvidia/Gemma-4-31B-IT-NVFP4) and 15% lighter (vllm-project/recipes#810)"
+        )
     if not budget.fits:
         notes.append(refusal(model, gpu, plan))
-    elif budget.n_gpus > 1 and plan.n_gpus is None:
+    elif budget.tensor_parallel > 1 and plan.n_gpus is None:
         notes.append(
             f"{model.name} ({weights}) does not fit one {gpu.name}: the figures are for "
-            f"{budget.n_gpus} together"
+            f"{budget.tensor_parallel} together"
         )
     if request_tokens > context:
         notes.append(
@@ -156,7 +161,21 @@ def _notes(
         )
     elif budget.fits and n_fit > most:
         notes.append(f"{n_fit:,} requests fit {gpu.name}; {plan.engine} runs {most:,} of them")
-    if budget.kv_copies > 1:
+    if budget.fits and plan.engine == "vllm" and plan.max_context_tokens is None:
+        longest = longest_context(
+            model, gpu, plan=changed_plan(plan, n_gpus=budget.tensor_parallel)
+        )
+        if model.generates and longest < context:
+            notes.append(
+                f"vllm starts only with --max-model-len {longest:,} or less: one request of "
+                f"{context:,} tokens does not fit"
+            )
+    if budget.fits and plan.measured is not None and plan.measured.n_starts > 1:
+        notes.append(
+            f"{plan.measured.name} has {plan.measured.n_starts:,} starts of the engine: the "
+            "figures are of the last"
+        )
+    if budget.fits and budget.kv_copies > 1:
         notes.append(
             f"each of the {budget.n_gpus} x {gpu.name} holds the whole latent cache"
             if model.attention is AttentionKind.LATENT
@@ -182,6 +201,7 @@ def plan_summary(model: ModelFacts, plan: MemoryPlan) -> dict[str, Any]:
     Source: `jeton.economics.serving.memory`.
     """
     weights = plan.weight_bytes(model)
+    drafts = weights.of("mtp")
     element = plan.element(model)
     context = plan.context_tokens(model)
     has_windows = model.n_sliding_layers > 0
@@ -190,11 +210,14 @@ def plan_summary(model: ModelFacts, plan: MemoryPlan) -> dict[str, Any]:
         "parameters": count_parameters(model).total,
         "layers": ", ".join(f"{n} {kind}" for kind, n in model.layer_kinds.items()),
         "weights": weights.in_words(),
-        "weights_bytes": weights.total,
+        "weights_bytes": weights.total + (drafts if plan.draft_tokens else 0),
         "weights_basis": weights.basis,
         "weights_by_part": {
-            role: weights.of(role) for role in dict.fromkeys(part.role for part in weights.parts)
+            role: weights.of(role)
+            for role in dict.fromkeys(part.role for part in weights.parts)
+            if role != "mtp" or plan.draft_tokens
         },
+        "weights_not_loaded_bytes": None if plan.draft_tokens else drafts or None,
         "kv_cache": plan.kv_name(model),
         "kv_bytes_per_token": plan.kv_bytes_per_token
         or kv_bytes_per_token(model, dtype_bytes=element),

@@ -30,26 +30,27 @@ class MeasuredMemory:
     Attributes:
         name: Name or file that it was read from.
         engine: The engine.
-        model: Name of the model in the log; empty: it does not say.
         tensor_parallel: GPUs of a stage.
         weight_bytes: Weights on each GPU; None: the log does not say.
         beside_bytes: Activations, graphs and all else that the engine takes of its share; None: the
             log does not say.
         outside_bytes: Memory that a program does not see of what the driver reports; None: as
             `DRIVER_BYTES`.
-        token_bytes: Bytes of a cached token on each GPU in `kv_dtype`; None: by the formula.
-        kv_dtype: Format of the cache in the log.
+        activation_bytes: Activations of `beside_bytes`; None: the log does not say.
+        cache_scale: Tokens that the log printed over those that the formula finds in the same
+            bytes; 1 where it printed none.
+        n_starts: Starts of the engine in the log, of which the last was taken.
     """
 
     name: str
     engine: str
-    model: str
     tensor_parallel: int
-    weight_bytes: int | None
-    beside_bytes: int | None
-    outside_bytes: int | None
-    token_bytes: float | None
-    kv_dtype: str
+    weight_bytes: int | None = None
+    beside_bytes: int | None = None
+    outside_bytes: int | None = None
+    activation_bytes: int | None = None
+    cache_scale: Fraction = Fraction(1)
+    n_starts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,13 @@ class MemoryPlan:
             weights=self.weights,
             total_bytes=self.weights_bytes,
         )
+
+    def cache_scale(self, tensor: int) -> Fraction:
+        """Return the tokens of the engine's log over the formula's; 1 without a log."""
+        measured = self.measured
+        if measured is None or measured.tensor_parallel != tensor:
+            return Fraction(1)
+        return measured.cache_scale
 
     def context_tokens(self, model: ModelFacts) -> int:
         """Return the tokens that a request has at most: prompt and answer."""

@@ -218,7 +218,7 @@ def _weight_bytes(model: ModelFacts, rows: int, weights: str | WeightFormat) -> 
         source = model.weights_source
     else:
         found = weight_format(model.weights, has_experts=has_experts)
-        how = _by_role(found)
+        how = _by_role(found, is_guess=model.weights_are_guessed)
         basis = "name" if model.weights_are_guessed else "configuration"
         source = model.weights_source
     parts = _sum(model, rows, how)
@@ -231,9 +231,11 @@ def _weight_bytes(model: ModelFacts, rows: int, weights: str | WeightFormat) -> 
 _How = Callable[[Part, int | None], NumberFormat]
 
 
-def _by_role(formats: WeightFormat) -> _How:
+def _by_role(formats: WeightFormat, *, is_guess: bool = False) -> _How:
     # Quantized checkpoints keep towers in 16 bits; one format for everything is theirs too.
     tower = formats.rest if formats.is_uniform else number_format("bf16")
+    # Published NVFP4 files leave attention in 16 bits (nvidia/Gemma-4-31B-IT-NVFP4: 31.18 GiB).
+    mixer = tower if is_guess and formats.name == "nvfp4" else formats.linear
 
     def format_of(part: Part, layer: int | None) -> NumberFormat:
         if part.role == "vision":
@@ -246,6 +248,8 @@ def _by_role(formats: WeightFormat) -> _How:
             return formats.rest
         if formats.larger is not None and part.is_value and layer is not None and layer % 2:
             return formats.larger
+        if part.role == "attention":
+            return mixer
         return formats.experts if part.role == "experts" else formats.linear
 
     return format_of

@@ -13,10 +13,9 @@ from jeton.economics.admission.policies import Policy
 from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving.latency import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
 from jeton.economics.serving.memory_budget import (
-    DoesNotFitError,
     MemoryBudget,
+    check_served,
     memory_budget,
-    refusal,
 )
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.traffic.engine import run_engine
@@ -131,9 +130,7 @@ class Server:
         Raises:
             DoesNotFitError: It does not; says how many GPUs would.
         """
-        words = refusal(self.model, self.gpu, self.plan)
-        if words:
-            raise DoesNotFitError(f"{words}\nhint: fewer bits a weight, or a larger GPU")
+        check_served(self.model, self.gpu, self.plan)
 
     @property
     def hourly(self) -> Decimal:

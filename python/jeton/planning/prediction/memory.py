@@ -19,7 +19,7 @@ from jeton.economics.prediction.memory_forecast import (
     demand_floor,
     forecast_memory,
 )
-from jeton.economics.serving.memory_budget import DoesNotFitError, refusal
+from jeton.economics.serving.memory_budget import check_served
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.traffic.outcome import DONE, TOO_LARGE, TOO_LONG
 from jeton.economics.traffic.refusals import refused_requests
@@ -129,11 +129,7 @@ def predict_memory(
             "rate of a trace without times (--rate)"
         )
     plan = plan or MemoryPlan()
-    words = refusal(model, gpu, plan)
-    if words:
-        raise DoesNotFitError(
-            f"{words}\nhint: more GPUs (--tensor-parallel), or smaller weights (--weights int4)"
-        )
+    check_served(model, gpu, plan)
     status = refused_requests(model, gpu, plan, history.prompt_tokens, history.output_tokens)
     served = status == DONE
     if not served.any():

@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -49,7 +49,8 @@ _PRICE: Final[dict[str, _Kind]] = dict.fromkeys(
 )  # fmt: skip
 _GPU: Final[dict[str, _Kind]] = {
     "name": str, "n_gpus": int, "usd_per_hour": (int, Decimal, str), "concurrent_requests": int,
-    "input_tokens": int, "output_tokens": int, "engine": str,
+    "input_tokens": int, "output_tokens": int, "engine": str, "max_model_len": int,
+    "max_requests": int, "gpu_memory_utilization": _NUMBER, "calibrate": str,
 }  # fmt: skip
 _LIMITS: Final[dict[str, _Kind]] = dict.fromkeys(
     ("context_tokens", "output_tokens", "requests_per_minute", "tokens_per_minute"), int
@@ -163,6 +164,9 @@ def _endpoint(table: Mapping[str, Any], where: str, folder: Path | None) -> Endp
                     "latency": ("ttft_seconds", "seconds_per_output_token"),
                 }.get(name, ())
                 given[name] = _made(kind, table[name], kinds, f"{where}, {name}", needed)
+        own = given.get("gpu")
+        if own is not None and own.calibrate is not None and folder is not None:
+            given["gpu"] = replace(own, calibrate=str(folder / own.calibrate))
         if "price" in table:
             given["price"] = _price(table["price"], table["name"], f"{where}, price")
         if "output_ratio" in table:

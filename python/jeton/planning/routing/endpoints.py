@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from jeton.catalog.api_price import ApiPrice
+from jeton.catalog.gpu_facts import gpu as find_gpu
+from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.serving.calibration import calibrated_plan
+from jeton.economics.serving.engine_log import read_engine_log
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike
@@ -154,6 +158,10 @@ class EndpointGpu:
         input_tokens: Prompt tokens of the requests that the price per token is worked out for.
         output_tokens: Answer tokens of them.
         engine: Engine whose rules hold: vllm, sglang, tensorrt-llm, llama.cpp.
+        max_model_len: Tokens of a request at most; None: the model's context.
+        max_requests: Requests side by side at most; None: the engine's default.
+        gpu_memory_utilization: Share of the memory that the engine takes; None: its default.
+        calibrate: Start-up log of the engine, or what ``jeton memory --save-log`` made of it.
     """
 
     name: str
@@ -163,11 +171,34 @@ class EndpointGpu:
     input_tokens: int = 1000
     output_tokens: int = 250
     engine: str = "vllm"
+    max_model_len: int | None = None
+    max_requests: int | None = None
+    gpu_memory_utilization: float | None = None
+    calibrate: str | None = None
 
     @property
     def plan(self) -> MemoryPlan:
-        """Memory plan of the model."""
-        return MemoryPlan(n_gpus=self.n_gpus, engine=self.engine)
+        """Memory plan of the model, as stated."""
+        return MemoryPlan(
+            n_gpus=self.n_gpus,
+            engine=self.engine,
+            max_context_tokens=self.max_model_len,
+            max_requests=self.max_requests,
+            gpu_memory_utilization=self.gpu_memory_utilization,
+        )
+
+    def plan_for(self, model: ModelFacts) -> MemoryPlan:
+        """Return the memory plan of a model, its log read.
+
+        Raises:
+            UsageError: The log contradicts the model or the plan.
+            FormatError: The log cannot be read as one.
+            OSError: The log cannot be read.
+        """
+        if self.calibrate is None:
+            return self.plan
+        log = read_engine_log(self.calibrate)
+        return calibrated_plan(log, model, find_gpu(self.name), self.plan)
 
     def __post_init__(self) -> None:
         for name in ("n_gpus", "concurrent_requests", "input_tokens", "output_tokens"):

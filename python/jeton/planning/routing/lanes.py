@@ -21,7 +21,7 @@ from jeton.catalog.prices import TARIFFS
 from jeton.economics.ledger.prices import NoPrice, PriceBook
 from jeton.economics.ledger.rates import PriceOf
 from jeton.economics.money import TOKENS_PER_MTOK
-from jeton.economics.serving.memory_budget import DoesNotFitError, refusal
+from jeton.economics.serving.memory_budget import DoesNotFitError, check_served
 from jeton.economics.serving.own_gpu import OwnGpuCost, own_gpu_cost
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.traffic.step_times import StepTimes
@@ -325,15 +325,11 @@ def _gpu_cost(endpoint: Endpoint, output_tokens: int) -> OwnGpuCost:
     """Return what a request of the stated prompt length costs at full load."""
     own = endpoint.gpu
     assert own is not None
-    model, gpu, plan = catalog.model(endpoint.model), catalog.gpu(own.name), own.plan
-    words = refusal(model, gpu, plan)
-    if words:
-        raise DoesNotFitError(
-            f"endpoint {endpoint.name!r}: {words}\nhint: state n_gpus, or another GPU, in "
-            "[endpoint.gpu]"
-        )
+    model, gpu = catalog.model(endpoint.model), catalog.gpu(own.name)
+    plan = own.plan_for(model)
+    check_served(model, gpu, plan, where=f"endpoint {endpoint.name!r}: ")
     try:
-        return own_gpu_cost(
+        cost = own_gpu_cost(
             model,
             gpu,
             RequestLengths((own.input_tokens,), (1,), float(output_tokens)),
@@ -344,6 +340,15 @@ def _gpu_cost(endpoint: Endpoint, output_tokens: int) -> OwnGpuCost:
         )
     except UsageError as error:
         raise UsageError(f"endpoint {endpoint.name!r}: {error}") from None
+    most = min(cost.capacity.n_requests_safe, plan.requests(gpu))
+    if cost.n_concurrent > most:
+        raise DoesNotFitError(
+            f"endpoint {endpoint.name!r}: concurrent_requests is {cost.n_concurrent:,}, and "
+            f"{most:,} of {own.input_tokens:,} + {output_tokens:,} tokens run side by side on "
+            f"{cost.capacity.n_gpus} x {gpu.name}\n"
+            f"hint: concurrent_requests = {most}, more GPUs, or shorter requests"
+        )
+    return cost
 
 
 def _context(endpoint: Endpoint, listed_name: str) -> float:
@@ -351,7 +356,8 @@ def _context(endpoint: Endpoint, listed_name: str) -> float:
     stated = endpoint.limits.context_tokens
     found: float
     if endpoint.gpu is not None:
-        most = catalog.model(endpoint.model).context_tokens
+        facts = catalog.model(endpoint.model)
+        most = endpoint.gpu.plan_for(facts).context_tokens(facts)
         if stated is not None and stated > most:
             raise UsageError(
                 f"endpoint {endpoint.name!r}: the limits contradict the model: context_tokens is "
@@ -381,10 +387,9 @@ def _times(endpoint: Endpoint) -> tuple[Seconds | None, Seconds]:
     if endpoint.gpu is None:
         return None, lambda context: math.nan
     own = endpoint.gpu
+    model = catalog.model(endpoint.model)
     n_gpus = _gpu_cost(endpoint, own.output_tokens).capacity.budget.tensor_parallel
-    times = StepTimes.of(
-        catalog.model(endpoint.model), catalog.gpu(own.name), plan=own.plan, n_gpus=n_gpus
-    )
+    times = StepTimes.of(model, catalog.gpu(own.name), plan=own.plan_for(model), n_gpus=n_gpus)
     beside = own.concurrent_requests or 1
 
     def ttft(n: int) -> float:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
+from jeton.economics.serving.capacity import cached_tokens
+from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.simulate import Server
 from jeton.errors import UsageError
@@ -64,12 +66,6 @@ def engine_defaults(
 
 
 def capacity_tokens(server: Server, settings: EngineSettings) -> int:
-    """Return the tokens that the cache holds, as one sequence."""
-    from jeton.economics.traffic.pool import PageBytes
-
-    pages = PageBytes(
-        server.model,
-        page_tokens=settings.page_tokens,
-        plan=server.group_plan,
-    )
-    return max(0, min(pages.most_tokens(server.budget_bytes), 1 << 50))
+    """Return the tokens that the cache holds, as the engine prints them."""
+    plan = changed_plan(server.group_plan, page_tokens=settings.page_tokens)
+    return cached_tokens(server.model, server.gpu, server.budget, plan)

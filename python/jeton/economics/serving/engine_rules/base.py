@@ -62,6 +62,8 @@ class EngineRules(ABC):
     utilization: ClassVar[float]
     utilization_name: ClassVar[str]
     page_tokens: ClassVar[int]
+    vendors: ClassVar[tuple[str, ...]] = ("NVIDIA", "AMD")
+    splits_heads: ClassVar[bool] = True
 
     @abstractmethod
     def step_tokens(self, gpu: GpuFacts) -> int:
@@ -103,6 +105,11 @@ class EngineRules(ABC):
 
         Source: vLLM, ``ModelConfig.verify_with_parallel_config``; SGLang, ``ModelConfig``.
         """
+        if plan.expert_parallel and model.experts is None:
+            return f"{model.name} has no experts, and expert parallelism is asked for"
+        drafts = any(part.role == "mtp" for part in model.extra_parts)
+        if plan.draft_tokens and not drafts:
+            return f"{model.name} has no layers that draft, and draft tokens are asked for"
         heads = [m.query_heads for one in model.layers for m in one.mixers if m.query_heads]
         for n in dict.fromkeys(heads):
             if n % tensor:
@@ -119,6 +126,42 @@ class EngineRules(ABC):
         if plan.pipeline_parallel > model.n_layers:
             return f"{model.n_layers} layers are fewer than {plan.pipeline_parallel} stages"
         return self._experts_error(model, plan, tensor)
+
+    def start_error(
+        self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, tensor: int, left: int
+    ) -> str:
+        """Return why the engine does not start on a group that it takes; empty: it starts.
+
+        Args:
+            model: The model.
+            gpu: The GPU.
+            plan: The engine's settings.
+            tensor: GPUs of a stage.
+            left: Bytes left for requests on each GPU.
+        """
+        if gpu.vendor not in self.vendors:
+            return f"it does not run on {gpu.vendor}'s {gpu.name}"
+        asked = plan.max_context_tokens
+        if asked is not None and asked > model.context_tokens:
+            return (
+                f"max-model-len {asked:,} is beyond the model's context, {model.context_tokens:,}"
+            )
+        return ""
+
+    def longest_tokens(
+        self, model: ModelFacts, plan: MemoryPlan, gpu: GpuFacts, tensor: int, room: float
+    ) -> int:
+        """Return the tokens of the longest sequence that takes no more than the room in bytes.
+
+        The room is that of all GPUs of a replica. No sequence is longer than the context.
+        """
+        # Windows and states make growth sub-linear, never negative: bisection is exact.
+        low, high = 0, plan.context_tokens(model) + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = self.sequence_bytes(model, middle, plan, gpu, tensor) <= room
+            low, high = (middle, high) if fits else (low, middle)
+        return low
 
     def _experts_error(self, model: ModelFacts, plan: MemoryPlan, tensor: int) -> str:
         experts = model.experts

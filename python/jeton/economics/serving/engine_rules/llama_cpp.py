@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from jeton.catalog.gpu_facts import GpuFacts
@@ -19,6 +20,9 @@ _CONTEXT_BYTES = 250 * MIB
 
 _BATCH_TOKENS = 512
 
+_NO_GGUF = ("fp8", "fp8-block", "nvfp4", "int4", "int8", "nf4", "nf4-dq")
+"""Formats of weights that no GGUF file has."""
+
 
 class LlamaCpp(EngineRules):
     """Rules of llama.cpp's server, with all layers on GPUs."""
@@ -29,6 +33,7 @@ class LlamaCpp(EngineRules):
     utilization: ClassVar[float] = 1.0
     utilization_name: ClassVar[str] = "fit-target"
     page_tokens: ClassVar[int] = 256
+    splits_heads: ClassVar[bool] = False
 
     def step_tokens(self, gpu: GpuFacts) -> int:
         """``--ubatch-size``."""
@@ -42,6 +47,20 @@ class LlamaCpp(EngineRules):
         """Layers are shared, not heads: any number of GPUs up to the layers' is taken."""
         if tensor > model.n_layers:
             return f"{model.n_layers} layers are fewer than {tensor} GPUs"
+        return ""
+
+    def start_error(
+        self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, tensor: int, left: int
+    ) -> str:
+        """Weights in a format of GGUF are needed; a longer context than the model's is taken."""
+        words = super().start_error(
+            model, gpu, replace(plan, max_context_tokens=None), tensor, left
+        )
+        if words:
+            return words
+        for part in plan.weight_bytes(model).parts:
+            if part.written in _NO_GGUF:
+                return f"no GGUF file has {part.written}; --weights q8_0 or q4_k_m would do"
         return ""
 
     def group_sizes(self, model: ModelFacts, plan: MemoryPlan) -> list[int]:

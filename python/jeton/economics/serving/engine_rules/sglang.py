@@ -34,6 +34,7 @@ class Sglang(EngineRules):
     utilization: ClassVar[float] = 0.88
     utilization_name: ClassVar[str] = "mem-fraction-static"
     page_tokens: ClassVar[int] = 1
+    vendors: ClassVar[tuple[str, ...]] = ("NVIDIA", "AMD", "Google")
 
     def step_tokens(self, gpu: GpuFacts) -> int:
         """``chunked-prefill-size`` by the GPU's memory."""

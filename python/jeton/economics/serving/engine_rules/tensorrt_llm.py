@@ -31,6 +31,7 @@ class TensorrtLlm(EngineRules):
     utilization: ClassVar[float] = 0.9
     utilization_name: ClassVar[str] = "free_gpu_memory_fraction"
     page_tokens: ClassVar[int] = 32
+    vendors: ClassVar[tuple[str, ...]] = ("NVIDIA",)
 
     def step_tokens(self, gpu: GpuFacts) -> int:
         """``max_num_tokens``."""

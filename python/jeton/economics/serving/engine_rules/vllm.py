@@ -48,6 +48,9 @@ _REQUESTS_PRINTED = (0, 20, 2)
 _V1 = (0, 8)
 _GRAPHS_INSIDE = (0, 21)
 """From this version on graphs are profiled and taken off the share."""
+_OLD_SHARE = 0.9
+"""Default share before graphs lay inside; 0.92 from then on (``vllm/config/cache.py`` of 0.25 and
+0.30, read 2026-11-29)."""
 _SMALL_SAMPLER = _TRITON_MXFP4 = (0, 12)
 """From here on drawing tokens takes less, and Hopper runs MXFP4 by Triton: logs of gpt-oss-120b by
 0.10.1 (#23278) and 0.11.0 (#27508) against 0.14.1 (#33155)."""
@@ -55,6 +58,8 @@ _OLD_SAMPLER_BYTES = 37
 """Bytes of a score while tokens are drawn, before: peaks of 1.26 GiB for 256 requests of Llama 3
 (#10511), and the rest of gpt-oss-120b's logs."""
 
+_STATES_CHECKED = (0, 26)
+"""From here on a server starts only with a block of states for each request that it may run."""
 _MAMBA_BLOCKS = 2
 """Blocks of a state that a request holds with prefix caching: the running one and the last kept."""
 
@@ -73,14 +78,15 @@ class Vllm(EngineRules):
     """Rules of vLLM's V1 engine."""
 
     name: ClassVar[str] = "vllm"
-    version: ClassVar[str] = "0.8 to 0.29"
+    version: ClassVar[str] = "0.8 to 0.30"
     source: ClassVar[str] = (
         "vllm/v1/worker/gpu_worker.py (determine_available_memory) and "
         "vllm/v1/core/kv_cache_utils.py, read 2026-11-29"
     )
-    utilization: ClassVar[float] = 0.9
+    utilization: ClassVar[float] = 0.92
     utilization_name: ClassVar[str] = "gpu-memory-utilization"
     page_tokens: ClassVar[int] = 16
+    vendors: ClassVar[tuple[str, ...]] = ("NVIDIA", "AMD", "Intel", "Google")
 
     def step_tokens(self, gpu: GpuFacts) -> int:
         """2,048; 8,192 from 70 GiB on, A100s left out."""
@@ -89,6 +95,11 @@ class Vllm(EngineRules):
     def requests(self, gpu: GpuFacts) -> int:
         """256; 1,024 from 70 GiB on, A100s left out."""
         return 1024 if _is_large(gpu) else 256
+
+    def default_share(self, gpu: GpuFacts, plan: MemoryPlan, tensor: int) -> float:
+        """0.92; 0.9 before 0.21."""
+        version = version_of(plan.engine_version, _NEWEST)
+        return self.utilization if version >= _GRAPHS_INSIDE else _OLD_SHARE
 
     def memory(
         self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, weights: WeightBytes, tensor: int
@@ -114,6 +125,43 @@ class Vllm(EngineRules):
             engine += graph_bytes(model, gpu, plan)
         usable = int((gpu.memory_bytes - DRIVER_BYTES) * share)
         return GpuMemory(usable, held, activations, engine)
+
+    def start_error(
+        self, model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, tensor: int, left: int
+    ) -> str:
+        """One request of the stated length has to fit, and states of all requests.
+
+        Source: ``check_enough_kv_cache_memory`` in ``vllm/v1/core/kv_cache_utils.py``;
+        vllm-project/vllm#27508; states: vllm-project/recipes#831.
+        """
+        words = super().start_error(model, gpu, plan, tensor, left)
+        if words or left <= 0:
+            return words
+        room = left * tensor * plan.pipeline_parallel
+        context = plan.context_tokens(model)
+        if plan.max_context_tokens is not None:
+            longest = self.longest_tokens(model, plan, gpu, tensor, room)
+            if longest < context:
+                one = self.sequence_bytes(model, context, plan, gpu, tensor)
+                return (
+                    f"one request of max-model-len {context:,} takes {one / GIB:,.2f} GiB of "
+                    f"cache, and {room / GIB:,.2f} are left; {longest:,} tokens fit"
+                )
+        groups, page = self._groups(model, plan, tensor)
+        has_states = any(group.is_state for group in groups) and page > 0
+        # A server whose log was read has started.
+        if not has_states or plan.measured or plan.state_bytes_per_request is not None:
+            return ""
+        if version_of(plan.engine_version, _NEWEST) < _STATES_CHECKED:
+            return ""
+        size = max(group.n_layers for group in groups)
+        n_blocks = int(left // (page * -(-size // plan.pipeline_parallel)))
+        if plan.requests(gpu) > n_blocks:
+            return (
+                f"max-num-seqs {plan.requests(gpu):,} is above the {n_blocks:,} blocks of states "
+                f"that fit; --max-requests {n_blocks:,} starts"
+            )
+        return ""
 
     def cache_tokens(
         self, model: ModelFacts, left: int, plan: MemoryPlan, gpu: GpuFacts, tensor: int
