@@ -9,7 +9,8 @@ import pytest
 
 import jeton
 from jeton.datasets import tokenize_dataset
-from jeton.datasets.manifest import DatasetManifest, RunJournal, ShardRecord
+from jeton.datasets.formats.base import ShardRecord
+from jeton.datasets.manifest import DatasetManifest, RunJournal
 
 
 def _write(folder: Path, **options: object) -> list[int]:

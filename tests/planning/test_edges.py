@@ -65,7 +65,7 @@ def test_what_teaches_the_predictor(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     times = iter(range(1_764_000_000, 1_764_000_100))
     base = {"model": "gpt-4o", "prompt": "x" * 12}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"usage": {"prompt_tokens": 9, "completion_tokens": 7}},
         {"usage": {"completion_tokens": 8}},
         {"usage": {"prompt_tokens": 9, "completion_tokens": 100}, "cache_hit": True},

@@ -286,14 +286,14 @@ def test_killed_at_any_step_a_folder_is_whole(tmp_path: Path, names: str) -> Non
 def test_a_file_that_vanishes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "a.txt"
     source.write_text("one   two\n", encoding="utf-8")
-    targets = files._targets
+    targets = files.output_targets
 
     def vanishing(*words: Any) -> Any:
         found = targets(*words)
         source.unlink()
         return found
 
-    monkeypatch.setattr(files, "_targets", vanishing)
+    monkeypatch.setattr(files, "output_targets", vanishing)
     with pytest.raises((OSError, jeton.JetonError), match=r"a\.txt"):
         run(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()

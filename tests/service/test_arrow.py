@@ -22,7 +22,7 @@ def stream(columns: dict[str, Any], *, codec: str | None = None, **fields: Any) 
     options = pa.ipc.IpcWriteOptions(compression=codec)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def ask(served: Live, path: str, data: bytes) -> httpx.Response:

@@ -66,8 +66,8 @@ def _check(log: Drawn, tokenizer: jeton.Tokenizer) -> None:
         high = max(high, promised * (1 + 2 * share) + a_token * Decimal("1.5"))
     assert low <= true + rounding, (log, promised, true)
     assert true <= high + rounding, (log, promised, true)
-    found = {finding.id for finding in twin.findings}
-    assert not found & {FINDINGS[name] for name in told}
+    left = {finding.id for finding in twin.findings}
+    assert not left & {FINDINGS[name] for name in told}
     # Parts add up to what was billed, and their dollars to the ledger.
     for one in (report, twin):
         table, ledger = one.billed, one.ledger

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -45,7 +46,7 @@ def test_half_of_a_hundredth_is_stray_on_each_side() -> None:
     assert (days(6) or 0) > 4000
 
 
-def _ledger(*rows: dict[str, int | str]) -> Ledger:
+def _ledger(*rows: Mapping[str, object]) -> Ledger:
     builder = LedgerBuilder(on=date(2026, 11, 3))
     builder.add(usage_rows([{"model": "gpt-4o-mini", "output_tokens": 5, **row} for row in rows]))
     return builder.build()

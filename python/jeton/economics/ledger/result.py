@@ -148,11 +148,11 @@ class Ledger:
             return self
         return self.viewed(replace(self._priced, changes=(*self._priced.changes, change)))
 
-    def usd_at_tariff(self, tariff: str, *, model: str | None = None) -> Decimal | None:
+    def usd_at_tariff(self, tariff: str | None, *, model: str | None = None) -> Decimal | None:
         """Return what the requests would cost at another tariff, USD.
 
         Args:
-            tariff: ``batch``, ``flex``, ...
+            tariff: ``batch``, ``flex``, ...; None: each request's own.
             model: Only those of this model, as logged or as listed.
 
         Returns:
