@@ -1265,7 +1265,7 @@ class Tokenizer:
             >>> tok.first_noncanonical(tok.encode("there")) is None
             True
         """
-    def guarded(self, *, control_tokens: Sequence[str] = ()) -> Tokenizer:
+    def guarded(self, *, control_tokens: Sequence[str] = ...) -> Tokenizer:
         """Returns this tokenizer, but text never becomes a control token.
 
         Of a text it makes the ids of ``encode_guarded(text, [])``, as quickly as the tokenizer.

@@ -1,4 +1,4 @@
-//! Blocks of Markdown, by a parser that conforms to CommonMark, with tables and front matter.
+//! Blocks of Markdown, by a parser that conforms to `CommonMark`, with tables and front matter.
 
 use std::ops::Range;
 
@@ -151,7 +151,7 @@ fn table(text: &str, range: Range<usize>) -> Table {
     Table { head, body }
 }
 
-/// True for blocks of HTML that hold no prose: kinds 1 to 5 of CommonMark.
+/// True for blocks of HTML that hold no prose: kinds 1 to 5 of `CommonMark`.
 fn is_raw(html: &str) -> bool {
     let start = html.trim_start();
     let lower = start.get(..9).unwrap_or(start).to_ascii_lowercase();

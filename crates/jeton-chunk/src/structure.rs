@@ -9,6 +9,7 @@ use crate::lines::Lines;
 use crate::sentences::{Language, add_escaped_paragraphs, paragraph_sentences};
 
 /// Kind of a line by the block that it belongs to.
+#[derive(Clone, Copy)]
 enum Line {
     Empty,
     Heading(usize),
@@ -150,7 +151,6 @@ impl State<'_> {
                 };
                 self.begin(at, kind);
             }
-            Line::CodeEnd => self.begin(at, Kind::TableRule),
             Line::Item => {
                 let kind = if self.after_empty {
                     Kind::Paragraph
@@ -160,7 +160,7 @@ impl State<'_> {
                 self.begin_block(at, kind);
                 self.prose = Some(at);
             }
-            Line::TableRule => self.begin(at, Kind::TableRule),
+            Line::CodeEnd | Line::TableRule => self.begin(at, Kind::TableRule),
             Line::Row => self.begin(at, Kind::Row),
             Line::TableHead | Line::CodeStart => {
                 self.begin_block(at, Kind::SentenceLine);

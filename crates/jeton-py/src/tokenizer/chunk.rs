@@ -197,6 +197,9 @@ pub(super) fn scan_boundaries<'py>(
     Ok((places.into_pyarray(py), kinds.into_pyarray(py)))
 }
 
+/// Headings and tables, as `scan_markdown` lists them.
+type Outline = (Vec<[usize; 4]>, Vec<[usize; 3]>);
+
 /// Headings of Markdown (line, level, words from and to) and tables (head from and to, end of the
 /// body), in bytes. Headings in lists and quotations come with `nested` alone.
 #[pyfunction]
@@ -205,7 +208,7 @@ pub(super) fn scan_markdown(
     py: Python<'_>,
     text: &Bound<'_, PyAny>,
     nested: bool,
-) -> PyResult<(Vec<[usize; 4]>, Vec<[usize; 3]>)> {
+) -> PyResult<Outline> {
     let text = utf8(text)?;
     let outline = enter(py, |_| Ok(scan_outline(text)))?;
     let headings = outline.headings.into_iter();
