@@ -11,7 +11,6 @@ lost to keys that come twice or to lines that are no JSON, and each place has a 
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal
 
+from jeton._foreign import json_of
 from jeton.corpus.documents import are_paths, files_of, open_documents, read_progress, require_text
 from jeton.corpus.inputs import Format, InputFile
 from jeton.corpus.objects import local_copy
@@ -298,7 +298,7 @@ def json_texts(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), match.end(), literal[1:-1]
             continue
         try:
-            yield match.start(), match.end(), json.loads(literal, strict=False)
+            yield match.start(), match.end(), json_of(literal, strict=False)
         except ValueError:
             yield match.start(), match.end(), literal[1:-1]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._files import write_whole
+from jeton._foreign import json_of
 from jeton.corpus.requests import open_requests
 from jeton.corpus.requests.sent import N_FACTS, path_of
 from jeton.errors import FormatError
@@ -71,7 +72,7 @@ class PromptLock:
         if file.stat().st_size > _MAX_FILE_BYTES:
             raise FormatError(f"{path} is larger than a lock of prompts can be\n{hint}")
         try:
-            plain: Any = json.loads(file.read_bytes())
+            plain: Any = json_of(file.read_bytes())
             if plain["schema_version"] != PROMPT_LOCK_SCHEMA:
                 raise ValueError("another schema")
             requests = tuple(

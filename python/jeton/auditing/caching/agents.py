@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import pairwise
 
+from jeton._foreign import json_of
 from jeton.auditing.caching.calls import Call
 from jeton.auditing.caching.pricing import LogPrices
 from jeton.auditing.caching.replay import Use
@@ -292,12 +293,10 @@ def _batchable(ordered: Sequence[Call], uses: Sequence[Use], prices: LogPrices) 
 
 def names_of(texts: Sequence[str]) -> dict[int, str]:
     """Return names of tools by key, from the text of their definitions."""
-    import json
-
     found = {}
     for text in texts:
         try:
-            tool = json.loads(text)
+            tool = json_of(text)
         except ValueError:
             continue
         if not isinstance(tool, dict):

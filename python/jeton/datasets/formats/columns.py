@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._files import write_whole
+from jeton._foreign import json_of
 from jeton.datasets.formats.base import (
     FileRecord,
     ShardFile,
@@ -275,7 +276,7 @@ class _TableShard:
             for name in ("input_ids", *self._columns)
         ]
         n_rows = len(offsets) - 1
-        records = [json.loads(record) for record in self._records[:n_rows]]
+        records = [json_of(record) for record in self._records[:n_rows]]
         del self._records[:n_rows]
         told = [[_cell(record[name], name) for record in records] for name in self._told]
         lists += [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from jeton._foreign import json_of
 from jeton.errors import CorpusError, FormatError, MissingExtraError, RecordError
 from jeton.planning.packing.token_columns import (
     COLUMNS,
@@ -101,7 +101,7 @@ def _lines(pa: Any, path: Path, column: str) -> Iterator[Any]:
                 if not line.strip():
                     continue
                 try:
-                    record = json.loads(line)
+                    record = json_of(line)
                 except (ValueError, RecursionError) as error:
                     raise _bad(path, number, f"is no JSON: {error}") from None
                 if not isinstance(record, dict) or not isinstance(record.get(column), list):
