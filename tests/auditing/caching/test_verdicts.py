@@ -309,15 +309,13 @@ def test_cut_and_redacted_texts_are_not_judged() -> None:
     }
 
 
-def test_a_log_of_some_requests_says_what_it_cannot_tell() -> None:
-    sent = agent(random.Random(2), sessions=6, turns=20, gap=60.0)
-    rows = as_anthropic(sent)
-    some = [row for i, row in enumerate(rows) if i % 10 == 3]
-    reason = "the log holds a part of the requests: prefixes are read that none of them wrote"
-    report = report_of(some)
-    judged = {group.verdict for group in report.faults}
-    assert not judged & {"provider", "expired", "concurrent", "write-unread", "look-back"}
-    assert reasons_of(some).get(reason, 0) >= 0
+def test_a_tenth_of_the_requests_gives_no_guess() -> None:
+    rows = as_anthropic(agent(random.Random(2), sessions=10, turns=20, gap=60.0))
+    rng = random.Random(3)
+    report = report_of([row for row in rows if rng.random() < 0.1])
+    # Prefixes are read that no logged request wrote: their writers are not in the log.
+    assert {group.verdict for group in report.verdicts} <= {"cold", "hit", "not-examinable"}
+    assert not report.faults
 
 
 @pytest.mark.parametrize("order", ["back", "tied"])
