@@ -31,7 +31,9 @@ def test_there_are_enough() -> None:
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log['model']}-{log['date']}")
 def test_no_weights_are_far_off(log: dict[str, Any]) -> None:
     off = judge(log).weights_off
-    assert off is None or abs(off) < 0.03
+    # A name alone does not say which parts of an NVFP4 file keep 16 bits.
+    most = 0.2 if log["model"].endswith("-nvfp4") else 0.03
+    assert off is None or abs(off) < most
 
 
 def test_rates() -> None:

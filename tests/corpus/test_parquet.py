@@ -82,7 +82,7 @@ def test_progress_follows_the_rows_and_ends_at_the_total(tmp_path: Path) -> None
     [
         ("body", "no column 'body'; the columns there are 'text', 'n', 'list', 'm'"),
         ("m.none", "no column 'm.none'; the columns there in 'm' are 'a', 'b'"),
-        ("text.inner", "no column 'text.inner'; the columns there in 'text' are none"),
+        ("text.inner", "row 1: no string in 'text.inner'"),
         ("n", "the column 'n' is of type int64; expected strings"),
         ("list", "the column 'list' is of type list"),
         ("m", "expected strings; its fields are 'a', 'b'"),

@@ -453,6 +453,7 @@ def test_standard_input(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     assert read_megatron(tmp_path / "o") == [tok.encode("one boat"), tok.encode("x")]
 
 
+@pytest.mark.filterwarnings("ignore:there is one shard")
 def test_output_inside_of_the_input_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one boat")
     first = run(tmp_path, tmp_path / "o", format="nanochat")

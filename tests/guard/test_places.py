@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from jeton._reference.candidates import Rules, candidates
 from jeton.guard.places import Code, places
-from jeton.guard.wordlist import MARKERS, PHRASES
+from jeton.guard.wordlist import MARKERS, PHRASES, bare_markers
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 OWN = ("<s>", "</s>", "<｜begin▁of▁sentence｜>", "aab", "▁x▁", "é!é")
-RULES = Rules(tuple(sorted({*MARKERS, *OWN})), PHRASES)
+KNOWN = tuple(sorted({*MARKERS, *OWN}))
+RULES = Rules(KNOWN, (*PHRASES, *bare_markers(KNOWN)))
 
 PIECES = st.sampled_from(
     [

@@ -352,7 +352,8 @@ def test_loading_what_is_cached_imports_little(folder: Path, source: Path) -> No
     )
     imported, others = done.stdout.splitlines()
     registry = [f"jeton.registry{name}" for name in ("", ".folders", ".index", ".loading")]
-    assert imported == str(["jeton", "jeton._core", "jeton._lazy", "jeton.errors", *registry])
+    low = [f"jeton.{name}" for name in ("_core", "_forks", "_lazy", "errors")]
+    assert imported == str(["jeton", *low, *registry])
     assert others == "[]"
 
 

@@ -113,7 +113,7 @@ class _BrokenError(Exception):
 def _loaded(text: str | bytes) -> dict[str, Any]:
     try:
         # A byte order mark is what some editors put there; it is not what we write.
-        data = json_of(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        data = json_of(text, any_integer=True, object_pairs_hook=_once, parse_constant=_no_constant)
     except RecursionError as error:
         raise _BrokenError("it is nested too deeply") from error
     except ValueError as error:  # also text that is not UTF-8, and integers of 5,000 digits

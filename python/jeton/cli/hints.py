@@ -43,14 +43,16 @@ def jeton_message(error: JetonError) -> str:
     return message if hint is None else f"{message}\nhint: {hint}"
 
 
+_VALUE = re.compile(r"\b[a-z_]+=('[^']*'|[^\s,;()]*) \((--[a-z-]+)\)")
+"""An argument with its value, and the option that takes it."""
+
 _BOTH = (
-    re.compile(r"\b[a-z_]+=[^\s,;()]* \((--[a-z-]+)\)"),
     re.compile(r"(--[a-z-]+(?: [A-Z]+)?) \([a-z_]+=[^)]*\)"),
     re.compile(r"[a-z_]+=(?:\.\.\.|'[^']*'), (--?[a-z-]+(?: [a-z]+)?)"),
 )
 """An argument and the option that means it; the option stays."""
 
-_ARGUMENT = re.compile(r"\b([a-z_]+)=('[^']*'|[\w.]*\w)?")
+_ARGUMENT = re.compile(r"(?<![\w-])([a-z_]+)=('[^']*'|[\w.]*\w)?")
 _ITERATOR = re.compile(r"to pass texts, pass an iterator: iter\(texts\)")
 
 
@@ -69,7 +71,13 @@ def in_options(message: str, options: Collection[str]) -> str:
         value = (match[2] or "").strip("'")
         return f"{name} {value}" if value and value != "True" else name
 
+    message = _VALUE.sub(_with_value, message)
     for both in _BOTH:
         message = both.sub(r"\1", message)
     texts = "--text gives a text" if "--text" in options else "- reads a text from standard input"
     return _ARGUMENT.sub(option, _ITERATOR.sub(texts, message))
+
+
+def _with_value(match: re.Match[str]) -> str:
+    value = match[1]
+    return match[2] if value in ("", "...", "True") else f"{match[2]} {value}"

@@ -198,7 +198,11 @@ class ParquetDocuments:
             if column == self._keys[0] and _leads_somewhere(schema, self._keys):
                 return False
             kind = schema.field(column).type
-            if not (pa.types.is_struct(kind) or pa.types.is_map(kind) or _is_string(kind)):
+            if pa.types.is_struct(kind):
+                inside = {field.name for field in kind}
+                if inside.isdisjoint(first_keys(self._field.removeprefix(f"{column}."))):
+                    return False
+            elif not (pa.types.is_map(kind) or _is_string(kind)):
                 return False
         self._keys = [column]
         return True

@@ -99,8 +99,10 @@ def json_seen(data: bytes) -> str:
     import json  # most files are told without it
 
     try:
-        value = json_of(data)
+        value = json_of(data, any_integer=True)
     except json.JSONDecodeError as error:
+        if error.msg == "nested too deeply":
+            return "its JSON is nested too deeply"
         return f"its JSON breaks off or is damaged at line {error.lineno}, column {error.colno}"
     except ValueError:
         return "its text is not UTF-8"

@@ -92,7 +92,8 @@ def read_object(file: Path) -> dict[str, Any] | None:
         return None
     hint = "hint: fetch or copy it again"
     try:
-        value = json_of(text)
+        # Published settings have limits beyond 64 bits (model_max_length of transformers).
+        value = json_of(text, any_integer=True)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"{file} breaks off or is damaged at line {error.lineno}, column {error.colno}: "

@@ -119,10 +119,8 @@ impl Tokenizer {
 impl Tokenizer {
     /// Returns this tokenizer, but text never becomes a control token.
     ///
-    /// What writes ids of other people's texts encodes with it. Of a text it makes the ids of
-    /// ``encode_guarded(text, [])``, as quickly as the tokenizer itself; the two differ only where
-    /// a text spells a control token that the model's own vocabulary has. Files, pickles and
-    /// fingerprints are those of the tokenizer itself.
+    /// Of a text it makes the ids of ``encode_guarded(text, [])``, as quickly as the tokenizer.
+    /// Files, pickles and fingerprints are those of the tokenizer itself.
     ///
     /// Args:
     ///     control_tokens: Further tokens that count as control tokens.
