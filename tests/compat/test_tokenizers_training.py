@@ -209,21 +209,33 @@ def test_bpe_with_affixes(option: str) -> None:
 
 @pytest.mark.parametrize("pipeline", [bert, spaces, metaspace])
 def test_unigram_under_any_pipeline(pipeline: Any) -> None:
-    tokenizer = adapter.Tokenizer(adapter.models.Unigram())
-    normalizer, tokenizer.pre_tokenizer = pipeline(adapter)
-    if normalizer is not None:
-        tokenizer.normalizer = normalizer
-    trainer = adapter.trainers.UnigramTrainer(
-        vocab_size=30, special_tokens=["<s>"], unk_token="<unk>", initial_alphabet=["z"]
-    )
-    tokenizer.train_from_iterator(SYLLABLE_LINES, trainer)
-    vocab = tokenizer.get_vocab()
+    found = []
+    for library in (tokenizers, adapter):
+        tokenizer = library.Tokenizer(library.models.Unigram())
+        normalizer, tokenizer.pre_tokenizer = pipeline(library)
+        if normalizer is not None:
+            tokenizer.normalizer = normalizer
+        trainer = library.trainers.UnigramTrainer(
+            vocab_size=30,
+            special_tokens=["<s>"],
+            unk_token="<unk>",
+            initial_alphabet=["z"],
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(SYLLABLE_LINES, trainer)
+        found.append(tokenizer)
+    learned_there, ours = found
+    vocab = ours.get_vocab()
     assert len(vocab) <= 30
     assert {"<s>", "<unk>", "z"} <= set(vocab)
-    theirs = tokenizers.Tokenizer.from_str(tokenizer.to_str())
+    theirs = tokenizers.Tokenizer.from_str(ours.to_str())
     for text in (*SYLLABLE_LINES[:20], "xyz bako <s>"):
-        assert theirs.encode(text).ids == tokenizer.encode(text).ids
-    assert len(tokenizer.encode("bakoti").ids) < 6
+        assert theirs.encode(text).ids == ours.encode(text).ids
+    # The pieces differ. They serve the text about as well as those that are learned there.
+    n_there, n_ours = (
+        sum(len(one.encode(line).ids) for line in SYLLABLE_LINES) for one in (learned_there, ours)
+    )
+    assert n_ours <= 1.1 * n_there
 
 
 def test_pipelines_that_training_refuses() -> None:

@@ -4,12 +4,11 @@
    things, with probabilities in proportion to frequency times length.
 2. Expectation: how often each piece is used when every word is cut in all ways, each as likely as
    it is.
-3. Maximization: pieces used less than half a time go; the others get
-   ``digamma(count) - digamma(sum)``, which favours few pieces.
+3. Maximization: pieces used less than half a time go, but characters of the alphabet stay (as if
+   used half a time). The others get ``digamma(count) - digamma(sum)``, which favours few pieces.
 4. Pruning: the pieces whose loss would cost the text least likelihood go, a quarter at a time, down
-   to 1.1 times the vocabulary.
-5. The characters come, and beside them the pieces with the greatest loss; then the probabilities
-   are made the likeliest ones.
+   to 1.1 times the vocabulary. Characters stay.
+5. A last pruning leaves the vocabulary; then the probabilities are made the likeliest ones.
 
 Cost: each round reads every piece at every place of every distinct word.
 
@@ -225,7 +224,7 @@ def train(
         >>> letters = Counter("".join(word * n for word, n in words.items()))
         >>> *_, last = train(words, n_pieces=12, alphabet=letters)
         >>> sorted(text for text in last.scores if len(text) > 1)
-        ['low', 'newest']
+        ['newest', 'widest']
     """
     found = candidates(words, max_chars=max_chars, min_frequency=min_frequency, allow=allow)
     order = sorted(found, key=lambda t: (-found[t], -len(t.encode()), t.encode()))
@@ -237,30 +236,20 @@ def train(
     while True:
         for _ in range(max(n_sub_iterations, 1)):
             counts, likelihood = expect(words, scores)
+            counts |= {c: max(counts[c], MIN_USE) for c in alphabet}
             kept = {text: count for text, count in counts.items() if count >= MIN_USE}
             log_sum = digamma(sum(kept.values()))
             gone = tuple((text, counts[text]) for text in scores if text not in kept)
             scores = {text: digamma(count) - log_sum for text, count in kept.items()}
             yield Round("em", scores, likelihood, gone)
         n_before = len(scores)
-        target = max(n_spare, int(n_before * shrinking_factor))
-        lost = losses(words, scores)
-        ranked = _by_loss(lost, scores)
-        stay = {text for text in ranked if lost[text] > -math.inf}
-        stay = {text for text in ranked[:target] if text in stay}
-        gone = tuple((text, lost[text]) for text in reversed(ranked) if text not in stay)
-        scores = {text: score for text, score in scores.items() if text in stay}
+        scores, gone = _prune(
+            words, scores, alphabet, max(n_spare, int(n_before * shrinking_factor))
+        )
         yield Round("prune", scores, None, gone)
         if len(scores) <= n_spare or len(scores) == n_before:
             break
-    lost = losses(words, scores)
-    ranked = [text for text in _by_loss(lost, scores) if text not in alphabet]
-    chosen = {*ranked[: max(0, n_pieces - len(alphabet))], *alphabet}
-    gone = tuple((text, lost[text]) for text in reversed(ranked) if text not in chosen)
-    least = min(0.0, *scores.values())
-    scores = {text: score for text, score in scores.items() if text in chosen}
-    for character in alphabet:
-        scores.setdefault(character, least)
+    scores, gone = _prune(words, scores, alphabet, n_pieces)
     yield Round("choose", scores, None, gone)
     for _ in range(max(n_sub_iterations, 1)):
         counts, likelihood = expect(words, scores)
@@ -275,6 +264,14 @@ def _refit(counts: Mapping[str, float]) -> Scores:
     return {text: math.log(count) - log_sum for text, count in used.items()}
 
 
-def _by_loss(lost: Mapping[str, float], scores: Mapping[str, float]) -> list[str]:
-    places = {text: place for place, text in enumerate(scores)}
-    return sorted(lost, key=lambda text: (-lost[text], places[text]))
+def _prune(
+    words: Mapping[str, int], scores: Scores, alphabet: Mapping[str, int], target: int
+) -> tuple[Scores, tuple[tuple[str, float], ...]]:
+    """Keep the characters, and beside them the pieces with the greatest loss; unused ones go."""
+    lost = losses(words, scores)
+    # Sorting is stable: of two pieces with one loss, the earlier comes first.
+    ranked = sorted((t for t in scores if t not in alphabet), key=lambda text: -lost[text])
+    best = ranked[: max(0, target - len(alphabet))]
+    stay = {text for text in best if lost[text] > -math.inf} | alphabet.keys()
+    gone = tuple((text, lost[text]) for text in reversed(ranked) if text not in stay)
+    return {text: score for text, score in scores.items() if text in stay}, gone
