@@ -352,7 +352,7 @@ CACHE = _object(
             "How well the replay tells the reads of the log.",
         ),
         "verdicts": (_list(_GROUP), "Groups of requests, the dearest first."),
-        "sessions": (_list(_SESSION), "Sessions, those that missed most first."),
+        "sessions": (_list(_SESSION), "Sessions, the one with most missed tokens first."),
         "agents": (_list(_AGENT), "Waste beside caches, the dearest first."),
         "figures": (
             {"type": "object", "additionalProperties": _NUMBER},

@@ -1,6 +1,6 @@
 """Chunks: contexts and heads of tables case by case (``chunk_faults.json``), overlap, clusters.
 
-What people see as one character is told by ``\\X`` of the package regex.
+``\\X`` of the package regex says which characters a reader sees as one.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def test_rows_of_tokens_lead_back_to_their_records(
 
 
 def rows_of(folder: Path, form: str, names: list[str]) -> list[tuple[Any, dict[str, Any]]]:
-    """Ids of each row, where the format is read here, and what is told of its record."""
+    """Ids of each row, where the format is read here, and the description of its record."""
     if form == "parquet":
         rows = pq.read_table(folder / names[0]).to_pylist()
         return [(row["input_ids"], row) for row in rows]

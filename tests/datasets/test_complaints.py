@@ -223,7 +223,12 @@ def test_a_tokenizer_keeps_its_cache_where_nothing_is_put_around(tmp_path: Path)
     from jeton.datasets.boundaries import BoundaryTokens
 
     plain = from_tiktoken(b"YQ== 0\n" + b"".join(_ranks()), pattern="gpt2")
-    assert BoundaryTokens().frame(plain) is plain
+    framed = BoundaryTokens().frame(plain)
+    assert framed.encode("one boat") == plain.encode("one boat")
+    # One cache: words that either of them meets are kept for both.
+    before = plain.integers_used_bytes
+    framed.encode(" ".join(f"boat{n}" for n in range(200)))
+    assert plain.integers_used_bytes == framed.integers_used_bytes > before
 
 
 def _ranks() -> list[bytes]:

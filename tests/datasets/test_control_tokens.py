@@ -74,7 +74,7 @@ def model_json(kind: str) -> Tokenizer:
 
 
 def leaks(tokenizer: Tokenizer) -> list[str]:
-    """Where text becomes a control token, or two ways of the same work disagree."""
+    """Return the places where text becomes a control token, or two ways of one work disagree."""
     try:
         around = find_boundaries(tokenizer, DatasetOptions(append_eos=True))
     except UsageError:

@@ -51,7 +51,7 @@ def _weighed(place: int, seconds: float, quality: float | None = 1.0, usd: float
 def test_unknown_counts_as_the_worst_that_is_known(unknown_first: bool) -> None:
     weights = RoutingWeights(cost=1.0, latency=1.0, quality=1.0)
     known = [_weighed(1, 1.0), _weighed(2, 3.0)]
-    # A little cheaper, and nobody knows how slow: it is taken for the slowest.
+    # A little cheaper, and of unknown speed: the router takes it for the slowest.
     unknown = _weighed(3, math.nan, usd=0.99)
     found = [unknown, *known] if unknown_first else [*known, unknown]
     assert least_sum(found, weights).place == 1

@@ -249,7 +249,7 @@ enum Found {
 struct TextSeed<'f, 'x, 'de, 's> {
     field: &'f Field,
     keys: &'f [String],
-    /// True for the record, false for what it holds.
+    /// True for the record, false for a text inside it.
     is_record: bool,
     sink: &'x mut Sink<'de, 's>,
 }

@@ -76,12 +76,12 @@ REMEDIES: Mapping[str, RemedyFacts] = MappingProxyType(
         **{
             id: RemedyFacts(name, effort, SAME)
             for id, name, effort in (
-                ("cache-writes-unread", "Cache only what is read again", FLAG),
-                ("cache-changed", "Keep what is cached byte for byte the same", LINES),
+                ("cache-writes-unread", "Cache only prefixes that are read again", FLAG),
+                ("cache-changed", "Keep the cached prefix byte for byte the same", LINES),
                 ("cache-expired", "Keep the cache for an hour", FLAG),
-                ("cache-below-minimum", "Lengthen what is cached to the minimum", PROMPT),
-                ("cache-no-mark", "Mark what is sent again", LINES),
-                ("cache-mark-late", "Mark what is shared, not what changes", LINES),
+                ("cache-below-minimum", "Lengthen the cached prefix to the minimum", PROMPT),
+                ("cache-no-mark", "Mark the prefix that is sent again", LINES),
+                ("cache-mark-late", "Mark the shared beginning, not the changing end", LINES),
                 ("cache-look-back", "Set marks at most 20 blocks apart", LINES),
                 ("cache-concurrent", "Send the first request, then the others", LINES),
                 ("cache-hour-unearned", "Write for 5 minutes, not an hour", FLAG),

@@ -86,7 +86,7 @@ def told_model(
     context_tokens: int = 2048,
     is_tied: bool = True,
 ) -> ModelFacts:
-    """Return the shape of a decoder of which only sizes are told.
+    """Return the shape of a decoder that is known by its sizes alone.
 
     Without ``intermediate_size`` it is a GPT: two matrices of four times the width in an MLP,
     biases, a table of positions. With it the model is a Llama: three matrices, none of these.

@@ -121,7 +121,7 @@ class _Tables:
         self._text = text
         self._depth = 0
         self._start = 0
-        """Where the row or the head begins that is being read."""
+        """Start of the row or the head under way."""
         self._head: tuple[int, int] | None = None
         self._has_names = self._is_over = self._in_head = False
         self._spans: list[tuple[int, int, str]] = []

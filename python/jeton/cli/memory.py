@@ -30,7 +30,7 @@ _TOLD = (*_NEEDED, "n_kv_heads", "intermediate_size", "context_tokens")
 
 _SECTIONS = {
     "Most used": ("gpus", "request_tokens", "as_json"),
-    "A model of which only sizes are told": (
+    "A model known by its sizes alone": (
         "n_layers",
         "hidden_size",
         "n_heads",
@@ -46,7 +46,7 @@ _SECTIONS = {
 
 
 def _sizes(command: _F) -> _F:
-    """Add the sizes of a model that is only told."""
+    """Add the sizes of a model that has no configuration."""
     count = click.IntRange(min=1, max=1 << 40)
     for flag, name, words in reversed(
         (

@@ -76,8 +76,6 @@ class BoundaryTokens:
         """Return the tokenizer, but text never becomes a control token."""
         ids = (i for i in (*self.before, *self.behind) if 0 <= i < tokenizer.vocab_size)
         names = {tokenizer.id_to_token(i) or "" for i in ids} - {""}
-        if not names and not tokenizer.special_tokens and tokenizer.algorithm == "bpe":
-            return tokenizer  # No text spells a control token.
         return tokenizer.guarded(control_tokens=sorted(names))
 
 

@@ -49,8 +49,8 @@ class TokenPiece:
         offsets: int64 (n_documents + 1,): where documents begin and end.
         runs: The files of the documents, in order: (number of the file, documents).
         counts: Counts of this piece, ``n_documents`` and ``n_empty_documents`` aside.
-        texts: The texts, for a format that holds text; else what is told of each document's record,
-            as JSON, if that is to be kept.
+        texts: The texts, for a format that holds text; else a description of each document's
+            record as JSON, if records are kept.
     """
 
     ids: NDArray[np.uint32]

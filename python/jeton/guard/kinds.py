@@ -221,7 +221,7 @@ _ALL = (
         "words in a spelling that passes filters (rot13, backwards, digits for letters)",
         "a model can read it, and filters do not",
     ),
-    TextKind("not-read", "not-read", "input that was not looked at", "nobody knows what it holds"),
+    TextKind("not-read", "not-read", "input that was not looked at", "its content is unknown"),
 )
 
 KINDS: Final[dict[str, TextKind]] = {kind.name: kind for kind in _ALL}

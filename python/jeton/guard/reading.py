@@ -58,7 +58,7 @@ _PROBE_BYTES: Final = 65_536
 
 _MAX_DEPTH: Final = 32
 _MAX_FIELD_CHARS: Final = 200
-"""Fields that lie deeper or have a longer name are told by their beginnings."""
+"""The beginning of its path names a field that lies deeper or has a longer name."""
 
 
 @dataclass(frozen=True, slots=True)

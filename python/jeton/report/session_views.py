@@ -106,7 +106,7 @@ SESSION_LABELS = (
 
 
 def cache_view(numbers: Numbers, *, charts: bool = False) -> CacheView | None:
-    """Return what is shown of caches; None where nothing was examined.
+    """Return the caches' part of the report; None where nothing was examined.
 
     Args:
         numbers: The report's numbers.

@@ -35,7 +35,7 @@ const SIZE_LIMIT_BYTES: usize = 64 << 20;
 pub(crate) struct Backtracking {
     quick: fancy_regex::Regex,
     patient: fancy_regex::Regex,
-    /// Where a step may read far: how far, and the engine of [`FEW_STEPS`].
+    /// Reach of a step that may read far, and the engine of [`FEW_STEPS`].
     far: Option<(Reach, fancy_regex::Regex)>,
 }
 

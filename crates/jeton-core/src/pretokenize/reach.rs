@@ -1,4 +1,4 @@
-//! How far a pattern may read from a place: the work that a backtracking engine does not count.
+//! Reach of a pattern from a place: work that a backtracking engine does not count.
 //!
 //! `fancy-regex` counts its own steps. Parts of a pattern that need no backtracking go to an
 //! automaton, which may read to the end of the text for one step. Only a repetition without an end

@@ -52,7 +52,7 @@ pub(crate) struct Tokenizer {
     name: Option<String>,
     /// Ids that end a text or a turn, as the files beside the tokenizer say; rising.
     ends: Vec<u32>,
-    /// Where text never becomes a control token: the tokenizer that this is so of.
+    /// The tokenizer behind a guarded one; None for any other.
     unguarded: Option<Unguarded>,
     fingerprint: Arc<OnceBox<String>>,
     /// Python's integers of its ids, made when a list of ids is first asked for.

@@ -1,4 +1,4 @@
-"""Waste of agents beside caches: what they carry again, send again, declare and never call."""
+"""Waste of agents beside caches: results carried again, requests sent again, tools never called."""
 
 from __future__ import annotations
 

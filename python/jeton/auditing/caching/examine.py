@@ -249,7 +249,7 @@ def _tries(
 def _as_read(
     state: _State, found: list[Judged], own: list[int], fault: Judged, prices: LogPrices
 ) -> _Step:
-    """Return the requests with what they missed read instead, where no edit can be replayed."""
+    """Return the requests with missed tokens read instead, where no edit can be replayed."""
     uses = list(state.uses)
     for place in own:
         uses[place] = read_instead(uses[place], found[place].n_tokens)

@@ -87,7 +87,7 @@ class Judged:
 
 @dataclass(slots=True)
 class _Seen:
-    """The last requests with something in common, by what it is."""
+    """The last requests with something in common, by the shared thing."""
 
     by_talk: dict[tuple[int, int, int], int]
     by_session: dict[tuple[int, int], int]

@@ -29,7 +29,8 @@ _TITLES = {
     "were paid again",
     "below-minimum": "The text that requests share is shorter than the model's cache takes: "
     "{tokens} tokens were paid in full",
-    "no-mark": "No cache mark covers what is sent again: {tokens} tokens were paid in full",
+    "no-mark": "No cache mark covers the prefix that is sent again: "
+    "{tokens} tokens were paid in full",
     "mark-late": "The cache mark stands behind text that changes: {tokens} tokens were paid again",
     "look-back": "More than 20 blocks stand between two cache marks: {tokens} tokens were paid "
     "again",

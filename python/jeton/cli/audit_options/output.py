@@ -77,7 +77,7 @@ OUTPUT = OptionGroup(
             help="Show passages of your text in the outputs, or nothing that quotes it.",
         ),
         click.option(
-            "--sessions", is_flag=True, help="List the sessions of a log by what they missed."
+            "--sessions", is_flag=True, help="List the sessions of a log by missed tokens."
         ),
         outputs.json_file_option,
         outputs.markdown_option,

@@ -77,9 +77,8 @@ def memory(
 
     LOGS are request logs with times; a TRACE is a file with times and token counts. Requests under
     way grow and end as answers of late did; new ones come at the rate of late, with its trend. The
-    interval comes from the errors of past forecasts on the same input, and how often it held there
-    is told. Exit code 1: memory is full within the horizon, or the engine
-    refuses the model.
+    interval comes from the errors of past forecasts on the same input; the output says how often
+    it held there. Exit code 1: memory is full within the horizon, or the engine refuses the model.
 
     \b
     Examples:

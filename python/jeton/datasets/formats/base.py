@@ -211,7 +211,7 @@ class FileDigest:
 
 
 RECORDS_SUFFIX = ".records.jsonl"
-"""End of the name of a file with what is told of each document's record, a line each."""
+"""Suffix of a file with one line for the record of each document."""
 
 
 class ShardFile:
