@@ -22,8 +22,6 @@ from typing import Generic, TypeVar
 
 from jeton._reference.learning import SymbolCorpus, learn
 
-__all__ = ["MergeStep", "encode_by_merges", "encode_by_rank", "merge_steps", "train"]
-
 Pair = tuple[bytes, bytes]
 T = TypeVar("T")
 

@@ -21,8 +21,6 @@ from itertools import groupby
 from jeton.guard.characters import CLASSES, FIRST_HIDDEN, Flag, Properties, folds, properties
 from jeton.guard.places import Code, script_bit
 
-__all__ = ["Rules", "candidates"]
-
 TextPlace = tuple[int, int, int]
 """Start, end, code."""
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from jeton._reference.spelling import spell
 
-__all__ = ["Symbol", "bpe_symbols", "encode_characters", "encode_greedy", "encode_raw_bytes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Symbol:

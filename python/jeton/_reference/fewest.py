@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["TOKEN_COST", "FewestRound", "cheapest", "losses", "prune", "rarity"]
-
 TOKEN_COST = 1 << 33
 """Cost of a token besides its rarity: more than all rarities of a word together."""
 _MOST_RARITY = (1 << 13) - 1

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-__all__ = ["characters", "covering", "words"]
-
 
 def words(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Words by falling count; equal counts go by their UTF-8.

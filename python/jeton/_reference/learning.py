@@ -20,20 +20,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic, TypeAlias, TypeVar
 
-__all__ = [
-    "LearnStep",
-    "Ranking",
-    "SymbolCorpus",
-    "Ties",
-    "by_count",
-    "by_likelihood",
-    "fewest_characters",
-    "join_all",
-    "learn",
-    "lowest_ids",
-    "rank",
-]
-
 S = TypeVar("S", bound=Hashable)
 Score = Callable[[int, int, int], float]
 """Score of a pair, from its count and the counts of its left and right part."""

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["Row", "keep", "pad", "rows", "windows"]
-
 Row = list[tuple[int, int, bool]]
 """Ids, each with its token type and whether it is of the template."""
 

@@ -18,8 +18,6 @@ from fractions import Fraction
 from jeton._reference.bpe import alphabet
 from jeton._reference.learning import LearnStep, SymbolCorpus, Ties, lowest_ids, rank
 
-__all__ = ["ParityStep", "train"]
-
 
 @dataclass(frozen=True, slots=True)
 class ParityStep:

@@ -19,8 +19,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["SPACE", "Piece", "emit", "first_symbols", "normalize", "score_join", "stretches"]
-
 SPACE = "\u2581"
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-__all__ = ["first_ids", "joined", "spell", "spelled_words"]
-
 
 def spell(word: str, *, prefix: str = "", suffix: str = "") -> list[str]:
     """The symbols of a word.

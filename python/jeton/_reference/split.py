@@ -28,8 +28,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 
-__all__ = ["split_gpt2"]
-
 # The alternatives are lower case, and so is what they match: "DON'T" has no contraction.
 CONTRACTIONS = ("s", "d", "m", "t", "ll", "ve", "re")
 

@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator, Mapping
 from jeton._reference.bpe import alphabet
 from jeton._reference.learning import LearnStep, SymbolCorpus, join_all, learn
 
-__all__ = ["train"]
-
 
 def train(
     phrases: Mapping[bytes, int],

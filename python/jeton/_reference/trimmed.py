@@ -17,8 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["MARGIN", "Kept", "TrimRound", "pool_size", "trim"]
-
 MARGIN = 64
 """Last tokens of a pool by which the worth of a place is judged."""
 _MOST_ROUNDS, _MOST_POOLS = 8, 8

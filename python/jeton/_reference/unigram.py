@@ -24,17 +24,6 @@ from dataclasses import dataclass
 
 from jeton._reference.drawing import SplitMix64
 
-__all__ = [
-    "UNKNOWN_PENALTY",
-    "Arc",
-    "Best",
-    "best_path",
-    "best_paths",
-    "draw",
-    "forward",
-    "lattice",
-]
-
 UNKNOWN_PENALTY = 10.0
 _SPENT = 100_000.0
 """Beyond this sum ``sentencepiece`` takes the sum so far as the new zero."""

@@ -25,8 +25,6 @@ from dataclasses import dataclass
 
 from jeton._reference.unigram import UNKNOWN_PENALTY, best_path, lattice
 
-__all__ = ["Round", "candidates", "digamma", "expect", "losses", "train"]
-
 SPARE = 1.1
 MIN_USE = 0.5
 

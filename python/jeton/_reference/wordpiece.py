@@ -19,8 +19,6 @@ from functools import partial
 from jeton._reference.learning import LearnStep, SymbolCorpus, by_count, by_likelihood, learn
 from jeton._reference.spelling import first_ids, joined, spelled_words
 
-__all__ = ["Match", "encode", "matches", "train"]
-
 
 @dataclass(frozen=True, slots=True)
 class Match:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from jeton.adapt.change import VocabularyChange
 
-__all__ = ["Disagreement", "disagreement"]
-
 _N_NAMED = 5
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from jeton.errors import UsageError
 
-__all__ = ["check_amounts"]
-
 _MOST = 1e15
 
 

@@ -20,8 +20,6 @@ from jeton._foreign import json_of
 from jeton.adapt.change import CHANGE_FILE, MAX_IDS, VocabularyChange, added_fields
 from jeton.errors import AdaptError, FormatError
 
-__all__ = ["FORMAT", "VERSION", "from_json", "read", "to_json", "write"]
-
 FORMAT = "jeton.vocabulary_change"
 VERSION = 1
 

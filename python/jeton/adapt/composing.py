@@ -7,8 +7,6 @@ import numpy as np
 from jeton.adapt.change import VocabularyChange, added_fields, no_added
 from jeton.errors import AdaptError
 
-__all__ = ["composed", "inverse"]
-
 
 def composed(first: VocabularyChange, later: VocabularyChange) -> VocabularyChange:
     """Returns the change that does both.

@@ -7,8 +7,6 @@ from itertools import pairwise
 
 from jeton.adapt.written import WrittenTokenizer
 
-__all__ = ["derivations"]
-
 Pair = tuple[int, int]
 
 

@@ -15,8 +15,6 @@ from jeton.adapt.segmenting import Segmenter
 from jeton.adapt.spellings import shadowed_bytes
 from jeton.errors import AdaptError
 
-__all__ = ["change_between", "change_with"]
-
 Name = TypeVar("Name", str, tuple[str, bytes])
 
 _N_NAMED = 5

@@ -10,8 +10,6 @@ from jeton.adapt.extension import Added, Extension
 from jeton.adapt.joins import Joins
 from jeton.errors import AdaptError, JetonWarning, TrainingError
 
-__all__ = ["extend_bytes", "ordinary_tokens"]
-
 
 def extend_bytes(extension: Extension) -> list[Added]:
     """Adds terms, then what continued training finds; the merges stand behind the old ones."""

@@ -17,8 +17,6 @@ from jeton.adapt.segmenting import Segmenter
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, JetonWarning
 
-__all__ = ["extend_characters", "extend_unigram"]
-
 _SPACE = "\u2581"
 MARGIN = 0.05
 """Log probability by which a new Unigram piece beats each further piece that it replaces.

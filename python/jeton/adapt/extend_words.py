@@ -17,8 +17,6 @@ from jeton.adapt.extension import Added, Extension
 from jeton.adapt.segmenting import Segmenter
 from jeton.errors import JetonWarning
 
-__all__ = ["extend_words"]
-
 _ROUNDS = 20
 """Most times that words are cut again: each round leaves out all tokens that it finds at fault."""
 

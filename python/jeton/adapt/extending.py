@@ -28,8 +28,6 @@ from jeton.formats.origins import inherit
 from jeton.registry import TokenizerLike, resolve
 from jeton.training.settings import DEFAULT_MIN_FREQUENCY
 
-__all__ = ["Extended", "extend"]
-
 _N_NAMED = 5
 _Method: TypeAlias = Callable[[Extension], list[Added]]
 

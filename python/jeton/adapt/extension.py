@@ -11,8 +11,6 @@ from jeton.adapt.reading import Corpus
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError
 
-__all__ = ["Added", "Extension", "TermForm"]
-
 TermForm: TypeAlias = Literal["space", "bare", "both"]
 
 

@@ -13,8 +13,6 @@ from jeton.checkpoint.rows import can_read_rows, row_statistics
 from jeton.checkpoint.weights import read_weights
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["UNDERTRAINED_SHARE", "FreeSlots", "free_slots"]
-
 UNDERTRAINED_SHARE = 0.5
 """Share of the median length of a row below which it is taken for never trained. Rows that no text
 ever reached shrink by weight decay (arXiv:2405.05417 finds them by small norms, section 3.2)."""

@@ -16,8 +16,6 @@ from jeton._core import PretokenCounts, TextBatch, Tokenizer, train_characters
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError
 
-__all__ = ["IdText"]
-
 _MAX_IDS = 0x44000
 """Most ids, 278,528: three classes of so many characters fit above the surrogates."""
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from jeton.errors import AdaptError
 
-__all__ = ["Join", "Joins"]
-
 _NO_RANK = 1 << 62
 
 

@@ -25,8 +25,6 @@ from jeton.errors import EmptyCorpusError
 if TYPE_CHECKING:
     from jeton.corpus.requests import RequestStream
 
-__all__ = ["LoggedMoney", "LoggedRequests", "read_logged_requests"]
-
 Ints = NDArray[np.int64]
 
 

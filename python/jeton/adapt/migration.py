@@ -31,8 +31,6 @@ from jeton.economics.vocabulary.training_costs import training_cost
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["OTHER_CHANGES", "ROLLBACK", "STEPS", "MigrationPlan", "Way", "migration_plan"]
-
 EXTENSION_TOKENS = 50_000_000
 """Tokens on which new rows are trained by default. An assumption: a few hundred steps of 131,072
 tokens, as trials of initialisations take (50 to 500 steps, arXiv:2608.03494, second-hand)."""

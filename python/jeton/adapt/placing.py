@@ -10,8 +10,6 @@ from jeton.adapt.extension import Added
 from jeton.adapt.written import LISTED_KINDS, WrittenTokenizer
 from jeton.errors import AdaptError
 
-__all__ = ["is_reserved_name", "place_in_spare_rows"]
-
 _RESERVED = re.compile(
     r"reserved|unused|extra_id|placeholder|dummy|\bPAD\d|SPECIAL_\d|control_\d", re.IGNORECASE
 )

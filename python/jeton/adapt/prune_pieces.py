@@ -8,8 +8,6 @@ from jeton._core import Tokenizer
 from jeton.adapt.segmenting import wordpiece_cut
 from jeton.adapt.written import WrittenTokenizer
 
-__all__ = ["piece_costs"]
-
 
 def piece_costs(base: Tokenizer, written: WrittenTokenizer, ids: Iterable[int]) -> dict[int, int]:
     """Returns the tokens more of each id that other tokens can stand for; others are left out."""

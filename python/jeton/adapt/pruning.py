@@ -28,8 +28,6 @@ from jeton.formats.model_settings import settings_of
 from jeton.formats.origins import inherit
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["Pruned", "RemovedToken", "prune"]
-
 
 @dataclass(frozen=True, slots=True)
 class RemovedToken:

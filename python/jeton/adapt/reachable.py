@@ -8,8 +8,6 @@ from jeton._core import Tokenizer
 from jeton.adapt.segmenting import Segmenter
 from jeton.adapt.written import WrittenTokenizer
 
-__all__ = ["unreachable_tokens"]
-
 
 def unreachable_tokens(tokenizer: Tokenizer, ids: Iterable[int]) -> list[int]:
     """Returns the ids whose own text is cut in another way by the model's rules.

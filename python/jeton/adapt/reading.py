@@ -13,8 +13,6 @@ from jeton.corpus import HoldOut, open_documents, require_text
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOutSplit
 from jeton.progress import OnProgress
 
-__all__ = ["Corpus", "HeldOutText", "Reading"]
-
 _HELD_OUT_BYTES = 32 << 20
 """Most bytes of text that are kept apart and measured; the rest is not learned from either."""
 

@@ -29,8 +29,6 @@ from jeton.errors import AdaptError, FormatError, MissingExtraError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["IGNORED_LABEL", "JSONL_SUFFIXES", "IdColumns", "remap_jsonl", "remap_parquet"]
-
 IGNORED_LABEL = -100
 """Number that trainers leave out of the loss (``ignore_index`` of PyTorch's cross-entropy)."""
 

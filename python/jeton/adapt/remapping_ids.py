@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from jeton.adapt.change import VocabularyChange
 from jeton.errors import AdaptError, UsageError
 
-__all__ = ["check_fits", "gone_ids", "gone_words", "remap_ids"]
-
 _N_NAMED = 5
 
 

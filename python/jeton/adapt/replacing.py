@@ -17,8 +17,6 @@ from jeton.adapt.deriving import change_between
 from jeton.errors import AdaptError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["Replacement", "digit_rule", "replacement"]
-
 _N_NUMBERS = 200
 _MAX_DIGITS = 13
 _WHOLE = "whole numbers"

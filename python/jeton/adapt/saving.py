@@ -15,8 +15,6 @@ from jeton.formats.targets import Target, find_target
 from jeton.formats.writing import render
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["SavedChange", "adapted_target", "save_adapted"]
-
 
 @dataclass(frozen=True, slots=True)
 class SavedChange:

@@ -10,8 +10,6 @@ from jeton._core import SentencePieceModel, Tokenizer
 from jeton.adapt.written import WrittenTokenizer
 from jeton.formats.writing import render
 
-__all__ = ["Segmenter", "wordpiece_cut"]
-
 
 class Segmenter:
     """Cuts the text of a token into ids of one tokenizer, as that tokenizer would.

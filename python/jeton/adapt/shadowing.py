@@ -30,20 +30,6 @@ from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = [
-    "AbortRules",
-    "PairedDifference",
-    "Shadow",
-    "Side",
-    "Stage",
-    "check_stages",
-    "judge_stage",
-    "paired_difference",
-    "request_places",
-    "shadow",
-    "stage_seed",
-]
-
 _NORMAL_95 = 1.959964
 _SHARE_BITS = 53
 _OTHER = "(none)"

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError
 
-__all__ = ["shrink"]
-
 
 def shrink(
     written: WrittenTokenizer,

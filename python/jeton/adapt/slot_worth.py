@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from jeton._core import TextBatch, Tokenizer
 from jeton.adapt.extension import Added
 
-__all__ = ["SlotCounter"]
-
 _NORMAL_95 = 1.959964
 """Standard deviations within which a normal variable lies with a probability of 95%."""
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from jeton._core import Tokenizer
 
-__all__ = ["shadowed_bytes"]
-
 _RAW_BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 
 

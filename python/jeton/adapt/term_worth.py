@@ -28,8 +28,6 @@ from jeton.errors import UsageError
 from jeton.formats.documents import read_object
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["Slot", "StopRule", "TermWorth", "term_worth"]
-
 _MAX_SLOTS = 5_000
 _GRID = (0, 10, 50, 100, 200, 500, 1000, 2000, 3000, 5000, 7000, 10_000)
 _MAX_LENGTHS = 256

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, from_canonical
 
-__all__ = ["WrittenTokenizer"]
-
 BPE_KINDS = ("bpe", "character_bpe")
 LISTED_KINDS = ("sentencepiece", "unigram")
 """Models whose pieces stand in a list without holes, an id being a place in it."""

@@ -12,8 +12,6 @@ from jeton.attribution.folding import Floats, Rule, fold_attention, fold_scores
 from jeton.attribution.units import Units
 from jeton.errors import UsageError
 
-__all__ = ["fold_attention_batch", "fold_scores_batch"]
-
 Side = Literal["right", "left"]
 
 

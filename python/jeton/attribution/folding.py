@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from jeton.attribution.units import Units
 from jeton.errors import UsageError
 
-__all__ = ["Rule", "dropped_score", "fold_attention", "fold_scores"]
-
 _BLOCK_NUMBERS = 1 << 22
 """Numbers of attention folded at a time, 8 bytes each and a few copies: about 100 MB, however
 many layers and heads there are."""

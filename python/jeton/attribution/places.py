@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from jeton._core import Encoding
 from jeton.errors import UsageError
 
-__all__ = ["TokenPlaces", "places_from_offsets", "token_places"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenPlaces:

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike
 from jeton.attribution.units import Units
 from jeton.errors import UsageError
 
-__all__ = ["ScoredSegment", "scored_segments"]
-
 
 @dataclass(frozen=True, slots=True)
 class ScoredSegment:

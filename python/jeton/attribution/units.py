@@ -21,15 +21,6 @@ from numpy.typing import NDArray
 from jeton.attribution.places import TokenPlaces, bytes_before, code_points
 from jeton.errors import UsageError
 
-__all__ = [
-    "Units",
-    "byte_units",
-    "character_units",
-    "span_units",
-    "white_space_words",
-    "word_units",
-]
-
 Kind = Literal["words", "characters", "bytes", "spans"]
 Special = Literal["keep", "drop"]
 

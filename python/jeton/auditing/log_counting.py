@@ -19,8 +19,6 @@ from jeton.workload.inputs.requests import RequestCollector
 if TYPE_CHECKING:
     from jeton.corpus import RequestStream
 
-__all__ = ["LogJob", "LogReading"]
-
 
 @dataclass(frozen=True, slots=True)
 class LogReading:

@@ -15,8 +15,6 @@ import numpy as np
 from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.result import Maturity, MaturityLevel
 
-__all__ = ["maturity_of"]
-
 MAX_RESERVED_RATIO_DYNAMIC = 4.0
 """Reserved tokens over used ones (p95) above which a reservation is fixed in advance. Our choice:
 twice the p95 is prudent, four times is one number for everybody."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["REMEDIES", "RemedyFacts", "remedy_facts"]
-
 FLAG = "turn on a flag"
 LINES = "a few lines of code"
 SOURCE = "change the step that makes the text"

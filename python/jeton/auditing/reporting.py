@@ -61,8 +61,6 @@ from jeton.workload.counting.counts import Counts
 from jeton.workload.counting.intervals import SEED
 from jeton.workload.sampling.sampled import SampledWorkload
 
-__all__ = ["Asked", "evidence_of", "report_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

@@ -36,8 +36,6 @@ from jeton.workload.counting.scan import scan
 from jeton.workload.inputs.portions import DocumentPortions, Portions
 from jeton.workload.sampling.sampled import draw
 
-__all__ = ["Audit", "audit"]
-
 
 class Audit:
     """An audit in steps: shards are counted one by one, merged in any order, and reported once.

@@ -18,8 +18,6 @@ from jeton.auditing.remedies import remedy_facts
 from jeton.economics.waterfall import Waterfall
 from jeton.findings import Figure, Finding, Severity, rank
 
-__all__ = ["settled"]
-
 _ANSWERS = 1.5
 """Room for answers beside the prompts in the sample, whose size is not counted apart."""
 

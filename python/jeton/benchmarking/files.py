@@ -8,8 +8,6 @@ from typing import Any
 from jeton._core import Tokenizer
 from jeton.errors import JetonError
 
-__all__ = ["FORMATS", "write_formats"]
-
 FORMATS = {
     "tiktoken": "tokenizer.tiktoken",
     "tokenizer.json": "tokenizer.json",

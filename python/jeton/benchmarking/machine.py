@@ -8,8 +8,6 @@ from pathlib import Path
 
 from jeton.benchmarking.result import Machine
 
-__all__ = ["describe_machine"]
-
 
 def describe_machine() -> Machine:
     """The processor, its cores, the memory, the system and Python; nothing that names a user."""

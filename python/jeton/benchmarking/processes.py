@@ -13,8 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-__all__ = ["LibraryProcess", "LibraryProcessError"]
-
 _WORKER = Path(__file__).with_name("worker.py")
 _MAX_COMPLAINT_CHARS = 300
 

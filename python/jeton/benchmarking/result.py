@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from jeton._shown import NotebookResult
 
-__all__ = ["SCHEMA_VERSION", "BenchReport", "LibraryResult", "Machine", "Status", "Timing"]
-
 SCHEMA_VERSION = "jeton.bench/1"
 
 Status = Literal["ok", "differs", "cannot", "failed", "absent"]

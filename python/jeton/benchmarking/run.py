@@ -28,8 +28,6 @@ from jeton.workload.choice import choose_tokenizers
 from jeton.workload.digests import digests_of
 from jeton.workload.sampling.deep_sample import DeepSampler
 
-__all__ = ["MAX_BYTES", "N_ROUNDS", "TIMEOUT_S", "bench", "bench_texts"]
-
 MAX_BYTES = 4_000_000
 """Bytes of the text: half a second for a library of ten megabytes a second, so rounds stay short.
 """

@@ -9,8 +9,6 @@ from typing import Any, Protocol, TypeVar
 
 from jeton._nearest import fold
 
-__all__ = ["index_by_name", "read_catalog_file"]
-
 
 class _Named(Protocol):
     @property

@@ -16,8 +16,6 @@ from jeton.errors import UnknownPriceError, UsageError
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
 
-__all__ = ["USER_PROVIDER", "ApiPrice", "PriceTier"]
-
 USER_PROVIDER = "user"
 """Provider of a price that the user gave."""
 

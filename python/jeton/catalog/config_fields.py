@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from jeton.errors import ModelConfigError
 
-__all__ = ["ConfigFields"]
-
 _MAX_SIZE: Final = 1 << 40
 """No size of a model is larger; products of two stay within integers that JSON keeps exactly."""
 

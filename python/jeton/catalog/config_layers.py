@@ -20,8 +20,6 @@ from jeton.catalog.layers import (
 from jeton.catalog.model_families import ModelClass
 from jeton.errors import ModelConfigError
 
-__all__ = ["layers_of"]
-
 _NAMES: Final[dict[str, str]] = {
     "full_attention": "attention",
     "attention": "attention",

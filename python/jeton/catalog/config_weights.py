@@ -19,8 +19,6 @@ from jeton.catalog.layers import Part
 from jeton.catalog.number_formats import NumberFormat, number_format
 from jeton.errors import ModelConfigError
 
-__all__ = ["QuantizationRule", "QuantizationRules", "published_weights"]
-
 _DTYPES: Final = {
     "float32": "bf16",
     "float": "bf16",

@@ -13,8 +13,6 @@ from typing import Any, Final, Literal
 from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.layers import BidirectionalAttention, CrossAttention, DenseMlp, Layer, Part
 
-__all__ = ["ENCODERS", "EncoderClass", "encoder_shape"]
-
 _BERT_HEADS: Final = {
     "": "pooler",
     "ForMaskedLM": "dense norm bias",

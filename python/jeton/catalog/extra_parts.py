@@ -9,8 +9,6 @@ from typing import Any, Final
 from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.layers import Layer, Part
 
-__all__ = ["extra_parts"]
-
 _TOWERS: Final = ("vision_config", "vit_config", "audio_config", "speech_config")
 
 

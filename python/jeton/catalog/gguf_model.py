@@ -12,8 +12,6 @@ from jeton.catalog.tensor_bytes import summed
 from jeton.checkpoint.gguf_file import GgufFile, read_gguf_file
 from jeton.errors import ModelConfigError
 
-__all__ = ["model_from_gguf"]
-
 _TYPES: Final = {
     "llama": "llama",
     "mistral3": "mistral",

@@ -17,8 +17,6 @@ from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
 from jeton.errors import UnknownGpuError, UsageError
 
-__all__ = ["GpuFacts", "HourlyPrice", "gpu", "gpus"]
-
 
 @dataclass(frozen=True, slots=True)
 class HourlyPrice:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from jeton.catalog.gpu_facts import GpuFacts, gpu
 
-__all__ = ["LiveGpu", "live_gpus"]
-
 _FIELDS = ("index", "name", "memory.total", "memory.used", "power.draw", "utilization.gpu")
 _MIB = 1024 * 1024
 _TIMEOUT_S = 10

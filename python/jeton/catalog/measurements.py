@@ -10,8 +10,6 @@ from typing import Any, Literal
 from jeton._foreign import json_of
 from jeton.errors import FormatError
 
-__all__ = ["MEASURED_SCHEMA", "MeasuredPoint", "Measurements", "read_measurements"]
-
 MEASURED_SCHEMA = "jeton.gpu/1"
 """Name of the file's format."""
 

@@ -25,8 +25,6 @@ from jeton.catalog.model_families import ModelClass, family_of
 from jeton.catalog.tensor_bytes import TensorBytes, folder_tensors
 from jeton.errors import ModelConfigError
 
-__all__ = ["facts_of", "model_from_config", "told_model"]
-
 _MAX_BYTES: Final = 8 << 20
 """A configuration is some kilobytes, and some megabytes where it names every expert."""
 

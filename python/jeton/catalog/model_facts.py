@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from jeton.catalog.config_weights import QuantizationRules
     from jeton.catalog.tensor_bytes import TensorBytes
 
-__all__ = ["UNKNOWN_WEIGHTS", "AttentionKind", "ModelFacts"]
-
-
 UNKNOWN_WEIGHTS = "unknown"
 """Format of a repository's weights where its name says that it holds several."""
 

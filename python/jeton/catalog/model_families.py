@@ -11,8 +11,6 @@ from typing import Literal
 
 from jeton.catalog.config_fields import ConfigFields
 
-__all__ = ["ModelClass", "family_of", "known_types"]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelClass:

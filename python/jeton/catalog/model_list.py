@@ -21,9 +21,6 @@ from jeton.catalog.model_facts import UNKNOWN_WEIGHTS, ModelFacts
 from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError
 
-__all__ = ["listed_model", "model", "models"]
-
-
 _BLOCK_FP8 = ("qwen3-", "qwen3.")
 """Families whose own FP8 repositories have scales for blocks of 128 x 128 (vllm#17569)."""
 

@@ -24,8 +24,6 @@ from jeton.catalog.model_names import find_listed
 from jeton.errors import RecordError, UnknownPriceError
 from jeton.formats.documents import read_settings
 
-__all__ = ["ModelMap", "read_model_map"]
-
 _MAX_BYTES = 16 * 1024 * 1024
 
 

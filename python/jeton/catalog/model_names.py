@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, Provider
 
-__all__ = ["ListedModel", "find_listed", "runs_on_own_machines"]
-
 
 @dataclass(frozen=True)
 class ListedModel:

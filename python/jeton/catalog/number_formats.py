@@ -17,8 +17,6 @@ from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
 from jeton.errors import UnknownNumberFormatError
 
-__all__ = ["NumberFormat", "number_format", "number_formats", "plain_format"]
-
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
-__all__ = ["Premium", "premium_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Premium:

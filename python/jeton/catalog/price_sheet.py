@@ -14,8 +14,6 @@ from jeton.dimensions import DIMENSIONS
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
 
-__all__ = ["PriceRow", "PriceSheet", "price_sheet", "tariff_name"]
-
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
 
-__all__ = [
-    "STALE_AFTER_DAYS",
-    "list_date",
-    "list_name",
-    "nearest_prices",
-    "price",
-    "price_names",
-]
-
 STALE_AFTER_DAYS = 180
 """A list older than this is warned about. Half a year is a judgement, not a measurement: long
 enough not to nag, short enough that a price change rarely stays unnoticed for longer."""

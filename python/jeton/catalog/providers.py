@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["GATEWAYS", "MAKERS", "OWN_MACHINES", "provider_id"]
-
 _ALIASES = {
     "ai21": "ai21",
     "alibaba": "dashscope",

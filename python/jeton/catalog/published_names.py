@@ -14,8 +14,6 @@ from collections.abc import Collection
 
 from jeton._nearest import fold
 
-__all__ = ["base_name"]
-
 _TUNED = re.compile(r"-(?:instruct|it|chat|base|pt|hf|text|preview|distribution)$")
 """Endings that name a fine-tuning or a packaging, which has the shape of its base."""
 

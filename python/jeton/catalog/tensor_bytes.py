@@ -14,8 +14,6 @@ from jeton.checkpoint.safetensors import read_header
 from jeton.checkpoint.weights import is_lfs_pointer
 from jeton.errors import FormatError
 
-__all__ = ["TensorBytes", "folder_tensors", "role_of_tensor", "summed"]
-
 _INDEX: Final = "model.safetensors.index.json"
 _MAX_INDEX_BYTES: Final = 256 << 20
 

@@ -19,8 +19,6 @@ from jeton.catalog.number_formats import (
 )
 from jeton.errors import UnknownNumberFormatError
 
-__all__ = ["WeightFormat", "uniform_weights", "weight_format", "weight_format_names"]
-
 
 @dataclass(frozen=True, slots=True)
 class WeightFormat:

@@ -14,8 +14,6 @@ from jeton.chat.template import ChatTemplate
 from jeton.errors import JetonError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["CommonPrefix", "common_prefix", "encode_chats"]
-
 
 @dataclass(frozen=True, slots=True)
 class CommonPrefix:

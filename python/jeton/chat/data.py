@@ -19,8 +19,6 @@ from typing import Any
 from jeton.chat.text import TAIL, TRUSTED, Text, joined
 from jeton.errors import UsageError
 
-__all__ = ["KNOWN_ROLES", "TAIL_TEXT", "messages_for_template", "plain_data"]
-
 KNOWN_ROLES = frozenset(
     {
         "assistant",

@@ -17,17 +17,6 @@ from jeton.chat.template import ChatTemplate, RenderedChat
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = [
-    "ChatEncoding",
-    "Control",
-    "LookAlike",
-    "TextPolicy",
-    "control_tokens",
-    "encode_chat",
-    "encode_rendered",
-    "known_control_tokens",
-]
-
 Control = Literal["auto", "special"] | Iterable[str]
 
 _MARKUP = re.compile("<[|\uff5c].*[|\uff5c]>", re.DOTALL)

@@ -26,8 +26,6 @@ from jinja2.utils import Namespace
 from jeton.chat.filters import FILTERS
 from jeton.chat.text import GENERATED, TRUSTED, Text, as_text, braces, joined
 
-__all__ = ["ChatEnvironment", "RefusedError"]
-
 
 class RefusedError(TemplateError):
     """The template called ``raise_exception``: it refuses these messages."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from jeton.errors import TemplateError, TemplateLimitError
 
-__all__ = ["explained", "has_generation_block"]
-
 # As transformers 5.23.0 looks for it (utils/chat_template_utils.py).
 _BLOCK = re.compile(r"\{%[-+]?\s*generation\s*[-+]?%\}")
 _SHOWN_CHARS = 100

@@ -9,8 +9,6 @@ from typing import Any
 from jeton._foreign import json_of
 from jeton.errors import RecordError, UsageError
 
-__all__ = ["Chat", "chats_of"]
-
 _EXPECTED = (
     'hint: expected [{"role": "user", "content": "..."}], or {"messages": [...]} with what else '
     "the template reads, one of them or one a line"

@@ -20,8 +20,6 @@ from markupsafe import Markup
 
 from jeton.chat.text import Text, as_text, joined
 
-__all__ = ["FILTERS", "tojson"]
-
 _WORD_BEGINNING = re.compile(r"([-\s({\[<]+)")
 
 

@@ -23,8 +23,6 @@ from jeton.chat.text import Run
 from jeton.chat.worker import encode_value, write_frame
 from jeton.errors import TemplateError
 
-__all__ = ["literals_in_child", "render_in_child"]
-
 _MAX_IDLE = 4
 """Processes that wait for work; further ones end with their rendering."""
 _START_SECONDS = 30.0

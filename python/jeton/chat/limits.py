@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from jeton.errors import TemplateLimitError
 
-__all__ = ["TemplateLimits", "stopped"]
-
 
 @dataclass(frozen=True, slots=True)
 class TemplateLimits:

@@ -20,8 +20,6 @@ from jeton.chat.limits import stopped
 from jeton.chat.text import Run, Text, runs_of
 from jeton.errors import TemplateError
 
-__all__ = ["Compiled"]
-
 _FILE = "<template>"
 """The name that Jinja gives to templates without a file."""
 _MAX_MESSAGE = 500

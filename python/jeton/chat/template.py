@@ -20,8 +20,6 @@ from jeton.registry import TokenizerLike, load, place_of, resolve
 if TYPE_CHECKING:
     from jeton.chat.rendering import Compiled
 
-__all__ = ["ChatTemplate", "RenderedChat", "trusted"]
-
 _DEFAULT = "default"
 _WITH_TOOLS = "tool_use"
 

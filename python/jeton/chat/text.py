@@ -19,19 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import Formatter
 from typing import Any, SupportsIndex
 
-__all__ = [
-    "GENERATED",
-    "TAIL",
-    "TRUSTED",
-    "Run",
-    "Text",
-    "as_text",
-    "braces",
-    "joined",
-    "percent",
-    "runs_of",
-]
-
 TRUSTED = 1
 """Written by the template (or named by the caller as if it were)."""
 GENERATED = 2

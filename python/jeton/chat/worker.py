@@ -25,8 +25,6 @@ from jeton.chat.rendering import Compiled, named
 from jeton.chat.text import Text
 from jeton.errors import TemplateError, TemplateLimitError
 
-__all__ = ["decode_value", "encode_value", "main", "read_frame", "write_frame"]
-
 _MAX_TEMPLATES = 8
 """Compiled templates that are kept."""
 _CPU_MARGIN_SECONDS = 2

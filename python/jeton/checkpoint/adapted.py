@@ -17,15 +17,6 @@ from jeton.errors import FormatError, JetonError
 from jeton.formats.documents import read_object
 from jeton.registry import load
 
-__all__ = [
-    "CHANGE_FILE",
-    "MARK",
-    "StatedChange",
-    "has_fingerprint",
-    "marked_metadata",
-    "read_stated_change",
-]
-
 CHANGE_FILE = "vocabulary_change.json"
 """Name of the file beside every adapted tokenizer and model."""
 

@@ -25,18 +25,6 @@ from jeton.checkpoint.vocabulary_tensors import (
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object
 
-__all__ = [
-    "ID_FILES",
-    "Contradiction",
-    "bad_sizes",
-    "contradictions",
-    "fields_without_ids",
-    "ids_document",
-    "ids_without_rows",
-    "short_tables",
-    "vocabulary_tables",
-]
-
 ID_FILES = (
     "config.json",
     "generation_config.json",

@@ -16,14 +16,6 @@ from typing import Any, Literal
 
 from jeton.formats.documents import read_object
 
-__all__ = [
-    "ModelConfiguration",
-    "ModelKind",
-    "configuration_of",
-    "read_configuration",
-    "token_ids_of",
-]
-
 _MAX_INTEGER = 1 << 40
 """Sizes above this are no sizes."""
 

@@ -16,8 +16,6 @@ from typing import IO, Self
 
 from jeton.errors import FormatError
 
-__all__ = ["BLOCK_BYTES", "DiskQueue", "copy_file", "copy_range", "read_exactly"]
-
 BLOCK_BYTES = 8 << 20
 """Bytes that are held in memory at once."""
 

@@ -12,8 +12,6 @@ from jeton.checkpoint.weights import FileProblem, Weights, damage, is_lfs_pointe
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object
 
-__all__ = ["ModelDirectory", "read_model_directory"]
-
 _OTHER_FILES = (
     "tokenizer.json",
     "tokenizer.model",

@@ -11,8 +11,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["QUANTIZED", "READERS", "can_encode", "decoded", "encoded"]
-
 QUANTIZED = frozenset({"I8", "U8", "F8_E4M3", "F8_E5M2"})
 """Types whose values are usually multiplied by scales that stand elsewhere."""
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from jeton.checkpoint.elements import decoded, encoded
 
-__all__ = ["CAN_ENCODE", "CAN_READ", "from_blocks", "to_blocks"]
-
 Values = NDArray[Any]
 """Floats, float32 (n_rows, n)."""
 Bytes = NDArray[Any]

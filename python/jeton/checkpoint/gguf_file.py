@@ -15,19 +15,6 @@ from pathlib import Path
 
 from jeton.formats.gguf_bytes import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
 
-__all__ = [
-    "BLOCKS",
-    "GgufFile",
-    "StoredTensor",
-    "Value",
-    "array_value",
-    "header_bytes",
-    "number_value",
-    "read_gguf_file",
-    "row_bytes",
-    "texts_value",
-]
-
 _TEXT, _ARRAY = 8, 9
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _CODES = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["GONE", "IdPlace", "follow_ids", "id_places", "no_ids"]
-
 _ONE_OR_MORE = re.compile(
     r"(?:.+_)?token_ids?|(?:.+_)?token_(?:index|indices)|padding_idx|pad_idx|forced_\w+_id"
     r"|(?:begin_)?suppress_tokens|trainable_token_indices|vocab_offset|bad_words_ids"

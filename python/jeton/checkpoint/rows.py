@@ -16,8 +16,6 @@ from jeton.checkpoint.elements import QUANTIZED, READERS
 from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.errors import FormatError, UsageError
 
-__all__ = ["RowStatistics", "can_read_rows", "read_rows", "row_blocks", "row_statistics"]
-
 _BLOCK_BYTES = 16 << 20
 """Bytes of a file that are read at once."""
 

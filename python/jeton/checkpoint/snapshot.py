@@ -18,8 +18,6 @@ from jeton.checkpoint.safetensors import SafetensorsFile, Tensor, read_header
 from jeton.errors import FormatError, LimitError
 from jeton.formats.documents import read_object
 
-__all__ = ["INDEX_SUFFIX", "WeightGroup", "folder_files", "index_json", "read_groups"]
-
 INDEX_SUFFIX = ".safetensors.index.json"
 
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<total>\d{5})\.safetensors")

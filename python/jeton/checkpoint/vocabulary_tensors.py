@@ -15,17 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "Role",
-    "TensorNames",
-    "axis_of",
-    "counts_positions_from_pad",
-    "families",
-    "family_of_type",
-    "may_be_other",
-    "role_of",
-]
-
 
 class Role(StrEnum):
     """Part that a tensor with a vocabulary axis plays."""

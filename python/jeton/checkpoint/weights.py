@@ -16,8 +16,6 @@ from jeton.checkpoint.safetensors import LFS_POINTER, SafetensorsFile, Tensor, r
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object
 
-__all__ = ["FileProblem", "ProblemKind", "Weights", "damage", "is_lfs_pointer", "read_weights"]
-
 ProblemKind = Literal["missing", "lfs_pointer", "damaged", "missing_tensor", "pickle"]
 
 _INDEX = "model.safetensors.index.json"

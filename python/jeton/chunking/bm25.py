@@ -7,8 +7,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-__all__ = ["Bm25"]
-
 _WORD = re.compile(r"\w+")
 
 

@@ -14,21 +14,6 @@ from numpy.typing import NDArray
 
 from jeton._core import scan_boundaries, scan_markdown
 
-__all__ = [
-    "CHUNK_COST",
-    "CLAUSE_COST",
-    "HEADING_KINDS",
-    "KIND_COSTS",
-    "SENTENCE_COST",
-    "WORD_COST",
-    "Boundaries",
-    "TextTable",
-    "as_bytes",
-    "merged",
-    "sentence_boundaries",
-    "structure_boundaries",
-]
-
 CHUNK_COST = 12
 CLAUSE_COST = 60
 WORD_COST = 100

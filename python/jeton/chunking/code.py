@@ -10,8 +10,6 @@ from typing import Any
 
 from jeton.chunking.boundaries import Boundaries, as_bytes, merged
 
-__all__ = ["code_boundaries"]
-
 _TOP, _MEMBER, _IN_DEFINITION = 2, 6, 40
 """Prices of cuts before a definition, before one within it, and inside one without parts."""
 

@@ -29,8 +29,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.chunking.similarity import Embed
 
-__all__ = ["BY", "MARKUPS", "By", "Division", "Markup"]
-
 By = Literal["tokens", "sentences", "structure", "code", "semantic"]
 BY: tuple[By, ...] = ("tokens", "sentences", "structure", "code", "semantic")
 Markup = Literal["auto", "markdown", "html", "json", "plain"]

@@ -19,8 +19,6 @@ from jeton.registry import TokenizerLike
 if TYPE_CHECKING:
     from jeton.progress import OnProgress
 
-__all__ = ["ChunkedDocuments", "DocumentChunks", "chunk"]
-
 _SUFFIXES = {
     ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hpp": "cpp", ".go": "go",
     ".java": "java", ".js": "javascript", ".jsx": "javascript", ".mjs": "javascript",

@@ -17,8 +17,6 @@ from jeton.chunking.bm25 import Bm25
 from jeton.errors import RecordError, UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["MeanInterval", "Question", "Retention", "evaluate_chunks", "read_questions"]
-
 Rank = Callable[[Sequence[str], Sequence[str], int], list[list[int]]]
 """Ranks: texts of the chunks, questions, k; numbers of the best k chunks for each question."""
 

@@ -9,8 +9,6 @@ from threading import Lock
 
 from jeton.errors import UsageError
 
-__all__ = ["FileOffsets"]
-
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -13,8 +13,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.chunking.boundaries import TextTable
 
-__all__ = ["Frame", "Summarize", "heading_contexts", "make_frame"]
-
 Summarize = Callable[[str, int], str]
 """Shortens a text to at most so many tokens."""
 

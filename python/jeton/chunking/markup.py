@@ -19,8 +19,6 @@ from jeton.chunking.boundaries import (
     sentence_boundaries,
 )
 
-__all__ = ["markup_boundaries", "markup_of"]
-
 _LOOKED_AT_CHARS = 2_000
 
 _TAG = re.compile(

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from jeton.chunking.frames import Frame
 
-__all__ = ["ROW", "Chunk", "Chunking", "Chunks", "DroppedText"]
-
 ROW = 5
 """Numbers of a chunk: bytes from and to, code points from and to, tokens."""
 

@@ -18,8 +18,6 @@ from jeton.chunking.boundaries import SENTENCE_COST, Boundaries, structure_bound
 from jeton.errors import FormatError, UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["Embed", "StaticEmbedder", "load_static_embedder", "semantic_boundaries"]
-
 Embed = Callable[[list[str]], Any]
 """Embeds texts: a list of n texts to an array (n, dimensions)."""
 

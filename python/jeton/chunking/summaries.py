@@ -13,8 +13,6 @@ from jeton._core import Tokenizer
 from jeton.chunking.boundaries import Boundaries
 from jeton.chunking.frames import Frame, Summarize
 
-__all__ = ["Stretch", "stretches"]
-
 
 @dataclass(frozen=True, slots=True)
 class Stretch:

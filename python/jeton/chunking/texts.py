@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from jeton.chunking.frames import Summarize
     from jeton.chunking.similarity import Embed
 
-__all__ = ["ChunkOptions", "chunk_text"]
-
 
 class ChunkOptions(TypedDict, total=False):
     """Options of ``chunk_text`` that ``chunk`` hands through."""

@@ -19,8 +19,6 @@ from jeton.cli.pipes import told_of_pipes
 from jeton.cli.streams import VERDICT, shown
 from jeton.errors import JetonError, JetonWarning, UnknownModelError
 
-__all__ = ["COMMANDS", "app"]
-
 EXIT_FINE, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 
 # Name: (module, attribute, the first line of its help). The line stands here so that

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from jeton.auditing.gate import GateResult
     from jeton.workload.counting.observing import Observer
 
-__all__ = ["audit"]
-
 _SETTINGS_FILES = ("terms", "bill", "model_map", "trace")
 """Arguments that are files, but no inputs."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from jeton import TextBatch
     from jeton.benchmarking import BenchReport
 
-__all__ = ["bench"]
-
 EXIT_FINE, EXIT_DIFFERENT = 0, 1
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jeton.catalog import ApiPrice, ModelFacts
     from jeton.catalog.price_sheet import PriceSheet
 
-__all__ = ["catalog"]
-
 
 @click.group()
 def catalog() -> None:

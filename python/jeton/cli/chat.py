@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jeton.chat import ChatEncoding, ChatTemplate
     from jeton.chat.files import Chat
 
-__all__ = ["chat", "read_chats"]
-
 _MAX_FILE_BYTES = 256 << 20
 """Keeps a wrong file from filling memory."""
 _OWN, _LOOK_ALIKE, _END = "\x1b[36m", "\x1b[41;97m", "\x1b[0m"

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from jeton.chunking.file_offsets import FileOffsets
     from jeton.chunking.texts import ChunkOptions
 
-__all__ = ["chunk"]
-
 _SECTIONS = {
     "Most used": ("tokenizer_name", "max_tokens", "by", "overlap", "overlap_sentences", "output"),
     "Sent with each chunk": ("prefix", "template", "context", "summarize", "no_special"),

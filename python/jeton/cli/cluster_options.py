@@ -14,8 +14,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.cluster import RayTasks
 
-__all__ = ["CLUSTER_OPTIONS", "cluster_options", "tasks_of"]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 CLUSTER_OPTIONS = ("on", "task_cpus", "task_memory", "task_retries")

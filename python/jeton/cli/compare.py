@@ -14,9 +14,6 @@ from jeton.cli.progress import progress_bar
 if TYPE_CHECKING:
     from jeton.comparing import Comparison
 
-__all__ = ["compare"]
-
-
 _SECTIONS = {
     "Most used": (
         "tokenizers",

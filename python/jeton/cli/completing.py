@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["complete_names", "is_completing"]
-
 
 def is_completing() -> bool:
     """True if the shell asks for completions."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jeton.formats.targets import Target
     from jeton.training import ContinueSettings
 
-__all__ = ["continue_tokenizer"]
-
 _N_SHOWN = 10
 """New tokens that the summary names: enough to see whether they are the domain's."""
 

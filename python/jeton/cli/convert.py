@@ -11,8 +11,6 @@ from jeton.cli import options, streams, tables
 if TYPE_CHECKING:
     from jeton.converting import Conversion
 
-__all__ = ["convert"]
-
 EXIT_FINE, EXIT_LOSSY = 0, 1
 
 

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from jeton.cli.held_out import HeldOutFile
     from jeton.training import CountedCorpus
 
-__all__ = [
-    "SIZE",
-    "check_resume",
-    "corpus_options",
-    "counting_arguments",
-    "memory_options",
-    "say_counted",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _UNITS: Final = {

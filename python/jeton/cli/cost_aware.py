@@ -17,8 +17,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.planning import CostAware
 
-__all__ = ["cost_aware"]
-
 _ALGORITHMS = ("trimmed-bpe", "min-token-unigram", "superbpe")
 
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from jeton import TextBatch, Tokenizer
     from jeton.corpus import InputFile
 
-__all__ = ["count"]
-
-
 TEXT = "--text"
 """Name of the option's text in the output."""
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from jeton.cluster import RayTasks
     from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["count_pretokens"]
-
-
 _SECTIONS = {
     "Most used": (
         "output",

@@ -16,8 +16,6 @@ from jeton.errors import DecodeError, RecordError, UnknownTokenIdError
 if TYPE_CHECKING:
     from jeton import Tokenizer
 
-__all__ = ["decode"]
-
 _HINT = 'hint: a line of ids is `1 2 3`, [1, 2, 3] or {"ids": [1, 2, 3]}, as jeton encode writes it'
 
 

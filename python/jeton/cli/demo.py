@@ -16,8 +16,6 @@ from jeton.errors import MissingExtraError, UsageError
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
 
-__all__ = ["demo"]
-
 TOKENIZER = "jeton-general-32k"
 """Comes with the package: it stands in for the model's own, which would have to be fetched."""
 REQUESTS_PER_DAY = 100_000

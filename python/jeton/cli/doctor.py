@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from jeton.doctor import Diagnosis, Failure
     from jeton.findings import Finding
 
-__all__ = ["doctor"]
-
 EXIT_HEALTHY, EXIT_FOUND = 0, 1
 
 _MAX_TEXTS = 200_000

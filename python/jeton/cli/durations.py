@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 
-__all__ = ["Duration"]
-
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|)")
 

@@ -13,9 +13,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton._core import ModelInputs
 
-__all__ = ["encode"]
-
-
 _SECTIONS = {
     "Most used": (
         "tokenizer_name",

@@ -15,8 +15,6 @@ from jeton.cli.token_rows import Token, terminal_width, token_lines, visible
 if TYPE_CHECKING:
     from jeton.explaining import Cut, Difference, Explanation
 
-__all__ = ["explain"]
-
 EXIT_SAME, EXIT_DIFFERENT = 0, 1
 
 _MAX_TEXT_CHARS = 200

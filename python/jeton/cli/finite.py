@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 
-__all__ = ["FiniteRange"]
-
 
 class FiniteRange(click.FloatRange):
     """A range of numbers without ``inf`` and ``nan``, which the range of click lets through.

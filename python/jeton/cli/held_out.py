@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from jeton.corpus.places import RecordPlaces
     from jeton.training import HeldOut
 
-__all__ = ["HeldOutFile", "check_held_out", "held_out_file"]
-
 _BATCH_TEXTS: Final = 4096
 """Texts that are counted at once: enough for all threads."""
 

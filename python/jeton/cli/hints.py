@@ -20,8 +20,6 @@ from jeton.errors import (
     TemplateError,
 )
 
-__all__ = ["in_options", "jeton_message"]
-
 _BY_CLASS: Mapping[type[JetonError], str] = {
     EmptyCorpusError: "give files that hold text",
     FormatError: "fetch the file again, or write it anew",

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from jeton import Tokenizer
     from jeton.formats import PretrainedFolder
 
-__all__ = ["info"]
-
 
 @click.command()
 @click.argument("tokenizer_name", metavar="T")

@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["prompt_interrupts"]
-
 _PATIENCE_SECONDS = 0.2
 """Long enough that busy work looks for signals by itself (the core does every 50 ms), short enough
 that nobody presses twice."""

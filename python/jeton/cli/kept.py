@@ -16,15 +16,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.corpus.places import LeftOutRecord
 
-__all__ = [
-    "LeftOutList",
-    "as_text",
-    "keep_all_option",
-    "keep_option",
-    "kept_names",
-    "left_out_option",
-]
-
 keep_option = click.option(
     "--keep",
     default="",

@@ -15,8 +15,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.locking import ChangedText, Lock, LockDifference, TokenizerDifference
 
-__all__ = ["lock"]
-
 EXIT_SAME, EXIT_CHANGED = 0, 1
 
 _DEFAULT_FILE = "jeton.lock"

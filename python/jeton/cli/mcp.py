@@ -9,8 +9,6 @@ import click
 from jeton.cli import options, streams
 from jeton.errors import MissingExtraError
 
-__all__ = ["mcp"]
-
 
 @click.command()
 @click.option(

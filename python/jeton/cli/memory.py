@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jeton.catalog import ModelFacts
     from jeton.economics.serving.calibration import LogDifference
 
-__all__ = ["memory"]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 _GIB = 2**30
 _NEEDED = {

@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from jeton.catalog.model_facts import ModelFacts
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = [
-    "MEMORY_OPTIONS",
-    "MEMORY_SECTION",
-    "memory_options",
-    "memory_plan",
-    "no_plan_options",
-    "plan_for",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 _ABOVE_ZERO = click.IntRange(min=1, max=1 << 53)
 

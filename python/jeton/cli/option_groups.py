@@ -13,8 +13,6 @@ from typing import Any, TypeAlias
 
 import click
 
-__all__ = ["GroupedCommand", "OptionDecorator", "OptionGroup", "SectionedCommand"]
-
 OptionDecorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 """Decorator of ``click.option(...)``, or a function of `options` that applies one."""
 

@@ -11,28 +11,6 @@ import click
 if TYPE_CHECKING:
     from jeton import Tokenizer
 
-__all__ = [
-    "allow_special_option",
-    "bad_records_explained",
-    "documents_option",
-    "field_option",
-    "format_option",
-    "json_option",
-    "load_tokenizer",
-    "normalizer_option",
-    "on_bad_record_option",
-    "parse_special_tokens",
-    "pattern_option",
-    "rule_option",
-    "special_id_option",
-    "strict_option",
-    "text_option",
-    "threads_option",
-    "tokenizer_option",
-    "training_input_options",
-    "training_pattern_option",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

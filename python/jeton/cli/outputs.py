@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from jeton.formats.writing import Loss
     from jeton.training import TrainSettings
 
-__all__ = [
-    "SavedTokenizer",
-    "check_can_hold",
-    "check_folder",
-    "check_outputs",
-    "command_line",
-    "is_rank_file",
-    "json_file_option",
-    "markdown_option",
-    "save_trained",
-    "say_written",
-    "trained_target",
-    "write_forms",
-    "write_output",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

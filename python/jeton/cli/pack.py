@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from jeton.planning.packing import Pack
 
-__all__ = ["pack"]
-
 # Named here too, so that --help needs no import of what they are; a test compares.
 METHODS = ("best-fit", "first-fit", "sorted-batches", "buckets")
 OVERFLOWS = ("error", "split", "truncate", "drop", "own")

@@ -11,8 +11,6 @@ from jeton.cli import streams
 if TYPE_CHECKING:
     from jeton import Tokenizer
 
-__all__ = ["personal_json", "say_personal", "tokens_of"]
-
 _N_SHOWN = 5
 
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["WAIT_SECONDS", "told_of_pipes"]
-
 WAIT_SECONDS = 2.0
 """So long a pipe may stay unopened before somebody is told."""
 

@@ -11,15 +11,6 @@ import click
 
 from jeton.cli.finite import FiniteRange
 
-__all__ = [
-    "Size",
-    "gpu_option",
-    "model_option",
-    "models_option",
-    "output_tokens_option",
-    "sizes_option",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _SIZE = re.compile(r"(\d[\d_]*(?:\.\d+)?)([kK]?)")

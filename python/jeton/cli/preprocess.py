@@ -17,9 +17,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.preprocess import PreprocessReport, TokenSaving
 
-__all__ = ["preprocess"]
-
-
 _SECTIONS = {
     "Most used": ("steps", "tokenizer_name", "output", "report"),
     "Input": ("field", "text_field", "documents", "file_format", "strict", "on_bad_record"),

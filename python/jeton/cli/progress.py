@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from jeton.progress import OnProgress, Progress
 
-__all__ = ["progress_bar"]
-
 _Unit = Literal["bytes", "tokens", "texts", "steps"]
 _Update = Callable[[str, int, int | None, _Unit], None]
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from jeton.planning import Recommendation
     from jeton.training import TrainSettings
 
-__all__ = ["recommend"]
-
-
 _SECTIONS = {
     "Most used": (
         "models",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from jeton.planning.routing.exporting import RouteExport
     from jeton.planning.routing.policy import RoutingPolicy
 
-__all__ = ["route"]
-
 # Named here too, so that --help needs no import of what they are; a test compares.
 RULES = ("cheapest", "weighted")
 STICKY = ("price", "always", "never")

@@ -13,8 +13,6 @@ from jeton.cli.finite import FiniteRange
 from jeton.cli.option_groups import SectionedCommand
 from jeton.errors import MissingExtraError
 
-__all__ = ["pairs", "serve"]
-
 _SECTIONS = {
     "Most used": ("tokenizers", "compat", "host", "port", "config"),
     "Limits": ("keys_file", "requests_per_minute", "max_body_bytes", "threads", "uploads"),

@@ -10,8 +10,6 @@ import io
 import os
 import sys
 
-__all__ = ["open_standard_files"]
-
 
 def open_standard_files() -> None:
     """Fill the numbers of closed ones, so that using one is an error of the system (EBADF)."""

@@ -17,25 +17,6 @@ if TYPE_CHECKING:
     from jeton._core import TextBatch
     from jeton.corpus import DocumentStream
 
-__all__ = [
-    "VERDICT",
-    "allowed",
-    "batches",
-    "colour_wanted",
-    "open_stream",
-    "say",
-    "set_verdict",
-    "shown",
-    "shown_name",
-    "text_batch",
-    "warn_left_out",
-    "warn_replaced",
-    "warn_stream",
-    "write_bytes",
-    "write_json",
-    "write_line",
-]
-
 VERDICT = "jeton.verdict"
 """Key of a context's ``meta`` for the exit code that a closed output does not change."""
 

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from jeton._plain import counted
 from jeton.errors import UsageError
 
-__all__ = ["summarizer"]
-
 _SHOWN_CHARS = 300
 
 

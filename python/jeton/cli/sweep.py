@@ -16,9 +16,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.planning import Sweep
 
-__all__ = ["sweep"]
-
-
 _SECTIONS = {
     "Most used": (
         "vocab_sizes",

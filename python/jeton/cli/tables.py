@@ -11,8 +11,6 @@ from jeton.cli import streams
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "print_facts", "print_table"]
-
 _UNBOUNDED_COLUMNS = 10_000
 """Width where nobody looks at it: a pipe gets every row on one line, nothing cut."""
 

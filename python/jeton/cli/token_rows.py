@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["Below", "Token", "aligned_lines", "terminal_width", "token_lines", "visible"]
-
 # Backgrounds of the 256-colour palette that black text is readable on, far apart in hue.
 _BACKGROUNDS = (117, 223, 157, 219, 229)
 _SPECIAL_BACKGROUND = 203

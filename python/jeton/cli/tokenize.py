@@ -15,8 +15,6 @@ from jeton.cli.progress import progress_bar
 if TYPE_CHECKING:
     from jeton.datasets import TokenizedDataset
 
-__all__ = ["tokenize"]
-
 # Named here too, so that --help needs no import of what they are; tests compare.
 FORMATS = ("megatron", "numpy", "parquet", "arrow", "mds", "litdata", "datatrove", "nanochat")
 

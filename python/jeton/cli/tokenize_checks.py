@@ -6,8 +6,6 @@ from typing import Any
 
 from jeton.cli import options, streams
 
-__all__ = ["verify_inputs"]
-
 EXIT_FINE, EXIT_FINDING = 0, 1
 
 

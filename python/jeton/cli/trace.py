@@ -15,8 +15,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.tracing import EncodeTrace, TracedPart, TracedStep, TrainTrace
 
-__all__ = ["trace"]
-
 _MAX_LOST = 4
 
 

@@ -15,9 +15,6 @@ from jeton.cli.personal import personal_json, say_personal, tokens_of
 from jeton.cli.planning_options import Size
 from jeton.cli.progress import progress_bar
 
-__all__ = ["train"]
-
-
 _SECTIONS = {
     "Most used": (
         "output",

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from jeton._core import Tokenizer
     from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = [
-    "ALGORITHMS",
-    "CORPUS_OPTIONS",
-    "RUN_OPTIONS",
-    "algorithm_options",
-    "as_counted",
-    "corpus_of",
-    "indents_option",
-    "parse_option_pairs",
-    "refuse_given",
-    "resumable",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 CORPUS_OPTIONS = (

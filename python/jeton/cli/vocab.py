@@ -9,8 +9,6 @@ import click
 
 from jeton.cli import options, streams, tables
 
-__all__ = ["vocab"]
-
 
 @click.group()
 def vocab() -> None:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from jeton.watch.memory import MemoryReading
     from jeton.watch.outlook import ServedBy
 
-__all__ = ["watch"]
-
 _SECTIONS = {
     "Most used": ("tokenizer", "baseline", "save_baseline", "follow", "alerts"),
     "Input": (

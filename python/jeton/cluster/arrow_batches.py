@@ -14,8 +14,6 @@ from jeton.registry import TokenizerLike, resolve
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowTokenizer"]
-
 
 class ArrowTokenizer:
     """A function for ``map_batches`` of Ray Data, with ``batch_format="pyarrow"``.

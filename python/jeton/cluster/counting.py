@@ -40,8 +40,6 @@ from jeton.training.checkpoints import sha256_of
 from jeton.training.count_memory import explained_full_disk, limit_memory
 from jeton.training.counting import add_between_levels, counts_like
 
-__all__ = ["count_pretokens_on_ray"]
-
 PLAN_NAME = "plan.json"
 
 MAX_GROUP_UNITS = 16

@@ -14,8 +14,6 @@ from jeton.guard.kinds import GuardLevel
 from jeton.guard.policy import Policy
 from jeton.guard.verdict import gravest
 
-__all__ = ["scan_on_ray"]
-
 
 def scan_one(shared: tuple[str, str | None, dict[str, str]], file: InputFile) -> ScanReport:
     """Scan one file, in a task."""

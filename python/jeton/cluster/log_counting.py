@@ -27,8 +27,6 @@ from jeton.corpus.requests.seams import (
 from jeton.progress import OnProgress, Progress
 from jeton.workload.counting.counts import Counts
 
-__all__ = ["count_logs_on_ray"]
-
 MERGED_PARTS = 16
 """Counts that one task adds up, and the most that are left to the driver."""
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from jeton.errors import ClusterError, MissingExtraError, UsageError
 
-__all__ = ["RaySession", "RayTasks"]
-
 DEFAULT_MEMORY_BYTES = 512 << 20
 """A unit of 16 MiB of text, its ids, the tokenizer, and Ray's own worker (130 MB, Ray 2.60)."""
 

@@ -21,8 +21,6 @@ from jeton.errors import UsageError
 from jeton.progress import OnProgress, Progress
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["CountedTokens", "FileTokens", "count_tokens_on_ray"]
-
 
 @dataclass(frozen=True, slots=True)
 class FileTokens:

@@ -27,8 +27,6 @@ from jeton.datasets.spool import read_piece, write_piece
 from jeton.datasets.working import TokenizeJob
 from jeton.errors import CorpusError, UsageError
 
-__all__ = ["pieces_of_part", "pieces_on_ray", "write_part", "write_shard"]
-
 PARTS_NAME = ".jeton-parts"
 
 PARTS_AHEAD = 16

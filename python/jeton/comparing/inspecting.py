@@ -33,20 +33,6 @@ from jeton.workload.sampling.deep_sample import (
     SampleDocument,
 )
 
-__all__ = [
-    "MAX_DOCUMENTS",
-    "MAX_JSON_BYTES",
-    "DocumentCut",
-    "InspectedDocument",
-    "InspectedScript",
-    "InspectedTokenizer",
-    "Inspection",
-    "TokenFacts",
-    "inspect_batches",
-    "inspect_sample",
-    "inspect_texts",
-]
-
 MAX_JSON_BYTES = 1_800_000
 """Bytes of the documents with their tokens. The page around them stays below 3 MB, which opens at
 once on a telephone and passes through most mail systems."""

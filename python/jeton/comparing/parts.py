@@ -19,8 +19,6 @@ from jeton.workload.counting.counts import Counts
 from jeton.workload.counting.intervals import MIN_GROUPS, N_RESAMPLES
 from jeton.workload.sampling.deep_sample import DeepSample
 
-__all__ = ["groups_of_text"]
-
 MAX_ROWS = 50
 """Parts of one table; the JSON has no more either: the smallest of 1,000 domains say nothing."""
 

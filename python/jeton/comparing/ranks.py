@@ -18,8 +18,6 @@ from typing import Any
 from jeton._core import Tokenizer
 from jeton._foreign import json_of
 
-__all__ = ["Ranks", "ranks_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Ranks:

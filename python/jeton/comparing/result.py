@@ -15,18 +15,6 @@ from jeton.metrics.quality import QualityMetrics
 if TYPE_CHECKING:
     from jeton.comparing.inspecting import Inspection
 
-__all__ = [
-    "SCHEMA_VERSION",
-    "Breakdown",
-    "Comparison",
-    "GroupCell",
-    "GroupKind",
-    "GroupRow",
-    "Speed",
-    "TextSummary",
-    "TokenizerComparison",
-]
-
 SCHEMA_VERSION = "jeton.compare/1"
 
 GroupKind = Literal["domain", "script", "language"]

@@ -41,8 +41,6 @@ from jeton.workload.counting.scan import scan
 from jeton.workload.inputs.portions import DocumentPortions, Domains
 from jeton.workload.sampling.deep_sample import DEEP_SAMPLE_BYTES, DeepSample
 
-__all__ = ["compare"]
-
 
 def compare(
     inputs: Any,

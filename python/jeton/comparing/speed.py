@@ -9,8 +9,6 @@ from time import perf_counter
 from jeton._core import TextBatch, Tokenizer
 from jeton.comparing.result import Speed
 
-__all__ = ["MAX_BYTES", "N_ROUNDS", "measure_speed"]
-
 MAX_BYTES = 1 << 20
 """Bytes of the sample: tens of milliseconds for a tokenizer of ten megabytes a second and more."""
 

@@ -12,8 +12,6 @@ import numpy as np
 from jeton._core import TextBatch, Tokenizer
 from jeton.metrics import TermPieces, cut_term
 
-__all__ = ["MAX_CUTS", "MAX_TERMS", "TermCuts", "worst_terms"]
-
 MAX_TERMS = 60
 """Terms listed, the worst first."""
 

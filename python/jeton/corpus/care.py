@@ -22,8 +22,6 @@ from jeton.corpus.quality import QualityFilter, Rule
 from jeton.corpus.weights import integer_weights, weight_of_file
 from jeton.errors import UsageError
 
-__all__ = ["CareTally", "CaredBatch", "CorpusCare", "CorpusCarer"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusCare:

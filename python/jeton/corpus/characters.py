@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from jeton._core import PretokenCounts
 from jeton.errors import EmptyCorpusError, UsageError
 
-__all__ = ["CharacterStatistics"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacterStatistics:

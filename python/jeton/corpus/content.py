@@ -18,8 +18,6 @@ from jeton._archives import HEAD_BYTES, archive_kind
 from jeton._core import DocumentReader
 from jeton.errors import JetonError
 
-__all__ = ["Content", "look_at"]
-
 SNIFF_BYTES: Final = 8192
 """A file found in a folder is binary if a NUL is among its first bytes, as git and grep judge
 (git looks at 8000 bytes: ``buffer_is_binary`` in xdiff-interface.c, git 2.47)."""

@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from jeton._core import DocumentReader, TextBatch
 
-__all__ = ["LeftOut", "batches_ahead", "batches_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:

@@ -6,8 +6,6 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-__all__ = ["csv_rows", "delimiter_of"]
-
 PIECE_BYTES: Final = 4 << 20
 """4 MiB: a longer line comes in parts."""
 

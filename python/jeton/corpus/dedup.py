@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from jeton._core import NearDuplicates, TextBatch, text_digests
 from jeton.errors import UsageError
 
-__all__ = ["Deduplicator", "NearDuplicateSettings"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearDuplicateSettings:

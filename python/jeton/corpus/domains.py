@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 
 from jeton.corpus.inputs import InputFile, format_of
 
-__all__ = ["DomainsBy", "domain_of_file"]
-
 DomainsBy: TypeAlias = Literal["file", "folder"]
 
 _COMPRESSIONS = (".zst", ".gz")

@@ -20,8 +20,6 @@ from jeton._core import TextBatch, text_digests
 from jeton.corpus.dedup import NearDuplicateSettings
 from jeton.errors import UsageError
 
-__all__ = ["BETWEEN", "HELD_OUT", "TRAINED", "HoldOut", "HoldOutSplit"]
-
 TRAINED, HELD_OUT, BETWEEN = 0, 1, 255
 """Sides of a document; what is between resembles documents of both and belongs to neither."""
 

@@ -26,16 +26,6 @@ from jeton.corpus.content import SNIFF_BYTES, Content, look_at
 from jeton.corpus.objects import is_address, named_in_errors, objects_at, read_range
 from jeton.errors import JetonError, JetonWarning, LimitError, RecordError, UsageError
 
-__all__ = [
-    "STANDARD_INPUT",
-    "Format",
-    "InputFile",
-    "expand_inputs",
-    "files_of",
-    "format_of",
-    "warn_of_lists",
-]
-
 Format: TypeAlias = Literal["text", "jsonl", "json", "csv", "parquet", "memory"]
 
 STANDARD_INPUT = "-"

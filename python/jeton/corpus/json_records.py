@@ -17,18 +17,6 @@ from typing import Any
 
 from jeton._foreign import json_of
 
-__all__ = [
-    "LONG_BYTES",
-    "NOTHING",
-    "is_one_array",
-    "json_lines",
-    "json_values",
-    "looks_like_values",
-    "parse_line",
-    "value_of_line",
-    "without_collector",
-]
-
 Report = Callable[[str, int, str], None]
 """Called with the kind of an issue, the line, and a detail."""
 

@@ -20,8 +20,6 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from pathlib import Path
 
-__all__ = ["LANGUAGES", "READ_CHARS", "language_class"]
-
 READ_CHARS = 2_048
 """Characters read of a document: some 300 words, far more than a guess needs."""
 

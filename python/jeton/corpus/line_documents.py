@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from jeton._core import DocumentReader, TextBatch
 from jeton.corpus.places import RecordPlaces
 
-__all__ = ["LineDocuments"]
-
 PIECE_BYTES = 4 << 20
 """Bytes read at a time."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from jeton._foreign import json_of
 
-__all__ = ["first_keys", "lookup", "parsed_json", "text_or_none", "value_at"]
-
 
 def lookup(record: Any, path: str) -> Any:
     """The value at a dotted path; a key that has dots in it itself goes first. None: not there.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["OTHER", "Names", "printable"]
-
 OTHER: Final = "(other)"
 """Name under which names beyond the limit are counted."""
 

@@ -17,18 +17,6 @@ from typing import Any
 
 from jeton.errors import CorpusError, JetonError, MissingExtraError, RecordError, UsageError
 
-__all__ = [
-    "FileState",
-    "copy_to",
-    "is_address",
-    "local_copy",
-    "local_folder",
-    "named_in_errors",
-    "objects_at",
-    "read_range",
-    "state_of",
-]
-
 FileState = tuple[int, int | str]
 """Size in bytes, and time of the last change (or the store's own tag)."""
 

@@ -12,8 +12,6 @@ from jeton.corpus.inputs import STANDARD_INPUT, InputFile, expand_inputs
 from jeton.corpus.objects import is_address
 from jeton.errors import UsageError
 
-__all__ = ["inputs_without_output"]
-
 
 def inputs_without_output(
     inputs: Sequence[str],

@@ -25,8 +25,6 @@ from jeton.errors import MissingExtraError, RecordError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ParquetDocuments", "parquet_rows", "row_group_bytes"]
-
 MAX_ROWS_PER_READ = 1_024
 """Rows taken from pyarrow at a time. The file's index states sizes before dictionaries are
 resolved, where a long text that repeats counts once; so rows are read in small steps and joined

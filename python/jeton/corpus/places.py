@@ -8,15 +8,6 @@ from typing import Any, Final, TypeAlias
 
 from jeton.corpus.lookup import first_keys, lookup, text_or_none, value_at
 
-__all__ = [
-    "ID_COLUMNS",
-    "KeptFields",
-    "LeftOutRecord",
-    "OnLeftOut",
-    "RecordPlaces",
-    "record_id",
-]
-
 ID_FIELDS: Final = (
     "custom_id",
     "request_id",

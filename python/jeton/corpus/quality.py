@@ -19,8 +19,6 @@ from jeton._core import TextBatch, quality_figures, text_quality
 from jeton._nearest import nearest
 from jeton.errors import UsageError
 
-__all__ = ["RULE_SETS", "QualityFilter", "Rule"]
-
 _GOPHER = "Rae et al. 2021 (Gopher, arXiv:2112.11446), appendix A1.1, quality filtering"
 _GOPHER_REPETITION = "Rae et al. 2021 (Gopher, arXiv:2112.11446), table A1, repetition removal"
 _C4 = "Raffel et al. 2020 (T5 and C4, arXiv:1910.10683), section 2.2"

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["sample_files"]
-
 _FOLDER = Path(__file__).resolve().parent.parent / "sample"
 
 

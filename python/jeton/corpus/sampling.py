@@ -30,8 +30,6 @@ from numpy.typing import ArrayLike, NDArray
 from jeton._core import TextBatch
 from jeton.errors import UsageError
 
-__all__ = ["DocumentSample", "DocumentSampler", "Estimate", "Sampling", "sample_documents"]
-
 DEFAULT_SAMPLE_BYTES: Final = 256 << 20
 """256 MiB of text are kept where nothing else bounds the sample: at 2 kB a document 130,000 of
 them, which put the tokens of most corpora within 0.5%."""

@@ -18,8 +18,6 @@ from jeton._core import decompress
 from jeton._foreign import json_of
 from jeton.errors import EmptyCorpusError, InvalidTextError, LimitError, RecordError
 
-__all__ = ["MAX_TERMS", "read_terms"]
-
 MAX_TERMS = 100_000
 """Terms: more would make the report's table and the search for them unreasonable, and point to a
 corpus given in place of a list. The largest word list of the field known to us has 98,119."""

@@ -6,8 +6,6 @@ import math
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["LAST_TIME_S", "TimeUnit", "iso_time", "parse_time"]
-
 TimeUnit: TypeAlias = Literal["auto", "s", "ms", "us", "ns"]
 
 # Whole, so that nanoseconds, which a float cannot hold, are divided without a loss.

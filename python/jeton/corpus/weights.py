@@ -20,8 +20,6 @@ from jeton.corpus.domains import domain_of_file
 from jeton.corpus.inputs import InputFile
 from jeton.errors import UsageError
 
-__all__ = ["balanced_weights", "integer_weights", "parse_weights", "weight_of_file"]
-
 MAX_WEIGHT: Final = 1_000_000
 """Larger ratios than a million to one are mistakes, and 64-bit counts have to hold the product."""
 

@@ -21,8 +21,6 @@ from jeton.errors import CorpusError
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["read_arrays", "read_texts", "text_arrays", "write_arrays"]
-
 DTYPES = frozenset({"u1", "u2", "u4", "u8", "i4", "i8"})
 MAX_HEADER_BYTES = 4_096
 """A header has some dozens of bytes; a longer line is none."""

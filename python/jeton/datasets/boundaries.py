@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jeton._core import Tokenizer
     from jeton.datasets.options import DatasetOptions
 
-__all__ = ["BoundaryTokens", "find_boundaries"]
-
 BOS_NAMES = (
     "<s>",
     "<|begin_of_text|>",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["DatasetCheck", "DatasetFault", "FaultLog"]
-
 MAX_SHOWN = 5
 """Faults of one kind in one file that are listed; the others are counted."""
 

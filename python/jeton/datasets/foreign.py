@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from jeton._core import Tokenizer
     from jeton.datasets.options import DatasetOptions
 
-__all__ = ["find_pairs", "verify_pair"]
-
 
 def find_pairs(path: Path) -> list[Path]:
     """Return the ``.bin`` files that are meant by a folder, one of two files, or their prefix.

@@ -14,8 +14,6 @@ from jeton.errors import GuardRejected
 from jeton.guard.policy import Policy, enforce_for
 from jeton.guard.scanning import special_texts
 
-__all__ = ["guarded"]
-
 
 def guarded(
     piece: TextPiece,

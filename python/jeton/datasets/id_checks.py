@@ -14,8 +14,6 @@ from jeton.datasets.formats.base import ShardIds
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
-__all__ = ["IdChecker", "IdExpectation"]
-
 
 @dataclass(frozen=True, slots=True)
 class IdExpectation:

@@ -13,8 +13,6 @@ from jeton.corpus.inputs import STANDARD_INPUT, files_of
 from jeton.corpus.objects import FileState, is_address, state_of
 from jeton.errors import UsageError
 
-__all__ = ["DatasetInputs", "FoundInputs", "find_inputs"]
-
 DatasetInputs: TypeAlias = str | os.PathLike[str] | Iterable[Any]
 
 

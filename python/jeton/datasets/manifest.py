@@ -24,8 +24,6 @@ from jeton.datasets.pieces import PieceCounts
 from jeton.datasets.shards import FinishedShard, ShardPosition
 from jeton.errors import FormatError, UsageError
 
-__all__ = ["MANIFEST_NAME", "SCHEMA_VERSION", "DatasetManifest", "RunJournal", "RunPlan"]
-
 MANIFEST_NAME = "manifest.json"
 PLAN_NAME = ".jeton-plan.json"
 JOURNAL_NAME = ".jeton-journal.jsonl"

@@ -10,8 +10,6 @@ import numpy as np
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import PieceCounts
 
-__all__ = ["check_fields"]
-
 _MAX_NUMBER = 1 << 62
 
 _FILE = {"name": str, "n_bytes": int, "digest": str}

@@ -8,8 +8,6 @@ from typing import Any, Literal
 from jeton.corpus.record_documents import OnBadRecord
 from jeton.errors import UsageError
 
-__all__ = ["FORMAT_NAMES", "DataFormat", "DatasetColumn", "DatasetOptions"]
-
 DataFormat = Literal[
     "megatron", "numpy", "parquet", "arrow", "mds", "litdata", "datatrove", "nanochat"
 ]

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["PieceCounts", "TokenPiece"]
-
 
 @dataclass(frozen=True, slots=True)
 class PieceCounts:

@@ -27,8 +27,6 @@ from jeton.datasets.pieces import PieceCounts
 from jeton.datasets.units import WorkUnit
 from jeton.errors import CorpusError, LimitError, RecordError
 
-__all__ = ["TextPiece", "read_unit"]
-
 BATCH_BYTES = 4 << 20
 """4 MiB of text at a time: enough work for several threads."""
 

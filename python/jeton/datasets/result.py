@@ -10,8 +10,6 @@ from jeton.datasets.formats.base import ShardRecord
 from jeton.datasets.manifest import SCHEMA_VERSION, DatasetManifest
 from jeton.datasets.pieces import PieceCounts
 
-__all__ = ["TokenizedDataset"]
-
 
 @dataclass(frozen=True, slots=True)
 class TokenizedDataset:

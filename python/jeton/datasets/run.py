@@ -37,8 +37,6 @@ from jeton.guard.policy import Policy
 from jeton.progress import OnProgress, Progress
 from jeton.registry.resolving import TokenizerLike, resolve
 
-__all__ = ["DatasetIdentity", "PieceSource", "ShardSource", "run_job", "tokenize_dataset"]
-
 PieceSource: TypeAlias = Callable[
     [TokenizeJob, int, int, int | None, Path], Iterator[tuple[int, TokenPiece]]
 ]

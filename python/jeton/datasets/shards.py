@@ -25,8 +25,6 @@ from jeton.datasets.working import without_empty
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["FinishedShard", "ShardCut", "ShardCutter", "ShardPosition"]
-
 
 @dataclass(frozen=True, slots=True)
 class ShardPosition:

@@ -21,8 +21,6 @@ from jeton.datasets.array_records import read_arrays, read_texts, text_arrays, w
 from jeton.datasets.pieces import PieceCounts, TokenPiece
 from jeton.datasets.working import without_empty
 
-__all__ = ["document_keys", "shuffled"]
-
 CELLS_NAME = ".jeton-cells"
 CELL_BITS = 7
 """128 files: few enough to be open at once."""

@@ -14,8 +14,6 @@ import numpy as np
 from jeton.datasets.array_records import read_arrays, read_texts, text_arrays, write_arrays
 from jeton.datasets.pieces import PieceCounts, TokenPiece
 
-__all__ = ["PieceSpool", "SpoolStop", "read_piece", "write_piece"]
-
 WAIT_SECONDS = 0.1
 """Between two looks whether the run was stopped."""
 

@@ -17,8 +17,6 @@ from jeton.datasets.reading import TextPiece
 from jeton.datasets.spool import PieceSpool, SpoolStop
 from jeton.datasets.working import TokenizeJob
 
-__all__ = ["pieces_by_threads"]
-
 MEMORY_BYTES = 128 << 20
 """Pieces that wait in memory, of all units together."""
 

@@ -31,8 +31,6 @@ from jeton.formats.megatron_index import read_megatron_index
 from jeton.progress import OnProgress
 from jeton.registry.resolving import TokenizerLike, resolve
 
-__all__ = ["transcode_dataset"]
-
 
 @dataclass(frozen=True, slots=True)
 class _SourceShard:

@@ -15,8 +15,6 @@ from jeton.corpus import InputFile
 from jeton.corpus.objects import is_address
 from jeton.datasets.options import DatasetOptions
 
-__all__ = ["UNIT_BYTES", "WorkUnit", "plan_units"]
-
 UNIT_BYTES = 16 << 20
 """16 MiB of text: a tenth of a second of work, small beside any memory."""
 

@@ -34,8 +34,6 @@ from jeton.registry.resolving import TokenizerLike, resolve
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
-__all__ = ["verify_dataset"]
-
 DIGEST_BYTES = 4 << 20
 
 

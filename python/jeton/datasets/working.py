@@ -18,8 +18,6 @@ from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.reading import TextPiece, read_unit
 from jeton.datasets.units import WorkUnit
 
-__all__ = ["TokenizeJob"]
-
 
 @dataclass(frozen=True, slots=True)
 class TokenizeJob:

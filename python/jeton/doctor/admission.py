@@ -26,8 +26,6 @@ from jeton.formats.names import user_path
 from jeton.registry import TokenizerLike, load, resolve
 from jeton.registry.resolving import check_kind
 
-__all__ = ["admit", "diagnose", "own_settings"]
-
 _Batch = str | os.PathLike[str] | InputBatch | Mapping[str, Any]
 _Output = str | os.PathLike[str] | Output
 

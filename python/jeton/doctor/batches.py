@@ -12,8 +12,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IGNORED_LABEL", "InputBatch"]
-
 IGNORED_LABEL = -100
 """The label that losses leave out (``ignore_index`` of PyTorch's CrossEntropyLoss)."""
 

@@ -8,8 +8,6 @@ from jeton.chat import ChatTemplate
 from jeton.doctor.patient import Patient
 from jeton.errors import JetonError
 
-__all__ = ["ANSWERED", "ASKED", "default_template", "rendered_chat", "template_names"]
-
 ASKED, ANSWERED = "JETONASKED", "JETONANSWERED"
 _AGAIN, _AT_LAST = "JETONAGAIN", "JETONATLAST"
 _CHAT = (

@@ -31,8 +31,6 @@ from jeton.doctor.retrieval import RetrievalFit
 from jeton.errors import UsageError
 from jeton.findings import Finding, Severity, rank
 
-__all__ = ["CHECKS", "SCHEMA_VERSION", "Diagnosis", "examine", "failure", "failures"]
-
 SCHEMA_VERSION = "jeton.doctor/1"
 
 CHECKS: tuple[Check, ...] = (

@@ -18,8 +18,6 @@ from jeton.checkpoint.safetensors import read_header
 from jeton.doctor.batches import InputBatch
 from jeton.errors import FormatError, LimitError, RecordError, UsageError
 
-__all__ = ["MAX_DUMP_BYTES", "batch_of_arrays", "read_batches"]
-
 MAX_DUMP_BYTES = 1 << 30
 """Largest dump that is read, in bytes, uncompressed; a large batch of 8M tokens has 64 MB."""
 

@@ -16,8 +16,6 @@ from jeton.findings import Basis, Figure, Finding, Severity
 if TYPE_CHECKING:
     from jeton.doctor.patient import Patient
 
-__all__ = ["Area", "Check", "EvidenceKind", "Failure", "Seen", "finding_of", "known"]
-
 
 class Area(StrEnum):
     """Subject of a failure; the order in which failures are listed."""

@@ -17,8 +17,6 @@ from pathlib import Path
 
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["LanguagePremium", "language_premiums", "parallel_texts", "script_shares"]
-
 _FILE = Path(__file__).with_name("languages.json")
 
 

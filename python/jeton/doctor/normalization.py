@@ -13,8 +13,6 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["STEPS", "TextDifference", "compare_texts"]
-
 _MAX_TEXTS = 20_000
 _MIN_TEXTS = 20
 """Fewest texts on each side for an estimate."""

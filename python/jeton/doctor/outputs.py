@@ -11,8 +11,6 @@ from typing import Any
 from jeton._foreign import json_of
 from jeton.errors import LimitError, RecordError
 
-__all__ = ["Output", "read_outputs"]
-
 MAX_FILE_BYTES = 256 << 20
 """Largest file of outputs that is read; a sample is enough to see what goes wrong."""
 _MAX_OUTPUTS = 100_000

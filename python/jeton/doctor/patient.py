@@ -18,8 +18,6 @@ from jeton.doctor.retrieval import RetrievalFit, retrieval_fit
 from jeton.doctor.settings import Settings
 from jeton.formats import PretrainedFolder
 
-__all__ = ["Embedder", "GgufPair", "Patient", "Task"]
-
 Task = Literal["generate", "train", "embed"]
 
 

@@ -6,8 +6,6 @@ from jeton.doctor.patient import Patient
 from jeton.errors import JetonError
 from jeton.formats.documents import read_object
 
-__all__ = ["file_of_setting", "file_of_stops"]
-
 _CONFIG = "tokenizer_config.json"
 _MAP = "special_tokens_map.json"
 

@@ -18,8 +18,6 @@ from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["SAFE_SHARE", "RetrievalFit", "cut_into_chunks", "retrieval_fit"]
-
 SAFE_SHARE = 0.999
 """Share of the chunks that has to fit at the recommended size."""
 

@@ -30,17 +30,6 @@ from jeton.formats import PretrainedFolder
 from jeton.formats.documents import read_object, read_text
 from jeton.probe import probe_digest
 
-__all__ = [
-    "NOT_SET",
-    "SNAPSHOT_VERSION",
-    "Settings",
-    "differing",
-    "machine_settings",
-    "read_settings",
-    "tokenizer_settings",
-    "write_snapshot",
-]
-
 SNAPSHOT_VERSION = "jeton.snapshot/1"
 NOT_SET = "(not set)"
 """Stands for a setting that one side does not have."""

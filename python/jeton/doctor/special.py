@@ -6,8 +6,6 @@ import re
 
 from jeton.doctor.patient import Patient
 
-__all__ = ["CONTROL_TEXT", "stop_ids", "used_special_tokens", "written_control_texts"]
-
 CONTROL_TEXT = re.compile(
     r"<\|[^|<>\s{}'\"]{1,60}\|>|<\uff5c[^\uff5c<>{}'\"]{1,60}\uff5c>|<(?:start|end)_of_(?:turn|text|role)>"
     r"|</?s>|<[be]os>|\[/?INST\]"

@@ -19,19 +19,6 @@ from numpy.typing import NDArray
 
 from jeton.economics.ledger.result import Ledger
 
-__all__ = [
-    "INPUT_PARTS",
-    "KINDS",
-    "OUTPUT_PARTS",
-    "BilledTable",
-    "BilledTokens",
-    "ModelBilled",
-    "TextCount",
-    "cut_by_cache",
-    "decompose",
-    "in_proportion",
-]
-
 INPUT_PARTS: Final = (
     "tools", "system", "earlier", "passages", "question", "prompt", "unlogged",
 )  # fmt: skip

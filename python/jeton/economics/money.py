@@ -9,18 +9,6 @@ from decimal import Decimal
 from jeton.catalog.api_price import ApiPrice
 from jeton.errors import UsageError
 
-__all__ = [
-    "DAYS_PER_YEAR",
-    "MONTHS_PER_YEAR",
-    "SECONDS_PER_HOUR",
-    "TOKENS_PER_MTOK",
-    "ApiCost",
-    "api_cost",
-    "gpu_usd_per_mtok",
-    "usd_per_month",
-    "usd_per_year",
-]
-
 DAYS_PER_YEAR = Decimal(365)
 """A year is 365 days; leap days would add 0.07%."""
 

@@ -14,8 +14,6 @@ from jeton.economics.money import MONTHS_PER_YEAR
 from jeton.economics.waterfall import MICRO_USD, BillPart, Waterfall, weakest
 from jeton.findings import Basis, Figure
 
-__all__ = ["ComparisonRow", "NaiveEngineered", "naive_engineered"]
-
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:

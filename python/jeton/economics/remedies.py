@@ -10,8 +10,6 @@ from typing import Literal
 from jeton.errors import UsageError
 from jeton.findings import Basis
 
-__all__ = ["Effect", "LedgerChange", "Part", "Remedy", "effects_of", "require_usable"]
-
 Part = Literal["input", "output", "cached", "all", "requests"]
 """Part of the use that a remedy acts on: prompt tokens, generated tokens, the prompt tokens that
 stay outside of a cache, both prompt and generated tokens, or whole requests."""

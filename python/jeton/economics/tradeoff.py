@@ -15,8 +15,6 @@ from typing import Literal
 from jeton._plain import counted as counted_things
 from jeton.errors import UsageError
 
-__all__ = ["Candidate", "Limits", "Objective", "TradeOff", "TradeOffPoint", "trade_off"]
-
 Objective = Literal["memory_bytes", "usd_per_month", "seconds_per_request", "bits_per_byte"]
 """Objectives that are weighed against each other; less is better in each."""
 

@@ -18,8 +18,6 @@ from jeton.registry.per_tokenizer import PerTokenizer
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
-__all__ = ["CountLimits", "TokenBounds", "count_limits", "token_bounds"]
-
 
 @dataclass(frozen=True, slots=True)
 class TokenBounds:

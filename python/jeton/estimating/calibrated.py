@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CountModel", "CountRange", "KindRange", "load_count_model"]
-
 SCHEMA: Final = "jeton.count_model/1"
 _RIDGE: Final = 1e-4
 _SIGN_RIDGES: Final = (1e-3, 1e-2, 1e-1, 1.0, 10.0)

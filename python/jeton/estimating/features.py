@@ -13,8 +13,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEATURES", "KINDS", "N_CLASSES", "features_of", "kind_of"]
-
 _CLASSES: Final[tuple[tuple[str, tuple[tuple[int, int], ...]], ...]] = (
     ("small letters", ((0x61, 0x7A),)),
     ("capitals", ((0x41, 0x5A),)),

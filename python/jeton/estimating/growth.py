@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from jeton._core import SentencePieceRules
 
-__all__ = ["Growth", "Lengths", "growth_of_steps", "lengths_of_model"]
-
 _SPACE = "\u2581"
 
 

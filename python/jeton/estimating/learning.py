@@ -14,8 +14,6 @@ from jeton.registry import TokenizerLike, resolve
 if TYPE_CHECKING:
     from jeton.economics.billing.calibration import Calibration
 
-__all__ = ["calibration_from_usage", "learn_from_texts", "learn_from_usage"]
-
 _LEAST_PIECE = 256
 """Bytes of a piece at the least: shorter ones have too few tokens to tell a share."""
 _WANTED_PIECES = 1000

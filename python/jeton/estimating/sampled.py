@@ -13,8 +13,6 @@ import numpy as np
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["SampledCount", "sampled_count"]
-
 N_SLICES: Final = 16
 _SEARCHED: Final = 64
 """Bytes in which the edge of a slice looks for white space."""

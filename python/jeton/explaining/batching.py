@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-__all__ = ["batches"]
-
 
 def batches(
     texts: Iterable[str], *, max_chars: int, max_texts: int = sys.maxsize

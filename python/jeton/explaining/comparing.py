@@ -12,8 +12,6 @@ from jeton._core import TokenBatch, Tokenizer
 from jeton.errors import EncodeError, InvalidTextError, UnknownTokenIdError
 from jeton.explaining.result import By, Cut
 
-__all__ = ["Pair", "cut", "same_cut"]
-
 
 def cut(tokenizer: Tokenizer, text: str, *, special: bool) -> Cut:
     """Cut a text with a tokenizer; ``special``: special tokens are added and allowed.

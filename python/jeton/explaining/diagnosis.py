@@ -21,8 +21,6 @@ from jeton.explaining.parts import Path, children, get, kind, path_name, replace
 from jeton.explaining.result import Direction, Exchange
 from jeton.explaining.stages import stage_differences
 
-__all__ = ["DifferenceCause", "diagnose"]
-
 _STAGES = ("added_tokens", "normalizer", "pretokenizer", "model", "template")
 """Keys of the canonical form in the order in which they act. Where exchanging one of several would
 do, the first is named; keys that are not listed come last."""

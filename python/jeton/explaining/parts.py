@@ -13,20 +13,6 @@ from typing import Any
 from jeton._core import Tokenizer, from_canonical
 from jeton.explaining.result import PartDifference
 
-__all__ = [
-    "MISSING",
-    "Path",
-    "canonical_tree",
-    "children",
-    "differing_parts",
-    "get",
-    "kind",
-    "path_name",
-    "replace",
-    "summary",
-    "tokenizer_of",
-]
-
 Path = tuple[str | int, ...]
 """A place in a tree: keys of objects and places in lists."""
 

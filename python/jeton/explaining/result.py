@@ -7,19 +7,6 @@ from typing import Any, Literal
 
 from jeton._shown import NotebookResult
 
-__all__ = [
-    "SCHEMA_VERSION",
-    "By",
-    "Cut",
-    "Difference",
-    "Direction",
-    "Exchange",
-    "Explanation",
-    "PartDifference",
-    "Source",
-    "Verdict",
-]
-
 SCHEMA_VERSION = "jeton.explain/1"
 
 By = Literal["ids", "bytes"]

@@ -16,8 +16,6 @@ from jeton.probe import probe_digest
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["DEFAULT_N_CASES", "explain"]
-
 DEFAULT_N_CASES = 20_000
 """Texts of ``edge_texts`` that are tried: a second or two, and enough that each class of characters
 and each way of mixing them comes up many times."""

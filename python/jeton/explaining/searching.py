@@ -15,8 +15,6 @@ from jeton.explaining.result import Source
 from jeton.probe import probe_texts
 from jeton.progress import OnProgress, Progress
 
-__all__ = ["Found", "search"]
-
 _BATCH_TEXTS = 2048
 _BATCH_CHARS = 4_000_000
 """Characters that are compared at once: many short texts, or few long ones."""

@@ -14,8 +14,6 @@ from itertools import pairwise
 
 from jeton.explaining.batching import batches
 
-__all__ = ["shrink", "size"]
-
 Differing = Callable[[Sequence[str]], list[int]]
 """Which of these texts show a difference, as places in ascending order."""
 

@@ -10,8 +10,6 @@ from jeton.errors import EncodeError
 from jeton.explaining.comparing import cut, same_cut
 from jeton.explaining.result import By, Cut
 
-__all__ = ["quoted", "stage_differences"]
-
 _MAX_QUOTED_CHARS = 80
 _MAX_LISTED = 8
 

@@ -11,8 +11,6 @@ from jeton._core import Tokenizer, from_vocab_txt
 from jeton.formats.documents import read_object
 from jeton.formats.folder_tokens import token_text
 
-__all__ = ["is_lowercase", "load_word_list"]
-
 _WORD = re.compile(rb"^(?:##)?[A-Za-z]{2,}\s*$", re.MULTILINE)
 _CAPITAL = re.compile(rb"[A-Z]")
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from jeton.formats.documents import read_object, read_text
 
-__all__ = ["ChatTemplates", "find_chat_templates"]
-
 _FOLDERS = ("additional_chat_templates", "chat_templates")
 _MAX_TEMPLATES = 100
 _DEFAULT = "default"

@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ClassFacts", "class_facts", "class_in_use", "rebuilt_differently", "text_steps"]
-
 # ByteLevel's own pattern (tokenizers 0.23.3), where `use_regex` is set.
 _GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _SHOWN_CHARS = 60

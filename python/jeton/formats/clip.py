@@ -11,8 +11,6 @@ from jeton._core import Tokenizer, from_hf_json
 from jeton._foreign import json_of
 from jeton.errors import FormatError
 
-__all__ = ["CLIP_ROLES", "load_clip_pair"]
-
 CLIP_ROLES = {
     "bos": "<|startoftext|>",
     "eos": "<|endoftext|>",

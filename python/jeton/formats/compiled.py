@@ -6,8 +6,6 @@ import os
 
 from jeton._core import Tokenizer
 
-__all__ = ["COMPILED_SUFFIX", "MAGIC", "is_compiled", "save_compiled"]
-
 MAGIC = b"\x93JETON\n\x1a"
 """The first bytes of a compiled file."""
 

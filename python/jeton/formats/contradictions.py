@@ -14,8 +14,6 @@ from jeton.formats.folder_tokens import FolderToken, SpecialRoles
 from jeton.formats.names import plain_name
 from jeton.formats.reading import read
 
-__all__ = ["CLASS_REBUILDS", "contradictions"]
-
 CLASS_REBUILDS = "tokenizer_class builds its own tokenizer"
 """How the sentence about such a class begins."""
 

@@ -16,8 +16,6 @@ from jeton._core import Tokenizer, from_canonical
 from jeton.formats.documents import read_object
 from jeton.formats.folders import PretrainedFolder
 
-__all__ = ["with_control_tokens"]
-
 _ENDS = "eos_token_id"
 _GENERATION_KEYS = (_ENDS, "bos_token_id", "pad_token_id", "decoder_start_token_id")
 

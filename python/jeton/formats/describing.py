@@ -14,8 +14,6 @@ from jeton.formats.detection import FileFormat, detect
 from jeton.formats.finding import find_tokenizer_file
 from jeton.formats.reading import read
 
-__all__ = ["Steps", "describe_steps", "format_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Steps:

@@ -10,8 +10,6 @@ from jeton._foreign import json_of
 from jeton.formats.compiled import is_compiled
 from jeton.formats.names import plain_name
 
-__all__ = ["FileFormat", "detect", "json_seen"]
-
 _HEAD_BYTES = 4096
 """Bytes of the first look; formats with a signature have it there."""
 

@@ -10,8 +10,6 @@ from jeton._foreign import json_of
 from jeton.errors import FormatError, LimitError, RecordError
 from jeton.formats.reading import read_beginning, refuse_pointer
 
-__all__ = ["MAX_DOCUMENT_BYTES", "read_object", "read_settings", "read_template", "read_text"]
-
 MAX_DOCUMENT_BYTES = 32 << 20
 """Largest tokenizer_config.json, special_tokens_map.json ... that is read, in bytes. The largest
 that we know lists a thousand added tokens in 0.2 MB."""

@@ -9,8 +9,6 @@ from jeton.errors import FormatError
 from jeton.formats.documents import read_object
 from jeton.formats.names import COMPRESSED_SUFFIXES, plain_name
 
-__all__ = ["find_tokenizer_file", "folder_entries", "is_of_marian"]
-
 # In the order of preference: what says everything comes before what needs a second file.
 _NAMES = (
     "tokenizer.jeton.json",

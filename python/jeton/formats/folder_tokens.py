@@ -11,15 +11,6 @@ from typing import Any
 from jeton.errors import FormatError
 from jeton.formats.documents import read_object
 
-__all__ = [
-    "FolderToken",
-    "SpecialRoles",
-    "added_tokens",
-    "is_role_key",
-    "role_tokens",
-    "token_text",
-]
-
 _ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
 

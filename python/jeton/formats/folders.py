@@ -22,8 +22,6 @@ from jeton.formats.folder_tokens import FolderToken, added_tokens, is_role_key, 
 from jeton.formats.homes import resolve_folder
 from jeton.formats.names import user_path
 
-__all__ = ["PretrainedFolder", "read_folder"]
-
 _SMALL_FILES = (
     "tokenizer_config.json",
     "special_tokens_map.json",

@@ -20,8 +20,6 @@ from jeton.errors import LimitError
 from jeton.formats.gguf_bytes import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
 from jeton.formats.reading import regular_size
 
-__all__ = ["GgufModel", "GgufTensor", "gguf_of_bytes", "read_gguf"]
-
 MAX_TEXT_BYTES = 16 << 20
 """Longest single text; the longest published are chat templates of 20 kB."""
 MAX_KEPT_ITEMS = 64

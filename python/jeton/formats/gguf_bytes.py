@@ -7,8 +7,6 @@ from typing import BinaryIO
 
 from jeton.errors import FormatError, LimitError
 
-__all__ = ["MAX_ITEMS", "MAX_METADATA_BYTES", "MAX_PAIRS", "MAX_TENSORS", "GgufBytes"]
-
 MAX_METADATA_BYTES = 512 << 20
 """Most bytes of metadata that are read; the largest published vocabularies take 20 MB."""
 MAX_PAIRS = 1 << 16

@@ -9,8 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-__all__ = ["ROLES_IN_GGUF", "Value", "with_pairs"]
-
 ROLES_IN_GGUF = {
     "bos": "bos",
     "eos": "eos",

@@ -10,8 +10,6 @@ from jeton.formats.gguf_pairs import ROLES_IN_GGUF, Value, with_pairs
 from jeton.formats.model_settings import ModelSettings
 from jeton.formats.writing import Rendering
 
-__all__ = ["with_settings"]
-
 
 def with_settings(rendering: Rendering, settings: ModelSettings) -> Rendering:
     """The file with what llama.cpp is to know: ids by role, chat templates.

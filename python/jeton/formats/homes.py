@@ -18,17 +18,6 @@ from jeton.errors import FormatError
 from jeton.formats.documents import read_object
 from jeton.formats.finding import find_tokenizer_file, folder_entries, is_of_marian
 
-__all__ = [
-    "adapted_model",
-    "cached_repository",
-    "folder_label",
-    "is_repository_name",
-    "missing_path",
-    "resolve_folder",
-    "snapshot_of",
-    "why_no_tokenizer",
-]
-
 _CACHED = "models--"
 _ADAPTER = "adapter_config.json"
 _MAIN = "main"

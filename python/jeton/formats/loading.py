@@ -11,8 +11,6 @@ from jeton.formats.names import samples_path, user_path
 from jeton.formats.options import LoadOptions, Reference
 from jeton.formats.single import load_one
 
-__all__ = ["load_file"]
-
 
 def load_file(
     path: str | Path,

@@ -17,15 +17,6 @@ from numpy.typing import NDArray
 
 from jeton.errors import FormatError
 
-__all__ = [
-    "INDEX_HEADER",
-    "INDEX_MAGIC",
-    "MEGATRON_DTYPES",
-    "MegatronIndex",
-    "damaged_index",
-    "read_megatron_index",
-]
-
 INDEX_MAGIC = b"MMIDIDX\x00\x00"
 INDEX_HEADER = struct.Struct("<9sQBQQ")
 

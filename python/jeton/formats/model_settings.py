@@ -19,15 +19,6 @@ from jeton.formats.gguf import GgufModel, read_gguf
 from jeton.formats.gguf_pairs import ROLES_IN_GGUF
 from jeton.formats.origins import origin_of
 
-__all__ = [
-    "ModelSettings",
-    "left_behind",
-    "settings_of",
-    "settings_of_folder",
-    "settings_of_gguf",
-    "template_files",
-]
-
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names of chat templates that can be those of files."""
 

@@ -5,19 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = [
-    "COMPRESSED_SUFFIXES",
-    "card_path",
-    "companion_names",
-    "companions",
-    "is_folder_name",
-    "name_of_file",
-    "partner_names",
-    "plain_name",
-    "samples_path",
-    "user_path",
-]
-
 COMPRESSED_SUFFIXES = (".zst", ".gz")
 
 # GPT-2's two files, as transformers names them, and as OpenAI did.

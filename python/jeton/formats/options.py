@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias
 from jeton.errors import UsageError
 from jeton.formats.detection import FileFormat
 
-__all__ = ["OPTIONS_OF_FORMATS", "LoadOptions", "Reference", "refuse_misplaced"]
-
 Reference: TypeAlias = Literal["tiktoken", "hf"]
 """Libraries whose ids a file can be asked to give instead of those of its own library."""
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from jeton._core import Tokenizer
 
-__all__ = ["Origin", "inherit", "origin_of", "remember"]
-
 _SMALL_FILES = (
     "tokenizer_config.json",
     "special_tokens_map.json",

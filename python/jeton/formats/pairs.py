@@ -10,8 +10,6 @@ from jeton.formats.detection import FileFormat, detect
 from jeton.formats.names import COMPRESSED_SUFFIXES, partner_names
 from jeton.formats.reading import read
 
-__all__ = ["load_pair", "pair_data"]
-
 
 def load_pair(
     data: bytes, file: Path, found: FileFormat, *, add_prefix_space: bool, name: str

@@ -30,8 +30,6 @@ from jeton.formats.reading import read
 from jeton.formats.single import load_one
 from jeton.formats.templates import around, bert, put_tokens, roberta
 
-__all__ = ["load_folder"]
-
 _RANKS = (FileFormat.TIKTOKEN, FileFormat.TEKKEN, FileFormat.RWKV)
 _CLIP = {"CLIPTokenizer"}
 _PLAIN_PAIR = {"GPT2Tokenizer", "CodeGenTokenizer"}

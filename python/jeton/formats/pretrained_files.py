@@ -11,8 +11,6 @@ from jeton._core import Tokenizer
 from jeton.errors import LossyConversionWarning
 from jeton.formats.model_settings import ModelSettings, template_files
 
-__all__ = ["pretrained_files"]
-
 # Roles by the usual texts of their tokens (transformers 5.23.0, the defaults of its classes); a
 # token gets one only where it is special and its text leaves no doubt.
 _ROLES = {

@@ -19,8 +19,6 @@ from jeton.formats.detection import FileFormat
 from jeton.formats.names import name_of_file
 from jeton.formats.options import LoadOptions, Reference
 
-__all__ = ["as_reference", "load_ranks"]
-
 
 def load_ranks(data: bytes, file: Path, *, options: LoadOptions, name: str) -> Tokenizer:
     """The tokenizer of a rank file.

@@ -8,17 +8,6 @@ from pathlib import Path
 from jeton._core import Tokenizer, decompress, from_gguf, gguf_header_bytes
 from jeton.errors import FormatError, LimitError, RecordError
 
-__all__ = [
-    "LFS_START",
-    "MAX_FILE_BYTES",
-    "SUPPORTED",
-    "load_gguf",
-    "read",
-    "read_beginning",
-    "refuse_pointer",
-    "regular_size",
-]
-
 MAX_FILE_BYTES = 512 * 1024 * 1024
 """Largest vocabulary that is loaded, in bytes, uncompressed; of a model file (GGUF) what its
 metadata may take. The largest published vocabulary that we know, a 262,144-token tokenizer.json,

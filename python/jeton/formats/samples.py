@@ -17,8 +17,6 @@ from jeton.errors import EncodeError, FormatError, UsageError
 from jeton.formats.documents import read_object
 from jeton.formats.names import samples_path
 
-__all__ = ["make_samples", "verify_samples", "written_samples"]
-
 SCHEMA = "jeton.samples/1"
 
 _DEFAULT_SAMPLES = (

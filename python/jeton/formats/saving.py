@@ -27,9 +27,6 @@ from jeton.formats.samples import make_samples, written_samples
 from jeton.formats.targets import Target, find_target
 from jeton.formats.writing import Loss, Rendering, Rewording, lossy_error, render, warn
 
-__all__ = ["Judge", "SavedFiles", "save_file", "write_files"]
-
-
 Judge: TypeAlias = Callable[[Tokenizer, tuple[Loss, ...]], tuple[Loss, ...]]
 """Looks at what was read from the written files, and at the losses that are known, and adds to
 them."""

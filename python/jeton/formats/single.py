@@ -23,8 +23,6 @@ from jeton.formats.names import name_of_file
 from jeton.formats.options import LoadOptions, refuse_misplaced
 from jeton.formats.reading import SUPPORTED, load_gguf, read
 
-__all__ = ["load_one"]
-
 _REFUSED = (FileFormat.OTHER_JSON, FileFormat.BINARY, FileFormat.TEXT)
 
 

@@ -10,8 +10,6 @@ from jeton.errors import UsageError
 from jeton.formats.names import COMPRESSED_SUFFIXES, is_folder_name, plain_name
 from jeton.formats.writing import FORMATS
 
-__all__ = ["FORMAT_NAMES", "Target", "find_target"]
-
 # The file name of a format in a folder, where `jeton.load` finds it.
 _IN_FOLDER = {
     "jeton": "tokenizer.jeton.json",

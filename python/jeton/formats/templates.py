@@ -10,8 +10,6 @@ from jeton._core import Tokenizer
 from jeton.errors import FormatError
 from jeton.formats.folder_tokens import FolderToken
 
-__all__ = ["around", "bert", "put_tokens", "roberta"]
-
 
 def around(before: Sequence[int], after: Sequence[int]) -> dict[str, Any]:
     """Ids before and after each text; the second of a pair has token type 1."""

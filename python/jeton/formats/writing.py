@@ -14,19 +14,6 @@ from typing import Any
 from jeton._core import Tokenizer, file_formats, write_format
 from jeton.errors import FormatError, LossyConversionError, LossyConversionWarning, UsageError
 
-__all__ = [
-    "FORMATS",
-    "Loss",
-    "Rendering",
-    "Rewording",
-    "check",
-    "expressible",
-    "lossy_error",
-    "render",
-    "to_bytes",
-    "warn",
-]
-
 FORMATS: tuple[str, ...] = tuple(file_formats())
 """Names of the formats that can be written: ``"tokenizer.json"``, ``"tiktoken"`` ..."""
 

@@ -12,8 +12,6 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["from_windows_1252", "without_mojibake"]
-
 MAX_ROUNDS = 3
 """Times that text is read anew: some was decoded wrongly more than once."""
 

@@ -28,16 +28,6 @@ from jeton.corpus.record_documents import OnBadRecord, RecordDocuments, value_at
 from jeton.errors import RecordError
 from jeton.progress import OnProgress
 
-__all__ = [
-    "GuardDocument",
-    "GuardReading",
-    "GuardText",
-    "JsonPaths",
-    "UnreadInput",
-    "as_text_if_it_is",
-    "json_texts",
-]
-
 _BATCH_BYTES: Final = 8 << 20
 
 _LITERAL: Final = re.compile(r'"(?:[^"\\]+|\\.)*+"', re.DOTALL)

@@ -19,8 +19,6 @@ from jeton._core import Tokenizer, compress_zstd, decompress
 from jeton._foreign import json_of
 from jeton.errors import EncodeError, FormatError
 
-__all__ = ["Behaviour", "TextBehaviour"]
-
 _DIGEST_BYTES = 8
 """Bytes of the digest of one text's ids. Two different lists agree by chance in one of 10^19 cases.
 """

@@ -14,8 +14,6 @@ from jeton.locking.lock import Lock, LockedTokenizer
 from jeton.locking.workload import LockedWorkload
 from jeton.probe import probe_texts
 
-__all__ = ["ChangedText", "LockDifference", "TokenizerDifference", "compare_locks"]
-
 _READABLE_CHARS = 120
 """Texts up to this length are shown first: a line of a terminal."""
 

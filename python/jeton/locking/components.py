@@ -13,8 +13,6 @@ from typing import Any
 from jeton._core import Tokenizer, __version__
 from jeton.registry.finding import place_of
 
-__all__ = ["MAX_WRITTEN_CHARS", "LockedFile", "components_of", "files_of", "library_versions"]
-
 MAX_WRITTEN_CHARS = 2_000
 """Parts whose JSON is longer (vocabularies, merges) are kept as digest and size."""
 

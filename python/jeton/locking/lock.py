@@ -19,8 +19,6 @@ from jeton.locking.workload import LockedWorkload, Traffic, measure_workload
 from jeton.probe import probe_digest, probe_texts
 from jeton.registry import TokenizerLike, resolve, several, written
 
-__all__ = ["LOCK_SCHEMA", "Lock", "LockedTokenizer", "make_lock", "remake"]
-
 LOCK_SCHEMA = "jeton.lock/1"
 
 MAX_FILE_BYTES = 256 << 20

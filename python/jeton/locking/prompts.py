@@ -19,8 +19,6 @@ from jeton.corpus.requests import open_requests
 from jeton.corpus.requests.sent import N_FACTS, path_of
 from jeton.errors import FormatError
 
-__all__ = ["PROMPT_LOCK_SCHEMA", "ChangedBlock", "PromptLock", "compare_prompts", "lock_prompts"]
-
 PROMPT_LOCK_SCHEMA = "jeton.prompt-lock/1"
 
 MAX_REQUESTS = 10_000

@@ -14,8 +14,6 @@ from jeton.catalog import price as find_price
 from jeton.corpus import open_documents
 from jeton.errors import FormatError, UsageError
 
-__all__ = ["DAYS_PER_YEAR", "LockedWorkload", "Traffic", "measure_workload"]
-
 DAYS_PER_YEAR = 365
 """Days of a year in every yearly figure, as in an audit."""
 

@@ -28,18 +28,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from jeton.errors import UsageError
 
-__all__ = [
-    "CONFIDENCE",
-    "MAX_DOCUMENTS",
-    "N_RESAMPLES",
-    "SEED",
-    "Interval",
-    "bootstrap_mean",
-    "bootstrap_quantile",
-    "bootstrap_ratio",
-    "bootstrap_sums",
-]
-
 CONFIDENCE = 0.95
 
 N_RESAMPLES = 2_000

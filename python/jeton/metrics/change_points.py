@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from jeton.errors import UsageError
 
-__all__ = ["MIN_CHANGE", "MIN_SEGMENT", "ChangePoint", "change_points"]
-
 PENALTY = 5.0
 """Times ``log n``: of series of 31 days without a change, one in a hundred has one of any size, by
 simulation with normal noise (a test says so); hardly any of 5% and more."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["WORD_SPLITTER", "Compression", "compression"]
-
 WORD_SPLITTER = "whitespace"
 """Words are maximal runs of characters that are not Unicode White_Space (as in `TextStats`)."""
 

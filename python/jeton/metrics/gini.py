@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike
 
 from jeton.errors import UsageError
 
-__all__ = ["gini"]
-
 
 def gini(values: ArrayLike) -> float:
     """The Gini coefficient of values of 0 or more; 0.0 of none, or of zeros alone.

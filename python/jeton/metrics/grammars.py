@@ -18,8 +18,6 @@ from typing import Any, Protocol
 
 from jeton.errors import MissingExtraError, UsageError
 
-__all__ = ["LANGUAGES", "Grammar", "grammar", "syntax_tree"]
-
 _GRAMMARS = {
     "c": ("tree_sitter_c", "language"),
     "cpp": ("tree_sitter_cpp", "language"),

@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from jeton.errors import EmptyCorpusError, UsageError
 
-__all__ = ["Histogram", "LengthCounts", "LengthSummary", "common_edges"]
-
 _MAX_BINS = 40
 """Bins of a display histogram: about as many bars as a plot of 800 pixels shows apart."""
 

@@ -27,8 +27,6 @@ from jeton.errors import EmptyCorpusError, UsageError
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_ratio
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["HELDOUT_SHARE", "ORDER", "KneserNey", "NgramBits", "ngram_bits_per_byte"]
-
 ORDER = 3
 """Trigrams: above that, a sample of megabytes has too few repetitions to tell tokenizers apart."""
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.metrics.lengths import LengthCounts
 
-__all__ = ["PaddingWaste", "padding_waste"]
-
 
 @dataclass(frozen=True, slots=True)
 class PaddingWaste:

@@ -20,8 +20,6 @@ from jeton.metrics.bootstrap import SEED, Interval, bootstrap_ratio
 from jeton.metrics.gini import gini
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["AlignedText", "LanguageParity", "ParityReport", "parity"]
-
 
 @dataclass(frozen=True, slots=True)
 class AlignedText:

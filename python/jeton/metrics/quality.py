@@ -22,8 +22,6 @@ from jeton.metrics.stability import stability
 from jeton.metrics.undertrained import undertrained_tokens
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["MAX_SAMPLE_BYTES", "QualityMetrics", "quality"]
-
 MAX_SAMPLE_BYTES = 1 << 20
 """Bytes of the sample for bits per byte and stability: a quarter of a million tokens, a second of
 work. The texts are taken by their digests: equal ones for every tokenizer, in any order."""

@@ -18,8 +18,6 @@ from jeton._core import TextBatch, Tokenizer
 from jeton.registry import TokenizerLike, resolve
 from jeton.registry.per_tokenizer import PerTokenizer
 
-__all__ = ["Category", "Reachability", "reachability"]
-
 
 class Category(IntEnum):
     """Fate of an id whose text was encoded again."""

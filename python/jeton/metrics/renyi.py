@@ -22,14 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from jeton.errors import UsageError
 
-__all__ = [
-    "RENYI_ALPHA",
-    "SCORER_POWER",
-    "RenyiEfficiency",
-    "renyi_efficiency",
-    "renyi_entropy_bits",
-]
-
 RENYI_ALPHA = 2.5
 """Zouhar et al. 2023, section 5."""
 

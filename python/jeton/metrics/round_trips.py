@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CAUSES", "loses_text", "told_causes"]
-
 CAUSES = {
     "white_space": "white space is left out, put in or changed",
     "u2581": "U+2581 comes back as a space",

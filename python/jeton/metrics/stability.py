@@ -21,8 +21,6 @@ from jeton._core import TextBatch, Tokenizer
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["CHANGES", "Stability", "stability"]
-
 
 def _leading_space(text: str) -> str:
     return " " + text

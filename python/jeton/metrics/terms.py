@@ -16,8 +16,6 @@ import numpy as np
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["TermPieces", "cut_term", "readable_piece"]
-
 _NEIGHBOUR = "a"
 """A word on either side of the term. It only has to end and begin a pretoken of its own."""
 

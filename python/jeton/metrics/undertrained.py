@@ -28,15 +28,6 @@ from jeton.metrics.reachability import Category, Reachability, reachability
 from jeton.registry import TokenizerLike, resolve
 from jeton.registry.per_tokenizer import PerTokenizer
 
-__all__ = [
-    "MIN_NEIGHBOUR_COUNT",
-    "N_NEIGHBOURS",
-    "PRESENT_SHARE",
-    "RARE_BELOW",
-    "UndertrainedTokens",
-    "undertrained_tokens",
-]
-
 RARE_BELOW = 100
 """Occurrences below which a token is called rare: T. Gowda and J. May ("Finding the optimal
 vocabulary size for neural machine translation", Findings of EMNLP 2020) want about a hundred

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["VocabularyUse", "vocabulary_use"]
-
 
 @dataclass(frozen=True, slots=True)
 class VocabularyUse:

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from jeton._core import TextStats, TokenStats
 from jeton.errors import UsageError
 
-__all__ = ["LETTER_SPLITTER", "ScriptUse", "WordUse", "script_use", "word_use"]
-
 LETTER_SPLITTER = "letters"
 """Words are maximal runs of letters (General_Category L, then M) of scripts that use spaces."""
 

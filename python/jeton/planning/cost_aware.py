@@ -39,8 +39,6 @@ from jeton.training import (
     learn_from_counts,
 )
 
-__all__ = ["ALGORITHMS_COMPARED", "cost_aware"]
-
 ALGORITHMS_COMPARED = ("trimmed-bpe", "min-token-unigram", "superbpe")
 """Ways to choose members besides plain BPE, which is always there."""
 

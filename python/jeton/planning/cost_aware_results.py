@@ -11,8 +11,6 @@ from jeton._shown import NotebookResult
 from jeton.metrics.bootstrap import Interval
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["CostAware", "HeldOutJudgement", "PricedVocabulary"]
-
 _SCHEMA_VERSION = "jeton.cost-aware/1"
 
 

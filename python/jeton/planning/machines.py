@@ -9,8 +9,6 @@ from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 
-__all__ = ["DEFAULT_GPU", "ModelLike", "gpu_of", "models_of"]
-
 ModelLike: TypeAlias = str | ModelFacts
 """A model of the catalog: its name or its facts."""
 

@@ -13,8 +13,6 @@ from jeton.economics.vocabulary.laws import optimal_vocab_size
 from jeton.economics.vocabulary.trade import VocabularyTrade, vocabulary_trade
 from jeton.planning.sweep_results import LawfulSize, ModelSweep
 
-__all__ = ["Minimise", "model_sweep"]
-
 _APPROACHES: tuple[Literal["isoflops", "derivative", "loss"], ...] = (
     "isoflops",
     "derivative",

@@ -29,8 +29,6 @@ from jeton._core import TokenBatch, Tokenizer, from_canonical
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["NestedVocabularies"]
-
 
 @dataclass(frozen=True, slots=True)
 class NestedVocabularies:

@@ -34,8 +34,6 @@ from jeton.progress import OnProgress, tell_step
 from jeton.training import DEFAULT_PATTERN, TrainSettings, train
 from jeton.training.algorithms import find_algorithm
 
-__all__ = ["ALGORITHMS_TRIED", "PATTERNS_TRIED", "recommend"]
-
 PATTERNS_TRIED = (DEFAULT_PATTERN, "gpt2", "o200k_base", "qwen")
 """Families of published patterns: numbers in threes, whole, in threes with case apart, by
 digits."""

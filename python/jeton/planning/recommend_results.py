@@ -11,9 +11,6 @@ from jeton.metrics.bootstrap import Interval
 from jeton.planning.sweep_results import Sweep
 from jeton.training import TrainSettings
 
-__all__ = ["Decision", "DomainTrial", "Recommendation", "Trial"]
-
-
 OWN_VOCABULARY_SAVING = 0.10
 """Share of its tokens that a domain must save with a vocabulary of its own before one is advised.
 Ours: a vocabulary of its own means a model of its own, so a few percent never pay for it."""

@@ -13,8 +13,6 @@ from jeton.corpus import DomainsBy, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.errors import JetonWarning
 
-__all__ = ["Sample", "read_sample"]
-
 MAX_SAMPLE_BYTES = 32_000_000
 """Text that trials train on: choices between settings show long before that."""
 

@@ -18,8 +18,6 @@ from jeton.metrics.bootstrap import Interval
 from jeton.planning.nested import NestedVocabularies
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["LawfulSize", "ModelSweep", "Sweep", "SweepPoint", "dropped_words", "steps"]
-
 STEPS_PER_OCTAVE = 4
 """Sizes between those asked for at which costs are worked out too: a curve, not a row of points."""
 

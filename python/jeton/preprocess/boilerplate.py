@@ -18,8 +18,6 @@ from typing import Final
 from jeton.preprocess.regions import TextLine, looks_like_code, text_lines
 from jeton.preprocess.steps import BaseStep, LossClass
 
-__all__ = ["BoilerplateStep"]
-
 MIN_CHARS = 10
 """Characters of a line that may be boilerplate: shorter ones are structure (``---``, ``}``)."""
 

@@ -12,8 +12,6 @@ from jeton.preprocess.steps import PreprocessOptions, TextStep
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
-__all__ = ["STEP_NAMES", "make_step", "parse_steps"]
-
 
 def _json(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
     from jeton.preprocess.json_step import JsonStep

@@ -32,8 +32,6 @@ from jeton.progress import OnProgress
 if TYPE_CHECKING:
     from jeton.registry import TokenizerLike
 
-__all__ = ["OutputTarget", "output_targets", "preprocess_files", "write_compressed"]
-
 
 @dataclass(frozen=True, slots=True)
 class OutputTarget:

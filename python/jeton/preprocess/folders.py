@@ -13,8 +13,6 @@ from pathlib import Path
 
 from jeton._files import exchange_names
 
-__all__ = ["folder_of_files"]
-
 
 @contextmanager
 def folder_of_files(folder: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:

@@ -20,8 +20,6 @@ from jeton.preprocess.files import output_targets, write_compressed
 from jeton.preprocess.folders import folder_of_files
 from jeton.preprocess.record_files import FileCounts, FileSettings, changed_file, changed_parquet
 
-__all__ = ["FileFixer"]
-
 _PIECE_BYTES = 4 << 20
 
 

@@ -10,8 +10,6 @@ from jeton.preprocess.steps import BaseStep, LossClass
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
-__all__ = ["GuardStep"]
-
 
 class GuardStep(BaseStep):
     """Makes hidden text and special-token look-alikes harmless, as its policy says.

@@ -15,8 +15,6 @@ from typing import Any, Final
 from jeton.errors import MissingExtraError, UsageError
 from jeton.preprocess.steps import BaseStep, LossClass
 
-__all__ = ["HtmlStep", "looks_like_html", "visible_text"]
-
 MAX_DEPTH = 200
 """Open elements up to which a page is converted; pages of people stay below 50."""
 

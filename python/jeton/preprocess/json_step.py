@@ -27,8 +27,6 @@ from jeton.preprocess.toon import ToonError, decode_toon, encode_toon
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
-__all__ = ["JSON_FORMS", "JsonStep", "json_forms", "restore_json"]
-
 JSON_FORMS: Final = ("minified", "keys", "csv", "toon")
 """Forms that a JSON document may take."""
 

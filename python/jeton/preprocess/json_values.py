@@ -11,8 +11,6 @@ from typing import Any
 
 from jeton.corpus.json_records import without_collector
 
-__all__ = ["NumberText", "compact", "depth_of", "minified", "parse_json", "same_values"]
-
 MAX_DEPTH = 200
 """Nesting up to which values are rewritten; deeper ones are only minified."""
 

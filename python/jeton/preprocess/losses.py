@@ -14,8 +14,6 @@ from typing import Final
 from jeton.preprocess.sequences import N_WORDS, sequence_loss, words_of
 from jeton.preprocess.substrings import strings_within
 
-__all__ = ["LOSS_KINDS", "LossCount", "LossTally", "things_of"]
-
 MAX_EXAMPLES: Final = 5
 MAX_EXAMPLE_CHARS: Final = 80
 

@@ -9,8 +9,6 @@ from typing import Final
 from jeton.preprocess.regions import looks_like_code, text_lines
 from jeton.preprocess.steps import BaseStep, LossClass
 
-__all__ = ["NumbersStep"]
-
 # Not a part of a version, a date, an address, a name or a longer number.
 _FRACTION = re.compile(
     r"(?<![\w.,:/\\@#-])([-+]?)(\d{1,30})\.(\d{1,60})([eE][-+]?\d{1,4})?(?![\w:/\\@-]|[.,]\d)"

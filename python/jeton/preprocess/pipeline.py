@@ -22,8 +22,6 @@ from jeton.preprocess.steps import PreprocessOptions, TextStep
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
 
-__all__ = ["StepPipeline"]
-
 
 class _Savings:
     """Tokens of each document before and after, and bytes of all."""

@@ -25,8 +25,6 @@ from jeton.corpus.record_documents import decoded_pieces
 from jeton.errors import MissingExtraError, RecordError, UsageError
 from jeton.preprocess.splicing import field_span, spliced
 
-__all__ = ["FileCounts", "FileSettings", "changed_file", "changed_parquet"]
-
 PIECE_BYTES = 4 << 20
 """Bytes of a file that are read at a time."""
 

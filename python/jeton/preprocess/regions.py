@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["TextLine", "looks_like_code", "text_lines"]
-
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _KEPT_TAG = re.compile(r"<(/?)(pre|textarea|script|style|code)\b", re.IGNORECASE)
 

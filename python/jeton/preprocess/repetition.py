@@ -8,8 +8,6 @@ from typing import Final
 from jeton.preprocess.regions import looks_like_code, text_lines
 from jeton.preprocess.steps import BaseStep, LossClass
 
-__all__ = ["RepetitionStep"]
-
 MIN_CHARS = 40
 """Characters of a paragraph that may go: shorter ones, headings say, are repeated on purpose."""
 

@@ -11,8 +11,6 @@ from jeton.metrics.bootstrap import Interval
 from jeton.preprocess.losses import LossCount
 from jeton.preprocess.steps import LossClass
 
-__all__ = ["PreprocessReport", "PreprocessedTexts", "StepReport", "TokenSaving"]
-
 SCHEMA_VERSION = 1
 
 

@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["N_WORDS", "SequenceLoss", "sequence_loss", "words_of"]
-
 N_WORDS: Final = 5
 """Words of a sequence (n-gram)."""
 

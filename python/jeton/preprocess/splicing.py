@@ -6,8 +6,6 @@ import json
 import re
 from collections.abc import Callable
 
-__all__ = ["field_span", "spliced"]
-
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _decoder = json.JSONDecoder()
 _skip: Callable[[str, int], tuple[object, int]] = _decoder.raw_decode

@@ -8,8 +8,6 @@ import weakref
 from collections.abc import Sequence
 from zlib import crc32
 
-__all__ = ["Spool"]
-
 Outputs = list[str | None]
 """The text behind each step; None: the step left it as it was."""
 

@@ -8,14 +8,6 @@ from typing import Final, Literal, Protocol, TypeAlias
 from jeton.errors import UsageError
 from jeton.guard.policy import Policy
 
-__all__ = [
-    "LOSS_CLASSES",
-    "BaseStep",
-    "LossClass",
-    "PreprocessOptions",
-    "TextStep",
-]
-
 LossClass: TypeAlias = Literal["lossless", "whitespace", "markup", "content"]
 
 LOSS_CLASSES: Final[dict[LossClass, str]] = {

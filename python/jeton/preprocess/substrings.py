@@ -13,8 +13,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["strings_within"]
-
 MIN_WORK: Final = 1 << 28
 """Strings times characters from which on sums are used.
 

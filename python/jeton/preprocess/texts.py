@@ -13,8 +13,6 @@ from jeton.preprocess.steps import PreprocessOptions
 if TYPE_CHECKING:
     from jeton.registry import TokenizerLike
 
-__all__ = ["preprocess_texts"]
-
 
 def preprocess_texts(
     texts: Iterable[str],

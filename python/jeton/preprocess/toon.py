@@ -14,8 +14,6 @@ from typing import Any
 
 from jeton.preprocess.json_values import NumberText
 
-__all__ = ["ToonError", "decode_toon", "encode_toon"]
-
 _BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z")
 _NUMBER_LIKE = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\Z", re.IGNORECASE)

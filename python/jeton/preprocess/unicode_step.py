@@ -10,8 +10,6 @@ from jeton.guard.cleaning import without_waste
 from jeton.preprocess.regions import looks_like_code, text_lines
 from jeton.preprocess.steps import BaseStep, LossClass
 
-__all__ = ["QuotesStep", "UnicodeStep"]
-
 # U+1680 is seen, and U+3000 is twice as wide and indents paragraphs: both stay.
 _SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f]")
 _LINE_ENDS = re.compile("[\u0085\u2028\u2029]")

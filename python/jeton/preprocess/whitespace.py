@@ -8,8 +8,6 @@ from typing import Final
 from jeton.preprocess.regions import looks_like_code, text_lines
 from jeton.preprocess.steps import BaseStep, LossClass
 
-__all__ = ["WhitespaceStep"]
-
 # A quoted or back-ticked part of a line is kept as it is: spaces in it may be data.
 _KEPT_OR_SPACES = re.compile(r"""(`+)(?!`).*?(?<!`)\1(?!`)|"[^"\n]*"|'[^'\n]*'|  +""")
 

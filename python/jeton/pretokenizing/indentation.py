@@ -22,17 +22,6 @@ from typing import Any, Final
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = [
-    "DEDENT_TOKEN",
-    "DEFAULT_INDENT",
-    "INDENT_TOKEN",
-    "IndentationTokenizer",
-    "Level",
-    "mark_levels",
-    "restore_levels",
-    "texts_between_levels",
-]
-
 INDENT_TOKEN: Final = "<|indent|>"
 """Stands where a deeper level begins."""
 

@@ -19,15 +19,6 @@ import numpy as np
 
 from jeton.errors import CorpusError, MissingExtraError, UsageError
 
-__all__ = [
-    "GoldWord",
-    "MorfessorSegmenter",
-    "MorphemeLexicon",
-    "learn_morphemes",
-    "morpheme_boundaries",
-    "read_gold",
-]
-
 MAX_WORD_CHARS = 200
 """Longer words are left out: laying out takes time that grows with the square of the length."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from jeton._nearest import nearest
 from jeton.errors import UsageError
 
-__all__ = ["check_names"]
-
 
 def check_names(what: str, given: Sequence[str], known: Iterable[str]) -> None:
     """Raise ``UsageError`` for a name that is not known, or is given twice."""

@@ -17,8 +17,6 @@ from typing import Any
 from jeton.errors import UsageError
 from jeton.pretokenizing.names import check_names
 
-__all__ = ["NORMALIZERS", "check_normalizers", "in_order", "normalizer_names", "normalizer_steps"]
-
 ARABIC_DIACRITICS = (
     "\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"

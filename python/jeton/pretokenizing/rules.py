@@ -27,16 +27,6 @@ from jeton._core import PretokenCounts
 from jeton.errors import UsageError
 from jeton.pretokenizing.names import check_names
 
-__all__ = [
-    "APART_RULES",
-    "NUMBER_RULES",
-    "RULES",
-    "WHOLE_RULES",
-    "check_rules",
-    "pattern_and_rules",
-    "pretokenizer_steps",
-]
-
 _URL = (
     r" ?(?:(?:https?|ftps?|wss?|ssh|git|file|s3)://|www\.)"
     r"[^\s<>\x22]*[^\s<>\x22'`.,;:!?()\[\]{}]"

@@ -15,8 +15,6 @@ from jeton.errors import UsageError
 from jeton.pretokenizing.segmenters import Segmenter, checked_parts, find_segmenter
 from jeton.registry import TokenizerLike, resolve
 
-__all__ = ["SegmentedTokenizer"]
-
 _MOST_KNOWN: Final = 1 << 18
 """Pretokens whose ids are kept: about 100 MB in Python at most. When there are more, all go."""
 

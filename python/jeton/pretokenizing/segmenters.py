@@ -30,18 +30,6 @@ from jeton.errors import MissingExtraError, TrainingError, UsageError
 if TYPE_CHECKING:
     from jeton.pretokenizing.morphemes import MorphemeLexicon
 
-__all__ = [
-    "ENTRY_POINT_GROUP",
-    "SEGMENTERS",
-    "Segmenter",
-    "checked_parts",
-    "find_segmenter",
-    "in_batches",
-    "segmented_counts",
-    "segmenter_name",
-    "words_of_counts",
-]
-
 Segmenter = Callable[[str], Sequence[str]]
 """A pretoken to its parts, in order; joined, they are the pretoken."""
 

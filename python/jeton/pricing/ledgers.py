@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from jeton.corpus.requests import RequestInputs, RequestStream
     from jeton.corpus.requests.issues import LogIssue
 
-__all__ = ["ledger", "ledger_of_stream"]
-
 
 def ledger(
     inputs: RequestInputs | UsageRows,

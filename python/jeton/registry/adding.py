@@ -17,8 +17,6 @@ from jeton.registry.folders import cache_dir
 from jeton.registry.loading import FILE_SUFFIXES
 from jeton.registry.places import VocabularyEntry
 
-__all__ = ["add"]
-
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 
 

@@ -34,8 +34,6 @@ from jeton.registry.index import (
     state_of,
 )
 
-__all__ = ["clear", "contents", "load_through", "sources_of"]
-
 _MIN_SOURCE_BYTES = 64 * 1024
 """Smaller vocabularies load in about a millisecond anyway."""
 

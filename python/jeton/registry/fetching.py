@@ -15,8 +15,6 @@ from jeton.errors import UnknownTokenizerError, VocabularyError
 from jeton.registry.folders import cache_dir
 from jeton.registry.places import known_names
 
-__all__ = ["fetch"]
-
 _TIMEOUT_SECONDS = 30.0
 """Without an answer for this long, a download is given up."""
 

@@ -12,17 +12,6 @@ from typing import Literal, TypeAlias
 from jeton.formats.names import name_of_file
 from jeton.registry.folders import bundled_dir, cache_dir, vocab_dir
 
-__all__ = [
-    "LISTED_SUFFIXES",
-    "Place",
-    "bundled",
-    "files_by_name",
-    "find",
-    "folders",
-    "place_of",
-    "suffix_of",
-]
-
 Place: TypeAlias = Literal["bundled", "vocab-dir", "cache", "published"]
 
 _BUNDLED_SUFFIX = ".jeton.json.zst"

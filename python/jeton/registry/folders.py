@@ -6,8 +6,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["bundled_dir", "cache_dir", "vocab_dir"]
-
 
 def bundled_dir() -> Path:
     """The folder of the tokenizers that travel with the package."""

@@ -22,21 +22,6 @@ from jeton._core import Tokenizer, __version__, from_compiled_file, sha256
 from jeton.errors import JetonError
 from jeton.registry.folders import cache_dir
 
-__all__ = [
-    "ENTRY_SUFFIX",
-    "NOT_COMPILED",
-    "CacheChoice",
-    "Sources",
-    "compiled_dir",
-    "files_of_folder",
-    "look_up",
-    "note_of",
-    "place_of_note",
-    "read_entry",
-    "said_of",
-    "state_of",
-]
-
 CacheChoice: TypeAlias = bool | str | os.PathLike[str]
 """``True``: the user's cache; ``False``: none; else a folder."""
 

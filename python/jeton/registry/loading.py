@@ -39,8 +39,6 @@ if TYPE_CHECKING:
         reference: Reference | None
 
 
-__all__ = ["FILE_SUFFIXES", "load"]
-
 FILE_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".gguf", ".jetonc")
 
 

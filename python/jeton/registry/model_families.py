@@ -9,17 +9,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = [
-    "FAMILIES",
-    "NOT_PUBLIC",
-    "SharedTokenizer",
-    "are_words_known",
-    "family_of",
-    "is_not_public",
-    "known_model",
-    "plain_names",
-]
-
 
 class SharedTokenizer(NamedTuple):
     """Models with one tokenizer.

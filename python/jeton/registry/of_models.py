@@ -10,8 +10,6 @@ from jeton.errors import UnknownTokenizerError
 from jeton.registry.finding import find
 from jeton.registry.model_families import SharedTokenizer, family_of, is_not_public
 
-__all__ = ["at_hand", "vocabulary_of_config", "vocabulary_of_model"]
-
 CONFIG = "config.json"
 
 _TEXT_CONFIGS = ("text_config", "llm_config", "language_config")

@@ -8,8 +8,6 @@ from typing import Generic, TypeVar
 
 from jeton._core import Tokenizer
 
-__all__ = ["PerTokenizer"]
-
 _T = TypeVar("_T")
 
 

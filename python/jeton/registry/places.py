@@ -20,14 +20,6 @@ from jeton.registry.finding import (
     suffix_of,
 )
 
-__all__ = [
-    "VocabularyEntry",
-    "how_to_get",
-    "known_names",
-    "list_vocabularies",
-    "training_card",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class VocabularyEntry:

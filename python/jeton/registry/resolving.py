@@ -10,8 +10,6 @@ from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.registry.loading import load
 
-__all__ = ["TokenizerLike", "check_kind", "resolve", "several", "written", "wrong_kind"]
-
 TokenizerLike: TypeAlias = Tokenizer | str | os.PathLike[str]
 """A tokenizer, or the name, file or folder of one."""
 

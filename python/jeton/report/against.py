@@ -18,8 +18,6 @@ from jeton.report.visible import visible
 if TYPE_CHECKING:
     from jeton.auditing.result import AuditReport
 
-__all__ = ["AGAINST_SCHEMA", "against_data", "against_lines", "against_to_markdown"]
-
 AGAINST_SCHEMA = "jeton.against/1"
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from jeton.report.svg import Drawing
 
-__all__ = ["Scale", "draw_grid", "linear_ticks", "log_ticks"]
-
 _LABEL_PX = 12.0
 _PAD_PX = 5.0
 

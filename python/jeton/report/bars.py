@@ -12,8 +12,6 @@ from jeton.report.numbers import Shown
 from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
-__all__ = ["WIDTH_PX", "Bar", "bars_chart"]
-
 WIDTH_PX = 340.0
 """Width of a page on a phone: nothing is drawn smaller there than it is here."""
 _ROW_PX, _BAR_PX, _TEXT_PX = 40.0, 12.0, 12.0

@@ -14,8 +14,6 @@ from jeton.report.visible import visible
 if TYPE_CHECKING:
     from jeton.benchmarking import BenchReport, LibraryResult, Timing
 
-__all__ = ["HEADINGS", "bench_json", "bench_lines", "bench_markdown", "bench_rows"]
-
 HEADINGS = (
     "Library",
     "Version",

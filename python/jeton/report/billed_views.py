@@ -7,8 +7,6 @@ from types import MappingProxyType
 
 from jeton.report.numbers import Numbers, Shown
 
-__all__ = ["BilledRow", "BilledView", "billed_view"]
-
 PARTS = MappingProxyType(
     {
         "tools": "Tool definitions",

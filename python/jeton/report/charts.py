@@ -16,8 +16,6 @@ from jeton.report.numbers import Kind, Numbers, Shown, write_number
 from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
-__all__ = ["Chart", "bar_chart", "length_charts", "memory_chart"]
-
 _WIDTH_PX = 340.0
 _HISTOGRAM_HEIGHT_PX = 132.0
 _BAR_PX = 38.0

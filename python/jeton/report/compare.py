@@ -31,16 +31,6 @@ if TYPE_CHECKING:
 
     from jeton.comparing import Comparison
 
-__all__ = [
-    "GroupTable",
-    "comparison_html",
-    "comparison_json",
-    "comparison_markdown",
-    "group_tables",
-    "print_comparison",
-    "sections",
-]
-
 _EXTRA = (
     Column(
         "tokens_per_letter_word",

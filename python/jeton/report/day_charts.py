@@ -13,8 +13,6 @@ from jeton.report.numbers import Kind, Numbers
 from jeton.report.svg import Drawing
 from jeton.report.workload import day_words
 
-__all__ = ["DayChart", "day_charts"]
-
 _WIDTH_PX = 520.0
 _HEIGHT_PX = 150.0
 _MIN_DAYS = 2

@@ -7,28 +7,6 @@ from typing import Any
 
 from jeton.report.numbers import Kind, Numbers, Shown, below
 
-__all__ = [
-    "MODEL_COLUMNS",
-    "N_DOMAINS",
-    "N_MODELS",
-    "DomainRow",
-    "IssueView",
-    "MaturityStep",
-    "ModelRow",
-    "PointRow",
-    "Setting",
-    "StabilityRow",
-    "domain_rows",
-    "log_issues",
-    "maturity_levels",
-    "model_rows",
-    "names_the_best",
-    "objectives",
-    "pipeline_settings",
-    "point_rows",
-    "stability_rows",
-]
-
 N_DOMAINS = 50
 """Domains shown; the JSON report has all."""
 

@@ -17,19 +17,6 @@ from jeton.auditing.gate import (
 from jeton.findings import Basis
 from jeton.report.visible import visible
 
-__all__ = [
-    "budget_lines",
-    "change_of",
-    "document_line",
-    "figure_number",
-    "gate_lines",
-    "gate_to_markdown",
-    "interval_line",
-    "main_cause_lines",
-    "main_result",
-    "name_in_words",
-]
-
 _MIN_SHARE = 0.005
 """Causes below half a percent of the difference are summed up in one line."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from jeton.report.numbers import Kind, Numbers, Shown
 
-__all__ = ["GateView", "gate_view"]
-
 MAX_EXPLAINED = 1
 """Figures whose causes are listed on the page: the others have nearly always the same, and the
 table names the main one of each."""

@@ -14,15 +14,6 @@ from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
 from jeton.report.sarif_parts import digest, file_uri, is_file, rule_entry, sarif_log
 from jeton.report.visible import visible, visible_char
 
-__all__ = [
-    "scan_to_html",
-    "scan_to_markdown",
-    "scan_to_sarif",
-    "shown_context",
-    "vocabulary_to_markdown",
-    "vocabulary_to_sarif",
-]
-
 _SARIF_LEVELS = {
     GuardLevel.INFO: "note",
     GuardLevel.WARNING: "warning",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from jeton.comparing import Inspection
     from jeton.comparing.inspecting import DocumentCut, InspectedDocument, InspectedTokenizer
 
-__all__ = ["MAX_EMBEDDED_BYTES", "InspectorContext", "inspector_context", "inspector_html"]
-
 MAX_EMBEDDED_BYTES = 2_000_000
 """Bytes of the embedded JSON; with the tables, styles and charts the page stays below 3 MB."""
 

@@ -13,8 +13,6 @@ from jeton._files import write_whole
 if TYPE_CHECKING:
     from jeton.auditing.result import AuditReport
 
-__all__ = ["embed_json", "safe_json", "schema", "to_json", "write_json"]
-
 # Characters that are legal inside JSON strings but that change how a file reads or breaks readers:
 # DEL and C1 controls, line and paragraph separators, direction controls, invisible characters (tag
 # characters among them), and surrogates, which UTF-8 cannot carry. (C0 controls are escaped by the

@@ -17,8 +17,6 @@ from jeton.auditing.gate import BudgetResult, GateResult
 from jeton.report.gate import budget_lines, main_cause_lines
 from jeton.report.visible import visible
 
-__all__ = ["gate_to_junit", "write_junit"]
-
 _SUITE = "jeton gate"
 
 

@@ -35,8 +35,6 @@ from jeton.report.workload import title_of, workload_line
 if TYPE_CHECKING:
     from jeton.auditing.result import AuditReport
 
-__all__ = ["to_markdown"]
-
 _N_TERMS = 20
 _MAX_CHARS = 65_536
 """The longest comment that GitHub takes, characters (its REST API refuses longer ones with "Body is

@@ -11,24 +11,6 @@ from jeton.report.money_views import bill_view, once_shown, payback_shown, water
 from jeton.report.numbers import Numbers, lookup
 from jeton.report.spending_views import spending_view
 
-__all__ = [
-    "bill",
-    "billed",
-    "comparison",
-    "domain_bills",
-    "domains",
-    "maturity",
-    "models",
-    "provider",
-    "quota",
-    "requests",
-    "sampled",
-    "spending",
-    "stability",
-    "tradeoff",
-    "waterfall",
-]
-
 _MAX_DOMAINS = 20
 _MAX_POINTS = 20
 

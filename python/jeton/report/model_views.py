@@ -7,8 +7,6 @@ from decimal import Decimal
 
 from jeton.report.numbers import Numbers, Shown, money_kind
 
-__all__ = ["ModelCostRow", "ModelCostView", "model_cost_view"]
-
 _LABELS = ("Per document", "Against the first", "Per month", "Tokens", "Time")
 
 

@@ -9,24 +9,6 @@ from typing import Any
 
 from jeton.report.numbers import Kind, Numbers, Shown
 
-__all__ = [
-    "MONTHS_PER_YEAR",
-    "BillModelRow",
-    "BillRow",
-    "BillView",
-    "CauseLine",
-    "FactorView",
-    "Product",
-    "WaterfallRow",
-    "WaterfallView",
-    "bill_view",
-    "once_shown",
-    "payback_shown",
-    "price_lists",
-    "waterfall_view",
-    "weakest_basis",
-]
-
 MONTHS_PER_YEAR = 12
 _N_BILL_MODELS = 8
 _N_BILL_CAUSES = 5

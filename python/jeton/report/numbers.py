@@ -15,20 +15,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-__all__ = [
-    "Kind",
-    "Numbers",
-    "Shown",
-    "basis_sign",
-    "below",
-    "kind_of_unit",
-    "lookup",
-    "money_kind",
-    "signed",
-    "unit_after_number",
-    "write_number",
-]
-
 Kind = Literal[
     "count",
     "ratio",

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from jeton.auditing.gate import GateResult
     from jeton.auditing.result import AuditReport
 
-__all__ = ["MARKERS", "N_LOOKS", "asset", "environment", "to_html", "write_html"]
-
 N_LOOKS = 6
 """Colours, hatchings and markers there are; a seventh tokenizer looks like the first."""
 MARKERS = ("\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a")

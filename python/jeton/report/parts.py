@@ -10,8 +10,6 @@ from typing import Any
 
 from jeton.report.summary import N_FINDINGS
 
-__all__ = ["PagePart", "parts_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class PagePart:

@@ -10,8 +10,6 @@ from jeton._plain import counted
 from jeton._shown import NotebookResult, flat_rows
 from jeton.report.result_page import Opening, PageTable, result_html
 
-__all__ = ["plain_html"]
-
 _MOST_ROWS = 500
 
 

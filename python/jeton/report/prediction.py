@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jeton.planning.prediction import OutputPrediction
     from jeton.planning.prediction.memory import MemoryPrediction
 
-__all__ = ["memory_html", "output_html"]
-
 
 def output_html(found: OutputPrediction) -> str:
     """Return the page of predicted output lengths."""

@@ -9,8 +9,6 @@ from jeton.report.markdown_text import text as plain
 if TYPE_CHECKING:
     from jeton.preprocess import PreprocessReport, TokenSaving
 
-__all__ = ["report_markdown"]
-
 
 def _saving(saving: TokenSaving) -> str:
     text = f"{saving.saved_share:.1%}"

@@ -8,8 +8,6 @@ from markupsafe import Markup, escape
 
 from jeton.report.visible import visible
 
-__all__ = ["prose"]
-
 _CODE = re.compile(r"`([^`\n]+)`")
 
 

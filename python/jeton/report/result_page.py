@@ -13,17 +13,6 @@ from jeton.report.json_report import embed_json
 from jeton.report.markdown_text import escaped, rows, text
 from jeton.report.numbers import Shown
 
-__all__ = [
-    "Opening",
-    "PageTable",
-    "Plot",
-    "Sum",
-    "cell_text",
-    "result_html",
-    "result_markdown",
-    "sentence",
-]
-
 _PLAIN_NUMBER = re.compile(r"[~+\u2212-]?[$\d][\d.,%]*")
 
 

@@ -19,8 +19,6 @@ from jeton.report.visible import visible
 if TYPE_CHECKING:
     from jeton.planning.routing import RouteReplay
 
-__all__ = ["RouteGrid", "route_grid", "route_html", "route_json", "route_words"]
-
 _ROW_PX, _FOOT_PX = 38.0, 24.0
 _MAX_NAME_CHARS = 40
 

@@ -11,8 +11,6 @@ from urllib.parse import quote
 
 from jeton._core import __version__
 
-__all__ = ["SARIF_SCHEMA", "digest", "file_uri", "is_file", "rule_entry", "sarif_log"]
-
 SARIF_SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )

@@ -14,8 +14,6 @@ from typing import Literal
 
 from jeton.report.visible import is_hidden, visible_char
 
-__all__ = ["Glyphs", "Segment", "glyphs", "segments"]
-
 GlyphKind = Literal["text", "space", "hidden"]
 
 _DOTTED_CIRCLE = "\u25cc"

@@ -11,8 +11,6 @@ from jeton.report.axes import Scale
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.svg import Drawing
 
-__all__ = ["CacheView", "SessionChart", "VerdictRow", "cache_view"]
-
 _WIDTH_PX, _HEIGHT_PX = 520.0, 150.0
 _MAX_SESSIONS = 20
 _MAX_AGENT_ROWS = 10

@@ -10,8 +10,6 @@ from typing import Any
 from jeton.auditing.result import AuditReport
 from jeton.findings import Finding
 
-__all__ = ["titled", "without_samples"]
-
 _PLACE = re.compile(r"^.*?\bline \d+")
 """File and line at the beginning of an example of a log's issue; what follows may quote."""
 

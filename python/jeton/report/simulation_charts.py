@@ -18,8 +18,6 @@ from jeton.report.simulation_views import dynamic_runs, first_runs
 from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
-__all__ = ["SimulationChart", "simulation_charts"]
-
 _WIDTH_PX, _PLOT_PX, _LINE_PX = 340.0, 142.5, 17.0
 _HEAD_PX, _FOOT_PX = 7.5, 22.0
 _CHAR_PX = 6.1

@@ -8,8 +8,6 @@ from jeton.report.simulation_views import simulation_view
 from jeton.report.terminal_parts import Grid, signed
 from jeton.report.visible import visible
 
-__all__ = ["simulation_blocks", "simulation_grid"]
-
 
 def simulation_blocks(numbers: Numbers) -> list[str]:
     """The runs as a table, with what was replayed; nothing without a trace."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from jeton.report.numbers import Kind, Numbers, Shown
 
-__all__ = ["COLUMNS", "SimulationRow", "SimulationView", "policy_words", "simulation_view"]
-
 COLUMNS: tuple[tuple[str, Kind, str, str], ...] = (
     ("ttft_seconds.p50", "seconds", "First token, p50", "half of the requests had it by then"),
     ("ttft_seconds.p99", "seconds", "First token, p99", "99 of 100 requests had it by then"),

@@ -9,15 +9,6 @@ from typing import Any
 from jeton.report.numbers import Numbers, Shown, money_kind
 from jeton.report.stated_views import StatedRow, stated_rows
 
-__all__ = [
-    "DayRow",
-    "KindRow",
-    "ModelSpending",
-    "SpendingView",
-    "UnpricedRow",
-    "spending_view",
-]
-
 _N_MODELS = 10
 _N_DAYS = 100
 _N_UNPRICED = 10

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from jeton.report.numbers import Numbers, Shown, money_kind
 
-__all__ = ["StatedRow", "stated_rows"]
-
 _N_ROWS = 10
 
 

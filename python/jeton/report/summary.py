@@ -10,20 +10,6 @@ from jeton.metrics.round_trips import loses_text
 from jeton.report.money_views import MONTHS_PER_YEAR, weakest_basis
 from jeton.report.numbers import Numbers, Shown, unit_after_number
 
-__all__ = [
-    "N_FINDINGS",
-    "FindingView",
-    "FirstStep",
-    "Headline",
-    "TermRow",
-    "current_tokenizer",
-    "findings",
-    "first_step",
-    "headline",
-    "n_open_findings",
-    "worst_terms",
-]
-
 N_FINDINGS = 5
 """Findings said in full: what one remembers of a report; the others follow in short."""
 

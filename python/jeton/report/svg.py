@@ -15,8 +15,6 @@ from markupsafe import Markup, escape
 from jeton.report.numbers import Shown
 from jeton.report.visible import visible
 
-__all__ = ["N_LOOKS", "Drawing"]
-
 N_LOOKS = 6
 """Series that differ by colour, hatching, dashes and marker; the seventh looks like the first."""
 

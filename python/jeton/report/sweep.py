@@ -22,14 +22,6 @@ from jeton.report.visible import visible
 if TYPE_CHECKING:
     from jeton.planning import Sweep
 
-__all__ = [
-    "grids",
-    "sweep_html",
-    "sweep_json",
-    "sweep_markdown",
-    "sweep_words",
-]
-
 _WIDTH_PX, _HEIGHT_PX = 340.0, 220.0
 _MOST_TICKS = 6
 _BOX_PX = (51.0, 323.0, 9.0, 191.0)

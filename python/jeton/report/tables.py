@@ -13,18 +13,6 @@ from typing import Any, Literal
 from jeton.metrics.round_trips import loses_text
 from jeton.report.numbers import Kind, Numbers, Shown
 
-__all__ = [
-    "Column",
-    "EconomicsPart",
-    "NumberCell",
-    "Table",
-    "economics_table",
-    "fidelity_table",
-    "quality_table",
-    "table_of",
-    "tokens_table",
-]
-
 Better = Literal["less", "more", ""]
 
 

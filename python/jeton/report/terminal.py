@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from jeton.auditing.result import AuditReport
 
-__all__ = ["print_audit"]
-
 _N_TERMS = 8
 _N_CHANGES = 3
 _WIDE_COLUMNS = 100

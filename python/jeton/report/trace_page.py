@@ -19,8 +19,6 @@ from jeton.tracing import (
     TrainTrace,
 )
 
-__all__ = ["trace_html"]
-
 Frame = dict[str, Any]
 """One position of the slider: ``title``, ``tokens``, ``note`` and ``rows``."""
 

@@ -21,8 +21,6 @@ from jeton.report.numbers import Kind, Numbers, Shown, write_number
 from jeton.report.svg import N_LOOKS, Drawing
 from jeton.report.visible import visible
 
-__all__ = ["TradeOffChart", "tradeoff_charts"]
-
 _WIDTH_PX, _HEIGHT_PX = 340.0, 250.0
 _LEFT_PX, _RIGHT_PX, _TOP_PX, _BOTTOM_PX = 49.3, 319.6, 7.5, 221.25
 """Where the axes lie."""

@@ -9,20 +9,6 @@ from typing import Any
 from jeton.report.money_views import weakest_basis
 from jeton.report.numbers import Kind, Numbers, Shown, kind_of_unit, money_kind
 
-__all__ = [
-    "DomainBillRow",
-    "LimitRow",
-    "ProviderView",
-    "QuotaView",
-    "RemedyRow",
-    "SampledRow",
-    "comparison_rows",
-    "domain_bill_rows",
-    "provider_view",
-    "quota_view",
-    "sampled_rows",
-]
-
 N_DOMAIN_BILLS = 40
 """Domains whose bill is shown: as many as the page shows of the domains themselves."""
 

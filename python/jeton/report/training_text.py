@@ -9,8 +9,6 @@ from jeton.report.numbers import Numbers, Shown
 from jeton.report.terminal_parts import Grid, signed
 from jeton.report.visible import visible
 
-__all__ = ["TRAINING_LABELS", "TrainingRow", "training_blocks", "training_grid", "training_rows"]
-
 TRAINING_LABELS = ("Tokens", "FLOP", "Memory", "GPU-hours", "Cost", "Pays off after", "Months")
 
 _NEVER = "never"

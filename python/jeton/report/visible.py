@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["is_hidden", "visible", "visible_char"]
-
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _DOTTED_CIRCLE = "\u25cc"
 _PICTURES = 0x2400

@@ -12,17 +12,6 @@ from typing import Any
 from jeton.report.numbers import Numbers, Shown, lookup
 from jeton.report.visible import visible
 
-__all__ = [
-    "DateRange",
-    "WorkloadView",
-    "day_words",
-    "period_words",
-    "title_of",
-    "title_of_inputs",
-    "workload_line",
-    "workload_view",
-]
-
 _N_MODELS = 3
 """Models named in the header; a list of more is a table."""
 _MAX_NAME_CHARS = 60

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from jeton.service.settings import ServiceSettings
     from jeton.service.tokenizers import ServedTokenizer
 
-__all__ = ["create_app"]
-
 PAGE = Path(__file__).parent / "page"
 SHARED_ASSETS = Path(report.__file__).parent / "assets"
 """Styles and scripts that the page has in common with the reports."""

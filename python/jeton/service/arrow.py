@@ -19,8 +19,6 @@ from jeton.service.failures import COMPRESSED, ServiceFailure
 if TYPE_CHECKING:
     from jeton.service.state import ServiceState
 
-__all__ = ["ARROW_TYPE", "ArrowForm", "read_stream", "write_stream"]
-
 ARROW_TYPE = "application/vnd.apache.arrow.stream"
 """Media type of Arrow's stream format (IANA)."""
 

@@ -11,8 +11,6 @@ from jeton.errors import UsageError
 from jeton.service.application import create_app
 from jeton.service.files import read_service_fields, settings_from
 
-__all__ = ["app_of_environment"]
-
 VARIABLE = "JETON_SERVICE_CONFIG"
 
 

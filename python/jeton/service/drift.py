@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jeton.service.state import ServiceState
     from jeton.service.wire import Worked
 
-__all__ = ["ServiceDrift", "open_drift"]
-
 LEARN = "-"
 _WINDOW = 200
 """Texts of a window: a point of the chart."""

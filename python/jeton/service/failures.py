@@ -14,8 +14,6 @@ from jeton.errors import (
     TemplateLimitError,
 )
 
-__all__ = ["COMPRESSED", "HttpFailure", "ServiceFailure", "failure_of", "own_shape"]
-
 _STATUS_OF: tuple[tuple[type[Exception], int], ...] = (
     (CatalogError, 404),
     (LimitError, 413),

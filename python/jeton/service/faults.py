@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import traceback
 
-__all__ = ["LOGGER", "log_fault"]
-
 LOGGER = logging.getLogger("jeton.service")
 
 

@@ -15,8 +15,6 @@ from jeton.errors import RecordError, UsageError
 from jeton.formats.documents import read_settings
 from jeton.service.settings import ServiceLimits, ServiceSettings
 
-__all__ = ["read_keys", "read_service_fields", "settings_from"]
-
 _MAX_BYTES = 1 << 20
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from jeton.service.pool import WorkPool
     from jeton.service.state import ServiceState
 
-__all__ = ["HEALTH_PATHS", "Gate", "headers_of"]
-
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-__all__ = ["ApiKeys"]
-
 _Headers = Iterable[tuple[bytes, bytes]]
 
 

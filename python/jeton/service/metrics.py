@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from jeton.service.state import ServiceState
     from jeton.service.wire import Worked
 
-__all__ = ["ServiceMetrics"]
-
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 OTHER = "other"
 """Label of paths that are no route: names that clients invent add no series."""

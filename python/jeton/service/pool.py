@@ -16,8 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-__all__ = ["PoolIsFull", "WorkPool"]
-
 _NICENESS = 5
 """Niceness of the threads, on Linux: an event loop that wakes up goes before those that encode."""
 

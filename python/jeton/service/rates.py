@@ -6,8 +6,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-__all__ = ["RequestRates"]
-
 _MAX_KEYS = 65_536
 """Buckets that are kept; one that is forgotten is full again, as if its key had been idle."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from jeton.service.gate import Gate
 
-__all__ = ["ServiceServer", "bound_socket", "make_server", "serve"]
-
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 30
 _LAST_ARRIVALS_SECONDS = 0.5

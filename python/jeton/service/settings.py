@@ -9,8 +9,6 @@ from pathlib import Path
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike
 
-__all__ = ["TEMPLATE_ARGUMENTS", "ServiceLimits", "ServiceSettings"]
-
 TEMPLATE_ARGUMENTS = frozenset(
     {"enable_thinking", "thinking", "reasoning_effort", "preserve_thinking", "date_string"}
 )

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from jeton.service.tokenizers import ServedTokenizer
     from jeton.service.wire import Worked
 
-__all__ = ["ServiceState", "Watcher"]
-
 Watcher = Callable[[str, "Worked"], None]
 """Called in a thread of the pool with the route's name and its outcome."""
 

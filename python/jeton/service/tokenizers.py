@@ -16,8 +16,6 @@ from jeton.errors import FormatError, JetonError, UnknownTokenizerError
 from jeton.formats import load_file
 from jeton.registry import TokenizerLike, load, place_of
 
-__all__ = ["ReloadedTokenizer", "ServedTokenizer", "ServedTokenizers"]
-
 _COMPILED = b"\x93JETO"
 _MAX_FOLDER_FILES = 64
 _FILES_OF_FOLDERS = ("*.json", "*.model", "*.tiktoken", "*.jinja", "vocab.*", "merges.txt")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from jeton.service.state import ServiceState
     from jeton.service.tokenizers import ServedTokenizer
 
-__all__ = ["ServiceRoute", "Worked", "ids_of", "json_bytes"]
-
 _ENCODER = msgspec.json.Encoder()
 _IDS_A_PIECE = 8_192
 """Ids that are written in one go, some 0.2 ms: other threads wait for the interpreter meanwhile."""

@@ -18,8 +18,6 @@ from jeton.tracing.models import twin_of
 from jeton.tracing.steps import TracedStep
 from jeton.tracing.twin import Draw, Traced, TracedToken, Twin
 
-__all__ = ["MAX_CHARS", "EncodeTrace", "TracedPart", "trace_encode"]
-
 MAX_CHARS = 400
 """Characters that are traced unless another number is given; steps grow with their square."""
 MOST_CHARS = 4000

@@ -8,8 +8,6 @@ from jeton._reference import unigram
 from jeton.tracing.steps import DrawTraced, LatticeTraced, TracedArc, TracedStep
 from jeton.tracing.twin import Draw
 
-__all__ = ["Segments", "segmented"]
-
 Segments = list[tuple[str, "int | None"]]
 
 

@@ -36,8 +36,6 @@ from jeton.tracing.twin import (
     tokens_of,
 )
 
-__all__ = ["TRACED_MODELS", "twin_of"]
-
 _LETTERS = {
     byte: chr(byte) if place < 188 else chr(0x100 + place - 188)
     for place, byte in enumerate(alphabet())

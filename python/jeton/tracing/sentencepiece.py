@@ -16,8 +16,6 @@ from jeton.tracing.lattices import Segments, segmented
 from jeton.tracing.steps import MatchTraced, MergeTraced, TracedPair, TracedStep
 from jeton.tracing.twin import MAX_LISTED, Draw, Traced, Twin, drawn_step, tokens_of
 
-__all__ = ["sentencepiece_twin"]
-
 
 def _spm_pieces(model: Mapping[str, Any]) -> list[sentencepiece.Piece]:
     return [

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "DrawTraced",
-    "LatticeTraced",
-    "MatchTraced",
-    "MergeTraced",
-    "TracedArc",
-    "TracedPair",
-    "TracedStep",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TracedPair:

@@ -25,8 +25,6 @@ from jeton._reference.spelling import first_ids, joined, spelled_words
 from jeton.tracing.twin import readable
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["TRACED_ALGORITHMS", "LearnedStep", "Training", "TwinRound", "twin_of"]
-
 _NEVER_LEARNED = frozenset("\u2585\0 ")
 _SPACE = "\u2581"
 _MOST_WORD_CHARS = 16_384

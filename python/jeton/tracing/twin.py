@@ -9,17 +9,6 @@ from typing import Any
 from jeton._reference.drawing import DropoutStep, SplitMix64
 from jeton.tracing.steps import DrawTraced, TracedStep
 
-__all__ = [
-    "MAX_LISTED",
-    "Draw",
-    "Traced",
-    "TracedToken",
-    "Twin",
-    "drawn_step",
-    "readable",
-    "tokens_of",
-]
-
 MAX_LISTED = 12
 """Pairs, candidates or ways that a step lists."""
 

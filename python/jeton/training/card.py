@@ -25,17 +25,6 @@ from jeton.training.continuing import ContinueSettings
 from jeton.training.counted import CountedCorpus, TrainingSource
 from jeton.training.settings import TrainSettings
 
-__all__ = [
-    "CARD_SUFFIX",
-    "BaseTokenizer",
-    "HeldOut",
-    "TrainingCard",
-    "card_path",
-    "heldout_bytes_per_token",
-    "read_card",
-    "write_card",
-]
-
 CARD_SUFFIX = ".card.json"
 
 _SCHEMA_VERSION = "jeton.card/1"

@@ -31,16 +31,6 @@ from jeton.corpus import InputFile
 from jeton.corpus.objects import is_address
 from jeton.errors import CorpusError, UsageError
 
-__all__ = [
-    "CHECKPOINT_SECONDS",
-    "Checkpoint",
-    "Identity",
-    "Interrupts",
-    "identity_of",
-    "remove_checkpoint",
-    "sha256_of",
-]
-
 CHECKPOINT_SECONDS = 300.0
 """Seconds between checkpoints: what a killed run loses at most. Writing one takes about a second
 for ten million distinct pretokens."""

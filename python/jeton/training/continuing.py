@@ -20,14 +20,6 @@ from jeton.training.counted import CountedCorpus
 from jeton.training.counting import count_pretokens, counts_like
 from jeton.training.settings import DEFAULT_MIN_FREQUENCY
 
-__all__ = [
-    "ContinueSettings",
-    "ContinuedTokenizer",
-    "NewToken",
-    "continue_from_counts",
-    "continue_training",
-]
-
 _N_ON_CARD = 100
 """New tokens that the card lists, the best first; it has the number of all."""
 

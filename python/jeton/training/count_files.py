@@ -25,8 +25,6 @@ from jeton.training.counted import CountedCorpus, LanguageCounts, RareCounts, Tr
 from jeton.training.languages import LanguageCounter, LanguageSource, count_development
 from jeton.training.settings import TrainSettings
 
-__all__ = ["load_counts", "save_counts", "save_language_counts", "settings_of_counts"]
-
 _COUNTS_KIND = "jeton.counts/1"
 
 

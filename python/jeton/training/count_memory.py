@@ -9,8 +9,6 @@ from typing import Any
 from jeton._core import PretokenCounts
 from jeton.errors import UsageError
 
-__all__ = ["explained_full_disk", "limit_memory"]
-
 MIN_MEMORY_BYTES = 16 << 20
 """16 MiB: below that, tables are so small that everything is on disk all the time."""
 

@@ -10,8 +10,6 @@ from jeton._core import PretokenCounts
 from jeton.corpus import InputFile
 from jeton.corpus.care import CareTally
 
-__all__ = ["CountedCorpus", "LanguageCounts", "RareCounts", "TrainingSource"]
-
 
 @dataclass(frozen=True, slots=True)
 class TrainingSource:

@@ -37,8 +37,6 @@ from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.languages import LanguageCounter, count_development
 from jeton.training.settings import TrainSettings
 
-__all__ = ["OnHeldOut", "add_between_levels", "count_pretokens", "counts_like"]
-
 OnHeldOut: TypeAlias = Callable[[InputFile, TextBatch, RecordPlaces | None], None]
 
 

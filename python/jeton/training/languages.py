@@ -22,8 +22,6 @@ from jeton.errors import EmptyCorpusError, UsageError
 from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.settings import TrainSettings
 
-__all__ = ["LanguageCounter", "LanguageSource", "count_development", "count_languages"]
-
 _MOST_LANGUAGES = 1_000
 """As many names as a stream of documents tells apart."""
 

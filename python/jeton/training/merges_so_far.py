@@ -20,8 +20,6 @@ from jeton._foreign import json_of
 from jeton.errors import FormatError, UsageError
 from jeton.training.settings import TrainSettings
 
-__all__ = ["MergesSoFar", "merges_path"]
-
 _KIND = "jeton.merges/1"
 
 

@@ -24,8 +24,6 @@ from typing import Final
 
 from jeton._core import compile_charsmap
 
-__all__ = ["RULE_NAMES", "named_charsmap", "named_rules"]
-
 RULE_NAMES: Final = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 """Names whose rules are made here; ``identity`` has none."""
 

@@ -14,8 +14,6 @@ from jeton._core import PretokenCounts, Tokenizer
 from jeton.errors import TrainingError
 from jeton.training.settings import TrainSettings
 
-__all__ = ["check_special_tokens", "long_words", "size_words", "uncovered_words"]
-
 _BY_CHARACTERS = frozenset(
     {
         "unigram",

@@ -35,8 +35,6 @@ from jeton.training.told import (
     uncovered_words,
 )
 
-__all__ = ["Learned", "learn_from_counts", "train", "train_from_counts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Learned:

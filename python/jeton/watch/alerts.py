@@ -16,8 +16,6 @@ from jeton.errors import UsageError
 from jeton.watch.causes import CauseShare
 from jeton.watch.signals import SIGNALS, SOURCE_SHARE
 
-__all__ = ["Alert", "alert_sink"]
-
 _TIMEOUT_SECONDS: Final = 5.0
 _TRIES: Final = 3
 _MOST_NAMED: Final = 3

@@ -9,8 +9,6 @@ from typing import Final, Self
 
 from jeton.watch.monitor import Monitor, WatchedRequest
 
-__all__ = ["MonitorThread"]
-
 _BATCH: Final = 64
 
 

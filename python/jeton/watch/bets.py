@@ -17,8 +17,6 @@ from jeton.watch.evidence import MeanEvidence
 from jeton.watch.signals import SIGNALS, SOURCE_SHARE, Normal
 from jeton.watch.windows import TrafficSums, WatchSums
 
-__all__ = ["OF_ROUTES", "Bank", "Bet", "bets_of", "learned_bet"]
-
 OF_ROUTES: Final = ("tokens_per_request", "tokens_per_byte")
 """Signals that are followed by route, too."""
 

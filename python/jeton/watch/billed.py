@@ -29,8 +29,6 @@ from jeton.workload.counting.block_tokens import block_numbers
 from jeton.workload.inputs.column_names import ColumnNames
 from jeton.workload.inputs.log_pricing import LogPricing, PricingOptions
 
-__all__ = ["WatchedSide", "repriced", "watched_side"]
-
 
 @dataclass(frozen=True, slots=True)
 class WatchedSide:

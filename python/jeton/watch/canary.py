@@ -16,8 +16,6 @@ import numpy as np
 from jeton.errors import EncodeError, FormatError
 from jeton.probe import PROBE_VERSION, probe_texts
 
-__all__ = ["CanaryReading", "read_canary"]
-
 
 @dataclass(frozen=True, slots=True)
 class CanaryReading:

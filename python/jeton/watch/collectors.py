@@ -18,8 +18,6 @@ from urllib.parse import quote, urlencode, urlsplit
 from jeton._foreign import json_of
 from jeton.errors import MissingExtraError, UsageError
 
-__all__ = ["Langfuse", "OtlpReceiver", "Phoenix", "open_live"]
-
 _TIMEOUT_SECONDS: Final = 10.0
 _MAX_ANSWER_BYTES: Final = 64 << 20
 _MAX_BODY_BYTES: Final = 16 << 20

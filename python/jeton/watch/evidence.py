@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from jeton.errors import UsageError
 
-__all__ = ["MeanEvidence", "mean_interval"]
-
 _SHARES = np.geomspace(0.02, 0.9, 12)
 """Shares of the greatest bet. A tuned bet for shifts of any size is near one of them."""
 

@@ -9,8 +9,6 @@ from typing import Any, BinaryIO, Final
 
 from jeton.corpus.json_records import parse_line
 
-__all__ = ["FollowedFile"]
-
 _READ_BYTES: Final = 1 << 20
 _HEAD_BYTES: Final = 256
 MAX_LINE_BYTES: Final = 32 << 20

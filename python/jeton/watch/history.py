@@ -25,8 +25,6 @@ from jeton.watch.causes import BASELINE_SCHEMA, Baseline, BilledSide, TokenizerI
 from jeton.watch.signals import SIGNALS
 from jeton.watch.windows import TrafficSums, WatchSums
 
-__all__ = ["HISTORY_SCHEMA", "WatchHistory"]
-
 HISTORY_SCHEMA: Final = "jeton.watch/2"
 
 _MAX_FILE_BYTES: Final = 256 << 20

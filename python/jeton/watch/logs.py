@@ -15,8 +15,6 @@ from jeton.watch.recent import RequestBilling
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
 
-__all__ = ["ROUTE_FIELDS", "SOURCE_FIELDS", "requests_of"]
-
 ROUTE_FIELDS: Final = ("route", "endpoint", "use_case", "feature", "task", "metadata.route")
 """Fields that name a route, in this order, where the user names none."""
 

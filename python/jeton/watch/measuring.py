@@ -14,8 +14,6 @@ from jeton._core import TextBatch, Tokenizer
 from jeton.corpus.languages import language_class
 from jeton.watch.signals import SIGNALS
 
-__all__ = ["Measurer", "RequestCounts"]
-
 # Default_Ignorable_Code_Point of Unicode, with the blocks that it fills.
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"

@@ -26,8 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 from jeton.errors import UsageError
 from jeton.watch.alerts import Alert
 
-__all__ = ["CacheGrowth", "MemoryReading", "MemoryWatch", "Slope", "slope_of"]
-
 _MAX_POINTS: Final = 400
 _MIN_POINTS: Final = 10
 _CGROUP: Final = Path("/sys/fs/cgroup/memory.max")

@@ -18,8 +18,6 @@ from jeton.watch.signals import SIGNALS, Signal
 if TYPE_CHECKING:
     from jeton.watch.monitor import Monitor
 
-__all__ = ["METRICS", "Metric", "MetricSample", "MonitorCollector", "export_otel", "metrics_of"]
-
 Kind = Literal["counter", "gauge", "histogram"]
 
 _TOKEN_BUCKETS: Final = tuple(float(4**n) for n in range(14))

@@ -37,8 +37,6 @@ from jeton.watch.recent import RecentRequest, RecentRequests, RequestBilling, Re
 from jeton.watch.signals import SIGNALS, SOURCE_SHARE
 from jeton.watch.windows import WatchSums
 
-__all__ = ["Monitor", "WatchSettings", "WatchedRequest"]
-
 _MIN_SINCE: Final = 20
 
 _MAX_TRAFFIC: Final = 20_000

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from jeton.catalog.gpu_facts import GpuFacts
     from jeton.catalog.model_facts import ModelFacts
 
-__all__ = ["ServedBy", "outlook"]
-
 
 @dataclass(frozen=True, slots=True)
 class ServedBy:

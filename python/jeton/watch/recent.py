@@ -7,8 +7,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["RecentRequest", "RecentRequests", "RequestBilling", "RequestSample"]
-
 _MAX_TEXT_CHARS: Final = 20_000
 """Longer texts are not kept for the causes: their features would take seconds to look for."""
 

@@ -19,8 +19,6 @@ from jeton.watch.logs import requests_of
 from jeton.watch.monitor import Monitor, WatchedRequest
 from jeton.watch.store import WatchStore
 
-__all__ = ["LiveSource", "Outputs", "WatchRun", "open_sources"]
-
 _BATCH: Final = 64
 
 

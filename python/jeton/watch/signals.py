@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from jeton.watch.evidence import mean_interval
 
-__all__ = ["SIGNALS", "SOURCE_SHARE", "Normal", "Signal"]
-
 _PER_DOUBLING: Final = 32
 _PER_SHARE: Final = 1000
 

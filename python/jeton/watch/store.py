@@ -16,8 +16,6 @@ from jeton.errors import MissingExtraError, UsageError
 from jeton.watch.alerts import Alert
 from jeton.watch.windows import AMOUNTS, WatchSums
 
-__all__ = ["WatchStore", "open_store"]
-
 _WINDOW_COLUMNS: Final = ("first_request", "last_request", "ended_at", "route", "source", "script")
 _ALERT_COLUMNS: Final = ("request", "at_seconds", "kind", "signal", "route", "cause", "detail")
 

@@ -12,8 +12,6 @@ from jeton.errors import FormatError
 from jeton.watch.measuring import RequestCounts
 from jeton.watch.signals import SIGNALS
 
-__all__ = ["AMOUNTS", "MAX_GROUPS", "Group", "TrafficSums", "WatchSums"]
-
 MAX_GROUPS: Final = 200
 """Groups kept apart, and so series of a metric. Junk in the place of a name adds none beyond it."""
 

@@ -9,8 +9,6 @@ from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve, several, written
 
-__all__ = ["Chosen", "choose_tokenizers"]
-
 
 @dataclass(frozen=True, slots=True)
 class Chosen:

@@ -16,17 +16,6 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch, pair_digests, text_digests
 
-__all__ = [
-    "DIGEST",
-    "MAX_TRACKED_DOCUMENTS",
-    "Digests",
-    "DuplicateSummary",
-    "DuplicateTracker",
-    "digests_of",
-    "digests_of_pairs",
-    "packed_digests",
-]
-
 MAX_TRACKED_DOCUMENTS = 4_000_000
 """Documents whose digests are kept: 24 bytes each, 96 MB at the limit, as much again to sort."""
 

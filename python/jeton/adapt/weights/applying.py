@@ -37,8 +37,6 @@ from jeton.checkpoint.snapshot import folder_files, index_json, read_groups
 from jeton.errors import UsageError
 from jeton.formats.documents import read_object
 
-__all__ = ["Applied", "Plan", "apply", "check_target", "plan_application", "request_of"]
-
 _OWNING_FILES = ("config.json", "generation_config.json", "preprocessor_config.json")
 
 

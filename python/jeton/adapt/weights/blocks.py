@@ -11,8 +11,6 @@ from jeton.checkpoint.elements import decoded, encoded
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError
 
-__all__ = ["BlockScaled", "PackedAffine"]
-
 _LARGEST_E4M3 = 448.0
 
 

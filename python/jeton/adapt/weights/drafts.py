@@ -22,8 +22,6 @@ from jeton.checkpoint.safetensors import Tensor
 from jeton.checkpoint.vocabulary_tensors import Role
 from jeton.errors import AdaptError
 
-__all__ = ["kept_trained", "plan_draft", "plan_indexed", "plan_lookup"]
-
 _INTEGERS = {"I64": "<i8", "I32": "<i4", "I16": "<i2", "U16": "<u2", "U32": "<u4", "U64": "<u8"}
 _MAX_BYTES = 256 << 20
 """Largest tensor of ids that is held, in bytes: those of 33 million ids."""

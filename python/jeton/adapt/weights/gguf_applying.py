@@ -37,8 +37,6 @@ from jeton.checkpoint.gguf_file import (
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError, UsageError
 
-__all__ = ["BlockMatrix", "GgufApplied", "apply_gguf", "is_table"]
-
 _INPUT = ("token_embd.weight", "per_layer_token_embd.weight", "nextn.embed_tokens.weight")
 _HEAD = ("output.weight", "nextn.shared_head_head.weight")
 

@@ -20,8 +20,6 @@ from jeton.adapt.weights.verification import Verification, Verifier
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
 from jeton.checkpoint.gguf_file import GgufFile, StoredTensor, read_gguf_file
 
-__all__ = ["verify_gguf"]
-
 _TOKENS, _MERGES = "tokenizer.ggml.tokens", "tokenizer.ggml.merges"
 _SCORES, _KINDS = "tokenizer.ggml.scores", "tokenizer.ggml.token_type"
 _ID = re.compile(r"tokenizer\.ggml\.\w+_token_id")

@@ -18,8 +18,6 @@ from jeton.checkpoint.gguf_file import (
 )
 from jeton.errors import AdaptError
 
-__all__ = ["follow_vocabulary"]
-
 _TOKENS, _MERGES = "tokenizer.ggml.tokens", "tokenizer.ggml.merges"
 _SCORES, _KINDS = "tokenizer.ggml.scores", "tokenizer.ggml.token_type"
 _ID = re.compile(r"tokenizer\.ggml\.\w+_token_id")

@@ -17,8 +17,6 @@ from jeton.formats.documents import read_object
 from jeton.formats.folders import PretrainedFolder
 from jeton.formats.pretrained_files import pretrained_files
 
-__all__ = ["CLEAN_UP", "known_roles", "roles_by_ids", "without_guesses"]
-
 _CONFIG = "tokenizer_config.json"
 _IDS = "added_tokens_decoder"
 _SIDE = "padding_side"

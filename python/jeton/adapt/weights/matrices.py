@@ -20,8 +20,6 @@ from jeton.checkpoint.elements import can_encode, decoded, encoded
 from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.errors import AdaptError
 
-__all__ = ["Columns", "Looked", "Matrix", "OpenFiles", "Plain", "ScaledRows", "take_rows"]
-
 Values = NDArray[np.float32]
 
 

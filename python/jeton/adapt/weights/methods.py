@@ -17,8 +17,6 @@ from jeton.adapt.change import VocabularyChange
 from jeton.adapt.weights.recipes import Recipe
 from jeton.errors import UsageError
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "Recipes", "combined", "recipes_of"]
-
 DEFAULT_METHOD = "mean"
 
 

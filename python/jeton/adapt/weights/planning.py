@@ -29,8 +29,6 @@ from jeton.checkpoint.vocabulary_tensors import (
 )
 from jeton.errors import AdaptError
 
-__all__ = ["Request", "plan_weights"]
-
 _MAX_NAMED = 10
 _TABLES = frozenset({Role.INPUT, Role.HEAD, Role.PER_LAYER, Role.BIAS, Role.BIAS_ROW})
 _SALTS = {Role.HEAD: 1, Role.BIAS: 2, Role.BIAS_ROW: 2, Role.PER_LAYER: 3}

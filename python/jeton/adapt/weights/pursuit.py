@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_ATOMS", "matching_pursuit"]
-
 MAX_ATOMS = 64
 """Most vectors that one sum takes, as published (arXiv 2506.06607)."""
 

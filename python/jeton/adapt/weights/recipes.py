@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from jeton.adapt.weights.matrices import Matrix, OpenFiles, Values, rows_at_once
 
-__all__ = ["Recipe", "TableFacts", "made_rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class Recipe:

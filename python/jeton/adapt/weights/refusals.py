@@ -21,8 +21,6 @@ from jeton.checkpoint.snapshot import WeightGroup
 from jeton.checkpoint.vocabulary_tensors import counts_positions_from_pad, family_of_type
 from jeton.errors import AdaptError
 
-__all__ = ["refuse_change", "refuse_model", "refuse_short_copies"]
-
 
 def refuse_change(configuration: ModelConfiguration | None, change: VocabularyChange) -> None:
     """Raises where the change gives ids another meaning to the model than text.

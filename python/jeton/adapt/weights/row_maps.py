@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from jeton.adapt.change import VocabularyChange
 from jeton.errors import AdaptError
 
-__all__ = ["FILL", "NEW", "RowMap", "Run", "gathered", "padded_map", "rounded_up"]
-
 NEW = -1
 """Marks the row of an added token."""
 FILL = -2

@@ -23,8 +23,6 @@ from jeton.errors import AdaptError, JetonError
 from jeton.formats.documents import MAX_DOCUMENT_BYTES, read_object, read_text
 from jeton.formats.folders import PretrainedFolder, read_folder
 
-__all__ = ["SIZE_FIELDS", "SettingsPlan", "plan_settings"]
-
 SIZE_FIELDS = frozenset(
     {
         "vocab_size",

@@ -31,8 +31,6 @@ from jeton.checkpoint.vocabulary_tensors import Role, role_of
 from jeton.errors import AdaptError
 from jeton.registry import load
 
-__all__ = ["similar_recipes", "sparsemax"]
-
 _LETTER_COLUMNS = 256
 """Dimensions of the space of letters: sums of hashed n-grams of bytes."""
 _GRAMS = (1, 2, 3, 4)

@@ -15,8 +15,6 @@ from jeton.checkpoint.elements import QUANTIZED, can_encode, decoded
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError
 
-__all__ = ["Stored", "companions", "stem_of", "stored_matrix"]
-
 _SCALES = ("weight_scale", "weight_scale_inv", "scale", "scales")
 _BESIDE = (*_SCALES, "biases", "weight_zero_point", "input_scale", "qzeros", "g_idx")
 _PACKED = ("qweight", "qzeros", "g_idx", "weight_packed", "weight_q")

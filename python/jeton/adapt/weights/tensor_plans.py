@@ -14,8 +14,6 @@ from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.checkpoint.snapshot import WeightGroup
 from jeton.checkpoint.vocabulary_tensors import Role
 
-__all__ = ["TensorPlan", "WeightPlan"]
-
 
 @dataclass(frozen=True, eq=False)
 class TensorPlan:

@@ -10,8 +10,6 @@ from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
 from jeton.checkpoint.safetensors import Tensor
 from jeton.checkpoint.vocabulary_tensors import Role
 
-__all__ = ["are_equal", "tie_to_state", "tied_names"]
-
 
 def are_equal(one: Tensor, other: Tensor, files: OpenFiles) -> bool:
     """True if two tensors have the same type, shape and bytes."""

@@ -13,14 +13,6 @@ from jeton.errors import AdaptError, JetonError
 from jeton.formats.names import name_of_file
 from jeton.registry import load
 
-__all__ = [
-    "TokenizerPair",
-    "change_of_sides",
-    "disagreement_of",
-    "gone_special_tokens",
-    "read_sides",
-]
-
 
 class TokenizerPair:
     """The old and the new tokenizer, each loaded when it is first needed."""

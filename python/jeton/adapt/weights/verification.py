@@ -7,8 +7,6 @@ from typing import Any
 
 from jeton.checkpoint.belonging import Contradiction
 
-__all__ = ["Verification", "Verifier"]
-
 _MAX_PROBLEMS = 100
 """Most contradictions that a result lists."""
 

@@ -30,8 +30,6 @@ from jeton.errors import AdaptError, JetonError, UsageError
 from jeton.formats.documents import read_object
 from jeton.registry import load
 
-__all__ = ["verify"]
-
 
 def verify(
     output: str | os.PathLike[str],

@@ -28,8 +28,6 @@ from jeton.checkpoint.copying import (
 from jeton.checkpoint.elements import encoded
 from jeton.checkpoint.safetensors import BITS, SafetensorsFile
 
-__all__ = ["TensorWriter", "link_or_copy", "write_weight_file"]
-
 
 def link_or_copy(source: Path, target: Path, *, link: bool, disk: DiskQueue) -> None:
     """Gives a file a second name, or copies it where names cannot be given.

@@ -19,8 +19,6 @@ from jeton.catalog.caches import CacheRule, cache_rules_for
 from jeton.errors import CatalogError
 from jeton.workload.counting.prefix_sketch import BLOCK_BYTES, first_block_keys
 
-__all__ = ["ASSUMED_READ_FACTOR", "CacheGroup", "Planned", "cache_groups", "planned"]
-
 ASSUMED_READ_FACTOR = 0.5
 """Price of a cached token over an uncached one where the price list has none, to choose break
 points only, never for money: the smallest discount that was ever usual (OpenAI, October 2024)."""

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from jeton.auditing.analyses.prefixes import SharedPrefix
 from jeton.catalog.caches import CacheRule
 
-__all__ = ["BreakPoint", "CachePlan", "HitRate", "hit_rate", "plan_cache", "plan_of_blocks"]
-
 HitRate = Callable[[float, int], float]
 """From the share of requests with a prefix, and their number, to the share that finds it cached."""
 

@@ -10,8 +10,6 @@ import unicodedata
 
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
-__all__ = ["without_letter_spacing", "without_punctuation_spacing"]
-
 MIN_LETTERS, MIN_LETTERS_OF_SIGNS = 6, 12
 """Characters in a row that white space, or a sign, sets apart: initials, lists of letters and small
 matrices have fewer."""

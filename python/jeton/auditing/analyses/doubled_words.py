@@ -8,8 +8,6 @@ import numpy as np
 
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
-__all__ = ["without_doubled_words"]
-
 MAX_WORDS = 40
 """Words of the longest stretch; longer ones are passages (`repetition`)."""
 

@@ -12,8 +12,6 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Blob", "find_blobs", "without_blobs"]
-
 MIN_BASE64_CHARS = 64
 """Shorter runs are identifiers, keys and signatures, which may be meant to be read (48 bytes)."""
 

@@ -15,8 +15,6 @@ from typing import TypeAlias
 
 from jeton.auditing.analyses.encoded_blobs import PLACEHOLDER, find_blobs
 
-__all__ = ["decoded_text"]
-
 MIN_CHARS = 16
 """A shorter text without spaces is a word or an identifier."""
 

@@ -16,8 +16,6 @@ from urllib.parse import unquote
 
 from jeton._foreign import json_of
 
-__all__ = ["unescaped_text"]
-
 MAX_ROUNDS = 6
 """Times that one escaping inside another is taken off."""
 

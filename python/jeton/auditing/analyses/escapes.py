@@ -12,13 +12,6 @@ from urllib.parse import unquote
 
 from jeton.auditing.analyses.rewriting import substitute
 
-__all__ = [
-    "without_entities",
-    "without_nested_quotes",
-    "without_percent_escapes",
-    "without_unicode_escapes",
-]
-
 MIN_PERCENT_ESCAPES = 3
 """Escaped bytes in a row: one letter of most scripts has two or three; ``%20`` in an address is
 one and stays."""

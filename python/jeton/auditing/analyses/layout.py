@@ -11,16 +11,6 @@ from collections import Counter
 
 from jeton.auditing.analyses.rewriting import substitute
 
-__all__ = [
-    "has_spaced_punctuation",
-    "with_joined_lines",
-    "with_lower_case",
-    "with_narrow_indentation",
-    "with_plain_line_ends",
-    "with_short_separators",
-    "with_usual_spacing",
-]
-
 MIN_SEPARATOR_CHARS = 8
 """Equal signs in a row from which they only separate: Markdown needs three, code fences too."""
 

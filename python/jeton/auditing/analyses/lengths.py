@@ -13,8 +13,6 @@ import numpy as np
 
 from jeton.metrics import LengthCounts
 
-__all__ = ["BatchPadding", "ChunkOverlap", "batch_padding", "chunk_overlap"]
-
 
 @dataclass(frozen=True, slots=True)
 class BatchPadding:

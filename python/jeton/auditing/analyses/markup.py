@@ -9,8 +9,6 @@ from __future__ import annotations
 import html
 import re
 
-__all__ = ["looks_like_markup", "without_comments", "without_markup", "without_markup_noise"]
-
 MIN_CLOSING_TAGS_PER_KB = 2.0
 """Closing tags of HTML in 1,000 characters from which a text counts as markup. Our choice: prose
 that mentions a tag has fewer, any page has more."""

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-__all__ = ["find_json", "without_json_layout", "without_repeated_keys"]
-
 MIN_JSON_CHARS = 16
 """Shorter values have hardly any layout, and brackets at the beginning of a line of prose (notes,
 small lists) are of this size."""

@@ -14,8 +14,6 @@ from hashlib import blake2b
 
 from jeton._core import TextBatch, Tokenizer
 
-__all__ = ["NewTerm", "NewTerms", "find_new_terms"]
-
 MIN_OCCURRENCES = 5
 """Occurrences in the half that chooses; a rarer word says little about the other half."""
 

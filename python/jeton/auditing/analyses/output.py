@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OutputLengthFigures", "output_lengths", "without_echo", "without_politeness"]
-
 MIN_ECHO_CHARS = 80
 """A line of the prompt of this length comes back word for word only if it is repeated on purpose
 or by habit: shorter ones are names, headings and quotations."""

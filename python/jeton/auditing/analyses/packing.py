@@ -11,8 +11,6 @@ from jeton.auditing.evidence import percent
 from jeton.metrics import LengthCounts
 from jeton.planning.packing import pack
 
-__all__ = ["BUCKETS", "PackedPositions", "packed_positions", "packing_remedy"]
-
 BUCKETS = 4
 """Widths of rows that the audit proposes. Our choice: each is a shape to compile, and a few take
 most of the padding away."""

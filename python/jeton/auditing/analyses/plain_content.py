@@ -18,14 +18,6 @@ from jeton.auditing.analyses.markup import without_comments
 from jeton.auditing.analyses.minified_json import find_json
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
-__all__ = [
-    "with_literals_as_json",
-    "without_all_markup",
-    "without_chat_markers",
-    "without_json_keys",
-    "without_line_labels",
-]
-
 MAX_DEPTH = 100
 """Nesting of JSON that is looked into."""
 

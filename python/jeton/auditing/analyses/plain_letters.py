@@ -11,8 +11,6 @@ import unicodedata
 
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
-__all__ = ["with_plain_letters"]
-
 MIN_MIXED_WORDS = 3
 """Words of letters from two alphabets; one or two are names of products."""
 

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
-__all__ = ["without_markdown"]
-
 MAX_LABEL_CHARS = 16
 MIN_LABELS = 3
 """A cell that stands in one table so often and is no longer is a label ("user")."""

@@ -14,15 +14,6 @@ from itertools import accumulate, pairwise
 
 from jeton._core import TextBatch, Tokenizer
 
-__all__ = [
-    "MAX_PREFIX_CHARS",
-    "SharedPrefix",
-    "common_prefix_chars",
-    "mask_values",
-    "shared_beginnings",
-    "shared_prefixes",
-]
-
 MAX_PREFIX_CHARS = 1 << 20
 """Characters of a document that are compared: a million is beyond what contexts hold."""
 

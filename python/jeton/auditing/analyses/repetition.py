@@ -18,17 +18,6 @@ from numpy.typing import NDArray
 
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
-__all__ = [
-    "NearDuplicate",
-    "Overlap",
-    "boilerplate_lines",
-    "near_duplicates",
-    "overlaps",
-    "repeated_spans",
-    "without_lines",
-    "without_repeated_passages",
-]
-
 MIN_LINE_CHARS = 40
 """Shorter lines repeat by nature: headings, closing braces, greetings."""
 

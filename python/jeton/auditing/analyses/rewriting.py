@@ -14,16 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "NEIGHBOURS",
-    "N_EXAMPLES",
-    "Rewrite",
-    "RewriteSaving",
-    "chain",
-    "first_difference",
-    "substitute",
-]
-
 Rewrite = Callable[[str], tuple[str, int]]
 """From a text to the rewritten text and the number of its bytes that were touched (or more)."""
 

@@ -15,13 +15,6 @@ from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES, substitute
 from jeton.guard import mojibake
 from jeton.guard.cleaning import without_waste
 
-__all__ = [
-    "composed",
-    "without_compatibility_characters",
-    "without_invisible_characters",
-    "without_mojibake",
-]
-
 # Letters and digits of full width (not the punctuation, which Chinese and Japanese use), letters
 # and digits of mathematical alphabets and in circles, ligatures, and spaces that are not U+0020.
 _COMPATIBILITY = re.compile(

@@ -9,8 +9,6 @@ import re
 
 from jeton.auditing.analyses.rewriting import substitute
 
-__all__ = ["with_aliases", "with_rounded_numbers", "with_short_urls"]
-
 MAX_DECIMALS = 6
 """Digits after the point that are kept: the precision of a 32-bit float for numbers below 10, and
 0.1 m in degrees of latitude."""

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from jeton.catalog import ModelFacts
 from jeton.economics.serving.parameters import count_parameters
 
-__all__ = ["VocabularyCost", "vocabulary_cost"]
-
 
 @dataclass(frozen=True, slots=True)
 class VocabularyCost:

@@ -14,8 +14,6 @@ from jeton.auditing.caching.pricing import LogPrices
 from jeton.auditing.caching.replay import Use
 from jeton.corpus.requests.sent import PartKind, name_key
 
-__all__ = ["AgentUse", "agent_uses"]
-
 _RETRY_SECONDS = 60.0
 _MIN_CALLS = 10
 _LARGE_SHARE = 0.1

@@ -16,8 +16,6 @@ from jeton.catalog.caches import CacheRule, cache_rules_for
 from jeton.corpus.requests.sent import N_FACTS, PartKind, SentBlocks, path_of
 from jeton.workload.inputs.requests import RequestEvidence
 
-__all__ = ["MAX_CALLS", "Block", "Call", "Calls", "Mark", "calls_of", "is_end"]
-
 MAX_CALLS = 50_000
 """Requests that are replayed, the first ones: a cache shows in requests that follow one another."""
 

@@ -22,8 +22,6 @@ from jeton.economics.ledger import Ledger
 from jeton.workload.inputs.requests import RequestEvidence
 from jeton.workload.sampling.deep_sample import SampleDocument
 
-__all__ = ["examined", "examined_of"]
-
 MIN_SHARE = Decimal("0.0005")
 """Least share of the bill that a mended fault saves; less is rounding."""
 

@@ -14,8 +14,6 @@ from jeton.auditing.caching.verdicts import CacheVerdict, Judged
 from jeton.workload.inputs.requests import RequestEvidence
 from jeton.workload.sampling.deep_sample import SampleDocument
 
-__all__ = ["Excerpt", "Excerpts"]
-
 _CHARS = 40
 _MAX_PAIRS = 200
 _TIME = re.compile(r"\d{1,2}:\d{2}|\d{4}-\d{2}-\d{2}|\b1[6-9]\d{8}\b|20\d\d/\d\d")

@@ -9,8 +9,6 @@ from dataclasses import replace
 from jeton.auditing.caching.calls import Block, Call, Calls, Mark, is_end
 from jeton.auditing.caching.verdicts import CacheVerdict, Judged, family_of
 
-__all__ = ["Mended", "ways_to_mend"]
-
 _MINUTES, _HOUR = 300.0, 3600.0
 _BETWEEN_MARKS = 15
 _LIKE_SHARE = 0.25

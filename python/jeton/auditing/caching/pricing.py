@@ -13,8 +13,6 @@ from jeton.auditing.caching.replay import Use
 from jeton.auditing.replaying.requests import with_extras
 from jeton.workload.inputs.requests import RequestEvidence
 
-__all__ = ["LogPrices", "logged_uses"]
-
 
 def logged_uses(ordered: Sequence[Call]) -> list[Use]:
     """Return the cached tokens as the log states them."""

@@ -9,8 +9,6 @@ from itertools import pairwise
 from jeton.auditing.caching.calls import Call, Calls, Mark
 from jeton.catalog.caches import CacheRule
 
-__all__ = ["Use", "delays_of", "replay"]
-
 _N_TIMED = 3_000
 """Requests on which the delay is measured."""
 

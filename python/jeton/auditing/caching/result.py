@@ -9,8 +9,6 @@ from typing import Any
 
 from jeton.auditing.caching.agents import AgentUse
 
-__all__ = ["CacheReport", "MendedUse", "SessionReport", "Turn", "VerdictGroup"]
-
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:

@@ -14,8 +14,6 @@ from jeton.auditing.caching.replay import Use
 from jeton.auditing.caching.result import SessionReport, Turn
 from jeton.auditing.caching.verdicts import FAULTS, Judged
 
-__all__ = ["figures_of", "sessions_of"]
-
 MAX_SESSIONS = 50
 _WITH_TURNS = 5
 _MAX_TURNS = 300

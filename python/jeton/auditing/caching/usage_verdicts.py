@@ -13,8 +13,6 @@ from jeton.auditing.caching.replay import Use
 from jeton.auditing.caching.verdicts import CacheVerdict, Judged
 from jeton.corpus.requests.sent import Reason
 
-__all__ = ["judged_by_usage", "read_instead"]
-
 _REBUILT_SHARE = 0.5
 
 

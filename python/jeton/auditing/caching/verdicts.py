@@ -12,8 +12,6 @@ from jeton.auditing.caching.replay import Use, replay
 from jeton.catalog.caches import CacheRule
 from jeton.corpus.requests.sent import PartKind, Reason
 
-__all__ = ["FAULTS", "CacheVerdict", "Judged", "family_of", "judged"]
-
 _SLACK_TOKENS = 64
 _SLACK_SHARE = 0.03
 _PIECE_TOKENS = 300

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import shlex
 
-__all__ = ["extend_commands", "prune_commands"]
-
 
 def extend_commands(tokenizer: str) -> str:
     """Returns the commands that extend a tokenizer and its model, as a sentence."""

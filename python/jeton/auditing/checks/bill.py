@@ -9,8 +9,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.billing.bill import BillReport
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["MIN_BILL_SHARE", "bill_unexplained", "findings_of_bill"]
-
 MIN_BILL_SHARE = Decimal("0.01")
 """Least difference, as a share of the bill, for a finding. Our choice: taxes, rounding and the
 edges of a month make less."""

@@ -13,8 +13,6 @@ from jeton.auditing.replaying.mended_caches import finding_of_verdict
 from jeton.economics.ledger import Ledger
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["CACHE_CHECKS", "findings_of_caches"]
-
 MIN_SHARE = Decimal("0.005")
 """Least share of the bill: what costs less is the price of a cache that works."""
 

@@ -10,8 +10,6 @@ from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics.round_trips import loses_text
 
-__all__ = ["MIN_CANDIDATE_SAVING", "better_candidate", "compression_good", "tokenizer_foreign"]
-
 MIN_CANDIDATE_SAVING = 0.05
 """Share of tokens that a candidate must save. Our choice: below 5%, retraining embeddings (or
 moving to another model) and evaluating the result again is seldom repaid."""

@@ -8,8 +8,6 @@ from decimal import Decimal
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["MIN_DUPLICATE_SHARE", "duplicate_documents", "special_lookalikes"]
-
 MIN_DUPLICATE_SHARE = 0.01
 """Share of the text that repeats earlier documents. Our choice: below 1%, a cache is not worth its
 upkeep."""

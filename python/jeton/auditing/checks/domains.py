@@ -9,8 +9,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics.round_trips import loses_text
 
-__all__ = ["MIN_ABOVE_WHOLE", "MIN_DOMAIN_SAVING", "MIN_DOMAIN_SHARE", "domain_foreign"]
-
 MIN_DOMAIN_SHARE = 0.02
 """Share of all tokens of a domain that is looked at. Our choice: a smaller one cannot pay for a
 route of its own."""

@@ -8,8 +8,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics.round_trips import loses_text, told_causes
 
-__all__ = ["not_utf8", "round_trip"]
-
 # Both checks have the threshold zero: one document that changes silently is one too many.
 
 

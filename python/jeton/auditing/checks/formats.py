@@ -12,8 +12,6 @@ from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Figure, Finding, Severity
 
-__all__ = ["MIN_KEYS_SHARE", "json_repeated_keys", "markup"]
-
 MIN_KEYS_SHARE = 0.05
 """Share of tokens from which a change of the format is told. Our choice: whoever reads the prompt
 has to learn the new form, which is not worth less."""

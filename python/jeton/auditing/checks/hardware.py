@@ -10,8 +10,6 @@ from jeton.economics.serving.memory_budget import memory_budget
 from jeton.economics.serving.memory_plan import changed_plan
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["MIN_ATTENTION_SHARE", "gpu_does_not_fit", "quadratic_attention"]
-
 MIN_ATTENTION_SHARE = 0.1
 """Attention's share of the prefill FLOPs at p95 from which length costs visibly more than linearly.
 Our choice: at 10%, twice the tokens cost 2.2 times the work instead of 2."""

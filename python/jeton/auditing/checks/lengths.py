@@ -10,15 +10,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding
 
-__all__ = [
-    "MIN_DOCUMENTS_FOR_TAIL",
-    "MIN_PADDING_SHARE",
-    "MIN_TAIL_RATIO",
-    "context_overflow",
-    "padding_waste",
-    "tail_length",
-]
-
 MIN_PADDING_SHARE = 0.5
 """Share of positions that padding to the longest would fill. Our choice: from half on, the larger
 part of the work of a padded batch is for nothing."""

@@ -10,8 +10,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.registry import load
 
-__all__ = ["MIN_GROWTH", "preprocessing_growth", "train_serve_mismatch"]
-
 MIN_GROWTH = 0.01
 """Share of tokens that a step adds. Our choice, as for white space: a step that is meant to clean
 should not cost."""

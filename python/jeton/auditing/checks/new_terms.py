@@ -10,8 +10,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["MAX_NEW_TERMS", "MIN_NEW_TERMS_SHARE", "terms_worth_adding"]
-
 MAX_NEW_TERMS = 1000
 """Words that are added at most. Our choice: their rows are 1% to 3% of a usual vocabulary, and a
 few hundred occurrences of each are easily found to train them."""

@@ -16,21 +16,6 @@ from jeton.economics.serving.latency import PREFILL_FLOPS_SHARE
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding
 
-__all__ = [
-    "MIN_CAPPED_SHARE",
-    "MIN_IDLE_SHARE",
-    "MIN_OVERLAP_SHARE",
-    "MIN_PADDING_SHARE",
-    "MIN_RESERVED_RATIO",
-    "answers_cut",
-    "chunk_overlap_waste",
-    "context_unused",
-    "output_reserved",
-    "padding_longest",
-    "padding_static",
-    "truncation_loss",
-]
-
 MIN_PADDING_SHARE = 0.2
 """Share of positions that are padding from which a pipeline that pads is told. Our choice: sorting
 by length or packing is some work, and leaves a few percent itself."""

@@ -12,13 +12,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.workload.counting.prefix_sketch import BLOCK_BYTES
 
-__all__ = [
-    "MIN_CACHED_SHARE",
-    "MIN_VOLATILE_SHARE",
-    "prompt_prefix_cacheable",
-    "prompt_prefix_volatile",
-]
-
 MIN_CACHED_SHARE = 0.05
 """Share of the input tokens that a cache would serve. Our choice: with a discount of 50% to 90%
 that is 2.5% to 4.5% of the input bill, for a change of a few lines."""

@@ -8,8 +8,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.billing.quotas import QuotaReport
 from jeton.findings import Figure, Finding, Severity
 
-__all__ = ["MONTHS_AHEAD", "quota_exceeded"]
-
 MONTHS_AHEAD = 3
 """Months before which a quota that growth uses up is said. Our choice: a higher limit has to be
 applied for, and a pipeline needs weeks to change."""

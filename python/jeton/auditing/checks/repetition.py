@@ -20,19 +20,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.replaying.prompts import WITHOUT_A_SPEAKER, Prompts
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = [
-    "MIN_BOILERPLATE_DOCUMENTS",
-    "MIN_BOILERPLATE_DOCUMENT_SHARE",
-    "MIN_BOILERPLATE_SHARE",
-    "MIN_NEAR_DUPLICATE_SHARE",
-    "MIN_OVERLAP_SHARE",
-    "NEAR_RESEMBLANCE",
-    "boilerplate",
-    "boilerplate_of",
-    "near_duplicate_documents",
-    "overlapping_documents",
-]
-
 MIN_BOILERPLATE_DOCUMENTS = 5
 """Different documents in which a line stands to be boilerplate. Our choice: four may be a
 series."""

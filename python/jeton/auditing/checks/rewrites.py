@@ -42,8 +42,6 @@ from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Figure, Finding, Severity
 
-__all__ = ["MIN_SHARE", "REWRITES", "RewriteCheck", "rewrite_finding"]
-
 MIN_SHARE = 0.01
 """Share of tokens from which most rewrites are told. Our choice, as for white space: the rewrite is
 cheap, but below 1% it is not worth touching text."""

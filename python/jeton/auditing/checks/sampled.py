@@ -14,8 +14,6 @@ from jeton.corpus.requests.blocks import BlockKind
 from jeton.findings import Basis
 from jeton.metrics.bootstrap import bootstrap_ratio
 
-__all__ = ["TokensSaved", "measure", "saved"]
-
 N_GROUPS = 256
 """Documents are drawn in at most so many random groups: the interval of a ratio of sums is the same
 within a few percent, and takes milliseconds."""

@@ -9,8 +9,6 @@ from jeton.auditing.evidence import Evidence
 from jeton.economics.ledger import Ledger
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["findings_of_stated_cost", "stated_cost_differs"]
-
 _N_SHOWN = 3
 
 

@@ -10,8 +10,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.result import TermReport
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["MIN_SHATTER_SHARE", "WARNING_SHATTER_SHARE", "term_shatter"]
-
 MIN_SHATTER_SHARE = 0.001
 """Extra tokens of all tokens below which the finding is silent. Our choice: one token in a
 thousand is less than the difference between two days of most workloads; the table of terms shows

@@ -8,8 +8,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.traffic import TrafficReport
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["gpu_overloaded"]
-
 _FRACTIONS = ((0.08, 0.115, "a tenth"), (0.18, 0.225, "a fifth"), (0.225, 0.28, "a quarter"),
               (0.3, 0.36, "a third"), (0.46, 0.54, "half"), (0.63, 0.7, "two thirds"),
               (0.72, 0.78, "three quarters"))  # fmt: skip

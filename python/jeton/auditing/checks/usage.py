@@ -11,20 +11,6 @@ from jeton.auditing.analyses.output import output_lengths, without_echo, without
 from jeton.auditing.evidence import DAYS_PER_YEAR, Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = [
-    "LONG_TIMES_MEDIAN",
-    "MIN_ECHO_SHARE",
-    "MIN_LONG_SHARE",
-    "MIN_OVERHEAD",
-    "MIN_REASONING_SHARE",
-    "MIN_SHOWN_SHARE",
-    "input_overhead",
-    "output_echo",
-    "output_long",
-    "price_step",
-    "reasoning_share",
-]
-
 MIN_OVERHEAD = 0.1
 """Reported input over the counted text, less 1. Our choice: a chat template is 4 to 8 tokens a
 message, below 10% of all but the shortest requests."""

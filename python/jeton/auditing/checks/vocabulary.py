@@ -10,14 +10,6 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = [
-    "MAX_UNSEEN_MASS",
-    "MIN_PARTIAL_CHARACTER_SHARE",
-    "MIN_UNUSED_SHARE",
-    "bytes_fallback",
-    "vocabulary_unused",
-]
-
 MIN_PARTIAL_CHARACTER_SHARE = 0.01
 """Share of tokens that hold only a part of a character. Our choice: an emoji here and there stays
 far below 1%; a script that the vocabulary does not know is far above."""

@@ -10,8 +10,6 @@ from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics.round_trips import loses_text
 
-__all__ = ["MIN_DECODE_SAVING", "vocabulary_too_large", "vocabulary_too_small"]
-
 MIN_DECODE_SAVING = 0.05
 """Share of the decode work that another size of vocabulary saves. Our choice, as for another
 tokenizer: below 5%, new embeddings and a new evaluation are seldom repaid."""

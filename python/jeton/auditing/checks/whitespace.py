@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["MIN_WHITESPACE_SHARE", "whitespace_runs"]
-
 MIN_WHITESPACE_SHARE = 0.01
 """Share of tokens that must go with the needless white space. Our choice: the rewrite is cheap, but
 below 1% it is not worth touching text."""

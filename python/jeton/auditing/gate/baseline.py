@@ -37,8 +37,6 @@ from jeton.errors import FormatError, JetonError, RecordError, UsageError
 from jeton.probe import probe_digest
 from jeton.registry import load
 
-__all__ = ["BASELINE_SCHEMA", "Baseline", "TokenizerIdentity"]
-
 BASELINE_SCHEMA = "jeton.baseline/3"
 
 MAX_FILE_BYTES = 256 << 20

@@ -15,8 +15,6 @@ import numpy as np
 
 from jeton._core import TextBatch, Tokenizer
 
-__all__ = ["Beginnings", "Divergence", "SharedBeginning"]
-
 _MAX_REQUESTS: Final = 512
 _HEAD_BYTES: Final = 32_768
 _SHOWN_CHARS: Final = 40

@@ -26,8 +26,6 @@ from pathlib import Path
 
 from jeton.errors import UsageError
 
-__all__ = ["EVERY_DOMAIN", "Budget", "Kind", "read_budgets"]
-
 EVERY_DOMAIN = "*"
 """Names every domain, each for itself."""
 

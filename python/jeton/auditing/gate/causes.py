@@ -23,18 +23,6 @@ from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.auditing.gate.values import QUANTILES, quantile
 from jeton.findings import Basis
 
-__all__ = [
-    "CAUSES",
-    "DOCUMENT_LABELS",
-    "KINDS",
-    "PART_LABELS",
-    "CauseEffect",
-    "Compared",
-    "causes_of",
-    "label_of",
-    "shares_of",
-]
-
 CAUSES = {
     of.NUMBER: "their number",
     of.LENGTH: "length",

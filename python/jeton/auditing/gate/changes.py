@@ -16,8 +16,6 @@ from jeton.auditing.gate.documents import Document
 from jeton.auditing.gate.matching import Matches
 from jeton.auditing.gate.rewriting import STEPS
 
-__all__ = ["ChangedDocument", "Status", "changed_documents"]
-
 
 class Status(StrEnum):
     """Fate of a document."""

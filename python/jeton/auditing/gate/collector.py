@@ -29,8 +29,6 @@ from jeton.corpus.requests.blocks import Blocks
 from jeton.workload.choice import Chosen
 from jeton.workload.counting.domains import NO_DOMAIN
 
-__all__ = ["Collected", "Collector"]
-
 _BLOCK_DOCUMENTS = 20_000
 _BLOCK_BYTES = 4 << 20
 """Rewritten texts are held for so many documents at once: some tens of megabytes at the most."""

@@ -15,8 +15,6 @@ from jeton.auditing.gate.statistics import CLASSES, BlockSums, Statistics
 from jeton.economics.billed import OUTPUT_PARTS
 from jeton.findings import Basis
 
-__all__ = ["detail"]
-
 _MAX_SHARES = 3
 """Domains, languages or models named in a sentence."""
 

@@ -19,8 +19,6 @@ from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.statistics import counts
 from jeton.errors import FormatError
 
-__all__ = ["MAX_DOCUMENTS", "Document", "DocumentTable", "document_key", "text_key"]
-
 MAX_DOCUMENTS = 10_000
 """Documents kept: about 0.5 MB of the baseline's file at the limit, most of it digests that do not
 compress."""

@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from jeton.auditing.gate.rewriting import STEPS
 
-__all__ = ["FEATURES", "Feature"]
-
 
 @dataclass(frozen=True, slots=True)
 class Feature:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-__all__ = ["ChangeInterval", "IntervalKind", "change_interval"]
-
 _CONFIDENCE_95 = 1.959963984540054
 """The 97.5th percentile of the standard normal distribution."""
 

@@ -37,8 +37,6 @@ from jeton.auditing.gate.values import domain_values
 from jeton.economics.billed import OUTPUT_PARTS
 from jeton.errors import UsageError
 
-__all__ = ["judge"]
-
 MAX_NAMED_DOCUMENTS = 10
 """Documents named for a figure: what one looks through; the baseline knows the others."""
 

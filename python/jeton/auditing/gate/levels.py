@@ -41,8 +41,6 @@ from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.auditing.gate.text_effects import ZERO, Documents, Effects, add, either, within
 from jeton.economics.billed import INPUT_PARTS, KINDS, OUTPUT_PARTS
 
-__all__ = ["FIGURES", "ChangeEffect", "Levels", "explain", "figure_of"]
-
 Level = Literal["where", "what", "price"]
 
 _TEXT_PARTS: Final = INPUT_PARTS[:-1]

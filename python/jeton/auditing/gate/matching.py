@@ -16,8 +16,6 @@ from typing import TypeAlias
 
 from jeton.auditing.gate.documents import Document, DocumentTable
 
-__all__ = ["Matches", "match_documents"]
-
 Pair: TypeAlias = tuple[Document, Document]
 
 

@@ -8,8 +8,6 @@ from fractions import Fraction
 from jeton._nearest import nearest
 from jeton.auditing.gate.budgets import Budget
 
-__all__ = ["unknown_domain", "unknown_figure"]
-
 _MAX_DOMAINS = 20
 
 _OTHER_WORDS = {

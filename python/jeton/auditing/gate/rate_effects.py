@@ -9,8 +9,6 @@ from jeton.auditing.gate.cause_names import LIST_PRICE, OF_PRICE
 from jeton.auditing.gate.side import PRICED_KINDS, BilledSide, GatePriceKey
 from jeton.auditing.gate.text_effects import ZERO, add, either
 
-__all__ = ["mean_rate", "rate_effects", "tokens_of"]
-
 
 def tokens_of(side: BilledSide, kind: str) -> int:
     """Priced tokens of a kind."""

@@ -22,8 +22,6 @@ from jeton.auditing.gate.changes import ChangedDocument
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.intervals import ChangeInterval
 
-__all__ = ["GATE_SCHEMA", "BudgetResult", "Cause", "GateResult"]
-
 GATE_SCHEMA = "jeton.gate/2"
 
 

@@ -50,8 +50,6 @@ from jeton.auditing.analyses.unicode_forms import without_mojibake
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
 from jeton.guard.cleaning import invisible
 
-__all__ = ["LINE_BREAKS", "SHARED_TEXT", "STEPS", "TEXT_STEPS", "rewritten"]
-
 MIN_CUT_SHARE = 0.1
 """Part of a text that goes when its letters are joined: half of it, where all are set apart."""
 

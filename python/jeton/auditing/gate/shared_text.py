@@ -12,8 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["SharedText"]
-
 MIN_CHARS = 40
 """Characters of a beginning or a line that is no coincidence. A heading or greeting is shorter."""
 

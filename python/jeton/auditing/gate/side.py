@@ -22,8 +22,6 @@ from jeton.economics.ledger import Ledger
 from jeton.economics.waterfall import kind_of
 from jeton.errors import FormatError
 
-__all__ = ["PRICED_KINDS", "BilledSide", "GatePriceCell", "GatePriceKey", "price_cells"]
-
 PRICED_KINDS: Final = ("fresh", "written", "cached", "output", "other")
 """Kinds of a price: three of prompt tokens, output, and everything else that is billed."""
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-__all__ = ["COMPARED_FIGURES", "in_order", "look_like_two_states"]
-
 COMPARED_FIGURES = (
     "tokens_per_document",
     "tokens_per_document_p50",

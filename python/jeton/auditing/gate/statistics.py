@@ -18,8 +18,6 @@ from typing import Any
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.errors import FormatError
 
-__all__ = ["ALL", "CLASSES", "MAX_DOMAINS", "OTHER_DOMAINS", "BlockSums", "Statistics"]
-
 ALL = ""
 """The domain of documents that have none, and the name of all domains together."""
 

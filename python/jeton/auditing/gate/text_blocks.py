@@ -18,8 +18,6 @@ from jeton.auditing.gate.statistics import CLASSES, BlockSums, Statistics
 from jeton.corpus.languages import language_class
 from jeton.corpus.requests.blocks import BlockKind
 
-__all__ = ["PART_OF_KIND", "Pending", "TextBlocks"]
-
 PART_OF_KIND: Final = {
     BlockKind.TOOL: "tools",
     BlockKind.SYSTEM: "system",

@@ -14,8 +14,6 @@ from jeton.auditing.gate.cause_names import FRAME, LANGUAGE_MIX, LENGTH, NUMBER,
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.statistics import BlockSums, Statistics
 
-__all__ = ["ZERO", "Documents", "Effects", "add", "either", "within"]
-
 ZERO = Fraction(0)
 _Key = tuple[str, str]
 Effects = dict[_Key, Fraction]

@@ -24,8 +24,6 @@ from jeton.auditing.result import AuditReport
 from jeton.findings import Figure, Severity
 from jeton.metrics.lengths import LengthSummary
 
-__all__ = ["QUANTILES", "domain_values", "quantile", "report_values", "side_values"]
-
 QUANTILES = {
     "tokens_per_document_p50": Fraction(1, 2),
     "tokens_per_document_p95": Fraction(95, 100),

@@ -28,8 +28,6 @@ from jeton.workload.counting.counts import Counts
 from jeton.workload.counting.intervals import bytes_per_token_interval, tokens_per_document_interval
 from jeton.workload.sampling.deep_sample import DeepSample
 
-__all__ = ["Facts", "Money", "measured", "money_figures", "term_reports", "workload_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:

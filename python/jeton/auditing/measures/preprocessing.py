@@ -17,8 +17,6 @@ from jeton.errors import UsageError
 from jeton.metrics.bootstrap import bootstrap_ratio
 from jeton.workload.sampling.deep_sample import DeepSample
 
-__all__ = ["StepEffect", "effects_of_preprocessing"]
-
 MAX_COMMAND_DOCUMENTS = 100
 """Documents that a command is run on: a program that starts in a tenth of a second takes ten."""
 

@@ -14,8 +14,6 @@ from jeton.economics.ledger import Ledger
 from jeton.metrics.change_points import ChangePoint, change_points
 from jeton.workload.inputs.time_tally import SUMS, TimeTally
 
-__all__ = ["LevelChange", "Span", "Timeline", "timeline_of"]
-
 MIN_DAYS = 8
 """Days from which levels are compared by the day; a shorter log is compared by the hour."""
 

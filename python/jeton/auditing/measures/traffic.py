@@ -28,8 +28,6 @@ from jeton.economics.traffic import (
 from jeton.errors import UsageError
 from jeton.workload.counting.domains import DomainReport
 
-__all__ = ["TraceOptions", "TraceSource", "load_trace", "traffic_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class TraceOptions:

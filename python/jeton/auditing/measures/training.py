@@ -13,8 +13,6 @@ from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR
 from jeton.economics.vocabulary.training_costs import break_even, training_cost
 from jeton.errors import UsageError
 
-__all__ = ["TrainingOptions", "checked_training", "training_of"]
-
 TrainingMode = Literal["pretraining", "continued", "embeddings"]
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from jeton._core import TextBatch, Tokenizer
 from jeton.workload.sampling.deep_sample import DeepSample
 
-__all__ = ["NeedlessWhitespace", "needless_whitespace", "without_needless_whitespace"]
-
 _MIN_REPEATED_SHARE = 0.002
 """Workloads with fewer repeated white-space bytes are not rewritten. At 4 bytes a token, 0.2% of
 the bytes are at most 0.8% of the tokens, below the threshold of the finding (1%)."""

@@ -14,8 +14,6 @@ from jeton.economics.billing.bill import BillReport, reconcile
 from jeton.economics.ledger import Ledger
 from jeton.errors import UsageError
 
-__all__ = ["BillSource", "load_bill", "reconciled"]
-
 BillSource = str | os.PathLike[str] | Decimal | int | float
 """A file of a bill, or its total in USD."""
 

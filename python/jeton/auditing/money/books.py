@@ -19,8 +19,6 @@ from jeton.economics.waterfall import usd_of_kinds, weakest
 from jeton.findings import Basis
 from jeton.workload.counting.counts import Counts
 
-__all__ = ["Books"]
-
 
 @dataclass(frozen=True, slots=True)
 class Books:

@@ -27,13 +27,6 @@ from jeton.economics.billing.closed import stand_in
 from jeton.economics.ledger import Ledger
 from jeton.workload.counting.block_tokens import N_KINDS
 
-__all__ = [
-    "BilledBreakdown",
-    "LoggedUsage",
-    "decomposition_of_documents",
-    "decomposition_of_logs",
-]
-
 FRAME_QUANTILE = 0.05
 """Tokens beside the text that all but one request in twenty have are taken for a frame in front of
 it (tools, a preamble); what a request has beyond them (pictures, files) stands behind its text."""

@@ -32,8 +32,6 @@ from jeton.economics.waterfall import (
 from jeton.findings import Basis, Figure
 from jeton.workload.counting.domains import NO_DOMAIN
 
-__all__ = ["domain_bills_of", "trade_off_of", "waterfall_of", "what_if_of"]
-
 _MTOK = Decimal(1_000_000)
 
 

@@ -16,8 +16,6 @@ from jeton.metrics import LengthCounts
 from jeton.workload.counting.counts import Counts
 from jeton.workload.inputs.log_pricing import with_traffic
 
-__all__ = ["factor_of", "ledger_of_documents", "ledger_of_lengths"]
-
 
 def factor_of(money: MoneyTokenizer) -> Decimal:
     """Tokens of the model for each counted one: 1 for its own tokenizer, else a stand-in's."""

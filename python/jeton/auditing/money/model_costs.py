@@ -12,8 +12,6 @@ from jeton.errors import CatalogError
 from jeton.findings import Basis, Figure
 from jeton.workload.counting.counts import Counts
 
-__all__ = ["model_costs"]
-
 
 def model_costs(
     counts: Counts, facts: Facts, tokenizers: tuple[TokenizerReport, ...]

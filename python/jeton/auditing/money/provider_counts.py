@@ -23,8 +23,6 @@ from jeton.economics.waterfall import usd_of_kinds
 from jeton.errors import CatalogError, UsageError
 from jeton.workload.inputs.requests import RequestEvidence
 
-__all__ = ["provider_count_of"]
-
 MIN_MODEL_SHARE = 0.5
 """Share of the requests that one model must have for it to be the one that is calibrated where no
 model was named; as for the price that logs give."""

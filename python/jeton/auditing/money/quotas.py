@@ -13,8 +13,6 @@ from jeton.findings import Basis
 from jeton.metrics import LengthCounts
 from jeton.workload.inputs.requests import RequestEvidence
 
-__all__ = ["MIN_TIMED_SHARE", "has_limit", "quota_of"]
-
 MIN_TIMED_SHARE = 0.95
 """Share of the requests that need a time for the log's own minutes to be the traffic's: with fewer,
 the busiest minute would miss requests, and the rate is judged instead. A judgement."""

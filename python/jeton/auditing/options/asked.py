@@ -18,15 +18,6 @@ from jeton.economics.ledger import parse_period
 from jeton.errors import UsageError
 from jeton.workload.inputs.log_pricing import PricingOptions
 
-__all__ = [
-    "check_number",
-    "check_quota",
-    "distinct_terms",
-    "prices_of",
-    "pricing_of",
-    "tokenizers_of",
-]
-
 
 def check_number(name: str, value: float | None, *, above_zero: bool) -> None:
     """Refuse a number that is below 0, not finite or, if it must be above 0, 0."""

@@ -27,8 +27,6 @@ from jeton.workload.inputs.portions import Domains
 from jeton.workload.sampling.deep_sample import DEEP_SAMPLE_BYTES
 from jeton.workload.sampling.passages import SAMPLE_CHARS
 
-__all__ = ["AuditOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:

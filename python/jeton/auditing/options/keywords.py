@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-__all__ = ["keywords_of"]
-
 _Given = ParamSpec("_Given")
 _Options = TypeVar("_Options")
 _First = TypeVar("_First")

@@ -21,15 +21,6 @@ from jeton.errors import CatalogError
 from jeton.progress import OnProgress
 from jeton.workload.sampling.deep_sample import DeepSample
 
-__all__ = [
-    "LogOptions",
-    "completed",
-    "mean_answer",
-    "open_logs",
-    "template_renderer",
-    "timed",
-]
-
 MIN_MODEL_SHARE = 0.5
 """Share of the requests that one model must have for the rules of its provider to be shown."""
 

@@ -16,15 +16,6 @@ from jeton.findings import Basis
 from jeton.registry import load
 from jeton.registry.model_families import SharedTokenizer, family_of
 
-__all__ = [
-    "ModelTokenizer",
-    "is_same",
-    "load_or_none",
-    "model_of_price",
-    "tokenizer_of_facts",
-    "tokenizer_of_model",
-]
-
 _PROBE = (
     "The quick brown fox jumps over the lazy dog; it's 12,345.67 EUR (or 9 %) on 2026-10-31.\n"
     "def add(a: int, b: int) -> int:\n    return a + b  # two spaces\n\n\tTabs, too.\r\n"

@@ -21,8 +21,6 @@ from jeton._nearest import nearest
 from jeton.auditing.options.preprocessing_steps import step_named
 from jeton.errors import UsageError
 
-__all__ = ["Padding", "Pipeline", "TruncationSide", "pipeline_of", "read_pipeline"]
-
 Padding: TypeAlias = Literal["static", "longest", "none"]
 """``static``: every sequence to ``max_length``; ``longest``: to the longest of its batch;
 ``none``: not at all (packed, or engines with variable lengths)."""

@@ -11,8 +11,6 @@ from types import MappingProxyType
 from jeton._nearest import fold, nearest
 from jeton.errors import UsageError
 
-__all__ = ["STEPS", "Step", "step_named"]
-
 Step = Callable[[str], str]
 
 

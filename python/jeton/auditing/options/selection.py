@@ -23,8 +23,6 @@ from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, several
 from jeton.workload.choice import Chosen, choose_tokenizers
 
-__all__ = ["FALLBACK", "MoneyTokenizer", "Selection", "is_given", "select"]
-
 FALLBACK = "jeton-general-32k"
 """Bundled with the package: counts the text of logs whose models' tokenizers are not at hand."""
 

@@ -22,8 +22,6 @@ from jeton.auditing.replaying.prompts import Prompts
 from jeton.auditing.replaying.requests import BilledRequests
 from jeton.catalog.caches import CacheRule
 
-__all__ = ["ReplayedCache", "replayed_cache"]
-
 CUT_CHARS = 256
 """Characters between two cuts inside a message: some 64 tokens, half a step of OpenAI's cache."""
 

@@ -23,8 +23,6 @@ from jeton.economics.remedies import LedgerChange, Part, Remedy
 from jeton.findings import Basis, Finding, Severity
 from jeton.metrics.bootstrap import bootstrap_ratio
 
-__all__ = ["carried_out"]
-
 _STAGES: Mapping[str, int] = {
     "duplicate-documents": 0,
     "prompt-prefix-volatile": 2,

@@ -15,8 +15,6 @@ from jeton.economics.remedies import LedgerChange, Remedy
 from jeton.findings import Basis
 from jeton.workload.inputs.requests import RequestEvidence
 
-__all__ = ["MendedRows", "cache_remedies", "finding_of_verdict", "mended_rows"]
-
 _DIGITS = 60
 
 

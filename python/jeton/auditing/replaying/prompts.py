@@ -20,8 +20,6 @@ from jeton.auditing.analyses.rewriting import (
 from jeton.corpus.requests.blocks import BlockKind
 from jeton.workload.sampling.deep_sample import SampleDocument
 
-__all__ = ["NOT_TOOLS", "WITHOUT_A_SPEAKER", "Prompts"]
-
 NOT_TOOLS = frozenset(kind for kind in BlockKind if kind is not BlockKind.TOOL)
 """Blocks whose text is known letter by letter: definitions of tools are written anew by readers."""
 

@@ -27,8 +27,6 @@ from jeton.auditing.replaying.requests import BilledRequests
 from jeton.corpus.requests.blocks import BlockKind
 from jeton.findings import Finding
 
-__all__ = ["Replayable", "remedy_of"]
-
 
 class Replayable(Protocol):
     """A remedy that can be carried out on logged requests."""

@@ -20,8 +20,6 @@ from jeton.catalog.caches import CacheRule
 from jeton.economics.billed import cut_by_cache
 from jeton.economics.ledger import Ledger
 
-__all__ = ["BilledRequests", "Columns", "amounts_of_ledger"]
-
 Columns = Any
 """Rows of usage (`jeton.economics.ledger.rows.UsageColumns`), a dataclass."""
 

@@ -19,8 +19,6 @@ from jeton.catalog.caches import CacheRule, cache_rules_for
 from jeton.economics.billed import TextCount
 from jeton.economics.ledger import Ledger, LedgerBuilder, UsageRows
 
-__all__ = ["documents_as_requests", "logged_requests"]
-
 _DAY_S = 86_400
 
 ROUNDING = 0.5

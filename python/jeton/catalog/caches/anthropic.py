@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from jeton.catalog.caches.rule import CacheProvider, CacheRule, RuleRow
 
-__all__ = ["ANTHROPIC"]
-
 _PAGE = "platform.claude.com/docs/en/build-with-claude/prompt-caching"
 _MODELS = {
     512: (

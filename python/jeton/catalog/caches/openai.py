@@ -7,8 +7,6 @@ from datetime import date
 
 from jeton.catalog.caches.rule import CacheProvider, CacheRule, RuleRow
 
-__all__ = ["OPENAI"]
-
 _PAGE = "developers.openai.com/api/docs/guides/prompt-caching, read 2026-11-21"
 
 _MINUTES = CacheRule(

@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from jeton.catalog.caches.rule import CacheProvider, CacheRule, RuleRow
 
-__all__ = ["DEEPSEEK", "GOOGLE", "MISTRAL", "NOVA", "OWN_SERVER", "QWEN", "UNKNOWN", "XAI"]
-
 
 def _automatic(name: str, source: str, *, least: int = 1024, step: int = 1) -> CacheRule:
     return CacheRule(

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
-__all__ = ["CacheProvider", "CacheRule", "RuleRow"]
-
 
 @dataclass(frozen=True, slots=True)
 class CacheRule:

@@ -10,8 +10,6 @@ from typing import ClassVar, Literal, Self
 from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.model_families import ModelClass
 
-__all__ = ["CacheRow", "Layer", "Mixer", "Mlp", "Pairs", "Part", "Role", "Split", "State"]
-
 Role = Literal["embedding", "attention", "mlp", "experts", "gate", "norms", "head", "vision", "mtp"]
 Split = Literal["even", "heads", "whole"]
 """Division of a tensor among GPUs: evenly, by key-value heads, or each holds it whole."""

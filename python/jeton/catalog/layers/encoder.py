@@ -8,8 +8,6 @@ from typing import ClassVar
 from jeton.catalog.layers.attention import FullAttention
 from jeton.catalog.layers.base import CacheRow, Pairs, Part
 
-__all__ = ["BidirectionalAttention", "CrossAttention"]
-
 
 @dataclass(frozen=True, slots=True)
 class BidirectionalAttention(FullAttention):

@@ -10,8 +10,6 @@ from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.layers.base import CacheRow, Mixer, Pairs, Part
 from jeton.catalog.model_families import ModelClass
 
-__all__ = ["LatentAttention", "SparseLatentAttention"]
-
 
 @dataclass(frozen=True, slots=True)
 class LatentAttention(Mixer):

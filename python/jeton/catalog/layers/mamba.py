@@ -9,8 +9,6 @@ from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.layers.base import Mixer, Part, State
 from jeton.catalog.model_families import ModelClass
 
-__all__ = ["Mamba", "Mamba2"]
-
 
 @dataclass(frozen=True, slots=True)
 class Mamba(Mixer):

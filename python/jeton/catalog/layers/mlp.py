@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from jeton.catalog.layers.base import Mlp, Part
 
-__all__ = ["DenseMlp", "Mixture"]
-
 _GATED = ("gate_proj", "up_proj", "down_proj")
 _PLAIN = ("up_proj", "down_proj")
 

@@ -17,8 +17,6 @@ from jeton.cli.adapt.json_place import (
 if TYPE_CHECKING:
     from jeton.adapt.weights.applying import Applied
 
-__all__ = ["apply"]
-
 _N_SHOWN = 40
 _SCHEMA = {"schema_version": "jeton.adapt_apply/1"}
 # A test holds these names equal to those of the library, which is imported only when it is needed.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from jeton.adapt.extending import Extended
     from jeton.adapt.saving import SavedChange
 
-__all__ = ["extend"]
-
 _N_SHOWN = 10
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["parse_ids"]
-
 _MAX_IDS = 1 << 20
 
 

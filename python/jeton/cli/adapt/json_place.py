@@ -12,8 +12,6 @@ from jeton._plain import strict_json
 from jeton.cli import outputs
 from jeton.errors import UsageError
 
-__all__ = ["JsonPlaceCommand", "check_json_place", "json_place_option", "with_names", "write_json"]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OURS = '"schema_version": "jeton.'
 """Each file that these commands write has it near its start."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from jeton.adapt.migration import MigrationPlan
     from jeton.economics.ledger import Ledger
 
-__all__ = ["plan"]
-
 
 @click.command(cls=JsonPlaceCommand)
 @click.argument("inputs", nargs=-1, required=True)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from jeton.adapt.pruning import Pruned
     from jeton.adapt.saving import SavedChange
 
-__all__ = ["prune"]
-
 _N_SHOWN = 10
 
 

@@ -15,8 +15,6 @@ from jeton.cli.progress import progress_bar
 if TYPE_CHECKING:
     from jeton.adapt.reading import HeldOutText, Reading
 
-__all__ = ["held_out_json", "reading_of", "reading_options", "say_held_out"]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

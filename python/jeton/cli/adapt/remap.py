@@ -15,8 +15,6 @@ from jeton.cli.adapt.json_place import (
     write_json,
 )
 
-__all__ = ["remap"]
-
 
 @click.command(cls=JsonPlaceCommand)
 @click.argument("files", nargs=-1, required=True)

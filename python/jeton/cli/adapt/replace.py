@@ -14,8 +14,6 @@ from jeton.cli.adapt.json_place import (
 from jeton.cli.adapt.saved import change_json, write_file_names, written_files
 from jeton.cli.adapt.sources import refuse_source
 
-__all__ = ["replace"]
-
 
 @click.command(cls=JsonPlaceCommand)
 @click.argument("old_name", metavar="OLD")

@@ -9,8 +9,6 @@ from jeton.cli import streams
 if TYPE_CHECKING:
     from jeton.adapt.saving import SavedChange
 
-__all__ = ["change_json", "write_file_names", "written_files"]
-
 
 def change_json(schema: str, saved: SavedChange) -> dict[str, Any]:
     """Return the fields that begin the JSON of each such command."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from jeton.adapt.shadowing import PairedDifference, Shadow, Side, Stage
     from jeton.economics.ledger import Ledger, NotPriced
 
-__all__ = ["shadow"]
-
 
 @click.command(cls=JsonPlaceCommand)
 @click.argument("inputs", nargs=-1, required=True)

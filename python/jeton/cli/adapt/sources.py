@@ -6,8 +6,6 @@ from pathlib import Path
 
 from jeton.errors import UsageError
 
-__all__ = ["refuse_source"]
-
 
 def refuse_source(output: str, *sources: str) -> None:
     """Refuses an output that is a source, holds one, or is a file of one.

@@ -21,8 +21,6 @@ from jeton.cli.finite import FiniteRange
 if TYPE_CHECKING:
     from jeton.adapt.term_worth import TermWorth
 
-__all__ = ["terms"]
-
 _N_SHOWN = 25
 
 

@@ -12,8 +12,6 @@ from jeton.cli.adapt.json_place import (
     write_json,
 )
 
-__all__ = ["verify"]
-
 EXIT_PROVEN, EXIT_FOUND = 0, 1
 
 

@@ -11,8 +11,6 @@ from jeton.cli.option_groups import OptionGroup
 if TYPE_CHECKING:
     from jeton.cluster import RayTasks
 
-__all__ = ["CLUSTER", "ClusterSettings"]
-
 
 @dataclass(slots=True)
 class ClusterSettings:

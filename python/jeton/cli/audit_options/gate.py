@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from jeton.auditing import AuditReport
     from jeton.auditing.gate import Baseline, Budget, Collector, GateResult
 
-__all__ = ["GATE", "AuditGate"]
-
 EXIT_PASSED, EXIT_EXCEEDED = 0, 1
 
 

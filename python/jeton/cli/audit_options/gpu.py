@@ -11,8 +11,6 @@ from jeton.cli.finite import FiniteRange
 from jeton.cli.memory_options import MEMORY_OPTIONS, memory_plan, no_plan_options, plan_for
 from jeton.cli.option_groups import OptionGroup
 
-__all__ = ["GPU", "GpuSettings"]
-
 
 @dataclass(slots=True)
 class GpuSettings:

@@ -15,8 +15,6 @@ from jeton.cli.option_groups import OptionGroup
 if TYPE_CHECKING:
     from jeton.corpus.sampling import Sampling
 
-__all__ = ["INPUTS", "InputSettings"]
-
 
 @dataclass(slots=True)
 class InputSettings:

@@ -14,8 +14,6 @@ from jeton.cli.option_groups import OptionGroup
 if TYPE_CHECKING:
     from jeton.economics.tradeoff import Limits
 
-__all__ = ["LIMITS", "LimitSettings"]
-
 _BYTES_PER_GB = 10**9
 
 

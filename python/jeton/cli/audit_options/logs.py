@@ -12,8 +12,6 @@ from jeton.cli.option_groups import OptionDecorator, OptionGroup
 if TYPE_CHECKING:
     from jeton.auditing import LogOptions
 
-__all__ = ["LOGS", "LogSettings"]
-
 
 @dataclass(slots=True)
 class LogSettings:

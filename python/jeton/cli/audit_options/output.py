@@ -14,8 +14,6 @@ from jeton.cli.option_groups import OptionGroup
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
 
-__all__ = ["OUTPUT", "OutputSettings"]
-
 
 @dataclass(slots=True)
 class OutputSettings:

@@ -12,8 +12,6 @@ from jeton.cli.option_groups import OptionGroup
 if TYPE_CHECKING:
     from jeton.auditing import Pipeline
 
-__all__ = ["PIPELINE", "PipelineSettings"]
-
 _TOKENS = click.IntRange(min=1)
 
 _SAME_NAME = (

@@ -13,8 +13,6 @@ from jeton.cli.option_groups import OptionGroup
 if TYPE_CHECKING:
     from jeton.economics.billing.quotas import Quota
 
-__all__ = ["PRICE", "PriceSettings"]
-
 _TOKENS = click.IntRange(min=1)
 
 

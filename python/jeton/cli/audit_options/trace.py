@@ -13,8 +13,6 @@ from jeton.cli.option_groups import OptionGroup
 if TYPE_CHECKING:
     from jeton.auditing import TraceOptions
 
-__all__ = ["TRACE", "TraceSettings"]
-
 
 @dataclass(slots=True)
 class TraceSettings:

@@ -13,8 +13,6 @@ from jeton.cli.option_groups import OptionGroup
 if TYPE_CHECKING:
     from jeton.auditing import TrainingOptions
 
-__all__ = ["TRAINING", "TrainingSettings"]
-
 _BYTES_PER_GB = 10**9
 
 

@@ -19,8 +19,6 @@ from jeton.errors import EmptyCorpusError, UsageError
 if TYPE_CHECKING:
     from jeton.guard import Policy, ScanReport
 
-__all__ = ["scan"]
-
 _SECTIONS = {
     "Most used": ("policy", "show", "fix", "output"),
     "Input": (

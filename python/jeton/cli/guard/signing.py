@@ -8,8 +8,6 @@ import click
 
 from jeton.cli import options, outputs, streams
 
-__all__ = ["sign", "verify"]
-
 
 def _signature_of(lock: str, signature: str | None) -> str:
     return signature or f"{lock}.sig"

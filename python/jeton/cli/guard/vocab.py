@@ -11,8 +11,6 @@ from jeton.cli import options, outputs, streams, tables
 if TYPE_CHECKING:
     from jeton.guard import VocabularyReport
 
-__all__ = ["vocab"]
-
 
 @click.command()
 @click.argument("tokenizer", metavar="T")

@@ -27,8 +27,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.economics.admission import Policy
 
-__all__ = ["admission"]
-
 _SECTIONS = {
     "Most used": ("model", "gpu", "objective", "ttft", "tpot", "html", "json_file"),
     "Traffic": ("rate", "strict", "seeds", "requests", "window", "loads"),

@@ -19,8 +19,6 @@ from jeton.cli.plan.options import (
 )
 from jeton.cli.plan.writing import write_plan
 
-__all__ = ["chunks"]
-
 _SECTIONS = {
     "Most used": ("model", "gpu", "tpot", "prompt_tokens", "output_tokens", "html", "json_file"),
     "Steps": ("running", "load", "step_overhead_ms", "max_buckets", "multiple"),

@@ -24,8 +24,6 @@ from jeton.cli.plan.options import (
 from jeton.cli.plan.writing import write_plan
 from jeton.cli.progress import progress_bar
 
-__all__ = ["fleet"]
-
 _SECTIONS = {
     "Most used": ("model", "gpus", "ttft", "tpot", "html", "json_file"),
     "Traffic": ("rate", "strict", "speed", "seconds", "window"),

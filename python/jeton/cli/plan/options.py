@@ -15,18 +15,6 @@ from jeton.cli.finite import FiniteRange
 if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
 
-__all__ = [
-    "NumberList",
-    "Rented",
-    "Usd",
-    "above_zero",
-    "limit_options",
-    "model_option",
-    "read_traffic",
-    "step_overhead_option",
-    "trace_options",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 above_zero = FiniteRange(min=0, min_open=True, max=1e9)

@@ -10,8 +10,6 @@ from jeton.cli import outputs, streams, tables
 if TYPE_CHECKING:
     from jeton.report.result_page import PageTable
 
-__all__ = ["write_plan"]
-
 
 def write_plan(
     *,

@@ -13,8 +13,6 @@ from jeton.cli.finite import FiniteRange
 if TYPE_CHECKING:
     from jeton.estimating.calibrated import CountModel
 
-__all__ = ["calibrate"]
-
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True)

@@ -15,8 +15,6 @@ from jeton.cli.predict.options import history_options
 if TYPE_CHECKING:
     from jeton.planning.prediction.memory import MemoryPrediction
 
-__all__ = ["memory"]
-
 _GIB = 2**30
 _FEW = 5
 

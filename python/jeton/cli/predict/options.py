@@ -9,8 +9,6 @@ import click
 
 from jeton.cli.finite import FiniteRange
 
-__all__ = ["history_options"]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

@@ -14,8 +14,6 @@ from jeton.cli.predict.options import history_options
 if TYPE_CHECKING:
     from jeton.planning.prediction import OutputPrediction, RouteCoverage
 
-__all__ = ["output"]
-
 _MOST_ROWS = 20
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from jeton.economics.billing.calibration import Calibration
     from jeton.estimating.calibrated import CountModel
 
-__all__ = ["tokens"]
-
 _CHUNK = 1 << 20
 _QUICK_SECONDS = 0.25
 """Time below which encoding everything is nothing to be saved."""

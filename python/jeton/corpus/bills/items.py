@@ -7,8 +7,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-__all__ = ["CENT", "Bill", "BillItem", "What"]
-
 What = Literal["input", "cache_read", "cache_write", "output", "request", "search", "other"]
 """Item that a line charges for: prompt tokens at the full rate, read from a cache, written to one;
 generated tokens; requests; searches by the provider; anything else (tools, tax, credits)."""

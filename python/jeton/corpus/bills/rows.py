@@ -18,18 +18,6 @@ from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton._foreign import json_of
 from jeton.errors import LimitError, RecordError, UsageError
 
-__all__ = [
-    "CURRENCIES",
-    "DELIMITER",
-    "MAX_BILL_BYTES",
-    "day_of",
-    "decimal_of",
-    "folded",
-    "read_amount",
-    "read_text",
-    "rows_of",
-]
-
 MAX_BILL_BYTES = 256 * 1024 * 1024
 """A larger file is refused: a bill by model and day has kilobytes, and this is read at once."""
 

@@ -10,8 +10,6 @@ from array import array
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-__all__ = ["MAX_ANSWERS", "AnswerIdentity", "AnswerIndex", "KnownAnswer"]
-
 MAX_ANSWERS: Final = 1_000_000
 """Requests back to the earliest answer that is compared; some 150 bytes each, twice as many."""
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 
-__all__ = ["BlockKind", "Blocks", "kinds_of_last_turn", "may_have_passages", "passages_in"]
-
 
 class BlockKind(IntEnum):
     """Kind of a block, in the order in which the parts of a request are sent."""

@@ -20,8 +20,6 @@ from jeton.corpus.requests.reading import ReadOptions, RecordReader
 from jeton.corpus.requests.rows import ReadEvents, ReadRequest, Reported, Row
 from jeton.corpus.requests.usage import Usage
 
-__all__ = ["CHUNK_BYTES", "ChunkReader", "LineChunk", "Note", "line_chunks", "records_of_chunk"]
-
 CHUNK_BYTES: Final = 1 << 20
 """1 MiB of lines: a thousand records, so that asking costs little, and little to hold."""
 

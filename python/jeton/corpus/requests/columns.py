@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from jeton.corpus.requests.blocks import Blocks
     from jeton.corpus.requests.sent import SentBlocks
 
-__all__ = ["STANDARD", "UNKNOWN", "ColumnsBuilder", "Correction", "RequestBatch", "RequestColumns"]
-
 UNKNOWN: Final = -1
 """A count that the log does not state."""
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["DOUBTS", "MAX_TOKENS", "Report", "Watch", "count_of", "milliseconds_of"]
-
 MAX_TOKENS: Final = 100_000_000
 """A count above this is a mistake, in tokens: ten times the longest context window published for a
 model in production (Llama 4 Scout, 10 million; ai.meta.com, 2025-04-05)."""

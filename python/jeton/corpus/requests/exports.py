@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["rows_of_bucket"]
-
 _TIMES: Final = ("start_time", "starting_at", "start_time_iso")
 
 

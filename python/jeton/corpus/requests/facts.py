@@ -30,16 +30,6 @@ from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_fla
 from jeton.corpus.requests.variants import searches_of_gateway, variant_of
 from jeton.dimensions import NOT_BILLED
 
-__all__ = [
-    "is_unbilled_refusal",
-    "miss_reason_of",
-    "read_facts",
-    "take_beside",
-    "usage_of_amounts",
-    "usage_of_mapping",
-    "with_facts",
-]
-
 _FIRST_FAILING_STATUS: Final = 400
 _FAILED_STATUS: Final = ("error", "failed", "failure")
 _FAILED_TYPES: Final = ("errored", "expired", "canceled", "error")

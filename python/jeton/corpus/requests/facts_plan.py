@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from jeton.corpus.requests.counts import MAX_SUMMED, MAX_TOKENS
 from jeton.corpus.requests.fields import Fields
 
-__all__ = ["FactsPlan", "Places", "plan_of"]
-
 Places: TypeAlias = tuple[tuple[Any, Fields], tuple[Any, Fields], tuple[Any, Fields]]
 """Response, request and record, each with the known names that it has."""
 

@@ -14,16 +14,6 @@ from typing import Any, Final, NamedTuple
 
 from jeton.corpus.requests.usage_names import FLAT_PATHS, snake
 
-__all__ = [
-    "FIELD_TABLES",
-    "NO_FIELDS",
-    "FieldNames",
-    "Fields",
-    "UsagePlace",
-    "fields_of",
-    "is_known_column",
-]
-
 PROMPT_FIELDS: Final = ("prompt", "input", "query", "question", "text", "instruction", "inputs")
 """Plain records: where what was sent is looked for, in this order."""
 

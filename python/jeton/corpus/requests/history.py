@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from jeton.corpus.requests.columns import ColumnsBuilder, RequestColumns
 from jeton.corpus.requests.usage import Usage
 
-__all__ = ["MAX_ROWS", "HandedOut", "History", "with_usage"]
-
 MAX_ROWS: Final = 1_000_000
 """Rows before the last batch that can still be corrected, as many as are joined (``answers``).
 About 120 bytes each, shared with who keeps the columns."""

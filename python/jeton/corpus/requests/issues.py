@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from jeton.corpus.names import printable
 
-__all__ = ["ISSUE_KINDS", "IssueLog", "LogIssue", "Place"]
-
 MAX_EXAMPLES = 5
 """Places kept of each kind: what one looks up before one knows the pattern."""
 

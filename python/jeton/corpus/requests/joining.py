@@ -23,16 +23,6 @@ from jeton.corpus.requests.answers import MAX_CHAIN, AnswerIdentity, AnswerIndex
 from jeton.corpus.requests.parsed import SpanPlace
 from jeton.corpus.requests.rows import ReadRequest, Row
 
-__all__ = [
-    "JOINED_KINDS",
-    "MAX_SPANS",
-    "JoinState",
-    "Joiner",
-    "KnownSpan",
-    "KnownTrace",
-    "ReplacedRow",
-]
-
 MAX_SPANS: Final = 200_000
 """Spans read since a trace had its last one, until it is given up; about 300 bytes each."""
 

@@ -12,8 +12,6 @@ from jeton.corpus.requests.agents import AGENTS
 from jeton.corpus.requests.fields import MAX_NAME_CHARS, SPAN_COLUMNS, Fields
 from jeton.corpus.requests.usage_names import snake
 
-__all__ = ["AGENTS_BY_KIND", "STATEFUL", "kinds_of"]
-
 AGENTS_BY_KIND: Final = {agent.kind: agent for agent in AGENTS}
 
 STATEFUL: Final = frozenset({"piece", "bedrock-event", *AGENTS_BY_KIND})

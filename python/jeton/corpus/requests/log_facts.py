@@ -14,8 +14,6 @@ from jeton.corpus.requests.messages import OVERHEAD_SOURCE
 from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
 from jeton.errors import EmptyCorpusError
 
-__all__ = ["UNREADABLE_WORDS", "LogFacts", "PartEdges", "empty_log"]
-
 _MAX_SHOWN: Final = 10
 
 

@@ -18,8 +18,6 @@ from jeton.corpus.requests.parsed import ParsedRequest, Report, SpanPlace, first
 from jeton.corpus.requests.providers import provider_id
 from jeton.corpus.requests.shapes import parse_record
 
-__all__ = ["parse_langfuse", "parse_langsmith"]
-
 _CALLS: Final = ("generation", "embedding", "llm")
 
 

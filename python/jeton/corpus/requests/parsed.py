@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from jeton.corpus.requests.messages import CountedChat
 from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage
 
-__all__ = ["ParsedRequest", "Report", "SpanPlace", "first", "is_messages"]
-
 Report = Callable[[str, str], None]
 """Called with the kind of an issue and its detail."""
 

@@ -24,8 +24,6 @@ from jeton.corpus.requests.reading import JOINED_PIECES, ReadOptions, RecordRead
 from jeton.corpus.requests.rows import ReadEvents, ReadRequest
 from jeton.corpus.requests.shapes import parse_record
 
-__all__ = ["RecordParser"]
-
 MAX_OPEN_ANSWERS: Final = 256
 """Streamed answers whose pieces are waited for at a time."""
 

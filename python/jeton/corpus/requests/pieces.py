@@ -13,8 +13,6 @@ from typing import Any, Final
 from jeton._foreign import json_of
 from jeton.corpus.requests.fields import Fields, fields_of
 
-__all__ = ["PIECE_KINDS", "Answer", "answer_of", "piece_kind", "pieces_of_text", "unwrapped_piece"]
-
 PIECE_KINDS: Final[dict[str, str]] = {
     "openai": "`object` ends with `.chunk`",
     "responses": "`type` begins with `response.`",

@@ -23,8 +23,6 @@ from jeton.corpus.requests.chunks import LineChunk, Note, line_chunks, records_o
 from jeton.corpus.requests.reading import ReadOptions
 from jeton.corpus.requests.worker import packed_options
 
-__all__ = ["MAX_PROCESSES", "ReadingPool", "processes_for"]
-
 MAX_PROCESSES: Final = 16
 """More of them would wait for the one that takes what they read."""
 

@@ -10,8 +10,6 @@ import re
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["ALIASES", "provider_id", "provider_of_answer", "provider_of_model", "provider_of_url"]
-
 ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "anthropic": ("claude", "anthropic-api"),
     "aws": (

@@ -34,8 +34,6 @@ from jeton.corpus.requests.usage import UNKNOWN_USAGE
 from jeton.corpus.times import TimeUnit, parse_time
 from jeton.errors import JetonError
 
-__all__ = ["JOINED_PIECES", "ReadOptions", "RecordReader", "Turns"]
-
 Turns: TypeAlias = Literal["last", "each"]
 
 MAX_TURNS: Final = 1_000

@@ -24,15 +24,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.corpus.requests.pool import ReadingPool
 
-__all__ = [
-    "PIECE_BYTES",
-    "RecordFormat",
-    "files_or_records",
-    "read_records",
-    "record_format_of",
-    "records_of_file",
-]
-
 RecordFormat: TypeAlias = Literal["auto", "jsonl", "json", "csv", "parquet"]
 
 PIECE_BYTES: Final = 4 << 20

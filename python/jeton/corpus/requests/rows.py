@@ -7,8 +7,6 @@ from typing import NamedTuple
 from jeton.corpus.requests.parsed import SpanPlace
 from jeton.corpus.requests.usage import Usage
 
-__all__ = ["ReadEvents", "ReadRequest", "Reported", "Row"]
-
 
 class Row(NamedTuple):
     """One request as it enters a batch."""

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from jeton.corpus.requests.parsing import RecordParser
     from jeton.corpus.requests.shards import LogPart
 
-__all__ = [
-    "PartEntry",
-    "PartExit",
-    "PartRow",
-    "PartState",
-    "PartSummary",
-    "can_be_apart",
-    "entries",
-    "stable_hash",
-]
-
 
 def stable_hash(value: Any) -> int:
     """64 bits of strings, numbers and tuples of them, the same in every process."""

@@ -18,19 +18,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "N_FACTS",
-    "PartKind",
-    "Reason",
-    "SentBlocks",
-    "SentChat",
-    "compact_json",
-    "name_key",
-    "packed",
-    "path_of",
-    "plain_value",
-]
-
 PIECE_CHARS: Final = 1024
 """Characters of a piece: some 256 tokens, two steps of OpenAI's cache."""
 

@@ -18,8 +18,6 @@ from jeton.corpus.requests.messages import chat_of, text_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report, first, is_messages
 from jeton.corpus.requests.pieces import answer_of, piece_kind, pieces_of_text
 
-__all__ = ["SHAPES", "parse_record"]
-
 SHAPES: Final[dict[str, str]] = {
     "openai-chat": "`messages` with `choices`, or with a `model` and nothing of Anthropic's",
     "openai-responses": "`input` with `instructions` or a response whose `object` is `response`",

@@ -16,8 +16,6 @@ from jeton.corpus.json_records import looks_like_values
 from jeton.corpus.objects import read_range
 from jeton.corpus.requests.records import PIECE_BYTES, RecordFormat, record_format_of
 
-__all__ = ["LogPart", "LogShard", "lines_before", "parts_of", "pieces_of_range", "plan_shards"]
-
 SHARD_BYTES: Final = 128 << 20
 """128 MiB: some ten seconds of work, which is what a worker that dies loses."""
 

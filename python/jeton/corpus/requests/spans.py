@@ -35,8 +35,6 @@ from jeton.corpus.requests.usage_names import (
 )
 from jeton.corpus.requests.usage_paths import UsageAmounts, collect
 
-__all__ = ["USAGE_PREFIXES", "as_span", "parse_span", "spans_of_export"]
-
 CALL_OPERATIONS: Final = frozenset(
     {"chat", "text_completion", "generate_content", "completion", "embeddings"}
 )

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from jeton.corpus.requests.counts import Report
 
-__all__ = ["nanousd_of", "stated_facts"]
-
 MAX_USD: Final = 100_000
 """USD of one record; more is a mistake: a hundred million tokens at the dearest rate of the list
 (600 USD a million) cost less."""

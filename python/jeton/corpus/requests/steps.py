@@ -15,8 +15,6 @@ from typing import Any, Final
 from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.usage import Usage
 
-__all__ = ["with_steps"]
-
 MAX_STEPS: Final = 10_000
 _SUMMED: Final = ("message", "fallback_message")
 """Kinds of steps that the sum above the list has in it."""

@@ -65,8 +65,6 @@ from jeton.corpus.times import TimeUnit
 from jeton.errors import RecordError, UsageError
 from jeton.progress import OnProgress, Progress
 
-__all__ = ["MAX_RECORD_BYTES", "RequestInputs", "RequestStream", "open_requests"]
-
 MAX_RECORD_BYTES: Final = 32 << 20
 """32 MiB: a prompt of a million tokens has 4 to 5 MB, with images in base64 some tens. Parsed, a
 hostile record of this size takes some 700 MB (a list of empty lists)."""

@@ -13,8 +13,6 @@ from jeton.corpus.requests.columns import RequestColumns
 from jeton.corpus.requests.issues import LogIssue
 from jeton.corpus.times import iso_time
 
-__all__ = ["ModelRequests", "RequestsSummary", "RequestsTally"]
-
 MIN_SPAN_S = 3600.0
 """One hour, in seconds: a shorter log does not say how many requests a day brings."""
 

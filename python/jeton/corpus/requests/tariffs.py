@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["TARIFF_WORDS", "tariff_of", "with_geo"]
-
 TARIFF_WORDS: Final[dict[str, str]] = {
     "": "", "auto": "", "none": "", "null": "", "unspecified": "", "traffic_type_unspecified": "",
     "default": "standard", "standard": "standard", "standard_only": "standard",

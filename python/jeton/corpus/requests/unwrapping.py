@@ -10,8 +10,6 @@ from jeton.corpus.requests.fields import fields_of
 from jeton.corpus.requests.pieces import answer_of
 from jeton.corpus.requests.spans import spans_of_export
 
-__all__ = ["ASIDE", "parts_of"]
-
 _WRAPPERS: Final = (
     "data", "records", "requests", "spans", "traces", "items", "logs", "results", "logEvents",
 )  # fmt: skip

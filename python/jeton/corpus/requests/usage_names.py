@@ -21,35 +21,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = [
-    "CONVENTIONS",
-    "COSTS",
-    "FLAT_PATHS",
-    "FRESH",
-    "IGNORED",
-    "LISTS",
-    "PATHS",
-    "READ_BESIDE",
-    "READ_EITHER",
-    "READ_INSIDE",
-    "REASONING",
-    "REASONING_BESIDE",
-    "REQUESTS",
-    "SCHEMES",
-    "SECONDS",
-    "SHORT",
-    "TOOL_PROMPT",
-    "TOTAL",
-    "WRITE_1H",
-    "WRITE_5M",
-    "WRITE_BESIDE",
-    "WRITE_EITHER",
-    "WRITE_INSIDE",
-    "Meaning",
-    "Scheme",
-    "snake",
-]
-
 
 class Scheme(NamedTuple):
     """A pair of names that belong together: who writes them, input and output."""

@@ -21,8 +21,6 @@ from jeton.corpus.requests.usage_names import (
     snake,
 )
 
-__all__ = ["UsageAmounts", "collect", "collect_flat"]
-
 _MAX_DEPTH: Final = 4
 _MAX_NAME_CHARS: Final = 120
 _MAX_NODES: Final = 4096

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from jeton.corpus.requests.facts_plan import Places
 
-__all__ = ["searches_of_gateway", "variant_of"]
-
 _SEARCH_TYPES: Final = ("fast", "pro", "auto", "web")
 _CONTEXTS: Final = ("low", "medium", "high")
 _MAX_CHARS: Final = 60

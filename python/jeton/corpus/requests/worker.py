@@ -19,9 +19,6 @@ from jeton.corpus.requests.chunks import ChunkReader
 from jeton.corpus.requests.fields import FieldNames
 from jeton.corpus.requests.reading import ReadOptions
 
-__all__ = ["main", "packed_options"]
-
-
 _CHUNKS_PER_COLLECTION: Final = 64
 
 

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from jeton.errors import LimitError
 
-__all__ = ["MAX_BLOCKS", "BlockNumbers", "are_block_ids"]
-
 MAX_BLOCKS: Final = 20_000_000
 """Blocks of all prompts of a trace: 160 MB, and some GB while they are numbered."""
 

@@ -21,8 +21,6 @@ from jeton.errors import LimitError, UsageError
 if TYPE_CHECKING:
     from jeton.corpus.times import TimeUnit
 
-__all__ = ["MAX_TRACE_BYTES", "read_trace"]
-
 MAX_TRACE_BYTES: Final = 1 << 30
 """Bytes of a trace after decompression: some 25 million rows of Azure's shape."""
 

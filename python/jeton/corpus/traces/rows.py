@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["TraceRows", "read_rows"]
-
 MAX_ROWS: Final = 20_000_000
 """Same limit as `jeton.corpus.traces.MAX_TRACE_REQUESTS`."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["read_servegen"]
-
 _MAX_FILE_BYTES: Final = 64 << 20
 _MAX_CLIENTS: Final = 100_000
 

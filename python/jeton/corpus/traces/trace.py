@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["MAX_TOKENS", "MAX_TRACE_REQUESTS", "Trace"]
-
-
 MAX_TRACE_REQUESTS: Final = 20_000_000
 """Requests of a trace. A simulation of more takes minutes and tells nothing new."""
 

@@ -18,20 +18,6 @@ if TYPE_CHECKING:
     from jeton._core import TextBatch
     from jeton.datasets.options import DatasetOptions
 
-__all__ = [
-    "TEMPORARY_SUFFIX",
-    "FileDigest",
-    "FileRecord",
-    "ShardFile",
-    "ShardFormat",
-    "ShardIds",
-    "ShardLayout",
-    "ShardRecord",
-    "ShardWriter",
-    "blocks_of",
-    "sync_folder",
-]
-
 TEMPORARY_SUFFIX = ".jeton-tmp"
 """End of the names of files that are being written."""
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from jeton.errors import LimitError
 
-__all__ = ["BodySpool"]
-
 COPY_BYTES = 4 << 20
 
 

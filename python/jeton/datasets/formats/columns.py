@@ -27,8 +27,6 @@ from jeton.errors import FormatError, LimitError, MissingExtraError
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["ArrowFormat", "ParquetFormat", "RowBuffer", "ShardSink", "require_pyarrow"]
-
 GROUP_TOKENS = 1 << 20
 """Tokens of a row group or record batch, or the one document that has more."""
 

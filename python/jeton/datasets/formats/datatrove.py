@@ -23,8 +23,6 @@ from jeton.errors import FormatError
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["DatatroveFormat"]
-
 
 class DatatroveFormat:
     """Little-endian integers of two or four bytes, with an index of 64 bits."""

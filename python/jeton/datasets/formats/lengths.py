@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from jeton.datasets.formats.base import BLOCK_DOCUMENTS
 
-__all__ = ["LengthSpool"]
-
 
 class LengthSpool:
     """Numbers that are written once and read several times, in bounded memory."""

@@ -29,8 +29,6 @@ from jeton.errors import FormatError
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["LitDataFormat"]
-
 MAX_CHUNK_BYTES = 2**32 - 1
 """Positions in a chunk have 32 bits."""
 

@@ -28,8 +28,6 @@ from jeton.errors import FormatError
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["MdsFormat"]
-
 MAX_SHARD_BYTES = 2**32 - 1
 """Positions in a shard have 32 bits."""
 

@@ -32,8 +32,6 @@ from jeton.formats.megatron_index import (
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["MegatronFormat", "read_in_blocks", "read_pair"]
-
 SMALL_VOCABULARY = 65_500
 """A smaller vocabulary has ids of two bytes, as Megatron-LM chooses itself."""
 

@@ -25,8 +25,6 @@ from jeton.errors import FormatError
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["NanochatFormat"]
-
 GROUP_ROWS = 1024
 """Documents of a row group, as nanochat's own files have."""
 

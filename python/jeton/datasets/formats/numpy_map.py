@@ -26,8 +26,6 @@ from jeton.errors import FormatError
 if TYPE_CHECKING:
     from jeton._core import TextBatch
 
-__all__ = ["NumpyFormat"]
-
 MASK_SUFFIX = ".label_mask.npy"
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from jeton.datasets.formats.base import ShardFormat, ShardIds, ShardLayout, ShardRecord
 from jeton.errors import FormatError
 
-__all__ = ["documents_of"]
-
 _OF_DAMAGE = (ValueError, IndexError, KeyError, OverflowError, TypeError, struct.error)
 """Errors of a reader whose file says what cannot be."""
 

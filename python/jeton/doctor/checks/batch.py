@@ -11,8 +11,6 @@ from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, know
 from jeton.doctor.patient import Patient
 from jeton.findings import Basis, Severity
 
-__all__ = ["CHECKS"]
-
 _NEEDS = (EvidenceKind.BATCH,)
 _INTEGER_LIMITS = {
     "int8": 1 << 7,

@@ -22,8 +22,6 @@ from jeton.doctor.patient import Patient
 from jeton.errors import JetonError
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
-
 _MAX_READ = 256
 """Rows of added tokens that are looked at."""
 _NEEDS = (EvidenceKind.TOKENIZER, EvidenceKind.WEIGHTS)

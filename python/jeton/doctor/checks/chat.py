@@ -17,8 +17,6 @@ from jeton.doctor.special import stop_ids, written_control_texts
 from jeton.errors import JetonError
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
-
 _NEEDS = (EvidenceKind.TOKENIZER,)
 
 

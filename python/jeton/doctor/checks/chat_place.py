@@ -14,8 +14,6 @@ from jeton.doctor.special import stop_ids
 from jeton.errors import JetonError
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
-
 # A token that begins a turn and one that ends it, by family; both in a vocabulary mean chats.
 _TURNS = (
     ("<|im_start|>", "<|im_end|>"),

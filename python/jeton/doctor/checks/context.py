@@ -11,8 +11,6 @@ from jeton.doctor.patient import Patient
 from jeton.doctor.places import file_of_setting
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
-
 
 @known(
     Failure(

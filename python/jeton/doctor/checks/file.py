@@ -10,8 +10,6 @@ from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 from jeton.formats.contradictions import CLASS_REBUILDS
 
-__all__ = ["CHECKS"]
-
 
 def _problems(patient: Patient, *kinds: str) -> list[FileProblem]:
     if patient.model is None:

@@ -9,8 +9,6 @@ from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, know
 from jeton.doctor.patient import GgufPair, Patient
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
-
 _NEEDS = (EvidenceKind.GGUF_PAIR,)
 _MAX_NAMED = 50
 

@@ -13,8 +13,6 @@ from jeton.doctor.patient import Patient
 from jeton.doctor.special import stop_ids
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
-
 _NEEDS = (EvidenceKind.BATCH,)
 
 

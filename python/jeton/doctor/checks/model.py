@@ -12,8 +12,6 @@ from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, know
 from jeton.doctor.patient import Patient
 from jeton.findings import Basis, Severity
 
-__all__ = ["CHECKS", "LARGEST_PADDING_ROWS"]
-
 LARGEST_PADDING_ROWS = 1024
 """Most rows that filling a matrix up adds as a rule: to a multiple of 64 or 128, or of 128 for each
 of eight tensor-parallel parts. Qwen2.5-72B goes to 152,064 from 151,665: 399 (its config.json and

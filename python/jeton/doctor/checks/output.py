@@ -14,8 +14,6 @@ from jeton.errors import DecodeError
 from jeton.findings import Severity
 from jeton.guard.mojibake import from_windows_1252
 
-__all__ = ["CHECKS"]
-
 _NEEDS = (EvidenceKind.OUTPUTS,)
 _REPLACEMENT = "\ufffd"
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]+")

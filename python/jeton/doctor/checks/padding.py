@@ -12,8 +12,6 @@ from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, know
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
-
 _NEEDS = (EvidenceKind.BATCH,)
 
 

@@ -8,8 +8,6 @@ from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, know
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 
-__all__ = ["CHECKS"]
-
 _NEEDS = (EvidenceKind.TOKENIZER, EvidenceKind.EMBEDDER, EvidenceKind.TEXTS)
 
 

@@ -13,8 +13,6 @@ from jeton.doctor.patient import Patient
 from jeton.doctor.special import used_special_tokens
 from jeton.findings import Severity
 
-__all__ = ["CHECKS", "SMALL_NORM_SHARE"]
-
 SMALL_NORM_SHARE = 0.1
 """A row shorter than this share of the median row counts as untrained. A choice of ours: training
 moves the rows of tokens that occur away from zero together, and rows that only weight decay

@@ -16,8 +16,6 @@ from jeton.formats.classes import rebuilt_differently
 from jeton.formats.reading import read
 from jeton.probe import probe_texts
 
-__all__ = ["CHECKS"]
-
 
 @known(
     Failure(

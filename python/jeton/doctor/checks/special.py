@@ -14,8 +14,6 @@ from jeton.doctor.places import file_of_setting, file_of_stops
 from jeton.doctor.special import stop_ids
 from jeton.findings import Severity
 
-__all__ = ["CHECKS", "ROLES"]
-
 ROLES = ("bos", "eos", "pad", "decoder_start")
 """Roles whose ids configurations name."""
 

@@ -14,8 +14,6 @@ from jeton.findings import Basis, Severity
 from jeton.guard.scanning import scan_for, special_texts
 from jeton.metrics.round_trips import CAUSES, told_causes
 
-__all__ = ["CHECKS", "LARGE_PREMIUM"]
-
 LARGE_PREMIUM = 3.0
 """A language counts as dear from this many tokens for one of English on. A choice of ours: current
 tokenizers with 128,000 tokens and more keep most large languages below 2."""

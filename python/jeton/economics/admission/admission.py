@@ -10,8 +10,6 @@ from jeton._core import AdmissionBooks
 from jeton.economics.admission.policies import Policy, PolicyName
 from jeton.errors import UsageError
 
-__all__ = ["Admission", "Answer", "Start"]
-
 _K = TypeVar("_K", bound=Hashable)
 
 Answer: TypeAlias = Literal["queued", "too_long", "too_large"]

@@ -7,14 +7,6 @@ from typing import Literal, TypeAlias, get_args
 
 from jeton.errors import UsageError
 
-__all__ = [
-    "ADMISSION_POLICIES",
-    "POLICIES",
-    "Policy",
-    "PolicyName",
-    "QueueOrder",
-]
-
 PolicyName: TypeAlias = Literal[
     "static",
     "maximum",

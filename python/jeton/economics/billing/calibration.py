@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Calibration", "LearntSlope", "TokenEstimate", "slope_and_frame"]
-
 
 @dataclass(frozen=True, slots=True)
 class TokenEstimate:

@@ -19,8 +19,6 @@ from jeton.economics.billing.explanations import BillHypothesis, explanations
 from jeton.economics.billing.models import SEARCHES, Records, UsedModel
 from jeton.findings import Basis
 
-__all__ = ["FIT_SHARE", "BillCause", "Precision", "find_causes"]
-
 FIT_SHARE = Decimal("0.002")
 """An explanation counts if it predicts the difference to this share, or to the rounding of the
 rows. A judgement: rounding is far below it, and two explanations seldom come as near."""

@@ -12,8 +12,6 @@ from jeton.economics.ledger.cells import PricedSum
 from jeton.economics.ledger.prices import NoPrice
 from jeton.economics.ledger.rates import Rates
 
-__all__ = ["BillHypothesis", "explanations"]
-
 _DIGITS = 60
 
 

@@ -8,8 +8,6 @@ from decimal import Decimal
 
 from jeton.errors import UsageError
 
-__all__ = ["GroupBill", "GroupUse", "bill_by_group"]
-
 
 @dataclass(frozen=True, slots=True)
 class GroupUse:

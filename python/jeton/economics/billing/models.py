@@ -14,8 +14,6 @@ from jeton.economics.ledger import Ledger, NotPriced
 from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Priced, PricedSum
 from jeton.economics.ledger.prices import NoPrice
 
-__all__ = ["SEARCHES", "Records", "UsedModel", "charged", "what_of"]
-
 SEARCHES = "searches"
 """Name under which searches stand that a bill charges in rows of their own."""
 

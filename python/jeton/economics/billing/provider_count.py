@@ -13,8 +13,6 @@ from jeton.economics.billing.calibration import Calibration, TokenEstimate
 from jeton.economics.ledger.result import Ledger
 from jeton.findings import Basis, Figure
 
-__all__ = ["CountedRequests", "ProviderCount", "provider_count"]
-
 
 @dataclass(frozen=True, slots=True)
 class ProviderCount:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BUSIEST_MINUTES_SHARE", "Quota", "QuotaReport", "quota_from_log", "quota_from_rate"]
-
 Limit = Literal["tokens_per_minute", "requests_per_minute", "requests_per_day"]
 """Names of the limits, as the fields of `Quota`."""
 

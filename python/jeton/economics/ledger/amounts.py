@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from jeton.dimensions import DIMENSIONS, FACTS, MODALITIES
 from jeton.economics.ledger.rows import UNKNOWN, UsageColumns
 
-__all__ = ["MOST_UNITS", "Amounts", "amounts_of"]
-
 MOST_UNITS = 10**9
 """More units in one request than this are no count but a mistake: a thousand times the longest
 context that anyone offers. It also keeps sums of 64 bits from running over."""

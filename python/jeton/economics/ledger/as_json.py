@@ -12,8 +12,6 @@ from jeton.economics.ledger.uses import DimensionUse
 if TYPE_CHECKING:
     from jeton.economics.ledger.result import Ledger
 
-__all__ = ["ledger_json"]
-
 
 def ledger_json(ledger: Ledger) -> dict[str, Any]:
     """Return plain values; money is a decimal string, so that no cent is lost to a float."""

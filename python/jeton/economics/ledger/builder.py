@@ -24,8 +24,6 @@ from jeton.economics.ledger.sums import SumTable, grouped_sums
 from jeton.economics.ledger.views import Tables, ledger_of_tables
 from jeton.errors import UsageError
 
-__all__ = ["LedgerBuilder"]
-
 _HOUR_S = 3_600
 _FIRST_S = -62_135_596_800
 _LAST_S = 253_402_300_800

@@ -21,8 +21,6 @@ from jeton.economics.ledger.rates import Rates
 from jeton.economics.ledger.uses import DimensionUse, DomainUse, ModelUse, TimeUse
 from jeton.findings import Basis
 
-__all__ = ["FREE_TARIFF", "Assumed", "LedgerCell", "PriceKey", "Priced", "PricedSum"]
-
 FREE_TARIFF = "from-gateway-cache"
 """Tariff of answers that a gateway's own cache gave."""
 

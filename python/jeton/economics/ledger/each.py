@@ -18,8 +18,6 @@ from jeton.economics.ledger.result import Ledger
 if TYPE_CHECKING:
     from jeton.corpus.requests.columns import RequestColumns
 
-__all__ = ["UsdOfEach", "usd_of_each"]
-
 
 @dataclass(frozen=True, slots=True)
 class UsdOfEach:

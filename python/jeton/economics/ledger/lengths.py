@@ -15,8 +15,6 @@ from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.rows import UsageRows
 from jeton.errors import UnknownPriceError, UsageError
 
-__all__ = ["ledger_of_lengths"]
-
 Lengths: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
 
 

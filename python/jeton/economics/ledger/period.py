@@ -11,8 +11,6 @@ from fractions import Fraction
 
 from jeton.errors import UsageError
 
-__all__ = ["Period", "parse_period", "period_of"]
-
 _DAY_S = 86_400
 _HOUR_S = 3_600
 _DAYS_OF = {

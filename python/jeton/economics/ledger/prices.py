@@ -14,8 +14,6 @@ from jeton.economics.ledger.rates import GivenPrice, ListPrice, PriceOf, free_pr
 from jeton.economics.ledger.tariffs import price_contexts
 from jeton.errors import UnknownPriceError
 
-__all__ = ["NoPrice", "PriceBook", "Prices"]
-
 Prices = Mapping[str, ApiPrice] | Callable[[str, date | None, str], ApiPrice]
 """Prices by model name (and ``NAME@TARIFF`` for another tariff than the standard one), or a
 function of model, day and tariff."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from jeton.catalog.model_names import ListedModel
 
-__all__ = ["GivenPrice", "ListPrice", "PriceOf", "Rates", "free_price"]
-
 _RATE_STEP = Decimal("1e-20")
 """Rates by the hour, split into milliseconds, are rounded here once: 1e-13 of the smallest rate.
 Sums are then exact whatever they are taken over."""

@@ -24,8 +24,6 @@ from jeton.economics.ledger.uses import (
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR
 from jeton.errors import UnknownPriceError
 
-__all__ = ["Ledger"]
-
 _HOURS_PER_DAY = 24
 _NAME_KINDS = ("unknown_model", "no_price", "own_machine")
 """Reasons for which a name has no price."""

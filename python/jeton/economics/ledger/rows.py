@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from jeton.dimensions import DIMENSIONS, FACTS
 from jeton.errors import UsageError
 
-__all__ = ["STANDARD", "UNKNOWN", "UsageColumns", "UsageRows", "usage_rows"]
-
 UNKNOWN = -1
 """A count that nobody states."""
 

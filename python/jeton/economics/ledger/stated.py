@@ -10,8 +10,6 @@ from typing import Any
 from jeton.economics.ledger.cells import LedgerCell, Priced
 from jeton.economics.ledger.uses import LedgerIssue
 
-__all__ = ["StatedCost", "differences", "stated_costs"]
-
 MOST_DIFFERENCE = Decimal("0.01")
 """Share of our price above which a stated cost differs: a percent is more than any rounding of a
 log's costs to six digits, and less than any fault of a price."""

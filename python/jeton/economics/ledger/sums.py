@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from jeton.economics.ledger.cells import LedgerCell
 
-__all__ = ["SumTable", "grouped_sums"]
-
 Key = TypeVar("Key", bound=Hashable)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from jeton.economics.ledger.rows import STANDARD
 
-__all__ = ["price_contexts"]
-
 _STANDARD_WORDS = frozenset(
     ("", STANDARD, "default", "auto", "on_demand", "on-demand", "ondemand", "standard_only", "none")
 )

@@ -9,15 +9,6 @@ from decimal import Decimal
 
 from jeton.findings import Basis
 
-__all__ = [
-    "DimensionUse",
-    "DomainUse",
-    "LedgerIssue",
-    "ModelUse",
-    "NotPriced",
-    "TimeUse",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class DimensionUse:

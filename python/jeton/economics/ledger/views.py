@@ -16,9 +16,6 @@ from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.stated import StatedCost, differences, stated_costs
 from jeton.economics.ledger.uses import LedgerIssue, NotPriced
 
-__all__ = ["ISSUE_WORDS", "Tables", "ledger_of_tables"]
-
-
 Missing = tuple[str, str, str]
 """Model, provider and reason of requests without a price."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from jeton.catalog.gpu_facts import GpuFacts
     from jeton.catalog.model_facts import ModelFacts
 
-__all__ = ["DemandErrors", "KnownTraffic", "KvMemory", "MemoryForecast", "forecast_memory"]
-
 N_STEPS = 10
 """Times within the horizon that memory is foreseen for."""
 

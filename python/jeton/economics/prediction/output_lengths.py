@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from jeton._core import OutputHistory
 from jeton.errors import UsageError
 
-__all__ = ["LengthDrift", "LengthInterval", "OutputLengths"]
-
 MIN_HISTORY = 32
 """Finished requests before a group is believed, at the least."""
 

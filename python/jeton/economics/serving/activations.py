@@ -11,16 +11,6 @@ from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.economics.serving.parameters import table_rows
 from jeton.errors import UsageError
 
-__all__ = [
-    "LOGIT_BYTES",
-    "SAMPLER_BYTES",
-    "TRAINING_LOGIT_COPIES",
-    "attention_score_bytes",
-    "logit_bytes",
-    "prefill_activation_bytes",
-    "training_logit_bytes",
-]
-
 LOGIT_BYTES = 4
 """Scores are computed or raised to fp32 before softmax and sampling."""
 

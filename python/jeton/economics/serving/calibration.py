@@ -14,8 +14,6 @@ from jeton.economics.serving.memory_budget import memory_budget
 from jeton.economics.serving.memory_plan import MeasuredMemory, MemoryPlan
 from jeton.errors import UsageError
 
-__all__ = ["LogDifference", "calibrated_plan", "log_differences"]
-
 _FAR = 0.4
 """Weights that differ by more are another model's."""
 _SEEN = (0.95, 0.8)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["OVERFLOW_SHARE", "Capacity", "cached_tokens", "longest_context", "workload_capacity"]
-
 OVERFLOW_SHARE = 0.01
 """Chance that requests drawn at random do not fit, which the safe number accepts. An engine then
 preempts one, so that it costs time and not a failure. A judgement."""

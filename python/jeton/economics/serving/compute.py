@@ -15,16 +15,6 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.parameters import count_parameters
 from jeton.errors import UsageError
 
-__all__ = [
-    "PrefillFlops",
-    "attended_pairs",
-    "attention_flops",
-    "decode_flops_per_token",
-    "forward_flops_per_token",
-    "prefill_flops",
-    "training_flops",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class PrefillFlops:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
-__all__ = ["CHARS_PER_PAGE", "ContextRoom", "context_room"]
-
 CHARS_PER_PAGE = 1800
 """Characters of a standard page, spaces included: 30 lines of 60 (the German *Normseite*, which
 publishers and translators count in). A densely printed page has about 3,000."""

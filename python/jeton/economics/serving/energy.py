@@ -12,14 +12,6 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
-__all__ = [
-    "GRID_GRAMS_CO2_PER_KWH",
-    "POWER_SHARE",
-    "POWER_USAGE_EFFECTIVENESS",
-    "Energy",
-    "gpu_energy",
-]
-
 POWER_SHARE = 1.0
 """Power while working, as a share of the thermal design power: the upper bound, not a measurement.
 `jeton.catalog.live_gpu` reads the real one where there is a GPU."""

@@ -17,8 +17,6 @@ from typing import Any, Final
 from jeton._foreign import json_of
 from jeton.errors import FormatError
 
-__all__ = ["EngineLog", "parse_engine_log", "read_engine_log", "save_engine_log"]
-
 GIB: Final = 1 << 30
 MIB: Final = 1 << 20
 _MAX_BYTES: Final = 256 << 20

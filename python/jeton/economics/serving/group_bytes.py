@@ -19,8 +19,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["kv_copies", "read_group_bytes", "request_group_bytes", "token_holds", "token_reads"]
-
 
 def kv_copies(model: ModelFacts, n_gpus: int) -> Fraction:
     """Return how often a group of GPUs holds what a token caches, over all layers.

@@ -18,18 +18,6 @@ from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.errors import UsageError
 
-__all__ = [
-    "BATCHED_PROMPT_TOKENS",
-    "DECODE_BANDWIDTH_SHARE",
-    "PREFILL_FLOPS_SHARE",
-    "GpuFit",
-    "decode_seconds",
-    "fit_requests",
-    "prefill_seconds",
-    "read_weight_bytes",
-    "roofline_seconds",
-]
-
 BATCHED_PROMPT_TOKENS = 8_192
 """Tokens of prompts that an engine reads together at full load: vLLM's default for servers on large
 GPUs (`max_num_batched_tokens`, 0.11)."""

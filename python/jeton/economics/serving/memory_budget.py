@@ -19,14 +19,6 @@ from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.serving.weights import WeightBytes
 from jeton.errors import UsageError
 
-__all__ = [
-    "DoesNotFitError",
-    "MemoryBudget",
-    "check_served",
-    "memory_budget",
-    "refusal",
-]
-
 
 class DoesNotFitError(UsageError):
     """A model that a group of GPUs does not serve: it does not fit, or the engine refuses.

@@ -20,8 +20,6 @@ from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.serving.parameters import table_rows
 from jeton.findings import Basis, Figure
 
-__all__ = ["MemoryFigures"]
-
 _KV_SOURCE = "arXiv:1911.02150, 2305.13245, 2405.04434"
 
 

@@ -19,8 +19,6 @@ from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.serving.parameters import count_parameters
 from jeton.errors import UsageError
 
-__all__ = ["MemoryFit", "fit_on", "plan_summary"]
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryFit:

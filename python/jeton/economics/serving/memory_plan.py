@@ -16,8 +16,6 @@ from jeton.economics.serving.engine_rules import EngineRules, engine_rules
 from jeton.economics.serving.memory import Bytes, WeightBytes, kv_element_bytes, weight_bytes
 from jeton.errors import UsageError
 
-__all__ = ["PAGE_TOKENS", "MeasuredMemory", "MemoryPlan", "PlanChanges", "changed_plan"]
-
 PAGE_TOKENS = 16
 """Tokens of a page of the KV cache: vLLM's default ``block_size`` on GPUs (vLLM documentation,
 cache configuration; arXiv:2309.06180 section 7.2 found 16 large enough)."""

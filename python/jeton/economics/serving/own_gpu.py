@@ -32,14 +32,6 @@ from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
-__all__ = [
-    "HOURS_PER_MONTH",
-    "OWN_GPU_FIGURE_NAMES",
-    "OwnGpuCost",
-    "own_gpu_cost",
-    "own_gpu_figures",
-]
-
 HOURS_PER_MONTH = DAYS_PER_YEAR * 24 / MONTHS_PER_YEAR
 """730 hours: a twelfth of 365 days."""
 

@@ -14,8 +14,6 @@ from jeton.catalog.layers import Part
 from jeton.catalog.model_facts import ModelFacts
 from jeton.errors import UsageError
 
-__all__ = ["PADDED_VOCAB_SHARE", "ParameterCount", "count_parameters", "table_rows"]
-
 PADDED_VOCAB_SHARE = 0.01
 """A vocabulary smaller than the model's table by at most this share is taken to use the whole
 table: published tables carry up to 0.6% of unused rows (gpt-oss 201,088 rows for 199,998 ids,

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FIGURE_NAMES", "summarize"]
-
 FIGURE_NAMES = (
     "kv_bytes_per_token",
     "kv_bytes_per_request_mean",

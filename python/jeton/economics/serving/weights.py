@@ -19,8 +19,6 @@ from jeton.catalog.weight_formats import WeightFormat, uniform_weights, weight_f
 from jeton.economics.serving.parameters import table_rows
 from jeton.errors import UsageError
 
-__all__ = ["Bytes", "WeightBytes", "WeightPart", "element_bytes", "weight_bytes", "whole_bytes"]
-
 Bytes = int | float | Fraction
 """Bytes of an element: 2, 0.5, or an exact fraction (`jeton.catalog.NumberFormat`)."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
     from jeton.economics.traffic.simulate import Server
 
-__all__ = ["MAX_REPLAYS", "capacity_of", "keeps_up"]
-
 MAX_LATENESS = 0.1
 """Part of the traffic's duration that the work may go on after the last request. Our choice: the
 answers to the last requests take their time even on an idle server."""

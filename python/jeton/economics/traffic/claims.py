@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["AllocationClaim", "PaddingClaim", "allocation_claim", "padding_claim"]
-
 _AT_ONCE = 1e6
 """Density of traffic at which an hour comes within milliseconds: the GPU is never short of work."""
 

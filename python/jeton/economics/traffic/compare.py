@@ -21,8 +21,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
 
-__all__ = ["compare_traffic"]
-
 
 def compare_traffic(
     trace: Trace,

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["run_engine"]
-
 
 def run_engine(
     arrivals: NDArray[np.float64],

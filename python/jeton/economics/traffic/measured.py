@@ -20,16 +20,6 @@ from jeton.economics.serving.parameters import table_rows
 from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UsageError
 
-__all__ = [
-    "GpuShares",
-    "PointDeviation",
-    "calibrate_shares",
-    "foreseen_bytes",
-    "foreseen_seconds",
-    "judge",
-]
-
-
 TIME_TOLERANCE = 0.25
 MEMORY_TOLERANCE = 0.10
 """Largest deviations that a judged point may have."""

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["DONE", "TOO_LARGE", "TOO_LONG", "MemoryRecord", "Outcome"]
-
 DONE, TOO_LARGE, TOO_LONG = 0, 1, 2
 """How a request ended: answered; larger than the whole cache; longer than the model's context, or
 than what is reserved."""

@@ -15,8 +15,6 @@ from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.serving.weights import whole_bytes
 from jeton.errors import UsageError
 
-__all__ = ["PageBytes"]
-
 
 class PageBytes:
     """Bytes that sequences of one model take in pages.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["PromptBlocks", "check_prefixes"]
-
 
 class PromptBlocks(NamedTuple):
     """Blocks of all prompts.

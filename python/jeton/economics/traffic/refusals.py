@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from jeton.catalog.model_facts import ModelFacts
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["refusals", "refused_requests"]
-
 
 def refused_requests(
     model: ModelFacts,

@@ -8,15 +8,6 @@ from decimal import Decimal
 from jeton.economics.admission.policies import PolicyName
 from jeton.economics.traffic.prediction import PredictionError
 
-__all__ = [
-    "ServerCapacity",
-    "Spread",
-    "TraceSummary",
-    "TrafficReport",
-    "TrafficRun",
-    "TrafficSeries",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Spread:

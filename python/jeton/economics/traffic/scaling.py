@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["DomainShare", "TokenizerRatio", "with_domains", "with_tokenizer"]
-
 _MAX_RATIO = 1000.0
 
 

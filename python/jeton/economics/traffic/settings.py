@@ -8,8 +8,6 @@ from typing import Literal
 from jeton.economics.serving.memory_plan import PAGE_TOKENS
 from jeton.errors import UsageError
 
-__all__ = ["EngineSettings"]
-
 MAX_REQUESTS = 256
 """Requests in a batch at most: what vLLM's server takes on an A100 and on GPUs below 70 GiB; on
 larger ones it takes 1,024 (``EngineArgs.get_batch_defaults`` in vllm/engine/arg_utils.py; until

@@ -34,16 +34,6 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = [
-    "Replay",
-    "Server",
-    "groups_of",
-    "replay",
-    "simulate_traffic",
-    "spread",
-    "step_times",
-]
-
 N_BINS = 60
 """Stretches of a series over the trace: a minute each of an hour. A run that goes on longer has up
 to twice as many."""

@@ -25,8 +25,6 @@ from jeton.economics.serving.latency import (
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.errors import UsageError
 
-__all__ = ["ContextTerm", "ExpertWeights", "StepTimes", "StepWork"]
-
 UNCAPPED = 1 << 62
 """Most tokens of a term that grows with every token."""
 

@@ -13,13 +13,6 @@ from typing import Literal
 
 from jeton.errors import UsageError
 
-__all__ = [
-    "compute_optimal_flops",
-    "optimal_vocab_size",
-    "tokens_per_char",
-    "training_loss",
-]
-
 _MAX_FITTED_VOCAB = 200_000
 """The fit of tokens per character is held constant above (code of arXiv:2407.13623)."""
 

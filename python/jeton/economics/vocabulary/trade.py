@@ -24,18 +24,6 @@ from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 
-__all__ = [
-    "AdaptiveSoftmax",
-    "PrunedVocabulary",
-    "VocabularyPoint",
-    "VocabularyTrade",
-    "adaptive_softmax",
-    "interpolate_tokens_per_byte",
-    "prune_vocabulary",
-    "quantized_table_bytes",
-    "vocabulary_trade",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class VocabularyPoint:

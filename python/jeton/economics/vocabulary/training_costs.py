@@ -21,16 +21,6 @@ from jeton.economics.serving.parameters import count_parameters, table_rows
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
-__all__ = [
-    "ACTIVATION_BYTES_PER_TOKEN_LAYER_HIDDEN",
-    "TRAINING_FLOPS_SHARE",
-    "TRAINING_STATE_BYTES",
-    "BreakEven",
-    "TrainingCost",
-    "break_even",
-    "training_cost",
-]
-
 TRAINING_FLOPS_SHARE = 0.4
 """Share of the dense 16-bit rate that training reaches: Llama 3 405B reached 38 to 43% on up to
 16,384 H100s in bf16 (arXiv:2407.21783 table 4). Assumed, not measured here."""

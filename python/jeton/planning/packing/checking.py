@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from jeton.errors import UsageError
 
-__all__ = ["MAX_CAPACITY", "checked_lengths", "whole_number"]
-
 MAX_CAPACITY = 2**32 - 1
 """Greatest capacity: lengths within a bin have 32 bits in the core."""
 

@@ -9,8 +9,6 @@ from jeton._core import bucket_edges
 from jeton.errors import UsageError
 from jeton.planning.packing.checking import MAX_CAPACITY, checked_lengths, whole_number
 
-__all__ = ["best_bucket_edges"]
-
 
 def best_bucket_edges(
     lengths: ArrayLike, *, max_buckets: int = 8, multiple: int = 1

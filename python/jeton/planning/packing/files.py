@@ -20,8 +20,6 @@ from jeton.errors import FormatError, MissingExtraError, UsageError
 from jeton.planning.packing.result import METHODS, Pack, PackReport, RankSpread
 from jeton.planning.packing.segments import OVERFLOWS
 
-__all__ = ["VERSION", "load_pack", "save_pack"]
-
 VERSION = "jeton.pack/1"
 """Version of the files; another one is refused."""
 

@@ -21,8 +21,6 @@ from jeton.planning.packing.places import LENGTH_SUFFIXES, local_place
 from jeton.planning.packing.token_columns import BOUNDARY_COLUMNS, ID_COLUMN
 from jeton.planning.packing.token_tables import table_files, table_parts
 
-__all__ = ["LENGTH_FIELDS", "read_lengths"]
-
 LENGTH_FIELDS = ("length", "n_tokens", "num_tokens", "input_ids")
 """Columns that are looked for, in this order, where none is named."""
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from jeton.formats.megatron_index import damaged_index, read_megatron_index
 
-__all__ = ["DocumentIndex", "read_document_index"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentIndex:

@@ -28,8 +28,6 @@ from jeton.planning.packing.token_columns import IGNORED_LABEL
 from jeton.planning.packing.token_source import TokenSource
 from jeton.progress import OnProgress, Progress
 
-__all__ = ["LAYOUTS", "Layout", "write_packed_parquet"]
-
 Layout: TypeAlias = Literal["megatron", "trl", "axolotl", "padding-free"]
 
 LAYOUTS: dict[Layout, dict[str, str]] = {

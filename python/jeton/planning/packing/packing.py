@@ -17,8 +17,6 @@ from jeton.planning.packing.reporting import make_report
 from jeton.planning.packing.result import BATCH_METHODS, METHODS, Method, Pack
 from jeton.planning.packing.segments import OVERFLOWS, Overflow, Segments, cut
 
-__all__ = ["pack"]
-
 
 def pack(
     lengths: ArrayLike,

@@ -10,8 +10,6 @@ from pathlib import Path, PurePosixPath
 
 from jeton.corpus.objects import copy_to, is_address, objects_at
 
-__all__ = ["LENGTH_SUFFIXES", "TOKEN_SUFFIXES", "local_place"]
-
 LENGTH_SUFFIXES = (".idx", ".parquet", ".pq", ".arrow")
 """Files of a folder that hold lengths."""
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from jeton.planning.packing.result import PackReport, RankSpread
 from jeton.planning.packing.segments import Overflow, Segments
 
-__all__ = ["make_report", "rank_spread"]
-
 
 def make_report(
     given: NDArray[np.int64],

@@ -13,8 +13,6 @@ from jeton._shown import NotebookResult
 from jeton.errors import UsageError
 from jeton.planning.packing.segments import Overflow
 
-__all__ = ["BATCH_METHODS", "METHODS", "Bin", "Method", "Pack", "PackReport", "RankSpread"]
-
 Method: TypeAlias = Literal["best-fit", "first-fit", "sorted-batches", "buckets"]
 
 METHODS: tuple[Method, ...] = ("best-fit", "first-fit", "sorted-batches", "buckets")

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from jeton.errors import LimitError, UsageError
 
-__all__ = ["OVERFLOWS", "Overflow", "Segments", "cut"]
-
 Overflow: TypeAlias = Literal["error", "split", "truncate", "drop", "own"]
 
 OVERFLOWS: tuple[Overflow, ...] = ("error", "split", "truncate", "drop", "own")

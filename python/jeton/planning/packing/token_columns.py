@@ -25,17 +25,6 @@ from numpy.typing import NDArray
 
 from jeton.errors import CorpusError, UsageError
 
-__all__ = [
-    "BOUNDARY_COLUMNS",
-    "COLUMNS",
-    "ID_COLUMN",
-    "IGNORED_LABEL",
-    "TokenPart",
-    "check_lists",
-    "columns_beside",
-    "token_part",
-]
-
 IGNORED_LABEL: Final = -100
 """The label of tokens that are not learned, in PyTorch and everything built on it."""
 

@@ -19,8 +19,6 @@ from jeton.planning.packing.result import Pack
 from jeton.planning.packing.token_columns import TokenPart
 from jeton.planning.packing.token_tables import TABLE_SUFFIXES, table_files, table_parts
 
-__all__ = ["TokenSource", "open_tokens"]
-
 _ROWS_AT_ONCE = 4096
 
 

@@ -18,8 +18,6 @@ from jeton.planning.packing.token_columns import (
     token_part,
 )
 
-__all__ = ["TABLE_SUFFIXES", "table_files", "table_parts"]
-
 TABLE_SUFFIXES: Final = (".parquet", ".pq", ".arrow", ".jsonl", ".ndjson")
 
 _ROWS_AT_ONCE: Final = 4096

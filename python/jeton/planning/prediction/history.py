@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["MAX_REQUESTS", "RequestHistory", "history_of_trace", "read_history"]
-
 MAX_REQUESTS: Final = 20_000_000
 """Requests that are held: some 60 bytes each."""
 

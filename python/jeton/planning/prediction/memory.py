@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from jeton.catalog.model_facts import ModelFacts
     from jeton.planning.prediction.history import RequestHistory
 
-__all__ = ["MemoryPrediction", "predict_memory"]
-
 _CUTS: Final = 240
 """Past moments that a forecast is made at, over the whole trace."""
 

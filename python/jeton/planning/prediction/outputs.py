@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from jeton.planning.prediction.history import RequestHistory
 
-__all__ = ["GroupInterval", "OutputPrediction", "RouteCoverage", "predict_outputs"]
-
 SECONDS_PER_TOKEN: Final = 0.05
 """Time of a token of an answer, where the log does not say when it ended: 20 tokens a second, the
 slow end of what people are served with. An answer teaches when it has ended. A judgement."""

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jeton.planning.routing.results import RouteReplay
 
-__all__ = ["replay_json"]
-
 
 def replay_json(found: RouteReplay) -> dict[str, Any]:
     """Return a replay as plain values; money as decimal strings."""

@@ -8,15 +8,6 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, NamedTuple
 
-__all__ = [
-    "MAX_CONVERSATIONS",
-    "NO_TURNS",
-    "Conversation",
-    "Conversations",
-    "TurnStatistics",
-    "TurnsToCome",
-]
-
 MAX_CONVERSATIONS: Final = 50_000
 _MAX_TASKS: Final = 4096
 _HALVE_AT: Final = 8192

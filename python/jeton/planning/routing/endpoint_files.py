@@ -27,8 +27,6 @@ from jeton.planning.routing.endpoints import (
 )
 from jeton.planning.routing.policy import RoutingPolicy, RoutingWeights
 
-__all__ = ["EndpointFile", "parse_endpoints", "read_endpoints"]
-
 _MAX_BYTES: Final = 4 << 20
 _MOST_USD: Final = Decimal(1_000_000)
 

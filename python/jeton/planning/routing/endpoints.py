@@ -16,15 +16,6 @@ from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike
 
-__all__ = [
-    "Endpoint",
-    "EndpointFailures",
-    "EndpointGpu",
-    "EndpointLimits",
-    "LatencyProfile",
-    "PromptCache",
-]
-
 _MOST = 10**12
 
 _MIN_CACHED_TOKENS = 1024

@@ -9,8 +9,6 @@ from typing import Final
 
 from jeton.planning.routing.endpoints import EndpointFailures
 
-__all__ = ["FailureReplay"]
-
 _SEED: Final = 60
 
 

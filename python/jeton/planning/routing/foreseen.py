@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 
 from jeton.economics.prediction.output_lengths import OutputLengths
 
-__all__ = ["ForeseenOutput", "OutputForesight"]
-
 _MIN_REQUESTS: Final = 8
 """Finished requests before the mean of a group is taken; fewer give a coarser group's."""
 

@@ -28,8 +28,6 @@ from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UnknownPriceError, UsageError
 from jeton.planning.routing.endpoints import Endpoint
 
-__all__ = ["Lane", "QuickRates", "lane_of"]
-
 _QUARTER_S: Final = 900
 """Prices by the hour change at full quarters: rates are looked up once for each."""
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from jeton.planning.routing.lanes import Lane
 from jeton.planning.routing.policy import RoutingPolicy
 
-__all__ = ["LoggedOption", "RequestFacts"]
-
 
 class RequestFacts(NamedTuple):
     """Facts of a request that hold at every endpoint.

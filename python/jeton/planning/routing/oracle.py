@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from jeton.planning.routing.players import N_BLOCKS
 
-__all__ = ["Oracle"]
-
 _MAX_CONVERSATIONS: Final = 20_000
 
 _Served = tuple[float, float, float | None]

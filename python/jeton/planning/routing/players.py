@@ -8,8 +8,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["N_BLOCKS", "CacheTruth", "Play", "SecondsHistogram"]
-
 N_BLOCKS: Final = 4096
 """Blocks that conversations are drawn in for intervals: whole conversations, by their hash."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from jeton.errors import UsageError
 
-__all__ = ["ASSUMED_OUTPUT_TOKENS", "ROUTING_RULES", "STICKY", "RoutingPolicy", "RoutingWeights"]
-
 ROUTING_RULES = ("cheapest", "weighted")
 """The cheapest endpoint that meets the limits of latency and quality, or the least weighted sum."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["RateLimit"]
-
 _MINUTE_S = 60.0
 
 

@@ -43,8 +43,6 @@ from jeton.planning.routing.served import (
 from jeton.planning.routing.summing import replay_of
 from jeton.progress import OnProgress
 
-__all__ = ["route_logs"]
-
 _PENDING_ROWS: Final = 20_000
 """Requests that are kept for later records to correct, before they are replayed."""
 

@@ -5,14 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = [
-    "NO_ENDPOINT",
-    "RoutingCandidate",
-    "RoutingChoice",
-    "RoutingExplanation",
-    "RoutingRequest",
-]
-
 
 class RoutingRequest(NamedTuple):
     """One request.

@@ -9,8 +9,6 @@ from typing import Any
 
 from jeton._shown import NotebookResult
 
-__all__ = ["LoggedBill", "ReplayedEndpoint", "RouteIssue", "RouteOutcome", "RouteReplay"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReplayedEndpoint:

@@ -38,8 +38,6 @@ from jeton.planning.routing.requests import (
 from jeton.planning.routing.tokenizers import endpoint_tokenizers
 from jeton.planning.routing.weighing import Weighed, cheapest, least_sum
 
-__all__ = ["Endpoints", "Router"]
-
 Endpoints: TypeAlias = Sequence[Endpoint] | EndpointFile | str | os.PathLike[str]
 """Endpoints as they may be given."""
 

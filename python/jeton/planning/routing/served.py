@@ -23,17 +23,6 @@ from jeton.dimensions import MODALITIES
 from jeton.economics.ledger import LedgerBuilder
 from jeton.planning.routing.lanes import Lane
 
-__all__ = [
-    "CountedRows",
-    "LogNames",
-    "ModelMatch",
-    "ServedRows",
-    "add_rows",
-    "builder_of",
-    "serve",
-    "with_read",
-]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

@@ -26,8 +26,6 @@ from jeton.planning.routing.results import (
 if TYPE_CHECKING:
     from jeton.planning.routing.replaying import LogReplay
 
-__all__ = ["regret_interval", "replay_of"]
-
 _DRAWS: Final = 1000
 _LEAST_SHARE: Final = 1e-9
 _SEED: Final = 20261128

@@ -14,8 +14,6 @@ from jeton.registry import TokenizerLike, resolve
 from jeton.registry.model_families import family_of
 from jeton.registry.of_models import at_hand
 
-__all__ = ["endpoint_tokenizers"]
-
 _SAMPLE: Final = "The 3,141 words of a sample: don't split naïve Tokenizer::encode(x) 漢字 alike."
 """Text that different tokenizers cut differently."""
 

@@ -9,8 +9,6 @@ from jeton.planning.routing.lanes import Lane
 from jeton.planning.routing.policy import RoutingWeights
 from jeton.planning.routing.requests import RoutingChoice, RoutingRequest
 
-__all__ = ["Weighed", "cheapest", "least_sum"]
-
 _EQUAL: Final = 1e-12
 """Prices that differ by less than this share are equal: sums of floats differ in the last bits."""
 

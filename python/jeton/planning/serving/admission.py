@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from jeton.economics.traffic.settings import EngineSettings
     from jeton.economics.traffic.simulate import Server
 
-__all__ = ["DEFAULT_POLICIES", "plan_admission", "saturation_rate"]
-
 DEFAULT_POLICIES: tuple[Policy, ...] = (
     Policy("dynamic"),
     Policy("maximum"),

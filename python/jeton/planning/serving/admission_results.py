@@ -14,8 +14,6 @@ from jeton.planning.serving.objective import LatencyObjective
 from jeton.planning.serving.replays import ReplayFigures
 from jeton.planning.serving.seeds import SeedFigure
 
-__all__ = ["AdmissionPlan", "EngineAdvice", "LoadFigures", "PolicyFigures", "SettingAdvice"]
-
 ADMISSION_SCHEMA = "jeton.plan_admission/1"
 
 _OVER_SEEDS = (

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from jeton.planning.serving.objective import LatencyObjective
     from jeton.planning.serving.replays import ReplayFigures
 
-__all__ = ["beaten_by", "best_policy", "compared_load", "policy_figures"]
-
 _LEAST = 1e-12
 """A figure of 0, where its logarithm is taken."""
 

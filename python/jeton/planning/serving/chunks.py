@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from jeton.economics.traffic.outcome import Outcome
     from jeton.economics.traffic.step_times import StepTimes, StepWork
 
-__all__ = ["BucketEdges", "ChunkPlan", "ChunkSize", "plan_chunks"]
-
 CHUNK_SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 
 _ENOUGH = 0.98

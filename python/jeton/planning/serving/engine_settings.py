@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from jeton.economics.traffic.simulate import Server
     from jeton.planning.serving.objective import LatencyObjective
 
-__all__ = ["Advice", "advise"]
-
 _STEP_TOKENS = (512, 1024, 2048, 4096, 8192, 16_384)
 _REQUESTS = (16, 32, 64, 128, 256, 512, 1024)
 

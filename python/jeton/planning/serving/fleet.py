@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
     from jeton.economics.traffic.settings import EngineSettings
 
-__all__ = ["FleetOption", "FleetPlan", "FleetToday", "plan_fleet", "started_ahead"]
-
 HOURS_PER_MONTH = Decimal(730)
 """Hours of a month, a twelfth of 8,760."""
 

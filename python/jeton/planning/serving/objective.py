@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 
 from jeton.errors import UsageError
 
-__all__ = ["AIMS", "Aim", "LatencyObjective"]
-
 Aim: TypeAlias = Literal["goodput", "ttft", "cost", "utilisation"]
 
 AIMS: tuple[Aim, ...] = ("goodput", "ttft", "cost", "utilisation")

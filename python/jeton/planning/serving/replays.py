@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from jeton.economics.traffic.settings import EngineSettings
     from jeton.planning.serving.objective import LatencyObjective
 
-__all__ = ["ReplayFigures", "Timely", "replay_figures", "timely"]
-
 _BINS = 60
 _WARM_UP_BINS = 6
 """A tenth of the traffic fills the server, before the memory in use is looked at."""

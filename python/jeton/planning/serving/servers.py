@@ -16,8 +16,6 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["capacity_tokens", "engine_defaults", "server_of"]
-
 
 def server_of(
     model: str,

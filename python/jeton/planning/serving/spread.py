@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["SPREADS", "Spread", "dealt_out"]
-
 Spread = Literal["turns", "prefix"]
 
 SPREADS: tuple[Spread, ...] = ("turns", "prefix")

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["padded_seconds", "timed_edges"]
-
-
 _ROUNDING = 1e-12
 """Gain below which two sums are equal but for rounding."""
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
 
-__all__ = ["MIN_REQUESTS", "WINDOW_SECONDS", "drawn_windows"]
-
 WINDOW_SECONDS = 60.0
 """Length of a window: bursts of seconds stay whole, and an hour has 60 of them. A judgement."""
 

@@ -22,14 +22,6 @@ from jeton.report.result_page import (
 if TYPE_CHECKING:
     from jeton.planning.serving import AdmissionPlan
 
-__all__ = [
-    "admission_grids",
-    "admission_html",
-    "admission_json",
-    "admission_markdown",
-    "admission_words",
-]
-
 _TITLE = "Admission of requests"
 
 _BASIS = (

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from jeton.planning.serving import ChunkPlan
     from jeton.planning.serving.chunks import ChunkSize
 
-__all__ = ["chunk_grids", "chunk_html", "chunk_json", "chunk_markdown", "chunk_words"]
-
 _TITLE = "Sizes of steps"
 _BASIS = "Times are estimated by the roofline of the GPU. ★ marks the advised size."
 

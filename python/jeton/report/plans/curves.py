@@ -10,8 +10,6 @@ from markupsafe import Markup
 from jeton.report.axes import Scale, draw_grid, linear_ticks, log_ticks
 from jeton.report.svg import N_LOOKS, Drawing
 
-__all__ = ["Curve", "curves_chart"]
-
 _WIDTH_PX, _HEIGHT_PX = 340.0, 290.0
 _BOX_PX = (51.0, 328.0, 9.0, 191.0)
 """Where the axes lie: left, right, top, bottom; the names of the curves stand below."""

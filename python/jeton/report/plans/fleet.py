@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from jeton.planning.serving import FleetPlan
     from jeton.planning.serving.fleet import FleetOption
 
-__all__ = ["fleet_grids", "fleet_html", "fleet_json", "fleet_markdown", "fleet_words"]
-
 _TITLE = "Fleets"
 _BASIS = (
     "Every server of a fleet is replayed; times are estimated, prices are list prices of the "

@@ -17,8 +17,6 @@ from jeton._os_errors import os_message
 from jeton.errors import JetonError
 from jeton.service.agents.tools import AgentTools
 
-__all__ = ["agent_server", "run_agent_server"]
-
 _INSTRUCTIONS = (
     "Exact token counts, prices and audits by real tokenizers. Counts of text are exact for the "
     "tokenizer that is named; `basis` says so. Nothing is sent anywhere."

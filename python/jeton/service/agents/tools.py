@@ -15,8 +15,6 @@ from jeton._plain import plain_values
 from jeton.errors import EmptyCorpusError, LimitError, UsageError
 from jeton.service.tokenizers import ServedTokenizers
 
-__all__ = ["AgentTools"]
-
 MAX_TEXT_CHARS = 2_000_000
 MAX_FILE_BYTES = 64 << 20
 MAX_SHOWN = 12

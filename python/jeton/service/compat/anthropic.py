@@ -17,8 +17,6 @@ from jeton.service.failures import HttpFailure
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["ANTHROPIC"]
-
 _TYPES = {
     401: "authentication_error",
     404: "not_found_error",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChatTokens", "check_arguments", "checked_chat", "count_chat", "rendered_ids"]
-
 _MAX_ARGUMENT_CHARS = 256
 _LOOPS_OVER_PARTS = re.compile(r"\bin\s+\w+(?:\.content|\[['\"]content['\"]\])")
 """A template that takes a content of several parts goes through them; another would print them."""

@@ -13,8 +13,6 @@ from jeton.service.routes.texts import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["COHERE"]
-
 _MAX_CHARS = 65_536
 """Limit of the original."""
 

@@ -13,15 +13,6 @@ from typing import Any, Final
 from jeton.corpus.requests.messages import compact_json
 from jeton.errors import UsageError
 
-__all__ = [
-    "ANTHROPIC_BLOCKS",
-    "OPENAI_ITEMS",
-    "PLAIN",
-    "QUIET_FIELDS",
-    "block_text",
-    "content_text",
-]
-
 Kinds = Mapping[str, tuple[str, ...]]
 
 _CALL: Final = ("name", "input")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from jeton._core import Tokenizer
 from jeton.findings import Basis
 
-__all__ = ["basis_of_frame"]
-
 _STARTS = (
     "<|begin_of_text|>",
     "<|startoftext|>",

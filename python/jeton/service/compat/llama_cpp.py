@@ -19,8 +19,6 @@ from jeton.service.routes.texts import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["LLAMA_CPP"]
-
 _TYPES = {
     401: "authentication_error",
     403: "permission_error",

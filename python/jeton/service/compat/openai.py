@@ -13,8 +13,6 @@ from jeton.service.failures import HttpFailure
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["OPENAI", "openai_shape"]
-
 _TYPES = {
     401: "authentication_error",
     429: "rate_limit_error",

@@ -17,8 +17,6 @@ from jeton.service.routes.texts import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["SGLANG"]
-
 
 class SglangTokenizeRequest(msgspec.Struct, kw_only=True):
     """One prompt or several.

@@ -17,8 +17,6 @@ from jeton.service.routes.texts import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["TEI"]
-
 _TYPES = {401: "Unauthorized", 429: "Overloaded", 503: "Overloaded", 500: "Backend"}
 
 

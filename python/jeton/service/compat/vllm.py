@@ -16,8 +16,6 @@ from jeton.service.state import ServiceState
 from jeton.service.tokenizers import ServedTokenizer
 from jeton.service.wire import ServiceRoute, Worked, ids_of
 
-__all__ = ["ERROR_TYPES", "VLLM", "context_of", "vllm_shape"]
-
 ERROR_TYPES = {
     401: "AuthenticationError",
     404: "NotFoundError",

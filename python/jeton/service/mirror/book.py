@@ -24,8 +24,6 @@ from jeton.adapt.shadowing import (
 )
 from jeton.service.mirror.plan import MirrorPlan
 
-__all__ = ["NO_ANSWER", "MirrorBook", "MirrorStage", "MirroredPair", "SideAnswer"]
-
 _MAX_PAIRS: Final = 100_000
 """Pairs that are kept; a stage rarely wants more."""
 

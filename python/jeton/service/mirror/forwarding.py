@@ -24,8 +24,6 @@ from jeton.service.mirror.usage import AnswerReader, AnswerUsage
 if TYPE_CHECKING:
     from jeton.service.pool import WorkPool
 
-__all__ = ["Mirror"]
-
 _Send = Callable[[dict[str, Any]], Awaitable[None]]
 _Headers = Iterable[tuple[bytes, bytes]]
 _NOT_PASSED: Final = frozenset(

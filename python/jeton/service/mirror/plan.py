@@ -16,8 +16,6 @@ from jeton.adapt.shadowing import AbortRules, Side, check_stages
 from jeton.errors import RecordError, UsageError
 from jeton.formats.documents import read_settings
 
-__all__ = ["MirrorPlan", "MirrorRules", "MirrorSide", "read_mirror_plan"]
-
 _MAX_BYTES: Final = 1 << 20
 _NUMBER: Final = (int, float)
 _SIDE: Final[dict[str, Any]] = {

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from jeton._foreign import json_of
 
-__all__ = ["AnswerReader", "AnswerUsage"]
-
 _MAX_KEPT: Final = 4 << 20
 """Bytes of an answer that are looked at; longer ones are counted by their usage alone."""
 _MAX_EVENT: Final = 1 << 20

@@ -15,8 +15,6 @@ from jeton.findings import Basis
 from jeton.service.state import ServiceState, check_limit
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["AUDIT"]
-
 _READERS = {".jsonl": json_lines, ".ndjson": json_lines, ".json": json_values}
 
 

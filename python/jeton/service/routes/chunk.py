@@ -13,8 +13,6 @@ from jeton.service.routes.texts import Positive
 from jeton.service.state import ServiceState, check_limit
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["CHUNK"]
-
 _Share = Annotated[int, msgspec.Meta(ge=0, le=1 << 31)]
 
 

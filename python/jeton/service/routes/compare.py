@@ -14,8 +14,6 @@ from jeton.service.routes.texts import batch_of
 from jeton.service.state import ServiceState, check_limit
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["COMPARE"]
-
 
 class CompareRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Texts on which tokenizers are compared.

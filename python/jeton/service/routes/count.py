@@ -10,8 +10,6 @@ from jeton.service.routes.texts import TextRequest, is_single
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["COUNT"]
-
 
 class CountRequest(TextRequest, kw_only=True):
     """Texts to count.

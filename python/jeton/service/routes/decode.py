@@ -11,8 +11,6 @@ from jeton.service.routes.texts import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["DECODE"]
-
 
 class DecodeRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Ids to decode.

@@ -13,8 +13,6 @@ from jeton.service.routes.texts import TextRequest, batch_of, is_single
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked, ids_of
 
-__all__ = ["ENCODE"]
-
 
 class EncodeRequest(TextRequest, kw_only=True):
     """Texts to encode.

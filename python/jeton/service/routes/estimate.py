@@ -14,8 +14,6 @@ from jeton.service.state import ServiceState
 from jeton.service.tokenizers import ServedTokenizer
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["ESTIMATE"]
-
 
 class EstimateRequest(TextRequest, kw_only=True):
     """Texts, or the size of one, to estimate.

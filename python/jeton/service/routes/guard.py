@@ -12,8 +12,6 @@ from jeton.service.routes.texts import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["GUARD"]
-
 _MAX_SHOWN = 200
 _MAX_CANONICAL = 64
 

@@ -10,8 +10,6 @@ from jeton.service.routes.texts import Positive
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["ROUTE"]
-
 
 class RouteRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A request that wants an endpoint.

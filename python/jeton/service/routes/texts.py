@@ -9,8 +9,6 @@ import msgspec
 
 from jeton.errors import UsageError
 
-__all__ = ["Id", "Positive", "TextRequest", "batch_of", "is_single"]
-
 Positive = Annotated[int, msgspec.Meta(ge=1, le=1 << 31)]
 """A number of tokens or texts."""
 

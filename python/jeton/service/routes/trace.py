@@ -11,8 +11,6 @@ from jeton.findings import Basis
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 
-__all__ = ["TRACE"]
-
 _MOST_CHARS, _MOST_TRAINED_BYTES, _MOST_MERGES = 400, 8_000, 40
 
 

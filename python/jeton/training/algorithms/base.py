@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from jeton.training.languages import LanguageSource
     from jeton.training.settings import TrainSettings
 
-__all__ = [
-    "Algorithm",
-    "Learning",
-    "NoOptions",
-    "Options",
-    "check_at_least",
-    "check_choice",
-    "pattern_counts",
-]
-
 
 class Options(Protocol):
     """Options of one algorithm: a frozen dataclass whose fields are plain JSON values."""

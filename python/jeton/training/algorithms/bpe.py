@@ -11,8 +11,6 @@ from jeton.errors import UsageError
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, pattern_counts
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
 
-__all__ = ["ALGORITHMS", "BpeOptions", "core_options"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BpeOptions:

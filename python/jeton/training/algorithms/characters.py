@@ -24,8 +24,6 @@ from jeton.training.algorithms.base import (
 if TYPE_CHECKING:
     from jeton.training.settings import TrainSettings
 
-__all__ = ["ALGORITHMS", "CharacterBpeOptions", "WordOptions", "WordPieceOptions"]
-
 WORDPIECE_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's (Devlin et al. 2019), in the order that ``tokenizers`` gives them."""
 

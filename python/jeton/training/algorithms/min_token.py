@@ -15,8 +15,6 @@ from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, 
 from jeton.training.algorithms.bpe import BpeOptions, check_forced, core_options
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
 
-__all__ = ["ALGORITHMS", "MinTokenOptions"]
-
 _MOST_CANDIDATES_PER_TOKEN = 100
 """Beyond that candidates are strings that occur once."""
 

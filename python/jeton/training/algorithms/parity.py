@@ -25,8 +25,6 @@ from jeton.training.counted import LanguageCounts
 from jeton.training.languages import LanguageSource
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
 
-__all__ = ["ALGORITHMS", "ParityOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParityOptions(BpeOptions):

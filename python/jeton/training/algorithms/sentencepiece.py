@@ -22,8 +22,6 @@ from jeton.training.normalization_rules import RULE_NAMES, named_charsmap
 if TYPE_CHECKING:
     from jeton.training.settings import TrainSettings
 
-__all__ = ["ALGORITHMS", "SentencePieceOptions", "UnigramOptions"]
-
 LEAST_COVERAGE = 0.98
 """Below this share of the text SentencePiece refuses an alphabet (0.2.3); so do we."""
 

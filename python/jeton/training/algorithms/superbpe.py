@@ -24,8 +24,6 @@ from jeton.training.algorithms.base import (
 from jeton.training.algorithms.bpe import BpeOptions, check_forced, core_options
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
 
-__all__ = ["ALGORITHMS", "PHRASE_PATTERNS", "SuperBpeOptions"]
-
 PHRASE_PATTERNS = MappingProxyType(
     {
         "sentence": r"\p{N}{1,3}|[^\r\n\p{N}.!?]+[.!?]*[\r\n]*|[.!?]+[\r\n]*|[\r\n]+",

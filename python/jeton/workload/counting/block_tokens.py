@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from jeton._core import TextBatch, Tokenizer
 from jeton.corpus.requests.blocks import BlockKind, Blocks
 
-__all__ = ["N_BLOCK_NUMBERS", "N_KINDS", "block_numbers"]
-
 N_KINDS = len(BlockKind)
 """Kinds of blocks: one column of tokens each."""
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from jeton._core import TextStats, TokenStats
 
-__all__ = ["CoreSums"]
-
 _NAMES: Final[Mapping[type, tuple[str, ...]]] = {
     TextStats: (
         "n_documents", "n_bytes", "n_chars", "n_words", "n_replaced_documents", "n_replacements",

@@ -32,8 +32,6 @@ from jeton.workload.sampling.deep_sample import DEEP_SAMPLE_BYTES, DeepSampler
 from jeton.workload.sampling.passages import SAMPLE_CHARS, PassageSampler
 from jeton.workload.sampling.sampled import SampledWorkload
 
-__all__ = ["Counts", "Setup"]
-
 
 @dataclass(frozen=True, slots=True)
 class Setup:

@@ -13,8 +13,6 @@ from jeton.corpus.names import Names
 from jeton.metrics import LengthCounts
 from jeton.metrics.lengths import LengthSummary
 
-__all__ = ["NO_DOMAIN", "DomainCounts", "DomainReport", "DomainTokens", "LengthHistograms"]
-
 NO_DOMAIN = "(no domain)"
 """The name under which documents without a domain are counted, where others have one."""
 

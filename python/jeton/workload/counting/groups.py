@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from jeton.workload.digests import Digests
 
-__all__ = ["N_GROUPS", "GroupSums", "groups_of"]
-
 N_GROUPS = 4_096
 """An interval of 4,096 groups is as wide as one of as many documents to within 1.1% (the relative
 standard error of a standard deviation of n values is 1 / sqrt(2 n))."""

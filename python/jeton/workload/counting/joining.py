@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from jeton._core import TextBatch
 from jeton.corpus.requests.blocks import Blocks
 
-__all__ = ["MIN_JOINED_BYTES", "Observed", "joined"]
-
 MIN_JOINED_BYTES = 1024 * 1024
 """Smaller batches are joined to this size. A batch is the unit of parallel work, and each measured
 one adds arrays as long as the vocabulary (1 MB for 128k ids): batches of a few kilobytes, one for

@@ -16,8 +16,6 @@ from jeton._core import Survey, Tokenizer
 from jeton.guard.scanning import MIN_MARKER_BYTES
 from jeton.guard.wordlist import MARKERS
 
-__all__ = ["LookalikeCounts", "markers_of"]
-
 
 def markers_of(tokenizers: Iterable[Tokenizer]) -> tuple[str, ...]:
     """The known markers and the special tokens of the given tokenizers, sorted."""

@@ -13,8 +13,6 @@ from jeton.corpus.places import RecordPlaces
 from jeton.corpus.requests.blocks import Blocks
 from jeton.workload.choice import Chosen
 
-__all__ = ["Observer"]
-
 
 class Observer(Protocol):
     """Told of the tokenizers first, then of every batch, in the order of the inputs."""

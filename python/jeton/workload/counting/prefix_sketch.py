@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from jeton._core import Survey
 
-__all__ = ["BLOCK_BYTES", "MAX_BLOCKS", "PrefixSketch", "SharedBlocks", "first_block_keys"]
-
 BLOCK_BYTES = 2_048
 """Bytes of a block: about 500 tokens, half of what providers cache at least. Shorter documents cost
 nothing here."""

@@ -24,8 +24,6 @@ from jeton.workload.counting.sources import MAX_SKIPPED, SkippedFile
 from jeton.workload.digests import packed_digests
 from jeton.workload.inputs.portions import Portion, Portions
 
-__all__ = ["scan"]
-
 
 def scan(
     portions: Portions,

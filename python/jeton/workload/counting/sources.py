@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-__all__ = ["MAX_SKIPPED", "MAX_SOURCES", "CorpusSummary", "SkippedFile", "Source", "SourceList"]
-
 MAX_SOURCES = 1_000
 """Sources listed one by one; the rest is one entry. A folder may have a million files."""
 

@@ -15,8 +15,6 @@ from jeton.corpus.names import Names
 if TYPE_CHECKING:
     from jeton.corpus import RequestStream
 
-__all__ = ["ColumnNames"]
-
 
 class ColumnNames(NamedTuple):
     """Names by number.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
     from jeton.workload.inputs.column_names import ColumnNames
 
-__all__ = ["LogPricing", "PricingOptions", "with_traffic"]
-
 
 @dataclass(frozen=True, slots=True)
 class PricingOptions:

@@ -19,15 +19,6 @@ from jeton.corpus.places import RecordPlaces
 from jeton.corpus.requests.blocks import Blocks
 from jeton.workload.inputs.requests import RequestCollector
 
-__all__ = [
-    "DocumentPortions",
-    "Domains",
-    "Portion",
-    "Portions",
-    "PortionsOfStream",
-    "RequestPortions",
-]
-
 MAX_DOMAINS_OF_ITSELF = 20
 """Without being asked, files or folders are taken for domains where there are 2 to 20 of them: as
 many as a table shows on one page."""

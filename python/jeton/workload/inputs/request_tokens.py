@@ -7,8 +7,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RequestTokens"]
-
 
 class RequestTokens:
     """Numbers (tokens, a digest) of the first requests that show their text, in their order.

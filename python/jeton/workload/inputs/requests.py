@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
     from jeton.corpus.requests.columns import Correction
 
-__all__ = ["MAX_REQUEST_ROWS", "RequestCollector", "RequestEvidence"]
-
 MAX_REQUEST_ROWS = 1_000_000
 """Requests whose columns are kept for the checks, 69 bytes each; sums are over all of them. The
 first ones are kept, not a draw: how long a cache must live shows in requests that follow one

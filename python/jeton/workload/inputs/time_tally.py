@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from jeton.corpus import RequestColumns
 
-__all__ = ["SUMS", "TimeTally"]
-
 SUMS = ("n_requests", "input_tokens", "output_tokens", "n_bytes", "n_tokens_of_bytes", "n_stated")
 """Sums: requests, tokens as reported, bytes of the text of requests whose tokens are known, those
 tokens, and requests that state their input."""

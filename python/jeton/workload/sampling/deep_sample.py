@@ -21,14 +21,6 @@ from jeton.corpus.requests.blocks import BlockKind, Blocks
 from jeton.workload.digests import Digests, digests_of_pairs
 from jeton.workload.sampling.drawing import KEY_BITS, Drawer, Unit, key_of_block
 
-__all__ = [
-    "DEEP_SAMPLE_BYTES",
-    "MAX_DEEP_DOCUMENTS",
-    "DeepSample",
-    "DeepSampler",
-    "SampleDocument",
-]
-
 DEEP_SAMPLE_BYTES = 4 << 20
 """Bytes of text in the sample: about a million tokens. All analyses together take seconds on it,
 and a share of 1% of its tokens is known to about a tenth of itself if documents are a kilobyte."""

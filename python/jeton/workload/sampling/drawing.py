@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Self
 
-__all__ = ["KEY_BITS", "Drawer", "Unit", "key_of_block"]
-
 KEY_BITS = 64
 """Two of a billion texts share a key with a chance of 3% (n^2 / 2^65); then one stands for both."""
 

@@ -20,9 +20,6 @@ from jeton._core import TextBatch, Tokenizer
 from jeton.workload.digests import Digests
 from jeton.workload.sampling.drawing import KEY_BITS, Drawer, Unit, key_of_block
 
-__all__ = ["N_SAMPLES", "SAMPLE_CHARS", "PassageSampler", "SampleCut", "SampleText", "TermFinder"]
-
-
 SAMPLE_CHARS = 320
 """Characters of a passage: about four lines of a page."""
 

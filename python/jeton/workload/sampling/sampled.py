@@ -16,8 +16,6 @@ from jeton.corpus.sampling import DocumentSample, Estimate, Sampling, sample_doc
 from jeton.workload.choice import Chosen
 from jeton.workload.inputs.portions import Portion, PortionsOfStream
 
-__all__ = ["SampledPortions", "SampledWorkload", "draw"]
-
 PORTION_BYTES = 8 << 20
 """Bytes of a portion, as of the batches that a reader gives."""
 

@@ -16,8 +16,6 @@ from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "aider"
 _TOLD: Final = "the analytics log: `event` is `message_send`, the counts in `properties`"
 

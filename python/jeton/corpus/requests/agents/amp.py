@@ -15,8 +15,6 @@ from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "amp"
 _TOLD: Final = "threads whose `messages` have a `usage` with a `model`, or with a `usageLedger`"
 _Facts = dict[str, Any]

@@ -16,8 +16,6 @@ from jeton.corpus.requests.fields import FieldNames
 from jeton.corpus.requests.parsed import ParsedRequest
 from jeton.corpus.requests.usage import Usage
 
-__all__ = ["Agent", "FileState", "Reader", "child", "doubtful", "summed", "text"]
-
 MAX_KEPT = 100_000
 """Sessions, threads and folders that a reader remembers."""
 

@@ -16,8 +16,6 @@ from jeton.corpus.requests.parsed import ParsedRequest, first
 from jeton.corpus.requests.providers import provider_of_answer, provider_of_model
 from jeton.dimensions import NOT_BILLED
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "claude-code"
 _TOLD: Final = (
     "lines of a session (`message` inside `type` `assistant`), and results of `claude -p` "

@@ -30,8 +30,6 @@ from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest
 from jeton.corpus.requests.providers import provider_id
 
-__all__ = ["AGENTS", "HISTORY"]
-
 _SHAPE: Final = "cline"
 _TOLD: Final = (
     "`ui_messages.json` of Cline, Roo Code and Kilo Code (`say` is `api_req_started`, the counts "

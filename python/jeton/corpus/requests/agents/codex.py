@@ -30,8 +30,6 @@ from jeton.corpus.requests.parsed import ParsedRequest
 from jeton.corpus.requests.providers import provider_id
 from jeton.corpus.times import parse_time
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "codex"
 _TOLD: Final = (
     "lines of a session: `payload` of `type` `token_count`, whose totals run on; and "

@@ -17,8 +17,6 @@ from jeton.corpus.requests.counts import MAX_SUMMED, Report, count_of
 from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "copilot"
 _TOLD: Final = "events of a session: `data` of `type` `session.shutdown`, with `modelMetrics`"
 _EVENTS: Final = (

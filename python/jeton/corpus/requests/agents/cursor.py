@@ -17,8 +17,6 @@ from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest, first
 from jeton.dimensions import NOT_BILLED
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "cursor"
 _TOLD: Final = "the usage export: columns `Input (w/ Cache Write)`, `Cache Read`, `Output Tokens`"
 

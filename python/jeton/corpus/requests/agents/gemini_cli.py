@@ -13,8 +13,6 @@ from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest, first
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "gemini-cli"
 _TOLD: Final = "sessions whose `messages` have `tokens`, and such messages one a line"
 

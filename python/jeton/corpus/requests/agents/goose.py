@@ -19,8 +19,6 @@ from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest, first
 from jeton.corpus.requests.providers import provider_id
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "goose"
 _TOLD: Final = "rows of `sessions` with `accumulated_input_tokens`, as `sqlite3 -json` writes them"
 _READ: Final = ("accumulated_cache_read_input_tokens", "accumulated_cache_read_tokens")

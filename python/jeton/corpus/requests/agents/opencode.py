@@ -15,8 +15,6 @@ from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest, first
 from jeton.corpus.requests.providers import provider_id
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "opencode"
 _TOLD: Final = "messages with `tokens`, `modelID` and `providerID`; sessions of `opencode export`"
 

@@ -14,8 +14,6 @@ from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest
 from jeton.corpus.requests.providers import provider_id
 
-__all__ = ["AGENTS"]
-
 _SHAPE: Final = "pi"
 _TOLD: Final = (
     "lines of a session of pi or OpenClaw: `message` with `role` and a `usage` of `input`, "

@@ -6,8 +6,6 @@ from typing import Final
 
 from jeton.errors import RecordError
 
-__all__ = ["refuse"]
-
 REFUSED: Final = (
     (
         b"# aider chat started at",

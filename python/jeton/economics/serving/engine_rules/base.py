@@ -17,8 +17,6 @@ from jeton.economics.serving.weights import WeightBytes
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["DRIVER_BYTES", "GIB", "MIB", "EngineRules", "GpuMemory"]
-
 MIB = 1 << 20
 GIB = 1 << 30
 

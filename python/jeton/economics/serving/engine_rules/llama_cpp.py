@@ -13,8 +13,6 @@ from jeton.economics.serving.weights import WeightBytes
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["LlamaCpp"]
-
 _CONTEXT_BYTES = 250 * MIB
 """The CUDA context and cuBLAS's workspace."""
 

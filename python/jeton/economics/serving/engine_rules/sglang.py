@@ -12,8 +12,6 @@ from jeton.economics.serving.weights import WeightBytes
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["Sglang"]
-
 _CONTEXT_BYTES = 700 * MIB
 """Memory that is gone before weights are loaded, for the CUDA context."""
 

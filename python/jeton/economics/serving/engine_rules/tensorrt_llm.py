@@ -13,8 +13,6 @@ from jeton.economics.serving.weights import WeightBytes
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["TensorrtLlm"]
-
 _ENGINE_BYTES = 1024 * MIB
 """Memory that the runtime, its workspaces and buffers for decoding take; a judgement."""
 

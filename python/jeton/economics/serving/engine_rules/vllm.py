@@ -16,8 +16,6 @@ from jeton.economics.serving.weights import WeightBytes
 if TYPE_CHECKING:
     from jeton.economics.serving.memory_plan import MemoryPlan
 
-__all__ = ["Vllm"]
-
 ENGINE_BYTES = 200 * MIB
 """Memory outside of tensors: libraries' workspaces, the context. Measured: 0.16 GiB (H100, #12126),
 0.20 and 0.35 GiB (RTX 3090, #14447 and #10517)."""

@@ -20,8 +20,6 @@ from jeton.planning.routing.exporting.yaml_text import comment_lines, yaml_text
 from jeton.planning.routing.lanes import Lane
 from jeton.planning.routing.policy import RoutingPolicy
 
-__all__ = ["envoy_route"]
-
 _API: Final = "aigateway.envoyproxy.io/v1beta1"
 _SCHEMAS: Final = {
     "anthropic": ({"name": "Anthropic"}, "api.anthropic.com"),

@@ -10,8 +10,6 @@ from jeton.catalog.model_names import find_listed
 from jeton.planning.routing.lanes import Lane
 from jeton.planning.routing.policy import RoutingPolicy
 
-__all__ = ["GROUP", "RouteExport", "common_losses", "provider_and_model", "whole_percents"]
-
 GROUP = "jeton-route"
 """Name by which clients ask for the route."""
 

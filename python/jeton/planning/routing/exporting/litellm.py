@@ -21,8 +21,6 @@ from jeton.planning.routing.exporting.yaml_text import comment_lines, yaml_text
 from jeton.planning.routing.lanes import Lane
 from jeton.planning.routing.policy import RoutingPolicy
 
-__all__ = ["litellm_route"]
-
 _PREFIXES: Final = {
     "google": "gemini", "x-ai": "xai", "aws": "bedrock", "together": "together_ai",
     "fireworks": "fireworks_ai",

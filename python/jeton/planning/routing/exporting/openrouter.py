@@ -19,8 +19,6 @@ from jeton.planning.routing.exporting.exported import (
 from jeton.planning.routing.lanes import Lane
 from jeton.planning.routing.policy import RoutingPolicy
 
-__all__ = ["openrouter_route"]
-
 _MAKERS: Final = {
     "gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic",
     "gemini": "google", "grok": "x-ai", "mistral": "mistralai", "deepseek": "deepseek",

@@ -8,8 +8,6 @@ from typing import Any
 
 from jeton._plain import strict_json
 
-__all__ = ["comment_lines", "yaml_text"]
-
 
 def yaml_text(value: Any, *, indent: int = 0) -> str:
     """Return mappings, lists and scalars as YAML; a text in JSON's quotes is one in YAML too."""
