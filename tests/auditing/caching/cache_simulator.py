@@ -18,6 +18,8 @@ USD = {
     "claude-sonnet-4-0": (3.0, 0.3, 3.75, 6.0, 15.0),
     "claude-haiku-4-5": (1.0, 0.1, 1.25, 2.0, 5.0),
     "gpt-4o": (2.5, 1.25, 2.5, 2.5, 10.0),
+    "gpt-4o-2024-11-20": (2.5, 1.25, 2.5, 2.5, 10.0),
+    "gpt-4.1": (2.0, 0.5, 2.0, 2.0, 8.0),
 }
 """Input, read, write, write for an hour, output; USD per million tokens."""
 LEAST = {"claude-sonnet-4-5": 1024, "claude-sonnet-4-0": 1024, "claude-haiku-4-5": 4096}
@@ -51,6 +53,8 @@ class Faulty:
         mended: The same without it.
         verdict: The verdict that names it; empty: a fault beside caches.
         finding: Id of the finding that names it.
+        wait: Requests of the mended log wait for the first token of the one before.
+        discount: Share of the price that goes when the fault is mended.
     """
 
     sent: list[Sent]
@@ -58,11 +62,13 @@ class Faulty:
     verdict: str = ""
     finding: str = ""
     wait: bool = False
+    discount: float = 0.0
     usage: list[dict[str, int]] = field(default_factory=list)
 
     def waste_usd(self) -> float:
         """Cost that goes with the fault."""
-        return self.usd() - bill(self.mended, simulate(self.mended, wait=self.wait))
+        mended = bill(self.mended, simulate(self.mended, wait=self.wait))
+        return self.usd() - mended * (1 - self.discount)
 
     def usd(self) -> float:
         """Cost of the log."""
@@ -118,7 +124,7 @@ def simulate(sent: list[Sent], *, wait: bool = False) -> list[dict[str, int]]:
             names.append(name)
             sums.append(total)
         if model.startswith("gpt"):
-            usage.append(automatic(one, rows, store, total))
+            usage.append(automatic(one, rows, store, total, delay=0.0 if wait else 1.0))
             continue
         marks = [i for i, row in enumerate(rows) if row[2]][-4:]
         hit = -1
@@ -152,21 +158,31 @@ def simulate(sent: list[Sent], *, wait: bool = False) -> list[dict[str, int]]:
 
 
 def automatic(
-    one: Sent, rows: list[tuple[str, int, str]], store: dict[str, dict[str, float]], total: int
+    one: Sent,
+    rows: list[tuple[str, int, str]],
+    store: dict[str, dict[str, float]],
+    total: int,
+    *,
+    delay: float,
 ) -> dict[str, int]:
     """OpenAI: the longest beginning in steps of 128 tokens, from 1,024 on."""
     whole = "\n".join(row[0] for row in rows)
     read = 0
+    where = f"{one.body['model']}|{one.body.get('prompt_cache_key')}"
+    life = 86_400.0 if one.body.get("prompt_cache_retention") == "24h" else 300.0
     names = [
-        hashlib.sha1(whole[: 512 * i].encode()).hexdigest() for i in range(1, len(whole) // 512 + 1)
+        hashlib.sha1(f"{where}|{whole[: 512 * i]}".encode()).hexdigest()
+        for i in range(1, len(whole) // 512 + 1)
     ]
     for i, name in enumerate(names, start=1):
         entry = store.get(name)
-        if entry and entry["from"] <= one.time <= entry["used"] + 300:
+        if entry and entry["from"] <= one.time <= entry["used"] + entry["life"]:
             read = 128 * i
     for name in names:
-        old = store.get(name, {"from": one.time + 1.0, "used": 0.0})
-        store[name] = {"from": old["from"], "used": one.time}
+        old = store.get(name, {"from": one.time + delay})
+        if one.time > old.get("used", one.time) + old.get("life", life):
+            old = {"from": one.time + delay}
+        store[name] = {"from": old["from"], "used": one.time, "life": life}
     return {"input": total, "read": read if read >= 1024 else 0, "written": 0, "hour": 0}
 
 

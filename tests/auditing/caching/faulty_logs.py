@@ -291,23 +291,27 @@ def pictures(rng: random.Random) -> Faulty:
     return Faulty(sent, mended, "", "agent-pictures-carried")
 
 
-def openai_clock(rng: random.Random) -> Faulty:
-    mended = []
-    for one in singles(rng, model="gpt-4o", tools=0):
-        body = {
-            "model": "gpt-4o",
-            "messages": [
-                {"role": "system", "content": one.body["system"][0]["text"]},
-                {"role": "user", "content": one.body["messages"][0]["content"][0]["text"]},
-            ],
-        }
-        mended.append(Sent(one.time, body, one.output))
+def repeated(rng: random.Random) -> Faulty:
+    """Every question comes again, minutes later."""
+    mended = singles(rng, n=30, gap=200.0)
+    again = [Sent(one.time + 6100.0, copy.deepcopy(one.body), one.output) for one in mended]
+    return Faulty([*mended, *again], mended, "", "duplicate-documents")
+
+
+def long_answers(rng: random.Random) -> Faulty:
+    mended = singles(rng, system=1200, tools=0)
     sent = copy.deepcopy(mended)
-    for one, good in zip(sent, mended, strict=True):
-        own = f"Current time: {iso(one.time)}\n"
-        one.body["messages"][0]["content"] = own + one.body["messages"][0]["content"]
-        good.body["messages"][1]["content"] += own
-    return Faulty(sent, mended, "changed", "cache-changed")
+    usual = sorted(one.output for one in mended)[len(mended) // 2]
+    for one, good in zip(sent[::10], mended[::10], strict=True):
+        one.output = 40 * usual
+        good.output = 4 * usual
+    return Faulty(sent, mended, "", "output-long")
+
+
+def batchable(rng: random.Random) -> Faulty:
+    """Requests at an even pace that no one waits for: half the price in a batch."""
+    sent = singles(rng, system=300, tools=0, gap=20.0, mark={})
+    return Faulty(sent, sent, "", "agent-batchable", discount=0.5)
 
 
 FAULTS = {
@@ -325,7 +329,6 @@ FAULTS = {
     "14 mark late": mark_late,
     "15 look-back": look_back,
     "16 thinking removed": thinking_removed,
-    "20 openai clock": openai_clock,
 }
 """Faults of caches."""
 
@@ -335,3 +338,10 @@ AGENT_FAULTS = {
     "17 pictures": pictures,
 }
 """Faults of agents beside caches."""
+
+WHOLE_AUDIT_FAULTS = {
+    "12 questions repeated": repeated,
+    "18 long answers": long_answers,
+    "19 batchable": batchable,
+}
+"""Faults that other findings of an audit name."""

@@ -262,10 +262,11 @@ def _loops(
 
 def _batchable(ordered: Sequence[Call], uses: Sequence[Use], prices: LogPrices) -> list[AgentUse]:
     """Return requests that no one waits for: no session, one turn, sent at an even pace."""
+    of_session = Counter(call.session for call in ordered)
     places = [
         p
         for p, call in enumerate(ordered)
-        if not call.session
+        if (not call.session or of_session[call.session] == 1)
         and call.blocks
         and not any(block.role in (0, 3, 4) for block in call.blocks)
         and max(uses[p].read, 0) == 0

@@ -212,7 +212,8 @@ def _tries(
     fault = max((found[p] for p in own), key=lambda judged: judged.n_tokens)
     if fault.verdict is CacheVerdict.CHANGED:
         fault = found[own[0]]  # the first block that changed is the one to look at
-    if fault.verdict is CacheVerdict.PROVIDER or not state.ordered[own[0]].blocks:
+    is_routed = fault.verdict is CacheVerdict.PROVIDER or fault.change == "key"
+    if is_routed or not state.ordered[own[0]].blocks:
         return [_as_read(state, found, own, fault, prices)]
     tried = []
     for mended, remedy in ways_to_mend(calls, state.ordered, found, fault):
@@ -255,7 +256,9 @@ def _as_read(
     words = {
         CacheVerdict.PROVIDER: "no edit: the beginning was equal and alive; ask the provider",
         CacheVerdict.EXPIRED: "mark for an hour, or go on with a session before its cache ends",
-        CacheVerdict.SWITCHED: "keep one model for a whole session",
+        CacheVerdict.SWITCHED: "send one prompt_cache_key with all requests that share a beginning"
+        if fault.change == "key"
+        else "keep one model for a whole session",
         CacheVerdict.CHANGED: f"keep {fault.block or 'the beginning'} as it was; append only",
     }
     return _Step(

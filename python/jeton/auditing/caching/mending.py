@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from jeton.auditing.caching.calls import Block, Call, Calls, Mark, is_end
 from jeton.auditing.caching.verdicts import CacheVerdict, Judged, family_of
+from jeton.catalog.caches import CacheRule
 
-_MINUTES, _HOUR = 300.0, 3600.0
+_MINUTES, _HOUR, _DAY = 300.0, 3600.0, 86_400.0
 _BETWEEN_MARKS = 15
 _LIKE_SHARE = 0.25
 _MAX_PADDING = 2.0
@@ -39,7 +40,9 @@ def ways_to_mend(
     elif verdict is CacheVerdict.SWITCHED:
         yield _unswitched(ordered, found, own, fault)
     elif verdict is CacheVerdict.EXPIRED:
-        if all(calls.rules[model][-1].lifetime == "1h" for model in models):
+        if all(_keeps_a_day(calls.rules[model][0]) for model in models):
+            yield _kept_a_day(ordered, families), 'request: "prompt_cache_retention": "24h"'
+        elif all(calls.rules[model][-1].lifetime == "1h" for model in models):
             yield (
                 _lives(ordered, families, static_alone=True),
                 (
@@ -87,6 +90,20 @@ def ways_to_mend(
         )
     elif verdict is CacheVerdict.CONCURRENT:
         yield tuple(ordered), "send the first request, wait for its first token, then the others"
+
+
+def _keeps_a_day(rule: CacheRule) -> bool:
+    return rule.is_automatic and rule.longest_seconds >= _DAY
+
+
+def _kept_a_day(ordered: Sequence[Call], families: set[tuple[int, int, int]]) -> tuple[Call, ...]:
+    """Return the requests with their prefixes kept for a day, where a cache has no marks."""
+    return tuple(
+        replace(c, marks=(Mark(len(c.blocks) - 1, _DAY),))
+        if c.blocks and family_of(c) in families
+        else c
+        for c in ordered
+    )
 
 
 def _is_same(found: Judged, fault: Judged) -> bool:

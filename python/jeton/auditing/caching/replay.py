@@ -75,6 +75,7 @@ def _automatic(
     call: Call, rule: CacheRule, store: dict[int, _Entry], delay: float, total: int
 ) -> Use:
     chain, sums = _chain(call, rule), call.sums
+    life = max((mark.life_seconds for mark in call.marks), default=rule.ttl_seconds)
     read, gap = 0, 0.0
     for at in range(len(chain) - 1, -1, -1):
         entry = store.get(chain[at])
@@ -91,7 +92,7 @@ def _automatic(
             assert known is not None
             known.touched = call.time
         elif known is None or known.visible <= call.time:
-            store[link] = _Entry(call.time + delay, call.time, rule.ttl_seconds)
+            store[link] = _Entry(call.time + delay, call.time, life)
     return Use(read, 0, 0, gap)
 
 

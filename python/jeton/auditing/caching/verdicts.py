@@ -66,7 +66,7 @@ class Judged:
         n_tokens: Tokens that could have been read and were not; of writes, those not read.
         block: Path of the block that changed, or the part that the verdict is about.
         change: Kind of the change: order, schema, wording, history edited, thinking removed, model,
-            parameters.
+            parameters, key.
         other: Place of the request that it is compared with; -1: none.
         at: Number of the piece that differs; -1: none does.
         reason: Reason why it cannot be judged.
@@ -308,7 +308,10 @@ class _Judge:
             late = self._at_once[place].read - self._expected[place].read > slack
             if gap < rule.first_token_seconds and late:
                 return Judged(CacheVerdict.CONCURRENT, missed, part, other=holder)
-            is_late = gap > rule.ttl_seconds
+            is_late = gap > max((mark.life_seconds for mark in old.marks), default=rule.ttl_seconds)
+            if not is_late and old.parameters != call.parameters:
+                # Other keys and tiers are served by other machines, with caches of their own.
+                return Judged(CacheVerdict.SWITCHED, missed, part, "key", holder)
             return Judged(CacheVerdict.EXPIRED if is_late else CacheVerdict.PROVIDER, missed, part,
                           other=holder)  # fmt: skip
         if not call.marks:

@@ -31,6 +31,8 @@ _ROLES: Final = ("tools", "system", "user", "assistant", "tool")
 _ROLE_OF: Final = {"developer": 1, "model": 3, "ai": 3, "function": 4, "tool_result": 4} | {
     role: number for number, role in enumerate(_ROLES)
 }
+_DAY: Final = 3
+"""Mark of a prefix that is kept for a day."""
 _MAX_WORD: Final = (1 << 32) - 1
 _CONTENT: Final = (1 << 44) - 1
 
@@ -121,7 +123,7 @@ def packed(chat: SentChat | None, agent: str, reason: str) -> bytes:
         if count >= MAX_PARTS:
             break
         words += words_of_block
-    mark = _mark(request)
+    mark = _mark(request) or _DAY * (request.get("prompt_cache_retention") == "24h")
     if mark and len(words) > N_FACTS:
         words[-1] |= mark << 40  # automatic caching marks the last block
     return struct.pack(f"<{len(words)}Q", *words)
@@ -232,7 +234,7 @@ def _mark(part: Mapping[str, Any]) -> int:
     given = part.get("cache_control")
     if not isinstance(given, dict):
         return 0
-    return {"1h": 2, "24h": 3}.get(str(given.get("ttl")), 1)
+    return {"1h": 2, "24h": _DAY}.get(str(given.get("ttl")), 1)
 
 
 def _bare(part: Mapping[str, Any]) -> Mapping[str, Any]:
