@@ -43,8 +43,8 @@ from tests.auditing.tiny import train_tiny
 
 TINY = train_tiny(vocab_size=400)
 
-PARTLY_LOGGED = ("07 hour unearned", "17 pictures")
-"""Spans state neither a lifetime nor a picture's size."""
+PARTLY_LOGGED = ("07 hour unearned",)
+"""Spans state no lifetime."""
 
 
 def report_of(records: list[dict[str, Any]]) -> CacheReport:
@@ -139,8 +139,7 @@ def check_agent(name: str, shape: str, seed: int) -> None:
     report = report_of(RECORDS[shape](faulty.sent))
     first = report.agents[0]
     assert f"agent-{first.kind}" == faulty.finding
-    within = 0.3 if name == "17 pictures" else 0.15
-    assert float(first.usd) == pytest.approx(faulty.waste_usd(), rel=within)
+    assert float(first.usd) == pytest.approx(faulty.waste_usd(), rel=0.15)
 
 
 AGENT_SHAPES = [(name, shape) for name in AGENT_FAULTS for shape in RECORDS

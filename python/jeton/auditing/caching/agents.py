@@ -74,8 +74,12 @@ def _without(
     uses: Sequence[Use],
     prices: LogPrices,
     gone: Mapping[int, list[tuple[int, float]]],
+    edited: frozenset[int] = frozenset(),
 ) -> tuple[int, Decimal, dict[int, tuple[int, int, int, int]]]:
-    """Return tokens, cost and less of each row without blocks: (first piece, tokens) by request."""
+    """Return tokens, cost and less of each row without blocks: (first piece, tokens) by request.
+
+    The first request of an edited history reads no token behind the edit: they are written again.
+    """
     places = list(gone)
     changed, now = list(ordered), list(uses)
     n_tokens = 0
@@ -91,12 +95,20 @@ def _without(
             less_read += own_read
             less_written += min(tokens - own_read, max(0.0, read + written - before - own_read))
         n_tokens += round(less)
+        again = 0.0
+        if place in edited:
+            first = min(call.tokens_until(at) for at, _ in gone[place])
+            again = max(0.0, read - less_read - first)
+        is_marked = bool(call.marks)
         changed[place] = replace(call, input_tokens=max(0, call.input_tokens - round(less)))
         hour = round(use.written_1h * (1 - less_written / written)) if written else 0
+        total = changed[place].input_tokens
+        now_read = min(max(0, read - round(less_read + again)), total)
+        now_written = max(0, written - round(less_written - again * is_marked))
+        # Roundings must not add up to more than the request: the ledger refuses such a row.
+        now_written = min(now_written, total - now_read)
         now[place] = Use(
-            use.read if use.read < 0 else max(0, read - round(less_read)),
-            max(0, written - round(less_written)),
-            max(0, hour),
+            use.read if use.read < 0 else now_read, now_written, min(max(0, hour), now_written)
         )
         rows[call.row] = (
             call.input_tokens - changed[place].input_tokens,
@@ -134,6 +146,7 @@ def _carried(
 ) -> list[AgentUse]:
     times: Counter[tuple[int, int, int]] = Counter()
     gone: dict[int, dict[int, list[tuple[int, float]]]] = {}
+    edited: set[int] = set()
     for place, call in enumerate(ordered):
         for at, digest, tokens, name in _results_of(call):
             key = (call.session, call.agent, digest)
@@ -141,9 +154,11 @@ def _carried(
             is_large = tokens > _LARGE_SHARE * call.input_tokens
             if times[key] > _MIN_TURNS_CARRIED and is_large:
                 gone.setdefault(name, {}).setdefault(place, []).append((at, tokens))
+                if times[key] == _MIN_TURNS_CARRIED + 1:
+                    edited.add(place)
     found = []
     for name, own in gone.items():
-        n_tokens, usd, rows = _without(ordered, uses, prices, own)
+        n_tokens, usd, rows = _without(ordered, uses, prices, own, frozenset(edited))
         is_picture = name == -1
         found.append(
             AgentUse(

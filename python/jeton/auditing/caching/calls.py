@@ -252,9 +252,12 @@ def _weights(
 ) -> dict[int, NDArray[np.float64]]:
     """Return tokens of a byte of tools, instructions, messages and pictures of each model.
 
-    The input of a request is one equation. Its marked prefix, read and written, is another.
+    The input of a request is one equation. Its marked prefix, read and written, is another. With
+    pictures, the block that a read most likely ended at is a third: a picture that every request
+    has cannot be told from the instructions otherwise.
     """
     by_model: dict[int, list[tuple[NDArray[Any], float]]] = {}
+    reads: dict[int, list[tuple[NDArray[Any], int]]] = {}
     for row in rows.tolist():
         words = sent.of_request(row)
         model = int(columns.model[row])  # type: ignore[attr-defined]
@@ -275,21 +278,46 @@ def _weights(
             end = int(marks[-1]) + 1
             prefix = np.bincount(group[:end], sizes[:end], 4).astype(np.float64)
             own.append((prefix, float(max(read, 0) + written)))
+        if read > 0 and (group == 3).any():
+            goes_on = words[N_FACTS + 1 :: 2] >> 42 & 1
+            ends = np.cumsum(np.eye(4)[group] * sizes[:, None], axis=0)
+            ends = ends[np.append(goes_on[1:] == 0, True)]
+            reads.setdefault(model, []).append((ends, read))
     found = {}
     for model, equations in by_model.items():
         if not equations:
             continue
-        left = np.array([entry[0] for entry in equations])
-        right = np.array([entry[1] for entry in equations])
-        ratio = right.sum() / max(left.sum(), 1.0)
-        pull = _RIDGE * np.sqrt(np.square(left).sum(axis=0).mean()) * np.eye(4)
-        solved, *_ = np.linalg.lstsq(
-            np.concatenate([left, pull]),
-            np.concatenate([right, pull @ np.full(4, ratio)]),
-            rcond=None,
-        )
-        found[model] = np.clip(solved, ratio / 3, ratio * 3)
+        found[model] = _solved(equations)
+        more = [_where_read(ends, read, found[model]) for ends, read in reads.get(model, ())]
+        if more:
+            found[model] = _solved(equations + [entry for entry in more if entry is not None])
     return found
+
+
+def _solved(equations: list[tuple[NDArray[Any], float]]) -> NDArray[np.float64]:
+    """Return the weights that fit the equations best, near one ratio where these leave a choice."""
+    left = np.array([entry[0] for entry in equations])
+    right = np.array([entry[1] for entry in equations])
+    ratio = right.sum() / max(left.sum(), 1.0)
+    pull = _RIDGE * np.sqrt(np.square(left).sum(axis=0).mean()) * np.eye(4)
+    solved, *_ = np.linalg.lstsq(
+        np.concatenate([left, pull]),
+        np.concatenate([right, pull @ np.full(4, ratio)]),
+        rcond=None,
+    )
+    return np.asarray(np.clip(solved, ratio / 3, ratio * 3), dtype=np.float64)
+
+
+def _where_read(
+    ends: NDArray[Any], read: int, weights: NDArray[np.float64]
+) -> tuple[NDArray[Any], float] | None:
+    """Return bytes by group up to the block that a read ended at; None where two are as near."""
+    away = np.abs(ends @ weights - read)
+    nearest = int(np.argmin(away))
+    others = np.delete(away, nearest)
+    if others.size and others.min() < 2 * away[nearest]:
+        return None
+    return ends[nearest], float(read)
 
 
 def _call(

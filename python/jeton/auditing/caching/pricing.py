@@ -39,6 +39,11 @@ class LogPrices:
             ],
             dtype=np.int64,
         )  # fmt: skip
+        # Cached tokens that roundings lift above the input would make a row that no one can price.
+        numbers[:, 1] = np.minimum(numbers[:, 1], numbers[:, 0])
+        room = numbers[:, 0] - np.maximum(numbers[:, 1], 0)
+        numbers[:, 2] = np.minimum(numbers[:, 2], room)
+        numbers[:, 3] = np.minimum(numbers[:, 3], numbers[:, 2])
         changed = replace(
             own,
             input_tokens=numbers[:, 0],
