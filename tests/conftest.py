@@ -10,9 +10,11 @@ import signal
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 import jeton
 from jeton.registry import loading
@@ -73,9 +75,28 @@ SWEEPS = {
 """Long sweeps: `make test` runs one parametrized case in this many, `make conformance` the rest."""
 
 
+FIRST = ("cluster", "browser")
+"""Folders whose files take longest: begun late, one would keep a single process busy at the end."""
+
+
+class BySharedResources(LoadFileScheduling):
+    """Give a process all tests of a file, and one process all tests of Ray."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        # A second cluster would wait until the first one is gone.
+        is_ray = nodeid.startswith("tests/cluster/")
+        return "tests/cluster" if is_ray else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharedResources:
+    config.option.loadscopereorder = False  # the order of `pytest_collection_modifyitems`
+    return BySharedResources(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave most cases of the long sweeps to `make conformance`; a case is always in the same."""
+    items.sort(key=lambda item: item.path.parent.name not in FIRST)
     for item in items:
         one_in = SWEEPS.get(item.path.relative_to(ROOT / "tests").as_posix(), 1)
         if hasattr(item, "callspec") and zlib.crc32(item.nodeid.encode()) % one_in:

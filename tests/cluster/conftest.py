@@ -30,6 +30,8 @@ def cluster() -> Iterator[None]:
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", TOKEN)
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray's own default of 15 starves its workers while a compiler runs beside the tests.
+        patch.setenv("RAY_worker_niceness", "0")
         # Ray looks at them when it is imported.
         ray = pytest.importorskip("ray")
         ray.init(
