@@ -18,7 +18,7 @@ import numpy as np
 
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace, read_trace
-from jeton.economics.admission.policies import ADMISSION_POLICIES, ORDERS
+from jeton.economics.admission import ADMISSION_POLICIES, ORDERS
 from jeton.economics.traffic import (
     EngineSettings,
     Policy,

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from jeton.errors import UsageError
-from jeton.planning.routing import Router, parse_endpoints, tokenizers
+from jeton.planning.routing import Router, endpoints, parse_endpoints
 from jeton.planning.routing.exporting import EXPORT_PRODUCTS, export_route
 
 FILE = """
@@ -45,7 +45,7 @@ SHARES = {"Small: one": 0.335, "small one": 0.0, "own": 0.665}
 def router() -> Router:
     # The models' own vocabularies may be at hand or not: exports depend on neither.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizers, "at_hand", lambda family: None)
+        patch.setattr(endpoints, "at_hand", lambda family: None)
         return Router(parse_endpoints(FILE))
 
 

@@ -17,7 +17,7 @@ _FRACTIONS = ((0.08, 0.115, "a tenth"), (0.18, 0.225, "a fifth"), (0.225, 0.28, 
 def gpu_overloaded(evidence: Evidence) -> Iterator[Finding]:
     """Requests come faster than the GPU serves them, and the queue grows.
 
-    Threshold: `jeton.economics.traffic.capacity.keeps_up`.
+    Threshold: `jeton.economics.traffic.compare.keeps_up`.
     """
     report = evidence.replay
     capacity = None if report is None else report.capacity
