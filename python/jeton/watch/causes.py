@@ -15,10 +15,9 @@ from typing import Final
 
 from jeton._core import Tokenizer
 from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
-from jeton.auditing.gate.cause_names import OF_PRICE
 from jeton.auditing.gate.causes import CauseEffect, Compared, causes_of, label_of
 from jeton.auditing.gate.documents import DocumentTable
-from jeton.auditing.gate.features import FEATURES
+from jeton.auditing.gate.features import FEATURES, OF_PRICE
 from jeton.auditing.gate.levels import figure_of
 from jeton.auditing.gate.side import BilledSide
 from jeton.auditing.gate.statistics import Statistics

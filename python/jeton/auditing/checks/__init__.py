@@ -12,17 +12,24 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from jeton.auditing.checks.bill import bill_unexplained
+from jeton.auditing.checks.bill import bill_unexplained, stated_cost_differs
 from jeton.auditing.checks.caches import CACHE_CHECKS
-from jeton.auditing.checks.candidates import compression_good, tokenizer_foreign
-from jeton.auditing.checks.content import duplicate_documents, special_lookalikes
-from jeton.auditing.checks.domains import domain_foreign
-from jeton.auditing.checks.fidelity import not_utf8, round_trip
-from jeton.auditing.checks.formats import json_repeated_keys, markup
-from jeton.auditing.checks.hardware import gpu_does_not_fit, quadratic_attention
+from jeton.auditing.checks.candidates import compression_good, domain_foreign, tokenizer_foreign
+from jeton.auditing.checks.content import (
+    duplicate_documents,
+    not_utf8,
+    round_trip,
+    special_lookalikes,
+    whitespace_runs,
+)
+from jeton.auditing.checks.hardware import (
+    gpu_does_not_fit,
+    gpu_overloaded,
+    quadratic_attention,
+    quota_exceeded,
+)
 from jeton.auditing.checks.lengths import context_overflow, padding_waste, tail_length
 from jeton.auditing.checks.mismatch import preprocessing_growth, train_serve_mismatch
-from jeton.auditing.checks.new_terms import terms_worth_adding
 from jeton.auditing.checks.pipeline import (
     answers_cut,
     chunk_overlap_waste,
@@ -36,16 +43,13 @@ from jeton.auditing.checks.prompt_cache import (
     prompt_prefix_cacheable,
     prompt_prefix_volatile,
 )
-from jeton.auditing.checks.quota import quota_exceeded
 from jeton.auditing.checks.repetition import (
     boilerplate,
     near_duplicate_documents,
     overlapping_documents,
 )
-from jeton.auditing.checks.rewrites import rewrite_finding
-from jeton.auditing.checks.stated_cost import stated_cost_differs
-from jeton.auditing.checks.terms import term_shatter
-from jeton.auditing.checks.traffic import gpu_overloaded
+from jeton.auditing.checks.rewrites import json_repeated_keys, markup, rewrite_finding
+from jeton.auditing.checks.terms import term_shatter, terms_worth_adding
 from jeton.auditing.checks.usage import (
     input_overhead,
     output_echo,
@@ -53,9 +57,12 @@ from jeton.auditing.checks.usage import (
     price_step,
     reasoning_share,
 )
-from jeton.auditing.checks.vocabulary import bytes_fallback, vocabulary_unused
-from jeton.auditing.checks.vocabulary_size import vocabulary_too_large, vocabulary_too_small
-from jeton.auditing.checks.whitespace import whitespace_runs
+from jeton.auditing.checks.vocabulary import (
+    bytes_fallback,
+    vocabulary_too_large,
+    vocabulary_too_small,
+    vocabulary_unused,
+)
 from jeton.auditing.evidence import Evidence
 from jeton.findings import Finding, rank
 

@@ -1,4 +1,4 @@
-"""Does the text repeat itself, or contain what looks like special tokens?"""
+"""Does the text survive, repeat itself, look like special tokens, or hold needless white space?"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.metrics.round_trips import loses_text, told_causes
 
 MIN_DUPLICATE_SHARE = 0.01
 """Share of the text that repeats earlier documents. Our choice: below 1%, a cache is not worth its
@@ -113,5 +114,126 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
             "n_duplicate_bytes": found.n_duplicate_bytes,
             "max_copies": found.max_copies,
             "is_complete": found.is_complete,
+        },
+    )
+
+
+# Both checks have the threshold zero: one document that changes silently is one too many.
+
+
+def round_trip(evidence: Evidence) -> Iterator[Finding]:
+    """Ids of some documents do not decode to the document."""
+    n_documents = evidence.corpus.n_documents
+    for measured in evidence.tokenizers:
+        n_failures = measured.report.n_round_trip_failures
+        if not n_failures:
+            continue
+        causes = measured.report.unreturned_by_cause
+        is_error = measured.report.is_current and loses_text(causes)
+        yield Finding(
+            id="round-trip",
+            severity=Severity.ERROR if is_error else Severity.WARNING,
+            title=(
+                f"{measured.name} changes {n_failures:,} of {n_documents:,} documents "
+                f"({percent(n_failures / n_documents)}): decoding does not give the text back"
+            ),
+            where=measured.name,
+            figure=Figure(
+                value=n_failures,
+                unit="documents",
+                basis=Basis.EXACT,
+                formula="documents whose ids decode to another text than the document",
+            ),
+            cause=told_causes(causes, unit="documents"),
+            remedy=(
+                f"Do not use {measured.name} where the exact text matters (code, identifiers, "
+                "citations). Its token counts cannot be compared either: it encodes less."
+            ),
+            evidence={"unreturned_by_cause": dict(causes)},
+        )
+
+
+def not_utf8(evidence: Evidence) -> Iterator[Finding]:
+    """Bytes that are not UTF-8 were replaced while reading."""
+    corpus = evidence.corpus
+    if not corpus.n_replacements:
+        return
+    yield Finding(
+        id="not-utf8",
+        severity=Severity.WARNING,
+        title=(
+            f"{corpus.n_replaced_documents:,} of {corpus.n_documents:,} documents are not valid "
+            f"UTF-8: {corpus.n_replacements:,} places were replaced by U+FFFD"
+        ),
+        where="the text",
+        figure=Figure(
+            value=corpus.n_replacements,
+            unit="replacements",
+            basis=Basis.EXACT,
+            formula="U+FFFD written in place of bytes that are not UTF-8",
+        ),
+        cause=(
+            "The files have another encoding (Latin-1, Windows-1252, UTF-16), end inside a "
+            "character, or are not text."
+        ),
+        remedy=(
+            "Find the encoding and convert the files first. Replaced characters are lost to "
+            "the model. --strict makes this an error."
+        ),
+        evidence={
+            "n_replaced_documents": corpus.n_replaced_documents,
+            "n_replacements": corpus.n_replacements,
+        },
+    )
+
+
+MIN_WHITESPACE_SHARE = 0.01
+"""Share of tokens that must go with the needless white space. Our choice: the rewrite is cheap, but
+below 1% it is not worth touching text."""
+
+
+def whitespace_runs(evidence: Evidence) -> Iterator[Finding]:
+    """Tokens that go when runs of spaces, line-end spaces and rows of blank lines go."""
+    current = evidence.current
+    n_tokens = evidence.n_removable_whitespace_tokens
+    share = n_tokens / current.n_tokens if current.n_tokens else 0.0
+    if share < MIN_WHITESPACE_SHARE:
+        return
+    yield Finding(
+        id="whitespace-runs",
+        severity=Severity.WARNING,
+        title=(
+            f"Unneeded spaces and blank lines use {n_tokens:,} tokens, {percent(share)} of all "
+            "(indentation not counted)"
+        ),
+        where="the text",
+        figure=Figure(
+            value=n_tokens,
+            unit="tokens on the audited text",
+            basis=Basis.EXACT if evidence.sample.is_whole else Basis.ESTIMATED,
+            formula=(
+                f"tokens of the text - tokens of the rewritten text under {current.name}; the "
+                f"rewrite takes away {evidence.n_removable_whitespace_bytes:,} bytes"
+                + (
+                    ""
+                    if evidence.sample.is_whole
+                    else f"; measured on {evidence.sample.n_tokens:,} tokens and scaled up"
+                )
+            ),
+        ),
+        cause=(
+            "Several spaces inside lines, spaces at line ends, and two or more blank lines in a "
+            "row."
+        ),
+        remedy=(
+            "Before encoding, keep one space, remove spaces at line ends, and keep at most one "
+            "blank line. Aligned columns and Markdown's two-space line break are lost. Keep "
+            "indentation: in Python, YAML and Markdown it has a meaning."
+        ),
+        **evidence.traffic.saving(n_tokens),
+        evidence={
+            "n_removable_bytes": evidence.n_removable_whitespace_bytes,
+            "n_repeated_whitespace_bytes": evidence.corpus.n_repeated_whitespace_bytes,
+            "whitespace_token_share": current.use.whitespace_share,
         },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from jeton.auditing.analyses.packing import packed_positions, packing_remedy
+from jeton.auditing.analyses.lengths import packed_positions, packing_remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding

@@ -8,8 +8,12 @@ from decimal import Decimal
 
 import numpy as np
 
-from jeton.auditing.analyses.lengths import batch_padding, chunk_overlap
-from jeton.auditing.analyses.packing import packed_positions, packing_remedy
+from jeton.auditing.analyses.lengths import (
+    batch_padding,
+    chunk_overlap,
+    packed_positions,
+    packing_remedy,
+)
 from jeton.auditing.evidence import DAYS_PER_YEAR, Evidence, percent
 from jeton.economics.serving.compute import prefill_flops
 from jeton.economics.serving.latency import PREFILL_FLOPS_SHARE

@@ -12,32 +12,32 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
-from jeton.auditing.analyses.encoded_blobs import without_blobs
-from jeton.auditing.analyses.escapes import (
+from jeton.auditing.analyses.encoded_blobs import (
+    without_blobs,
     without_entities,
     without_nested_quotes,
     without_percent_escapes,
     without_unicode_escapes,
 )
 from jeton.auditing.analyses.layout import (
+    composed,
+    with_aliases,
     with_joined_lines,
     with_lower_case,
     with_narrow_indentation,
     with_plain_line_ends,
+    with_rounded_numbers,
     with_short_separators,
+    with_short_urls,
     with_usual_spacing,
-)
-from jeton.auditing.analyses.markup import without_markup_noise
-from jeton.auditing.analyses.minified_json import without_json_layout
-from jeton.auditing.analyses.repetition import without_repeated_passages
-from jeton.auditing.analyses.rewriting import Rewrite, chain
-from jeton.auditing.analyses.unicode_forms import (
-    composed,
     without_compatibility_characters,
     without_invisible_characters,
     without_mojibake,
 )
-from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
+from jeton.auditing.analyses.markup import without_markup, without_markup_noise
+from jeton.auditing.analyses.minified_json import without_json_layout, without_repeated_keys
+from jeton.auditing.analyses.repetition import without_repeated_passages
+from jeton.auditing.analyses.rewriting import Rewrite, chain
 from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Figure, Finding, Severity
@@ -286,3 +286,62 @@ def rewrite_finding(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: 
             "examples": list(measured.examples),
         },
     )
+
+
+MIN_KEYS_SHARE = 0.05
+"""Share of tokens from which a change of the format is told. Our choice: whoever reads the prompt
+has to learn the new form, which is not worth less."""
+
+
+def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
+    """Keys that every record of a list repeats."""
+    if not evidence.sample.n_tokens:
+        return
+    compact = (without_json_layout(document.text)[0] for document in evidence.sample.documents)
+    if not any(without_repeated_keys(text)[1] for text in compact):
+        return
+    layout = measure(evidence, without_json_layout, min_share=0.0)
+    both = measure(
+        evidence, chain(without_json_layout, without_repeated_keys), min_share=MIN_KEYS_SHARE
+    )
+    saved_tokens = both.saved_tokens - layout.saved_tokens
+    result = saved(
+        evidence,
+        saved_tokens,
+        "lists of records of the same keys (and such lines) written as one list of keys and rows "
+        "of values, against compact JSON",
+    )
+    if result.share < MIN_KEYS_SHARE:
+        return
+    yield Finding(
+        id="json-repeated-keys",
+        severity=Severity.WARNING,
+        title=(
+            f"Field names repeated in every JSON record use {result.n_tokens:,} tokens, "
+            f"{percent(result.share)} of all"
+        ),
+        where="the text",
+        figure=Figure(result.n_tokens, "tokens on the audited text", result.basis, result.formula),
+        cause="A list of records names its fields in every record.",
+        remedy=(
+            "Send tables as one header and rows (CSV, or JSON with a list of names and rows). "
+            "Test the answers: some models read records better."
+        ),
+        **evidence.traffic.saving(result.n_tokens),
+        evidence={
+            "share": result.share,
+            "share_low": result.low,
+            "share_high": result.high,
+            "examples": list(both.examples),
+        },
+    )
+
+
+def markup(evidence: Evidence) -> Iterator[Finding]:
+    """Comments, scripts, styles and attributes of HTML; and all of its tags."""
+    for finding in rewrite_finding("markup", evidence):
+        plain = measure(evidence, without_markup, min_share=0.0)
+        finding.evidence["share_as_plain_text"] = saved(
+            evidence, plain.saved_tokens, "the text that a reader of the page sees"
+        ).share
+        yield finding

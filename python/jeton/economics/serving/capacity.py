@@ -1,8 +1,8 @@
 """Requests as lengths, how many of them fit a GPU at once, and the text that a context holds.
 
-Three numbers of requests are often confused: what fits on average (half the time it does not), what fits
-but for a small chance (exact, by convolving the distribution of pages), and what always fits. And
-what is lost: the unfilled end of pages, or the whole rest of a context that is reserved in one
+Three numbers of requests are often confused: what fits on average (half the time it does not), what
+fits but for a small chance (exact, by convolving the distribution of pages), and what always fits.
+And what is lost: the unfilled end of pages, or the whole rest of a context that is reserved in one
 piece.
 
 Means hide what costs money: attention is quadratic, windows cap, pages round up, batches are

@@ -5,8 +5,8 @@ token; the input table is a look-up and counts nothing, the output head counts w
 over the vocabulary are computed. The attention part grows with the square of the length, but
 only overtakes the linear part around ``n = 12 d`` (53,000 tokens for Llama-3-8B).
 
-Energy is an estimate by nature: power is taken as a share of the thermal design power, the building's
-overhead and the grid's carbon are means that the caller should replace by his own.
+Energy is an estimate by nature: power is taken as a share of the thermal design power, the
+building's overhead and the grid's carbon are means that the caller should replace by his own.
 """
 
 from __future__ import annotations

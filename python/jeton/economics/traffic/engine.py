@@ -9,15 +9,17 @@ comes, memory runs out - the batch stays as it is, and its steps are one sum in 
 The loop is compiled (``crates/jeton-serving``), with the policies that `Admission` asks too. Its
 twin in Python is the tests' (``tests/economics/serving_reference``).
 
-Memory is handed out in pages, in closed form. A sequence takes a page whenever its context passes a multiple of the page's size. Sequences that
-decode go one token a step, so which of them need a page at a step depends only on the step's number
-modulo the page's size: sixteen sums say what any number of steps will take.
+Memory is handed out in pages, in closed form. A sequence takes a page whenever its context passes a
+multiple of the page's size. Sequences that decode go one token a step, so which of them need a page
+at a step depends only on the step's number modulo the page's size: sixteen sums say what any number
+of steps will take.
 
-Beginnings of prompts stay for requests to come. A prompt is cut into blocks; requests whose first blocks have the same numbers begin with the same
-text. A block can be used from the end of the step that read it. While requests use it, it takes its
-memory once; when the last has ended it stays, and counts as free: where memory is wanted, blocks
-that nobody uses go, those least recently used first and of a request its last ones first (vLLM's
-order: github.com/vllm-project/vllm/issues/2614, read 2026-11-22).
+Beginnings of prompts stay for requests to come. A prompt is cut into blocks; requests whose first
+blocks have the same numbers begin with the same text. A block can be used from the end of the step
+that read it. While requests use it, it takes its memory once; when the last has ended it stays, and
+counts as free: where memory is wanted, blocks that nobody uses go, those least recently used first
+and of a request its last ones first (vLLM's order: github.com/vllm-project/vllm/issues/2614, read
+2026-11-22).
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ tables longer (memory, and reading the head at every step). Which wins depends o
 on how much is read against how much is written, and on the tokens per byte that were measured: so
 the curve is measured and not assumed.
 
-The published laws are fitted on dense English models of 33M to 3B parameters and vocabularies up to 96,000
-(arXiv:2407.13623); beyond that they extrapolate. They minimise the loss for a training budget
-and know nothing of inference, memory or other languages.
+The published laws are fitted on dense English models of 33M to 3B parameters and vocabularies up to
+96,000 (arXiv:2407.13623); beyond that they extrapolate. They minimise the loss for a training
+budget and know nothing of inference, memory or other languages.
 """
 
 from __future__ import annotations
