@@ -24,8 +24,7 @@ from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.gate.values import domain_values
 from jeton.catalog.api_price import ApiPrice
 from jeton.findings import Basis
-from jeton.watch.billed import repriced, watched_side
-from jeton.watch.recent import RecentRequest
+from jeton.watch.billed import RecentRequest, repriced, watched_side
 
 __all__ = [
     "BASELINE_SCHEMA",

@@ -1,9 +1,8 @@
 """Text that a program tore apart, wrote twice, or spelled in letters that only look alike.
 
+Torn: a sign between all letters, spaces around all punctuation. Alike: compatibility forms (NFKC),
+strokes and heaps of marks on letters, and letters of another alphabet among those of a word.
 Each function is a `rewriting.Rewrite`.
-
-Compatibility forms (NFKC), strokes and heaps of marks on letters, and letters of another alphabet
-among those of a word.
 """
 
 from __future__ import annotations

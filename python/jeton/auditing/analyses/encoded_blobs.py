@@ -1,11 +1,11 @@
-"""Data and escapes that cost: data URIs, base64, hexadecimal; JSON, HTML and percent escapes.
+r"""Data and escapes that cost: data URIs, base64, hexadecimal; ``\u00e9``, ``&eacute;``, ``%C3``.
 
-A vocabulary knows nothing of them, so they cost a token for every two or three characters, and a
-model can hardly use them. The found texts are random-looking on purpose: words, paths and
-identifiers in camel case are made of the same characters.
+A vocabulary knows nothing of data, so it costs a token for every two or three characters, and a
+model can hardly use it. Data is told by its randomness: words, paths and identifiers in camel case
+are made of the same characters.
 
-Each function is a `rewriting.Rewrite` that writes the character itself. In source code an escape
-may be what is meant; the checks ask for a share of the tokens that code does not reach.
+Escapes are `rewriting.Rewrite`s that write the character itself. In source code an escape may be
+what is meant; the checks ask for a share of the tokens that code does not reach.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Text that was written in another way: escapes of any depth, base64, hexadecimal, bytes.
+r"""Text that was written in another way: escapes of any depth, base64, hexadecimal, bytes.
 
-A comparison of two texts wants this normal form: the checks of `escapes` look for what costs and
-leave alone what may be meant (``%20`` in an address, ``\n`` in source code).
+A comparison of two texts wants this normal form: the checks of `encoded_blobs` look for what costs
+and leave alone what may be meant (``%20`` in an address, ``\n`` in source code).
 
-Where the data decodes to text again, that text stands in its place; of other data only its name is
+Where data decodes to text again, that text stands in its place; of other data only its name is
 left. So a prompt that a step wrote as base64 is again the prompt that it was.
 """
 

@@ -1,15 +1,13 @@
 """Layout and values in cheaper forms: lines, spaces, Unicode forms, numbers, identifiers, links.
 
-Each function is a `rewriting.Rewrite`.
+Each function is a `rewriting.Rewrite`. Their losses: the composed Unicode form loses nothing that
+Unicode calls different. Invisible characters that shape scripts (joiners, direction marks) and
+emoji (variation selectors) stay. Compatibility characters lose their look.
 
-Decomposed accents, invisible and look-alike characters. Each function is a `rewriting.Rewrite`.
-Their losses: the composed form loses nothing that Unicode calls different. Invisible characters
-that shape scripts (joiners, direction marks) and emoji (variation selectors) stay. Compatibility
-characters lose their look.
-
-Three rewrites, none of which touches indentation: runs of spaces and tabs inside a line become one
-space, spaces and tabs at line ends go, and three or more line ends in a row become two. This loses
-alignment in columns, Markdown's two-space line break, and the size of gaps.
+Needless white space is three rewrites, none of which touches indentation: runs of spaces and tabs
+inside a line become one space, spaces and tabs at line ends go, and three or more line ends in a
+row become two. This loses alignment in columns, Markdown's two-space line break, and the size of
+gaps.
 """
 
 from __future__ import annotations

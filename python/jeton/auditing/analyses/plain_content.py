@@ -212,7 +212,6 @@ def without_line_labels(text: str) -> tuple[str, int]:
     return new, MAX_UTF8_BYTES * (len(text) - len(new))
 
 
-
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w+.-]*[ \t]*(?:\n|\Z)", re.MULTILINE)
 _IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\]\([^()\s]{1,2000}(?:[ \t]+\"[^\"\n]*\")?\)")
 _CITATION = re.compile(r"[ \t]?(?:\[\^?\d{1,3}\])+")

@@ -1,6 +1,7 @@
 """Is there a tokenizer that needs clearly fewer tokens: for all of the text, or for a domain?
 
-A closed model's findings get another remedy when they are settled (`jeton.auditing.settling`).
+Remedies name the commands that change the vocabulary of a model of one's own. A closed model's
+findings get another remedy when they are settled (`jeton.auditing.settling`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Documents of both sides matched, and the change of each with its causes.
 
-Documents are the same by `matching`; the rest is new or gone. Each is weighed with what it did to
-the mean (a new document: how far it lies from the baseline's mean).
-
-By what the record calls itself; else by its text; else by its wording, which no change of
-preprocessing touches; else by its place. Files are the same where their paths are, or their names,
-or where there is one on each side: a corpus may lie in another folder today.
+Documents are matched by the name that a record gives itself; else by its text; else by its
+wording, which no change of preprocessing touches; else by its place. Files are the same where their
+paths are, or their names, or where there is one on each side: a corpus may lie in another folder
+today. The rest is new or gone. Each document is weighed with what it did to the mean (a new
+document: how far it lies from the baseline's mean).
 """
 
 from __future__ import annotations

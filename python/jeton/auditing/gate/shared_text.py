@@ -1,8 +1,8 @@
-"""Text that requests share: beginnings by digest, and lines that come with others.
+"""Text that requests share: beginnings by digest, a system prompt, a footer, lines of a template.
 
-It is learnt from the documents that are looked at together, and what was learnt once stays known:
-the beginning (and the end) that enough different documents have in common, and long lines that
-stand in as many. Each document then loses what it shares.
+Shared text is learnt from the documents that are looked at together, and what was learnt once stays
+known: the beginning (and the end) that enough different documents have in common, and long lines
+that stand in as many. Each document then loses what it shares.
 
 A prompt cache serves what a request has in common with one before it. The longest beginning that a
 request shares with any other is that with its neighbour in the order of the alphabet. Cost:

@@ -1,11 +1,12 @@
-"""Remedies as changes of the requests that a replay prices, the prompt cache among them.
+"""Remedies as functions from requests to requests, by the finding that proposes them.
 
 A remedy that needs somebody's choice (shorter answers, other chunks) has none: its finding names
 the money at stake, and nothing is promised for it.
 
-The text of a prompt is cut at every message and every 256 bytes; a chain of digests names what
-stands before each cut. A request reads up to the last cut whose name an earlier request of the same
-model wrote or read within the lifetime, under the provider's least length and steps.
+A prompt cache is replayed on the changed requests. The text of a prompt is cut at every message and
+every 256 bytes; a chain of digests names what stands before each cut. A request reads up to the
+last cut whose name an earlier request of the same model wrote or read within the lifetime, under
+the provider's least length and steps.
 """
 
 from __future__ import annotations
