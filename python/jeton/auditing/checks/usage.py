@@ -1,6 +1,4 @@
-"""Usage as providers report it: its consequences for the bill; words of answers that say
-nothing.
-"""
+"""Usage as providers report it: its consequences for the bill, and words that say nothing."""
 
 from __future__ import annotations
 
