@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.registry import analysis, finding_of
 from jeton.economics.billing.bill import BillReport
 from jeton.economics.ledger import Ledger
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.findings import Finding
 
 MIN_BILL_SHARE = Decimal("0.01")
 """Least difference, as a share of the bill, for a finding. Our choice: taxes, rounding and the
@@ -17,6 +18,7 @@ edges of a month make less."""
 _N_SHOWN = 3
 
 
+@analysis("bill-unexplained")
 def bill_unexplained(evidence: Evidence) -> Iterator[Finding]:
     """The bill and the log differ; the causes say what would explain it."""
     yield from findings_of_bill(evidence.bill)
@@ -33,29 +35,19 @@ def findings_of_bill(bill: BillReport | None) -> Iterator[Finding]:
     more = "more" if difference > 0 else "less"
     known = [cause for cause in bill.causes if cause.id != "unknown"][:_N_SHOWN]
     causes = "; ".join(f"{cause.title} (${cause.usd:,.2f})" for cause in known)
-    yield Finding(
+    yield finding_of(
         id="bill-unexplained",
-        severity=Severity.WARNING,
-        title=(
-            f"The bill of ${bill.usd_billed:,.2f} is ${abs(difference):,.2f} {more} than the "
-            f"${bill.usd_explained:,.2f} that the log explains ({percent(share)} of the bill)"
-        ),
+        title=f"The bill of ${bill.usd_billed:,.2f} is ${abs(difference):,.2f} {more} than the "
+        f"${bill.usd_explained:,.2f} that the log explains ({percent(share)} of the bill)",
         where="the bill",
-        figure=Figure(
-            value=difference,
-            unit="USD in the period of the bill",
-            basis=Basis.EXACT,
-            formula=(
-                f"{bill.usd_billed:,.2f} USD billed - {bill.usd_explained:,.2f} USD of the log's "
-                f"{bill.n_requests:,} requests at list prices"
-            ),
-            source=bill.price_source,
-        ),
+        value=difference,
+        unit="USD in the period of the bill",
+        formula=f"{bill.usd_billed:,.2f} USD billed - {bill.usd_explained:,.2f} USD of the log's "
+        f"{bill.n_requests:,} requests at list prices",
+        source=bill.price_source,
         cause=causes or "Nothing in the log explains it.",
-        remedy=(
-            "Find the requests that are billed and not logged first: a saving on a part of the "
-            "bill says little about all of it. The table of the bill has every cause."
-        ),
+        remedy="Find the requests that are billed and not logged first: a saving on a part of the "
+        "bill says little about all of it. The table of the bill has every cause.",
         evidence={
             "usd_difference": str(difference),
             "causes": [{"id": cause.id, "usd": str(cause.usd)} for cause in bill.causes],
@@ -63,6 +55,7 @@ def findings_of_bill(bill: BillReport | None) -> Iterator[Finding]:
     )
 
 
+@analysis("stated-cost-differs")
 def stated_cost_differs(evidence: Evidence) -> Iterator[Finding]:
     """The log states another cost than its counts have at list prices."""
     yield from findings_of_stated_cost(evidence.traffic.ledger)
@@ -81,29 +74,20 @@ def findings_of_stated_cost(ledger: Ledger | None) -> Iterator[Finding]:
     )
     difference = stated - ours
     word = "more" if difference > 0 else "less"
-    yield Finding(
+    yield finding_of(
         id="stated-cost-differs",
-        severity=Severity.WARNING,
-        title=(
-            f"The log states ${stated:,.6g} for requests that cost ${ours:,.6g} at list prices: "
-            f"${abs(difference):,.6g} {word}"
-        ),
+        title=f"The log states ${stated:,.6g} for requests that cost ${ours:,.6g} at list prices: "
+        f"${abs(difference):,.6g} {word}",
         where=names + (f" and {len(rows) - _N_SHOWN} more" if len(rows) > _N_SHOWN else ""),
-        figure=Figure(
-            value=float(difference),
-            unit="USD that the log states beside the list price, in the time of the log",
-            basis=Basis.EXACT,
-            formula=f"{stated:,} USD stated - {ours:,} USD at list prices",
-        ),
-        cause=(
-            "A discount, a plan that includes the use, a gateway's own prices, or counts that the "
-            "log leaves out."
-        ),
-        remedy=(
-            "Compare one request of the first model with the provider's invoice. Where the invoice "
-            "is right, give its price (--model-map); where the log is, look for counts it lacks."
-        ),
-        saving_usd_per_year=None,
+        value=float(difference),
+        unit="USD that the log states beside the list price, in the time of the log",
+        formula=f"{stated:,} USD stated - {ours:,} USD at list prices",
+        cause="A discount, a plan that includes the use, a gateway's own prices, or counts that "
+        "the "
+        "log leaves out.",
+        remedy="Compare one request of the first model with the provider's invoice. Where the "
+        "invoice "
+        "is right, give its price (--model-map); where the log is, look for counts it lacks.",
         evidence={
             "models": [
                 {

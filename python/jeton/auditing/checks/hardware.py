@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.registry import analysis, finding_of
 from jeton.economics.billing.quotas import QuotaReport
 from jeton.economics.serving.compute import prefill_flops
 from jeton.economics.serving.memory_budget import memory_budget
 from jeton.economics.serving.memory_plan import changed_plan
 from jeton.economics.traffic import TrafficReport
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.findings import Basis, Finding, Severity
 
 MIN_ATTENTION_SHARE = 0.1
 """Attention's share of the prefill FLOPs at p95 from which length costs visibly more than linearly.
@@ -20,6 +21,7 @@ _FACTOR = 4
 """The popular claim is that 4 times the tokens cost 16 times the compute."""
 
 
+@analysis("gpu-does-not-fit")
 def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
     """The model leaves no room for requests on the GPUs that were asked for: one, or a group.
 
@@ -45,31 +47,21 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
         "no number of these GPUs holds it" if needed is None else f"at least {needed} of these GPUs"
     )
     fewer = "" if is_weights else "smaller batches (--max-requests, --max-batched-tokens), "
-    yield Finding(
-        id="gpu-does-not-fit",
+    yield finding_of(
         severity=Severity.ERROR if is_weights else Severity.WARNING,
-        title=(
-            f"The weights of {model.name} ({n_bytes / 1e9:,.1f} GB) do not fit on {where} "
-            f"({usable / 1e9:,.1f} GB usable){beside}"
-            + ("" if needed is None else f": {needed} are needed")
-        ),
+        title=f"The weights of {model.name} ({n_bytes / 1e9:,.1f} GB) do not fit on {where} "
+        f"({usable / 1e9:,.1f} GB usable){beside}"
+        + ("" if needed is None else f": {needed} are needed"),
         where=f"{model.name} on {gpu.name}",
-        figure=Figure(
-            value=-budget.kv_bytes,
-            unit="bytes too many on each GPU",
-            basis=Basis.ESTIMATED,
-            formula=(
-                f"{gpu.memory_bytes:,} bytes of memory, {plan.share_on(gpu):g} of it for "
-                f"the engine: {budget.in_words}"
-            ),
-            source=f"{model.cited_source}; {gpu.cited_source}; {gpu.memory_source}",
-        ),
-        cause=(
-            f"Before any request, the model needs more memory than there is: {weights.formula}."
-        ),
-        remedy=(
-            f"Use {more}, fewer bits per weight (--weights fp8, int4), {fewer}or a smaller model."
-        ),
+        value=-budget.kv_bytes,
+        unit="bytes too many on each GPU",
+        basis=Basis.ESTIMATED,
+        formula=f"{gpu.memory_bytes:,} bytes of memory, {plan.share_on(gpu):g} of it for "
+        f"the engine: {budget.in_words}",
+        source=f"{model.cited_source}; {gpu.cited_source}; {gpu.memory_source}",
+        cause=f"Before any request, the model needs more memory than there is: {weights.formula}.",
+        remedy=f"Use {more}, fewer bits per weight (--weights fp8, int4), {fewer}or a smaller "
+        "model.",
         evidence={
             "weights_bytes": n_bytes,
             "memory_bytes": gpu.memory_bytes,
@@ -79,6 +71,7 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("quadratic-attention")
 def quadratic_attention(evidence: Evidence) -> Iterator[Finding]:
     """Attention's share of the prefill: small at most lengths, large only at long ones."""
     model, lengths = evidence.model, evidence.current.lengths
@@ -90,33 +83,21 @@ def quadratic_attention(evidence: Evidence) -> Iterator[Finding]:
     share = flops.attention / flops.total
     growth = longer.total / flops.total
     matters = share >= MIN_ATTENTION_SHARE
-    yield Finding(
-        id="quadratic-attention",
+    yield finding_of(
         severity=Severity.INFO if matters else Severity.GOOD,
-        title=(
-            f"{_FACTOR} times the tokens cost {growth:.1f} times the compute, not {_FACTOR**2}: "
-            f"at {p95:,} tokens (p95) attention is {percent(share)} of the work in {model.name}"
-        ),
+        title=f"{_FACTOR} times the tokens cost {growth:.1f} times the compute, not {_FACTOR**2}: "
+        f"at {p95:,} tokens (p95) attention is {percent(share)} of the work in {model.name}",
         where=model.name,
-        figure=Figure(
-            value=share,
-            unit="share of prefill FLOPs",
-            basis=Basis.EXACT,
-            formula=(
-                f"{flops.attention:,} attention / ({flops.linear:,} linear + {flops.attention:,} "
-                f"attention) FLOPs, one causal pass over {p95:,} tokens"
-            ),
-            source=model.cited_source,
-        ),
-        cause=(
-            "Only the work of attention grows with the square of the length. All other work, and "
-            "the memory, grow in proportion."
-        ),
-        remedy=(
-            "Shorten or split the longest prompts: they cost more than their share."
-            if matters
-            else "Nothing to do: at these lengths the work is nearly proportional to the tokens."
-        ),
+        value=share,
+        unit="share of prefill FLOPs",
+        formula=f"{flops.attention:,} attention / ({flops.linear:,} linear + {flops.attention:,} "
+        f"attention) FLOPs, one causal pass over {p95:,} tokens",
+        source=model.cited_source,
+        cause="Only the work of attention grows with the square of the length. All other work, and "
+        "the memory, grow in proportion.",
+        remedy="Shorten or split the longest prompts: they cost more than their share."
+        if matters
+        else "Nothing to do: at these lengths the work is nearly proportional to the tokens.",
         evidence={
             "p95_tokens": p95,
             "linear_flops": flops.linear,
@@ -132,6 +113,7 @@ _FRACTIONS = ((0.08, 0.115, "a tenth"), (0.18, 0.225, "a fifth"), (0.225, 0.28, 
 """Shares that people say as a fraction: from, to, words."""
 
 
+@analysis("gpu-overloaded")
 def gpu_overloaded(evidence: Evidence) -> Iterator[Finding]:
     """Requests come faster than the GPU serves them, and the queue grows.
 
@@ -147,34 +129,26 @@ def gpu_overloaded(evidence: Evidence) -> Iterator[Finding]:
     server = _server(report.n_gpus, report.gpu, report.model)
     share = capacity.served_share
     needed = "" if capacity.n_groups is None else f"; you need {_groups(report, capacity.n_groups)}"
-    yield Finding(
-        id="gpu-overloaded",
+    yield finding_of(
         severity=Severity.ERROR,
         title=f"{server} serves about {_share(share)} of this traffic{needed}",
         where=f"{report.model} on {report.gpu}",
-        figure=Figure(
-            value=share,
-            unit="share of the traffic",
-            basis=Basis.ESTIMATED,
-            formula=(
-                f"{report.trace.duration_seconds:,.0f} s of requests / {run.end_seconds:,.0f} s of "
-                f"work, replayed under the policy {run.policy}; servers: the fewest with which a "
-                "replay of every n-th request keeps up"
-            ),
-        ),
-        cause=(
-            f"{_minutes(report.trace.duration_seconds)} of requests take "
-            f"{_minutes(run.end_seconds)} of work. Half of the requests wait "
-            f"{_minutes(run.wait_seconds.p50)} or longer, and {run.n_backlog:,} are waiting when "
-            "the last one comes."
-        ),
-        remedy=(
-            "Use more or faster GPUs, send fewer tokens per request, or move part of the traffic "
-            "to quiet hours."
-            if capacity.n_groups is None
-            else f"Plan {_groups(report, capacity.n_groups)} for this traffic, use faster GPUs, or "
-            "send fewer tokens per request."
-        ),
+        value=share,
+        unit="share of the traffic",
+        basis=Basis.ESTIMATED,
+        formula=f"{report.trace.duration_seconds:,.0f} s of requests / {run.end_seconds:,.0f} s of "
+        f"work, replayed under the policy {run.policy}; servers: the fewest with which a "
+        "replay of every n-th request keeps up",
+        cause=f"{_minutes(report.trace.duration_seconds)} of requests take "
+        f"{_minutes(run.end_seconds)} of work. Half of the requests wait "
+        f"{_minutes(run.wait_seconds.p50)} or longer, and {run.n_backlog:,} are waiting when "
+        "the last one comes.",
+        remedy="Use more or faster GPUs, send fewer tokens per request, or move part of the "
+        "traffic "
+        "to quiet hours."
+        if capacity.n_groups is None
+        else f"Plan {_groups(report, capacity.n_groups)} for this traffic, use faster GPUs, or "
+        "send fewer tokens per request.",
         evidence={
             "n_groups": capacity.n_groups,
             "n_gpus_per_group": report.n_gpus,
@@ -217,6 +191,7 @@ _WORDS = {
 }
 
 
+@analysis("quota-exceeded")
 def quota_exceeded(evidence: Evidence) -> Iterator[Finding]:
     """The busiest minute or day is above a limit of the API, or soon will be.
 
@@ -244,26 +219,19 @@ def quota_exceeded(evidence: Evidence) -> Iterator[Finding]:
     fewer = ""
     if factor < 1:
         fewer = f", or send {percent(1 - factor)} fewer tokens per request (see the other findings)"
-    yield Finding(
-        id="quota-exceeded",
+    yield finding_of(
         severity=Severity.WARNING if is_over else Severity.INFO,
         title=title,
         where=words,
-        figure=Figure(
-            value=report.used_share,
-            unit="share of the limit",
-            basis=report.basis,
-            formula=f"{peak:,.0f} {words} / {limit:,}; {report.formula}",
-        ),
-        cause=(
-            "Requests come in bursts, and the limit holds for every minute, not for the average."
-            if report.binding != "requests_per_day"
-            else "More requests come in a day than the account may send."
-        ),
-        remedy=(
-            "Delay what can wait (a queue, or a batch tariff with its own limits), or ask for a "
-            f"higher limit{fewer}."
-        ),
+        value=report.used_share,
+        unit="share of the limit",
+        basis=report.basis,
+        formula=f"{peak:,.0f} {words} / {limit:,}; {report.formula}",
+        cause="Requests come in bursts, and the limit holds for every minute, not for the average."
+        if report.binding != "requests_per_day"
+        else "More requests come in a day than the account may send.",
+        remedy="Delay what can wait (a queue, or a batch tariff with its own limits), or ask for a "
+        f"higher limit{fewer}.",
         evidence={
             "limit": words,
             "peak": round(peak, 1),

@@ -12,9 +12,10 @@ from jeton._core import TextBatch, Tokenizer
 from jeton._plain import counted
 from jeton.auditing.checks.candidates import extend_commands
 from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.registry import EMBEDDINGS, QUALITY, analysis, finding_of
 from jeton.auditing.result import TermReport
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.findings import Basis, Finding, Severity
 
 MIN_SHATTER_SHARE = 0.001
 """Extra tokens of all tokens below which the finding is silent. Our choice: one token in a
@@ -27,6 +28,9 @@ WARNING_SHATTER_SHARE = 0.01
 _N_SHOWN = 20
 
 
+@analysis(
+    "term-shatter", "Add your terms to the vocabulary", EMBEDDINGS, QUALITY, needs_own_model=True
+)
 def term_shatter(evidence: Evidence) -> Iterator[Finding]:
     """The given terms cost more than one token each: occurrences x (tokens - 1)."""
     current = evidence.current
@@ -42,33 +46,22 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
     worst, worst_extra = shattered[0]
     worst_cut = next(cut for cut in worst.cuts if cut.tokenizer == current.name)
     n_occurrences = sum(term.n_occurrences for term, _ in shattered)
-    yield Finding(
-        id="term-shatter",
+    yield finding_of(
         severity=Severity.WARNING if share >= WARNING_SHATTER_SHARE else Severity.INFO,
-        title=(
-            f"{len(shattered):,} of your terms need several tokens each, {n_extra:,} extra in all "
-            f"({percent(share)}). The dearest is {worst.term!r}: {worst_cut.n_tokens} tokens, "
-            f"{counted(worst.n_occurrences, 'time')}"
-        ),
+        title=f"{len(shattered):,} of your terms need several tokens each, {n_extra:,} extra in "
+        "all "
+        f"({percent(share)}). The dearest is {worst.term!r}: {worst_cut.n_tokens} tokens, "
+        f"{counted(worst.n_occurrences, 'time')}",
         where=current.name,
-        figure=Figure(
-            value=n_extra,
-            unit="tokens on the audited text",
-            basis=Basis.ESTIMATED,
-            formula=(
-                f"sum of occurrences x (tokens - 1) over {len(shattered):,} terms with "
-                f"{n_occurrences:,} occurrences. Tokens of a term as it is written in the list, "
-                "after a space. Other spellings and places may be cut differently"
-            ),
-        ),
-        cause=(
-            f"{current.name} has no token for these words: {' | '.join(worst_cut.pieces)} "
-            f"({worst.n_occurrences:,} times {worst_cut.n_tokens - 1} extra = {worst_extra:,})."
-        ),
-        remedy=(
-            f"{extend_commands(current.name)} `--terms FILE` adds the first terms of this list; "
-            "each takes one entry of the vocabulary."
-        ),
+        value=n_extra,
+        basis=Basis.ESTIMATED,
+        formula=f"sum of occurrences x (tokens - 1) over {len(shattered):,} terms with "
+        f"{n_occurrences:,} occurrences. Tokens of a term as it is written in the list, "
+        "after a space. Other spellings and places may be cut differently",
+        cause=f"{current.name} has no token for these words: {' | '.join(worst_cut.pieces)} "
+        f"({worst.n_occurrences:,} times {worst_cut.n_tokens - 1} extra = {worst_extra:,}).",
+        remedy=f"{extend_commands(current.name)} `--terms FILE` adds the first terms of this list; "
+        "each takes one entry of the vocabulary.",
         **evidence.traffic.saving(n_extra),
         evidence={
             "terms": [
@@ -180,6 +173,13 @@ evaluating the result again is seldom repaid."""
 _N_WORDS_SHOWN = 30
 
 
+@analysis(
+    "terms-worth-adding",
+    "Add frequent words to the vocabulary",
+    EMBEDDINGS,
+    QUALITY,
+    needs_own_model=True,
+)
 def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
     """Frequent words that fall into pieces, found without a list."""
     sample, current = evidence.sample, evidence.current
@@ -204,30 +204,20 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
             f" Their rows take {n_bytes / 1e6:,.1f} MB in {evidence.model.name} ({len(terms):,} x "
             f"{evidence.model.table_width:,} x {DEFAULT_DTYPE_BYTES} bytes x {n_tables} tables)."
         )
-    yield Finding(
-        id="terms-worth-adding",
-        severity=Severity.WARNING,
-        title=(
-            f"{len(terms):,} frequent words have no token of their own and cost "
-            f"{percent(share)} of the tokens"
-        ),
+    yield finding_of(
+        title=f"{len(terms):,} frequent words have no token of their own and cost "
+        f"{percent(share)} of the tokens",
         where=current.name,
-        figure=Figure(
-            value=n_saved,
-            unit="tokens on the audited text",
-            basis=Basis.ESTIMATED,
-            formula=(
-                "words chosen on one half of the sampled documents by occurrences x (tokens - 1), "
-                f"counted on the other half: {found.n_saved_tokens:,} of {found.n_tokens:,} "
-                "tokens; "
-                f"x {sample.n_tokens_of_all:,} tokens of the workload. Tokens of a word after a "
-                "space; its other places may be cut differently"
-            ),
-        ),
+        value=n_saved,
+        basis=Basis.ESTIMATED,
+        formula="words chosen on one half of the sampled documents by occurrences x (tokens - 1), "
+        f"counted on the other half: {found.n_saved_tokens:,} of {found.n_tokens:,} "
+        "tokens; "
+        f"x {sample.n_tokens_of_all:,} tokens of the workload. Tokens of a word after a "
+        "space; its other places may be cut differently",
         cause=f"{current.name} was made from text in which these words are rare.",
-        remedy=(
-            f"{extend_commands(current.name)}{price} Or choose a tokenizer that has these words."
-        ),
+        remedy=f"{extend_commands(current.name)}{price} Or choose a tokenizer that has these "
+        "words.",
         **evidence.traffic.saving(n_saved),
         evidence={
             "terms": [
