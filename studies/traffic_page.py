@@ -23,12 +23,11 @@ from jeton.economics.traffic import (
     EngineSettings,
     Policy,
     Server,
-    allocation_claim,
     compare_traffic,
-    padding_claim,
     simulate_traffic,
 )
 from scripts.marked import Part
+from studies.traffic_claims import allocation_claim, padding_claim
 
 __all__ = ["main", "tables"]
 

@@ -28,7 +28,7 @@ from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
 from jeton.planning.nested import NestedVocabularies
-from jeton.planning.sweep import DEFAULT_VOCAB_SIZES
+from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, add_source, side_of
 from jeton.planning.sweep_results import ModelLike, gpu_of, steps
 from jeton.progress import OnProgress, tell_step
 from jeton.training import CountedCorpus, TrainingSource, TrainSettings, learn_from_counts
@@ -459,7 +459,7 @@ def _read(
         weights = (sides == TRAINED).astype(np.uint64)
         for one in counts.values():
             one.add(batch, weights=weights, num_threads=num_threads)
-        held = TextBatch.from_texts([batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)])
+        held = side_of(batch, sides, HELD_OUT)
         # The lower digits: the higher ones have decided what is held out.
         _, low = text_digests(held, num_threads=num_threads)
         wanted = (low >> np.uint64(63)).astype(np.uint8)
@@ -467,15 +467,9 @@ def _read(
         for text, half in zip(held, placed.tolist(), strict=True):
             if half < len(kept):  # what resembles documents of both halves is in neither
                 kept[half].append(text)
-        before = sources.get(file.path, TrainingSource(file.path, 0, 0))
-        lengths = np.diff(batch.offsets)
-        sources[file.path] = replace(
-            before,
-            n_documents=before.n_documents + int(weights.sum()),
-            n_bytes=before.n_bytes + int(lengths[weights > 0].sum()),
-            n_replaced_documents=before.n_replaced_documents + batch.n_replaced_documents,
-            n_left_out_documents=before.n_left_out_documents + int((weights == 0).sum()),
-        )
+        n_bytes = int(np.diff(batch.offsets)[weights > 0].sum())
+        n_trained = int(weights.sum())
+        add_source(sources, file.path, batch, n_documents=n_trained, n_bytes=n_bytes)
         if on_progress is not None:
             read = stream.progress
             on_progress(replace(read, stage="count"))

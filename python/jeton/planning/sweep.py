@@ -222,20 +222,13 @@ def _count(
         rest = batch
         if hold_out:
             sides = split.sides(batch, source=file.path, num_threads=num_threads)
-            rest, apart = _side(batch, sides, TRAINED), _side(batch, sides, HELD_OUT)
+            rest, apart = side_of(batch, sides, TRAINED), side_of(batch, sides, HELD_OUT)
             if len(apart):
                 kept.append(apart)
         else:
             seen.append(text_digests(batch, num_threads=num_threads)[0])
         counts.add(rest, num_threads=num_threads)
-        before = sources.get(file.path, TrainingSource(file.path, 0, 0))
-        sources[file.path] = TrainingSource(
-            name=file.path,
-            n_documents=before.n_documents + len(rest),
-            n_bytes=before.n_bytes + rest.n_bytes,
-            n_replaced_documents=before.n_replaced_documents + batch.n_replaced_documents,
-            n_left_out_documents=before.n_left_out_documents + len(batch) - len(rest),
-        )
+        add_source(sources, file.path, batch, n_documents=len(rest), n_bytes=rest.n_bytes)
         if on_progress is not None:
             read = stream.progress
             on_progress(replace(read, stage="count"))
@@ -257,7 +250,26 @@ def _count(
     return corpus, kept, np.unique(np.concatenate(seen))
 
 
-def _side(batch: TextBatch, sides: NDArray[np.uint8], side: int) -> TextBatch:
+def add_source(
+    sources: dict[str, TrainingSource],
+    path: str,
+    batch: TextBatch,
+    *,
+    n_documents: int,
+    n_bytes: int,
+) -> None:
+    """Add a batch to its source: the documents and bytes that are trained on, and the rest."""
+    before = sources.get(path, TrainingSource(path, 0, 0))
+    sources[path] = replace(
+        before,
+        n_documents=before.n_documents + n_documents,
+        n_bytes=before.n_bytes + n_bytes,
+        n_replaced_documents=before.n_replaced_documents + batch.n_replaced_documents,
+        n_left_out_documents=before.n_left_out_documents + len(batch) - n_documents,
+    )
+
+
+def side_of(batch: TextBatch, sides: NDArray[np.uint8], side: int) -> TextBatch:
     """The documents of one side."""
     if (sides == side).all():
         return batch

@@ -8,12 +8,6 @@ how it was checked.
 from __future__ import annotations
 
 from jeton.economics.admission import POLICIES, Policy, PolicyName
-from jeton.economics.traffic.claims import (
-    AllocationClaim,
-    PaddingClaim,
-    allocation_claim,
-    padding_claim,
-)
 from jeton.economics.traffic.compare import DomainShare, TokenizerRatio, compare_traffic
 from jeton.economics.traffic.engine import check_prefixes
 from jeton.economics.traffic.result import (
@@ -30,10 +24,8 @@ from jeton.economics.traffic.simulate import Server, simulate_traffic
 
 __all__ = [
     "POLICIES",
-    "AllocationClaim",
     "DomainShare",
     "EngineSettings",
-    "PaddingClaim",
     "Policy",
     "PolicyName",
     "PredictionError",
@@ -45,9 +37,7 @@ __all__ = [
     "TrafficReport",
     "TrafficRun",
     "TrafficSeries",
-    "allocation_claim",
     "check_prefixes",
     "compare_traffic",
-    "padding_claim",
     "simulate_traffic",
 ]
